@@ -6,11 +6,17 @@
 //!   applies. IO on control sockets.
 //! - [`store`]: files on the node: the [`journal`] of attachments, the [`network_file`]s for the
 //!   plugin. IO on files.
+//! - `links` (feature): VXLAN devices of the node; `netlink` (feature): requests to the kernel. IO
+//!   on netlink.
 //! - [`legacy`]: file names, annotation and ports of Intel's userspace CNI. No IO.
 
 pub mod engine;
 pub mod legacy;
+#[cfg(feature = "links")]
+pub mod links;
 pub mod model;
+#[cfg(feature = "netlink")]
+pub mod netlink;
 pub mod plan;
 pub mod store;
 #[cfg(any(test, feature = "testing"))]

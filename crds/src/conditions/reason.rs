@@ -89,8 +89,17 @@ pub const RECORD_UNREADABLE: &str = "RecordUnreadable";
 /// The condition of an engine: there is a connection, but the engine does not carry out changes.
 pub const ENGINE_STALLED: &str = "NotActing";
 
+/// A network on a node: its overlay needs a privilege that the agent was not given.
+pub const MISSING_PRIVILEGE: &str = "MissingPrivilege";
+/// A network on a node: its frames do not fit into the underlay.
+pub const MTU_TOO_LARGE: &str = "MtuTooLarge";
+/// A network on a node: another program or device has the UDP port of its overlay.
+pub const PORT_TAKEN: &str = "PortTaken";
+/// A network on a node: its VXLAN device could not be created or changed.
+pub const DEVICE_FAILED: &str = "DeviceFailed";
+
 /// Whether a network on a node stays as it is until an operator acts: retrying does not help.
 pub fn needs_operator(reason: &str) -> bool {
-    [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_PREFIX_EXHAUSTED, VNI_TAKEN]
-        .contains(&reason)
+    [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_PREFIX_EXHAUSTED].contains(&reason)
+        || [MISSING_PRIVILEGE, MTU_TOO_LARGE, PORT_TAKEN, VNI_TAKEN].contains(&reason)
 }

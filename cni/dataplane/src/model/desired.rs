@@ -1,7 +1,7 @@
 //! What an engine of this node should have.
 
 use crate::model::attachment::{AttachmentId, Progress, Record};
-use crate::model::port::{AttachedPort, PortBackend, PortSettings};
+use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortSettings};
 use std::collections::BTreeMap;
 use usnet_crds::{NetworkName, NodeNetwork, RateLimit};
 
@@ -12,6 +12,8 @@ pub struct Desired {
     pub networks: BTreeMap<NetworkName, NodeNetwork>,
     /// The attachments that have, or may have, a port.
     pub attachments: BTreeMap<AttachmentId, DesiredAttachment>,
+    /// The networks' own ports, for those whose device exists.
+    pub network_ports: BTreeMap<NetworkName, NetworkPort>,
     /// The attachments that must not have a port any more. A port that was not tagged yet is
     /// identified by its socket alone.
     pub detached: BTreeMap<AttachmentId, TornDownAttachment>,
@@ -57,6 +59,16 @@ impl Desired {
         let mut desired = Self { networks, ..Self::default() };
         records.into_iter().for_each(|record| desired.ingest(record));
         desired
+    }
+
+    /// With the ports of networks whose devices have these indexes.
+    #[must_use]
+    pub fn with_devices(mut self, devices: &BTreeMap<NetworkName, u32>) -> Self {
+        let port = |(name, index): (&NetworkName, &u32)| {
+            Some((name.clone(), NetworkPort::new(self.networks.get(name)?, *index)))
+        };
+        self.network_ports = devices.iter().filter_map(port).collect();
+        self
     }
 
     fn ingest(&mut self, record: &Record) {

@@ -11,6 +11,18 @@ use usnet_crds::NetworkName;
 pub enum Owner {
     /// An interface of a pod.
     Attachment(AttachmentId),
+    /// A network: it is joined with other nodes by this device.
+    Network(NetworkDevice),
+}
+
+/// The kernel device by which a network is joined with other nodes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NetworkDevice {
+    /// The network.
+    pub network: NetworkName,
+    /// The index of the device when it became a port. An engine does not notice that a device is
+    /// deleted and created again: what it has open then is the deleted one.
+    pub index: u32,
 }
 
 impl Owner {
@@ -18,6 +30,7 @@ impl Owner {
     pub fn attachment(&self) -> Option<&AttachmentId> {
         match self {
             Self::Attachment(attachment) => Some(attachment),
+            Self::Network(_) => None,
         }
     }
 }
@@ -26,6 +39,7 @@ impl fmt::Display for Owner {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Attachment(attachment) => attachment.fmt(formatter),
+            Self::Network(device) => write!(formatter, "network {}", device.network),
         }
     }
 }
@@ -43,6 +57,11 @@ impl PortOwner {
     /// The complete owner of an attachment's port.
     pub fn new(network: &NetworkName, attachment: &AttachmentId) -> Self {
         Self { network: Some(network.clone()), owner: Owner::Attachment(attachment.clone()) }
+    }
+
+    /// The complete owner of a network's own port.
+    pub fn of_device(device: &NetworkDevice) -> Self {
+        Self { network: Some(device.network.clone()), owner: Owner::Network(device.clone()) }
     }
 
     /// The attachment that the port belongs to, if it is one.

@@ -2,12 +2,14 @@
 
 use crate::model::attachment::AttachmentId;
 use crate::model::memif::{MemifSecret, MemifSocket};
-use crate::model::owner::Owner;
+use crate::model::owner::{NetworkDevice, Owner};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use usnet_crds::names::fnv1a;
-use usnet_crds::{BridgeName, Mtu, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag};
+use usnet_crds::{
+    BridgeName, Mtu, NetworkName, NodeNetwork, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag,
+};
 
 /// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones
 /// and never connect.
@@ -52,6 +54,8 @@ impl From<SocketPath> for PathBuf {
 /// `vhu` and 11 characters is what OpenStack names such ports, and fits a network device's name.
 const PREFIX: &str = "vhu";
 const DIGITS: usize = 11;
+/// Of devices of networks.
+const NETWORK_PREFIX: &str = "usv-";
 
 /// The name of a port in the engine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -64,10 +68,16 @@ impl PortName {
         Self(format!("{PREFIX}{:0DIGITS$x}", fnv1a(attachment.to_string().as_bytes()) & 0xfff_ffff_ffff))
     }
 
+    /// The name of the port that joins a network with other nodes: that of its device.
+    pub fn of_network(network: &NetworkName) -> Self {
+        Self(DeviceName::of_network(network).0)
+    }
+
     /// The name of the port that has this owner.
     pub fn of_owner(owner: &Owner) -> Self {
         match owner {
             Owner::Attachment(attachment) => Self::of(attachment),
+            Owner::Network(device) => Self::of_network(&device.network),
         }
     }
 
@@ -99,7 +109,12 @@ impl DeviceName {
         Self(PortName::of(attachment).0)
     }
 
-    /// A name that an engine showed.
+    /// The device that joins a network with other nodes: `usv-` and ten digits.
+    pub fn of_network(network: &NetworkName) -> Self {
+        Self(format!("{NETWORK_PREFIX}{:010x}", fnv1a(network.as_str().as_bytes()) & 0xff_ffff_ffff))
+    }
+
+    /// A name that an engine or the kernel showed.
     pub fn observed(name: &str) -> Self {
         Self(name.to_owned())
     }
@@ -140,7 +155,8 @@ pub enum PortBackend {
         /// The socket as seen by the engine.
         socket: MemifSocket,
     },
-    /// A veth pair, whose other end is the interface in the pod's network namespace.
+    /// A veth pair, whose other end is the interface in the pod's network namespace. As observed in
+    /// an engine also any other device of the kernel.
     Veth {
         /// The engine's end.
         device: DeviceName,
@@ -219,6 +235,39 @@ fn vlan_or_tag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vlan
         VlanOrTag::Tag(tag) => Vlan::Access { tag },
         VlanOrTag::Vlan(vlan) => vlan,
     }))
+}
+
+/// The port of a network's own device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkPort {
+    /// Its name in the engine, which is that of the device.
+    pub name: PortName,
+    /// The bridge that it is on.
+    pub bridge: BridgeName,
+    /// Whether usnet owns that bridge or adopted it.
+    pub ownership: Ownership,
+    /// The device.
+    pub device: NetworkDevice,
+    /// The MTU of the network, which the device has.
+    pub mtu: Mtu,
+}
+
+impl NetworkPort {
+    /// The port of a network whose device has this index.
+    pub fn new(network: &NodeNetwork, index: u32) -> Self {
+        Self {
+            name: PortName::of_network(&network.name),
+            bridge: network.bridge.name.clone(),
+            ownership: network.bridge.ownership,
+            device: NetworkDevice { network: network.name.clone(), index },
+            mtu: network.bridge.mtu,
+        }
+    }
+
+    /// Its endpoint, as an engine shows it.
+    pub fn backend(&self) -> PortBackend {
+        PortBackend::Veth { device: DeviceName(self.name.0.clone()) }
+    }
 }
 
 /// A port that an attachment has, or should have.

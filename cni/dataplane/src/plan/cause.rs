@@ -82,7 +82,8 @@ impl PlanContext {
         if self.unresolved.contains_key(&operation.to_string()) {
             return Cause::Retry;
         }
-        if matches!(operation, Op::RemovePort { .. }) && !is_attached(operation, desired) {
+        let is_of_pod = operation.attachment().is_some();
+        if matches!(operation, Op::RemovePort { .. }) && is_of_pod && !is_attached(operation, desired) {
             return Cause::Detached;
         }
         let is_known = self.spec == SpecOrigin::Known;
@@ -100,6 +101,16 @@ impl PlanContext {
                 let was_programmed = operation.network().is_some_and(|network| self.programmed.contains(network));
                 if was_programmed { Cause::Drift } else { Cause::Retry }
             }
+        }
+    }
+
+    /// The cause of a change for a network that is none of its engine.
+    pub fn cause_for(&self, network: &NetworkName) -> Cause {
+        match self.spec {
+            SpecOrigin::New => Cause::NewSpec,
+            SpecOrigin::Inherited => Cause::AgentStarted,
+            SpecOrigin::Known if self.programmed.contains(network) => Cause::Drift,
+            SpecOrigin::Known => Cause::Retry,
         }
     }
 

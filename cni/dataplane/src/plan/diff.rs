@@ -19,6 +19,7 @@ use crate::model::attachment::AttachmentId;
 use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
 use crate::model::observed::Observed;
 use crate::model::owner::PortOwner;
+use crate::model::port::NetworkPort;
 use std::collections::BTreeSet;
 use std::fmt;
 use usnet_crds::{NetworkName, NodeNetwork, Ownership};
@@ -50,6 +51,7 @@ pub fn diff(desired: &Desired, observed: &Observed) -> Vec<Op> {
     let (mut operations, remaining) = removals(desired, observed);
     let mut additions = Additions { desired, remaining: &remaining, bridges: BTreeSet::new(), names: BTreeSet::new() };
     operations.extend(desired.networks.values().filter_map(|network| additions.bridge(network)));
+    operations.extend(desired.network_ports.values().filter_map(|port| additions.network_port(port)));
     operations.extend(desired.attachments.iter().filter_map(|(id, attachment)| additions.port(id, attachment)));
     operations
 }
@@ -96,26 +98,33 @@ impl<'a> Additions<'a> {
             });
         }
         (*policy == PortPolicy::Ensure
-            && self.bridge_accepts_ports(attachment)
+            && self.bridge_accepts_ports(port.bridge.as_str(), network, port.ownership)
             && self.reserve_name(port.name.as_str()))
         .then(|| Op::CreatePort { network: network.clone(), attachment: id.clone(), port: port.clone() })
     }
 
-    /// Whether the attachment's bridge will be owned by its network when the ports are created.
-    fn bridge_accepts_ports(&self, attachment: &DesiredAttachment) -> bool {
-        let name = attachment.port.bridge.as_str();
+    /// One that differs is among the removals.
+    fn network_port(&mut self, port: &'a NetworkPort) -> Option<Op> {
+        let bridge = port.bridge.as_str();
+        let is_needed = !self.remaining.ports.contains_key(&(bridge, &port.name))
+            && self.bridge_accepts_ports(bridge, &port.device.network, port.ownership)
+            && self.reserve_name(port.name.as_str());
+        is_needed.then(|| Op::JoinDevice { port: port.clone() })
+    }
+
+    /// Whether the bridge will be owned by the network when the ports are created.
+    fn bridge_accepts_ports(&self, name: &str, network: &NetworkName, ownership: Ownership) -> bool {
         let actual = self.remaining.bridges.get(name).copied();
-        if attachment.port.ownership == Ownership::Adopted {
-            return adoption_blocker(actual, &attachment.network).is_none();
+        if ownership == Ownership::Adopted {
+            return adoption_blocker(actual, network).is_none();
         }
         match actual {
             Some(actual) => {
                 // This plan restores the datapath of a bridge that a network needs.
-                let will_be_our_kind =
-                    actual.has_supported_datapath || is_desired_bridge(self.desired, name, &attachment.network);
-                actual.owner.as_ref() == Some(&attachment.network) && will_be_our_kind
+                let will_be_our_kind = actual.has_supported_datapath || is_desired_bridge(self.desired, name, network);
+                actual.owner.as_ref() == Some(network) && will_be_our_kind
             }
-            None => self.bridges.contains(&(name, &attachment.network)),
+            None => self.bridges.contains(&(name, network)),
         }
     }
 

@@ -2,9 +2,10 @@
 //! difference is none.
 
 use crate::model::observed::{ObservedBridge, ObservedPort, Tagging};
-use crate::model::port::PortSettings;
+use crate::model::owner::PortOwner;
+use crate::model::port::{NetworkPort, PortSettings};
 use usnet_crds::conditions::message::node::bridge_of_network;
-use usnet_crds::{Bridge, NetworkName};
+use usnet_crds::{Bridge, NetworkName, RateLimit};
 
 /// Why a network cannot adopt a bridge; `None` if it can.
 pub(crate) fn adoption_blocker(actual: Option<&ObservedBridge>, network: &NetworkName) -> Option<String> {
@@ -18,6 +19,16 @@ pub(crate) fn adoption_blocker(actual: Option<&ObservedBridge>, network: &Networ
 /// Whether a bridge needs no update.
 pub(crate) fn bridge_matches_spec(actual: &ObservedBridge, bridge: &Bridge) -> bool {
     actual.has_supported_datapath && actual.settings.match_spec(bridge)
+}
+
+/// Whether the port of a network's own device is as it should be. Its MTU is that of the device.
+pub(crate) fn network_port_matches(actual: &ObservedPort, port: &NetworkPort) -> bool {
+    actual.owner.as_ref() == Some(&PortOwner::of_device(&port.device))
+        && actual.backend.as_ref() == Some(&port.backend())
+        && actual.mtu.is_none()
+        && actual.tagging == Tagging::Untagged
+        && actual.rate_limit == Some(RateLimit::default())
+        && actual.is_enabled
 }
 
 /// Whether a port needs no update.

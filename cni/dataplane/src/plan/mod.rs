@@ -16,5 +16,5 @@ mod tests;
 pub use blocker::{Blocker, blockers};
 pub use cause::{Cause, PlanContext, SpecOrigin};
 pub use diff::{PlannedOp, diff, plan};
-pub(crate) use matching::{adoption_blocker, bridge_matches_spec, port_matches_spec};
+pub(crate) use matching::{adoption_blocker, bridge_matches_spec, network_port_matches, port_matches_spec};
 pub use operation::Op;

@@ -3,7 +3,7 @@
 use crate::model::attachment::AttachmentId;
 use crate::model::bridge_settings::desired_settings;
 use crate::model::owner::PortOwner;
-use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
+use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortName, PortSettings};
 use std::fmt;
 use usnet_crds::{Bridge, NetworkName};
 
@@ -53,6 +53,11 @@ pub enum Op {
         /// The port.
         port: AttachedPort,
     },
+    /// Creates the port of a network's own device, with an ownership tag.
+    JoinDevice {
+        /// The port.
+        port: NetworkPort,
+    },
     /// Changes what can be changed on a port while packets flow.
     UpdatePort {
         /// The port.
@@ -73,6 +78,7 @@ impl Op {
             | Self::CreateBridge { network, .. }
             | Self::UpdateBridge { network, .. }
             | Self::CreatePort { network, .. } => Some(network),
+            Self::JoinDevice { port } => Some(&port.device.network),
         }
     }
 
@@ -81,7 +87,10 @@ impl Op {
         match self {
             Self::RemovePort { owner, .. } | Self::UpdatePort { owner, .. } => owner.attachment(),
             Self::CreatePort { attachment, .. } => Some(attachment),
-            Self::RemoveBridge { .. } | Self::CreateBridge { .. } | Self::UpdateBridge { .. } => None,
+            Self::RemoveBridge { .. }
+            | Self::CreateBridge { .. }
+            | Self::UpdateBridge { .. }
+            | Self::JoinDevice { .. } => None,
         }
     }
 
@@ -92,6 +101,7 @@ impl Op {
             Self::CreateBridge { bridge, .. } | Self::UpdateBridge { bridge, .. } => format!("bridge {}", bridge.name),
             Self::RemovePort { port, .. } | Self::UpdatePort { port, .. } => format!("port {port}"),
             Self::CreatePort { port, .. } => format!("port {}", port.name),
+            Self::JoinDevice { port } => format!("port {}", port.name),
         }
     }
 }
@@ -115,6 +125,10 @@ impl fmt::Display for Op {
             }
             Self::CreatePort { attachment, port, .. } => {
                 write!(formatter, "create port {} of {attachment} on bridge {}", port.name, port.bridge)
+            }
+            Self::JoinDevice { port } => {
+                let NetworkPort { name, bridge, device, .. } = port;
+                write!(formatter, "join device {name} of network {} to bridge {bridge}", device.network)
             }
             Self::UpdatePort { port, owner, settings } => {
                 write!(formatter, "set MTU {}, ", settings.mtu)?;

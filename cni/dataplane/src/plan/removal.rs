@@ -1,12 +1,13 @@
 //! The deletions of a plan, and what remains after them.
 
+use super::matching::network_port_matches;
 use super::operation::Op;
 use crate::model::desired::{Desired, DesiredAttachment};
 use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
-use crate::model::owner::PortOwner;
-use crate::model::port::PortName;
+use crate::model::owner::{Owner, PortOwner};
+use crate::model::port::{NetworkPort, PortName};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::NetworkName;
+use usnet_crds::{NetworkName, Ownership};
 
 /// What is left when the removals of a plan are done.
 pub(super) struct Remaining<'a> {
@@ -84,6 +85,14 @@ impl<'a> Expected<'a> {
     /// not kept on a bridge that another network owns and that has to be recreated for its own.
     fn removal(&self, (bridge, actual): (&str, &ObservedBridge), name: &PortName, port: &ObservedPort) -> Option<Op> {
         let owner = port.owner.as_ref()?;
+        if let Owner::Network(device) = &owner.owner {
+            let stays = self.desired.network_ports.get(&device.network).is_some_and(|desired| {
+                let is_its_bridge = desired.bridge.as_str() == bridge && owns(desired, actual);
+                is_its_bridge && desired.name == *name && network_port_matches(port, desired)
+            });
+            let stays = stays && !self.on_two_bridges.contains(name);
+            return (!stays).then(|| remove(Some(bridge), name, port, owner.clone()));
+        }
         let is_its_bridge = |attachment: &&DesiredAttachment| {
             let is_of_another = actual.owner.as_ref().is_some_and(|network| *network != attachment.network);
             let is_replaced = is_of_another && is_desired_bridge(self.desired, bridge, &attachment.network);
@@ -127,6 +136,14 @@ fn remove(bridge: Option<&str>, name: &PortName, port: &ObservedPort, owner: Por
 fn on_two_bridges(observed: &Observed) -> BTreeSet<&PortName> {
     let mut seen = BTreeSet::new();
     observed.bridges.values().flat_map(|bridge| bridge.ports.keys()).filter(|name| !seen.insert(*name)).collect()
+}
+
+/// Whether a network's own port may be on this bridge.
+fn owns(port: &NetworkPort, bridge: &ObservedBridge) -> bool {
+    match port.ownership {
+        Ownership::Managed => bridge.owner.as_ref() == Some(&port.device.network),
+        Ownership::Adopted => true,
+    }
 }
 
 /// Whether a port with an attachment's tag can be used by its pod. One with another socket cannot,

@@ -22,6 +22,8 @@ pub struct NodePaths {
     pub legacy_root: PathBuf,
     /// Where engines listen, if not at `socket` of their row in the table of engines.
     pub engine_sockets: BTreeMap<EngineKind, PathBuf>,
+    /// The network namespace of the node's devices; none is that of the process.
+    pub network_namespace: Option<PathBuf>,
 }
 
 impl NodePaths {
@@ -41,6 +43,7 @@ impl NodePaths {
                 .into_iter()
                 .filter_map(|engine| Some((engine, env::var_os(engine.traits().socket_variable)?.into())))
                 .collect(),
+            network_namespace: None,
         }
     }
 
@@ -53,6 +56,7 @@ impl NodePaths {
             device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
             legacy_root: root.to_owned(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, root.join(engine.traits().socket))).into(),
+            network_namespace: None,
         }
     }
 
@@ -61,6 +65,12 @@ impl NodePaths {
     pub fn with_socket(mut self, engine: EngineKind, socket: impl Into<PathBuf>) -> Self {
         self.engine_sockets.insert(engine, socket.into());
         self
+    }
+
+    /// The same with the devices of another network namespace.
+    #[must_use]
+    pub fn with_network_namespace(self, namespace: impl Into<PathBuf>) -> Self {
+        Self { network_namespace: Some(namespace.into()), ..self }
     }
 
     /// The control socket of an engine.

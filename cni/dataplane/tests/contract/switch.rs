@@ -1,5 +1,6 @@
 //! What the cases need of a switch.
 
+use std::process::Command;
 use usnet_crds::{NetworkName, RateLimit};
 use usnet_dataplane::engine::BlockingDriver;
 use usnet_dataplane::port::{PortBackend, PortName};
@@ -20,6 +21,12 @@ pub(crate) trait Switch {
     fn backend(&self, container: &str) -> PortBackend;
     /// Another client creates a bridge.
     fn add_foreign_bridge(&self, bridge: &str);
+    /// A command in the network namespace whose devices the switch sees.
+    fn in_namespace(&self, program: &str) -> Command;
+    /// Whether frames pass through it. A simulator moves none.
+    fn moves_frames(&self) -> bool;
+    /// Another client adds a kernel device to a bridge.
+    fn add_foreign_device(&self, bridge: &str, device: &str);
     /// Another client adds a port to a bridge.
     fn add_foreign_port(&self, bridge: &str) -> PortName;
     /// Another client deletes a bridge, whether usnet owns it or not.

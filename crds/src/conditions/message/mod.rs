@@ -5,6 +5,7 @@
 #[cfg(feature = "api")]
 pub mod network;
 pub mod node;
+pub mod overlay;
 
 /// A number with its noun.
 #[cfg(feature = "api")]

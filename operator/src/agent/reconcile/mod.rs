@@ -7,22 +7,26 @@
 //! 1. Observe (IO): the engine ([`observer`]), then the [`journal`]. The plugin writes a record
 //!    before it creates the port. In the other order, a port created in between would seem to have
 //!    no record, and would be deleted.
-//! 2. [`plan`]: the operations. Planned once to know which attachments to lock (IO), and again with
+//! 2. [`links`] (IO): the VXLAN devices that networks need and that are missing. They are ports of
+//!    the engine afterwards.
+//! 3. [`plan`]: the operations. Planned once to know which attachments to lock (IO), and again with
 //!    their records read under the locks: an ADD or DEL may have changed them meanwhile.
-//! 3. [`publish`](mod@publish) (IO): network files no longer offer what is about to be interrupted.
+//! 4. [`publish`](mod@publish) (IO): network files no longer offer what is about to be interrupted.
 //!    Later, a pod would be attached to a bridge that is being deleted.
-//! 4. [`apply`] (IO): the operations, removals before bridges before ports.
-//! 5. Observe (IO) again, unless there was nothing to do: an engine may accept an operation and not
+//! 5. [`apply`] (IO): the operations, removals before bridges before ports.
+//! 6. Observe (IO) again, unless there was nothing to do: an engine may accept an operation and not
 //!    carry it out.
-//! 6. [`verify`]: the health of each network. Only now may network files say that a network is
+//! 7. [`verify`]: the health of each network. Only now may network files say that a network is
 //!    programmed (IO), and records of detached attachments are removed (IO).
-//! 7. [`crate::agent::report`]: the result of the engine, and the history (IO).
+//! 8. [`links`] (IO): devices that are no port any more are deleted.
+//! 9. [`crate::agent::report`]: the result of the engine, and the history (IO).
 //!
 //! [`agent_state`] is what the reconcilers share.
 
 pub(crate) mod agent_state;
 mod apply;
 pub(crate) mod journal;
+mod links;
 mod observer;
 mod plan;
 pub(crate) mod publish;

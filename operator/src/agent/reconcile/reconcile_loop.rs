@@ -2,6 +2,7 @@
 
 use super::agent_state::AgentState;
 use super::reconciler::EngineReconciler;
+use super::reconcilers::Inputs;
 use super::steps::Outcome;
 use super::wake::{Sources, Timers, Wake};
 use crate::agent::engines::{EngineWatcher, SocketFolderDeleted};
@@ -13,7 +14,6 @@ use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::watch::Receiver;
 use tracing::Instrument;
 
 /// First delay before failed operations are retried; it grows exponentially from there. Most
@@ -36,18 +36,14 @@ pub(super) struct ReconcileLoop<W: EngineWatcher> {
 }
 
 impl<W: EngineWatcher> ReconcileLoop<W> {
-    /// A loop that has not observed its engine yet. `specs` has the spec that an earlier agent left
-    /// on disk, `folders` the changes of journal and network files.
-    pub(super) fn new(
-        watcher: W,
-        agent_state: Rc<AgentState>,
-        specs: Receiver<Option<Arc<NodeSpec>>>,
-        folders: Receiver<()>,
-    ) -> Self {
+    /// A loop that has not observed its engine yet. The inputs have the spec that an earlier agent
+    /// left on disk.
+    pub(super) fn new(watcher: W, inputs: Inputs) -> Self {
+        let Inputs { agent_state, specs, folders, links, network_namespace } = inputs;
         let inherited = specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, W::ENGINE));
-        let sources = Sources { specs, engine: watcher.subscribe(), folders };
+        let sources = Sources { specs, engine: watcher.subscribe(), folders, links };
         Self {
-            reconciler: EngineReconciler::new(watcher, Rc::clone(&agent_state), inherited),
+            reconciler: EngineReconciler::new(watcher, Rc::clone(&agent_state), inherited, network_namespace),
             agent_state,
             last_reported: None,
             sources,
@@ -82,6 +78,7 @@ impl<W: EngineWatcher> ReconcileLoop<W> {
         let change = spec.map_or(SpecChange::None, |spec| self.reconciler.set_spec(spec));
         let Some(view) = self.reconciler.observe().await? else { return Ok(()) };
         let is_idle = !wake.retry && !wake.folders && change != SpecChange::Networks;
+        let is_idle = is_idle && !(wake.links && self.reconciler.have_links_changed().await);
         if is_idle && self.reconciler.has_converged(&view) {
             self.confirm_spec();
             return Ok(());

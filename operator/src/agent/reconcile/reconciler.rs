@@ -2,9 +2,10 @@
 
 use super::agent_state::AgentState;
 use super::apply::{self, ApplyContext, FailedOperations};
-use super::journal::{AttachmentLocks, JournalSnapshot, finish_detached};
+use super::journal::{JournalSnapshot, finish_detached};
+use super::links::{self, EngineLinks, LinkContext, LinkHealth};
 use super::observer::{ObservationTimes, Observer};
-use super::plan;
+use super::plan::{self, DesiredState};
 use super::publish::{self, Access, Files};
 use super::steps::{Applied, Error, Outcome, Planned, Reconciled};
 use super::verify::{self, Evidence, UnconnectedPorts};
@@ -21,15 +22,14 @@ use crate::display::ErrorChain;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use usnet_crds::{NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::network_file;
-use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Cause, Op, PlanContext, PlannedOp, SpecOrigin, blockers};
 
 /// The state of the reconciler of one engine.
@@ -53,6 +53,7 @@ pub(super) struct EngineReconciler<W> {
     unconnected: UnconnectedPorts,
     /// When the report changes although the engine does not.
     report_at: Option<Instant>,
+    links: EngineLinks,
     /// The observed engine once nothing was left to do. While it stays the same there is no work.
     converged: Option<EngineView>,
 }
@@ -60,7 +61,12 @@ pub(super) struct EngineReconciler<W> {
 impl<W: EngineWatcher> EngineReconciler<W> {
     /// A reconciler that has not observed its engine yet. `inherited` is the spec that an earlier
     /// agent left on disk.
-    pub(super) fn new(watcher: W, agent_state: Rc<AgentState>, inherited: Option<EngineSpec>) -> Self {
+    pub(super) fn new(
+        watcher: W,
+        agent_state: Rc<AgentState>,
+        inherited: Option<EngineSpec>,
+        network_namespace: Option<PathBuf>,
+    ) -> Self {
         Self {
             agent_state,
             observer: Observer::new(watcher),
@@ -75,8 +81,14 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             attached: BTreeSet::new(),
             unconnected: UnconnectedPorts::default(),
             report_at: None,
+            links: EngineLinks::new(W::ENGINE, network_namespace),
             converged: None,
         }
+    }
+
+    /// Whether the devices of networks changed since the last reconcile.
+    pub(super) async fn have_links_changed(&self) -> bool {
+        self.links.have_changed().await
     }
 
     /// The current spec; none before the first.
@@ -194,7 +206,12 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         mut journal: JournalSnapshot,
         wake: Wake,
     ) -> Result<Reconciled, Error> {
-        let mut planned = self.plan(spec, &engine.observed, &mut journal)?;
+        let plan_context = self.plan_context(spec);
+        let agent_state = Rc::clone(&self.agent_state);
+        let link_context = LinkContext { metrics: &agent_state.metrics, plan: &plan_context, since: wake.since };
+        let links = self.links.prepare(spec.networks.iter().map(AsRef::as_ref), link_context).await?;
+        let desired = DesiredState { networks: &spec.networks, devices: &links.joinable, context: &plan_context };
+        let mut planned = desired.plan(&engine.observed, &mut journal, &self.agent_state.journal)?;
         let due = self.failures.skip_backed_off(std::mem::take(&mut planned.operations), wake.retry);
         let (operations, causes): (Vec<Op>, Vec<Cause>) = due.into_iter().map(|due| (due.op, due.cause)).unzip();
         let mut interim = publish::files_during_apply(
@@ -212,7 +229,11 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let view = if is_idle { Some(EngineView::Up(engine)) } else { self.observe().await.unwrap_or_default() };
         match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(W::ENGINE))) {
             EngineView::Up(engine) => {
-                let (reconciled, remaining) = self.verify(spec, &planned, engine, journal, engine_error.as_deref())?;
+                let joined = links::joined(&engine.observed);
+                let evidence = (engine_error.as_deref(), &links.health);
+                let (mut reconciled, remaining) = self.verify(spec, &planned, engine, journal, evidence)?;
+                reconciled.retry |= links.retry;
+                self.links.finish(links, &joined, link_context).await?;
                 let (desired, network_health) = (&planned.desired, &reconciled.network_health);
                 let observation = Observation { desired, remaining: &remaining, network_health };
                 self.record(attempts, wake.since, Some(observation));
@@ -255,27 +276,6 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         }
         let written = if changes.is_empty() { Ok(()) } else { self.agent_state.history.borrow_mut().append(&changes) };
         self.transition_log.problem("history", written.as_ref().err());
-    }
-
-    /// Plans twice: once to know which attachments to lock, and again with their records as they
-    /// are under the locks.
-    fn plan(&self, spec: &EngineSpec, observed: &Observed, journal: &mut JournalSnapshot) -> Result<Planned, Error> {
-        let context = self.plan_context(spec);
-        let plan = |journal: &JournalSnapshot| {
-            let desired =
-                Desired::new(spec.networks.iter().map(|network| NodeNetwork::clone(network)), &journal.records);
-            let operations = plan::planned(&desired, observed, &journal.unreadable, &context);
-            (desired, operations)
-        };
-        let (desired, draft) = plan(journal);
-        let to_lock = plan::attachments_to_lock(&draft, &journal.records);
-        if to_lock.is_empty() {
-            return Ok(Planned { desired, operations: draft, locks: AttachmentLocks::default() });
-        }
-        let locks = AttachmentLocks::acquire(&self.agent_state.journal, &to_lock)?;
-        locks.reread(journal);
-        let (desired, operations) = plan(journal);
-        Ok(Planned { desired, operations: plan::without_contended(operations, locks.contended()), locks })
     }
 
     /// Applies the operations.
@@ -321,7 +321,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         planned: &Planned,
         engine: EngineUp,
         mut journal: JournalSnapshot,
-        engine_error: Option<&str>,
+        (engine_error, link_health): (Option<&str>, &LinkHealth),
     ) -> Result<(Reconciled, Vec<Op>), Error> {
         let Planned { desired, locks, .. } = planned;
         let remaining = plan::remaining(desired, &engine.observed, &journal.unreadable);
@@ -342,6 +342,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             failures: self.failures.as_slice(),
             engine_error,
         });
+        links::apply_to(&mut network_health, link_health);
         if let Some(problem) = self.agent_state.state_problem.borrow().as_deref() {
             verify::without_state_directory(&mut network_health, problem);
         }

@@ -9,6 +9,7 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use std::convert::Infallible;
 use std::fmt;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::watch::Receiver;
@@ -34,6 +35,10 @@ pub(crate) struct Inputs {
     pub(crate) specs: Receiver<Option<Arc<NodeSpec>>>,
     /// Changes of the journal and of the network files.
     pub(crate) folders: Receiver<()>,
+    /// Changes of the node's devices.
+    pub(crate) links: Receiver<()>,
+    /// The network namespace of these devices; none is that of the process.
+    pub(crate) network_namespace: Option<PathBuf>,
 }
 
 /// Connects to an engine. Nothing is changed before its reconciler runs. Must be called inside a
@@ -53,7 +58,7 @@ pub(crate) fn reconciler(
 
 impl Inputs {
     fn reconciler<W: EngineWatcher + 'static>(self, watcher: W) -> Box<dyn Reconciler> {
-        Box::new(ReconcileLoop::new(watcher, self.agent_state, self.specs, self.folders))
+        Box::new(ReconcileLoop::new(watcher, self))
     }
 }
 

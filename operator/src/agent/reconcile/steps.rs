@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::desired::Desired;
+use usnet_dataplane::links::LinkError;
 use usnet_dataplane::plan::{Blocker, PlannedOp};
 use usnet_dataplane::{journal, network_file};
 
@@ -18,6 +19,9 @@ pub(super) enum Error {
     /// The journal cannot be read, so it is not known which pods are attached.
     #[error("cannot read the attachment records of this node")]
     Journal(#[from] journal::Error),
+    /// The devices of the node cannot be read, so it is not known which networks are connected.
+    #[error("cannot read or change the network devices of this node")]
+    Links(#[from] LinkError),
     /// A network file cannot be written.
     #[error("cannot update the network files for the plugin")]
     NetworkFile(#[from] network_file::Error),

@@ -20,6 +20,8 @@ pub(crate) struct Wake {
     pub retry: bool,
     /// Whether the journal or the network files may have changed.
     pub folders: bool,
+    /// Whether devices of the node may have changed.
+    pub links: bool,
 }
 
 /// When to wake although nothing changed, and until when to ignore changes in the engine.
@@ -42,6 +44,8 @@ pub(crate) struct Sources<S, E> {
     pub engine: watch::Receiver<E>,
     /// The journal and the network files.
     pub folders: watch::Receiver<()>,
+    /// The devices of the node.
+    pub links: watch::Receiver<()>,
 }
 
 impl<S, E> Sources<S, E> {
@@ -64,6 +68,10 @@ impl<S, E> Sources<S, E> {
             () = changed(&mut self.specs) => (true, false),
             () = changed(&mut self.engine) => (false, false),
             () = changed(&mut self.folders) => (false, true),
+            () = changed(&mut self.links) => {
+                self.links.mark_changed();
+                (false, false)
+            }
             () = until(timers.retry_at) => (false, false),
             () = until(timers.observe_at) => (false, false),
         };
@@ -73,8 +81,9 @@ impl<S, E> Sources<S, E> {
         let folders = folders | consume(&mut self.folders);
         consume(&mut self.specs);
         consume(&mut self.engine);
+        let links = consume(&mut self.links);
         let retry = timers.retry_at.is_some_and(|at| at <= Instant::now());
-        Wake { since, retry, folders }
+        Wake { since, retry, folders, links }
     }
 }
 

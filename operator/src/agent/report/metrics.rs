@@ -216,6 +216,7 @@ const fn kind(operation: &Op) -> &'static str {
         Op::CreateBridge { .. } => "CreateBridge",
         Op::UpdateBridge { .. } => "UpdateBridge",
         Op::CreatePort { .. } => "CreatePort",
+        Op::JoinDevice { .. } => "JoinDevice",
         Op::UpdatePort { .. } => "UpdatePort",
     }
 }

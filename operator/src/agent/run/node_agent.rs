@@ -15,7 +15,7 @@ use crate::agent::report::node_report::NodeReport;
 use crate::agent::selection::persisted_state::PersistedState;
 use crate::agent::selection::spec_store::SpecStore;
 use crate::agent::state_directory::StateDirectory;
-use crate::agent::watch::folder_watch;
+use crate::agent::watch::{folder_watch, link_watch};
 use crate::display::ErrorChain;
 use crate::node::history_file::HistoryFile;
 use futures::TryFutureExt;
@@ -47,7 +47,7 @@ pub struct Agent {
     specs: SpecStore,
     reconcilers: Vec<Box<dyn Reconciler>>,
     device_plugin: DevicePlugin,
-    folder_watches: JoinSet<()>,
+    watches: JoinSet<()>,
     state_directory: StateDirectory,
     garbage_file: PathBuf,
 }
@@ -84,13 +84,17 @@ impl Agent {
             state_problem: RefCell::default(),
         });
         let (changes, folders) = channel(());
-        let mut folder_watches = JoinSet::new();
-        folder_watches.spawn(folder_watch::follow(paths.attachments(), folder_watch::WRITTEN, changes.clone()));
-        folder_watches.spawn(folder_watch::follow(paths.networks(), folder_watch::WRITTEN, changes.clone()));
+        let mut watches = JoinSet::new();
+        watches.spawn(folder_watch::follow(paths.attachments(), folder_watch::WRITTEN, changes.clone()));
+        watches.spawn(folder_watch::follow(paths.networks(), folder_watch::WRITTEN, changes.clone()));
+        let (link_changes, links) = channel(());
+        watches.spawn(link_watch::follow(paths.network_namespace.clone(), link_changes));
         let inputs = reconcilers::Inputs {
             agent_state: Rc::clone(&agent_state),
             specs: specs.subscribe(),
             folders: folders.clone(),
+            links,
+            network_namespace: paths.network_namespace.clone(),
         };
         let reconciler = |engine| reconcilers::reconciler(engine, paths, memif_socket_ids, inputs.clone());
         Ok(Self {
@@ -100,7 +104,7 @@ impl Agent {
             garbage_file: paths.garbage_file(),
             agent_state,
             specs,
-            folder_watches,
+            watches,
         })
     }
 
@@ -119,15 +123,8 @@ impl Agent {
     /// # Errors
     /// When only a restart helps.
     pub async fn run(self) -> Result<Infallible, Error> {
-        let Self {
-            agent_state,
-            specs,
-            reconcilers,
-            device_plugin,
-            folder_watches: _folder_watches,
-            state_directory,
-            garbage_file,
-        } = self;
+        let Self { agent_state, specs, reconcilers, device_plugin, watches: _watches, state_directory, garbage_file } =
+            self;
         let first_report = async {
             sleep(FIRST_REPORT_TIMEOUT).await;
             agent_state.node_report.borrow_mut().stop_waiting();

@@ -6,12 +6,14 @@
 //! - [`collect`] merges the networks into one input for the selection, [`node_state`] adds the
 //!   labels of the node and hands the stored status to the status writer, [`node_slices`] adds the
 //!   addresses of all nodes.
+//! - [`link_watch`] (IO) reports changes of the node's network devices.
 //! - [`folder_watch`] (IO) reports changes in folders of the node: journal, network files, devices.
 
 pub(crate) mod api_backoff;
 mod collect;
 pub(crate) mod folder_watch;
 mod follow;
+pub(crate) mod link_watch;
 pub(crate) mod list_watch;
 mod node_slices;
 mod node_state;

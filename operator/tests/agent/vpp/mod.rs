@@ -3,6 +3,7 @@
 mod attachments;
 mod networks;
 mod outages;
+mod overlays;
 mod program;
 pub(crate) mod testbed;
 

@@ -9,10 +9,10 @@ use crate::engine::error::OpError;
 use crate::model::attachment::AttachmentId;
 use crate::model::observed::ObservedPort;
 use crate::model::owner::PortOwner;
-use crate::model::port::{AttachedPort, PortName, PortSettings};
-use crate::plan::{Op, adoption_blocker, bridge_matches_spec, port_matches_spec};
+use crate::model::port::{AttachedPort, NetworkPort, PortName, PortSettings};
+use crate::plan::{Op, adoption_blocker, bridge_matches_spec, network_port_matches, port_matches_spec};
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, NetworkName, Ownership};
+use usnet_crds::{Bridge, BridgeName, NetworkName, Ownership};
 use usnet_ovsdb::Uuid;
 
 /// Outcome of planning one operation.
@@ -56,6 +56,7 @@ pub(super) enum Action<'a> {
         own_port: bool,
     },
     InsertPort(NewPort<'a>),
+    JoinDevice(&'a NetworkPort),
     UpdatePort {
         port: &'a PortName,
         settings: &'a PortSettings,
@@ -98,6 +99,7 @@ pub(super) fn plan_optimistic(operation: &Op) -> Option<Action<'_>> {
         Op::CreatePort { network, attachment, port } => {
             NewPort::plan(network, attachment, port).ok().map(Action::InsertPort)
         }
+        Op::JoinDevice { port } => (port.ownership == Ownership::Managed).then_some(Action::JoinDevice(port)),
         // What limits a port differs with its kind.
         Op::UpdatePort { settings, .. } if settings.rate_limit.ingress_kbps.is_some() => None,
         Op::UpdatePort { port, owner, settings } => {
@@ -124,6 +126,7 @@ pub(super) fn plan_op<'a>(operation: &'a Op, snapshot: &OvsSnapshot) -> Decision
             Ok(new) => create_port(snapshot, new),
             Err(reason) => Decision::Reject(OpError::Refused { what: operation.subject(), reason: reason.to_owned() }),
         },
+        Op::JoinDevice { port } => join_device(snapshot, port),
         Op::UpdatePort { port, owner, settings } => match snapshot.port(port.as_str()) {
             Some(row) if tags::is_owned_by(&row.external_ids, owner) => {
                 configure_port(port, &observe_port(snapshot, row), settings, owner.clone())
@@ -186,17 +189,23 @@ fn create_bridge<'a>(snapshot: &OvsSnapshot, bridge: &'a Bridge, network: &'a Ne
 }
 
 /// Why a network cannot adopt a bridge.
-fn adoption_error(snapshot: &OvsSnapshot, new: NewPort<'_>) -> Option<OpError> {
-    let name = new.port.bridge.as_str();
+fn adoption_error(
+    snapshot: &OvsSnapshot,
+    (bridge, ownership): (&BridgeName, Ownership),
+    network: &NetworkName,
+) -> Option<OpError> {
+    if ownership == Ownership::Managed {
+        return None;
+    }
+    let name = bridge.as_str();
     let observed = snapshot.bridges.get(name).map(|row| observe_bridge(snapshot, row));
-    let found = adoption_blocker(observed.as_ref(), new.network)?;
+    let found = adoption_blocker(observed.as_ref(), network)?;
     Some(OpError::BridgeUnusable { bridge: name.to_owned(), found })
 }
 
 fn create_port<'a>(snapshot: &OvsSnapshot, new: NewPort<'a>) -> Decision<'a> {
     let port = new.port;
-    let is_adopted = port.ownership == Ownership::Adopted;
-    if let Some(error) = is_adopted.then(|| adoption_error(snapshot, new)).flatten() {
+    if let Some(error) = adoption_error(snapshot, (&port.bridge, port.ownership), new.network) {
         return Decision::Reject(error);
     }
     let (name, owner) = (port.name.as_str(), new.owner());
@@ -218,6 +227,31 @@ fn create_port<'a>(snapshot: &OvsSnapshot, new: NewPort<'a>) -> Decision<'a> {
         Some(_) => return configure_port(&port.name, &observed, &port.settings, owner),
     };
     Decision::Reject(OpError::PortDiffers { port: port.name.clone(), found })
+}
+
+/// A port of this device that differs is removed by an operation of its own.
+fn join_device<'a>(snapshot: &OvsSnapshot, port: &'a NetworkPort) -> Decision<'a> {
+    if let Some(error) = adoption_error(snapshot, (&port.bridge, port.ownership), &port.device.network) {
+        return Decision::Reject(error);
+    }
+    let name = port.name.as_str();
+    let Some(row) = snapshot.port(name) else {
+        return match snapshot.interface(name) {
+            Some(_) => foreign(format!("interface {name}")),
+            None => Decision::Apply(Action::JoinDevice(port)),
+        };
+    };
+    let is_on_bridge =
+        snapshot.bridges.get(port.bridge.as_str()).is_some_and(|bridge| bridge.ports.contains(&row.uuid));
+    let observed = observe_port(snapshot, row);
+    match &observed.owner {
+        None => foreign(format!("port {name}")),
+        Some(_) if is_on_bridge && network_port_matches(&observed, port) => Decision::NoOp,
+        Some(found) => {
+            let found = format!("it is of {} and has other settings or is on another bridge", found.owner);
+            Decision::Reject(OpError::PortDiffers { port: port.name.clone(), found })
+        }
+    }
 }
 
 /// An owned port that is in its place: only its settings may differ.

@@ -3,7 +3,7 @@
 use super::snapshot::{BridgeDomain, Interface, VppSnapshot};
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
-use crate::model::owner::PortOwner;
+use crate::model::owner::{Owner, PortOwner};
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::RateLimit;
@@ -61,9 +61,16 @@ fn adoption_blocker(domain: &BridgeDomain) -> Option<String> {
 pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> ObservedPort {
     let network = interface.domain.and_then(|id| snapshot.domains.get(&id)).and_then(|domain| domain.owner.clone());
     ObservedPort {
-        owner: interface.owner.clone().map(|owner| PortOwner { network, owner }),
+        owner: interface.owner.as_ref().map(|owner| match owner {
+            Owner::Network(device) => PortOwner::of_device(device),
+            Owner::Attachment(_) => PortOwner { network, owner: owner.clone() },
+        }),
         backend: interface.backend(),
-        mtu: Some(interface.mtu.into()),
+        // That of a network's own device is the device's.
+        mtu: match &interface.owner {
+            Some(Owner::Network(_)) => None,
+            Some(Owner::Attachment(_)) | None => Some(interface.mtu.into()),
+        },
         tagging: interface.tagging.clone(),
         rate_limit: match &interface.owner {
             Some(owner) => snapshot.policers.limits(&PortName::of_owner(owner), interface.policed),

@@ -1,12 +1,13 @@
 //! Ownership tags in VPP: the tags of bridge domains and interfaces, 63 bytes each.
 //!
-//! The tag of a bridge domain is `usnet:` and its network. The tag of an interface is its
-//! attachment, whose container id of 64 hexadecimal digits is packed to fit: `usn:`, 43 characters
-//! of base64 and the rest. All other attachments are written out after `usn=`.
+//! The tag of a bridge domain is `usnet:` and its network; the interface on the network's own
+//! device has the same. The tag of any other interface is its attachment, whose container id of 64
+//! hexadecimal digits is packed to fit: `usn:`, 43 characters of base64 and the rest. All other
+//! attachments are written out after `usn=`.
 
 use crate::engine::error::TagTooLong;
 use crate::model::attachment::AttachmentId;
-use crate::model::owner::Owner;
+use crate::model::owner::{NetworkDevice, Owner};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use usnet_crds::{EngineKind, NetworkName};
@@ -21,6 +22,9 @@ pub const TAG_MAX: usize = Tag::LIMIT;
 const NETWORK: &str = "usnet:";
 const PACKED: &str = "usn:";
 const PLAIN: &str = "usn=";
+/// The first bytes of the MAC address of an interface on a network's own device: locally
+/// administered.
+const DEVICE_MAC: [u8; 2] = [0x02, 0x75];
 /// Digits of the container ids of usual container runtimes, and their length when packed.
 const DIGITS: usize = 64;
 const PACKED_DIGITS: usize = 43;
@@ -47,11 +51,33 @@ pub(super) fn network(tag: &str) -> Option<NetworkName> {
 pub(super) fn owner_tag(owner: &Owner) -> Result<Tag, TagTooLong> {
     match owner {
         Owner::Attachment(attachment) => attachment_tag(attachment),
+        Owner::Network(device) => network_tag(&device.network),
     }
 }
 
-/// The owner of an interface. A tag that usnet could not have written is not its own.
-pub(super) fn owner(tag: &str) -> Option<Owner> {
+/// The MAC address of the interface on a network's own device: the index of the device, for which
+/// the tag has no room. VPP forwards by no address of interfaces in a bridge domain.
+pub(super) fn device_mac(device: &NetworkDevice) -> [u8; 6] {
+    let [a, b, c, d] = device.index.to_be_bytes();
+    let [first, second] = DEVICE_MAC;
+    [first, second, a, b, c, d]
+}
+
+/// The index of the device that an interface with this MAC address was created on; 0, which no
+/// device has, for any other address.
+fn device_index(mac: [u8; 6]) -> u32 {
+    match mac {
+        [first, second, a, b, c, d] if [first, second] == DEVICE_MAC => u32::from_be_bytes([a, b, c, d]),
+        _ => 0,
+    }
+}
+
+/// The owner of an interface with this MAC address. A tag that usnet could not have written is not
+/// its own.
+pub(super) fn owner(tag: &str, mac: [u8; 6]) -> Option<Owner> {
+    if let Some(network) = network(tag) {
+        return Some(Owner::Network(NetworkDevice { network, index: device_index(mac) }));
+    }
     let attachment = match (tag.strip_prefix(PACKED), tag.strip_prefix(PLAIN)) {
         (Some(packed), _) => unpack(packed)?,
         (None, Some(plain)) => plain.to_owned(),
@@ -109,14 +135,14 @@ mod tests {
         let longest = attachment(&format!("{}.{}", "0123456789abcdef".repeat(4), "a".repeat(15)));
         let tag = owner_tag(&longest).unwrap();
         assert_eq!(tag.as_str().len(), TAG_MAX);
-        assert_eq!(owner(tag.as_str()), Some(longest));
+        assert_eq!(owner(tag.as_str(), [0; 6]), Some(longest));
     }
 
     #[test]
     fn every_attachment_has_one_tag_or_none() {
         for name in ["c1.net1", "cnitool-77383ca0a0715733ca6f.eth0", "a.b.c", &format!("{}.net1", "F".repeat(54))] {
             let tag = owner_tag(&attachment(name)).unwrap();
-            assert_eq!(owner(tag.as_str()), Some(attachment(name)), "{name}");
+            assert_eq!(owner(tag.as_str(), [0; 6]), Some(attachment(name)), "{name}");
         }
         let long = format!("{}.net1", "x".repeat(60));
         let too_long = owner_tag(&attachment(&long)).unwrap_err();
@@ -126,10 +152,19 @@ mod tests {
     }
 
     #[test]
+    fn the_interface_of_a_network_names_it_and_the_index_of_its_device() {
+        let device = NetworkDevice { network: "n".repeat(57).parse().unwrap(), index: 0x0102_0304 };
+        let of_device = Owner::Network(device.clone());
+        let tag = owner_tag(&of_device).unwrap();
+        assert_eq!(owner(tag.as_str(), device_mac(&device)), Some(of_device.clone()));
+        assert_ne!(owner(tag.as_str(), [2, 0xfe, 1, 2, 3, 4]), Some(of_device));
+    }
+
+    #[test]
     fn invalid_tags_are_not_owned() {
         let written_out = format!("{PLAIN}{}.a", "0".repeat(64));
         for tag in ["", "usnet", "usn", "usn:", "usn:short.net1", "other", &written_out, "usn:????", "usn=", "usn=c1"] {
-            assert_eq!(owner(tag), None, "{tag}");
+            assert_eq!(owner(tag, [0; 6]), None, "{tag}");
         }
         for tag in ["", "usnet:", "usnet:Not A Name", "usnet/blue", "blue"] {
             assert_eq!(network(tag), None, "{tag}");

@@ -2,12 +2,12 @@
 
 use crate::model::attachment::AttachmentId;
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
-use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::model::owner::PortOwner;
-use crate::model::port::{AttachedPort, PortName, PortSettings};
+use crate::model::port::{AttachedPort, NetworkPort, PortName, PortSettings};
 use crate::plan::Op;
 use std::collections::BTreeMap;
-use usnet_crds::{Bridge, EngineKind, NetworkName, Ownership};
+use usnet_crds::{Bridge, EngineKind, NetworkName, Ownership, RateLimit};
 
 /// What an engine has, and which one it is like.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +48,7 @@ impl Model {
             Op::CreateBridge { network, bridge } => self.create_bridge(network, bridge),
             Op::UpdateBridge { network, bridge } => self.update_bridge(network, bridge),
             Op::CreatePort { network, attachment, port } => self.create_port(network, attachment, port),
+            Op::JoinDevice { port } => self.join_device(port),
             Op::UpdatePort { port, owner, settings } => self.update_port(port, owner, settings),
         }
     }
@@ -121,6 +122,25 @@ impl Model {
             state: ElementState::Running,
         };
         bridge.ports.insert(port.name.clone(), created);
+        Ok(())
+    }
+
+    fn join_device(&mut self, port: &NetworkPort) -> Result<(), String> {
+        check(!self.name_is_taken(port.name.as_str()), "the name is taken")?;
+        let bridge = self.bridge(port.bridge.as_str())?;
+        let is_its = bridge.owner.as_ref() == Some(&port.device.network) || port.ownership == Ownership::Adopted;
+        check(is_its, "the bridge takes no ports")?;
+        let joined = ObservedPort {
+            owner: Some(PortOwner::of_device(&port.device)),
+            backend: Some(port.backend()),
+            mtu: None,
+            tagging: Tagging::Untagged,
+            rate_limit: Some(RateLimit::default()),
+            is_enabled: true,
+            peer: Peer::Connected,
+            state: ElementState::Running,
+        };
+        bridge.ports.insert(port.name.clone(), joined);
         Ok(())
     }
 

@@ -4,8 +4,8 @@ use crate::model::attachment::AttachmentId;
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
 use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
-use crate::model::port::{PortName, PortSettings};
-use crate::plan::{Blocker, Op, blockers, diff};
+use crate::model::port::{NetworkPort, PortName, PortSettings};
+use crate::plan::{Blocker, Op, blockers, diff, network_port_matches};
 use crate::testing::{network, record};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ fn rank(operation: &Op) -> u8 {
     match operation {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => 0,
         Op::CreateBridge { .. } | Op::UpdateBridge { .. } => 1,
-        Op::CreatePort { .. } | Op::UpdatePort { .. } => 2,
+        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::UpdatePort { .. } => 2,
     }
 }
 
@@ -105,6 +105,21 @@ fn check_attachment(id: &AttachmentId, spec: &DesiredAttachment, engine: &Observ
     Ok(())
 }
 
+fn is_joined(spec: &NetworkPort, bridge: &str, name: &PortName, port: &ObservedPort) -> bool {
+    spec.bridge.as_str() == bridge && spec.name == *name && network_port_matches(port, spec)
+}
+
+fn check_network_port(spec: &NetworkPort, engine: &Observed) -> Result<(), TestCaseError> {
+    let observed: Vec<_> = ports_named(engine, &spec.name).collect();
+    let bridge = engine.bridges.get(spec.bridge.as_str());
+    let is_owned = bridge.is_some_and(|bridge| bridge.owner.as_ref() == Some(&spec.device.network));
+    if spec.ownership == Ownership::Managed && is_owned {
+        let is_there = observed.iter().any(|(bridge, port)| is_joined(spec, bridge, &spec.name, port));
+        prop_assert!(is_there || !observed.is_empty(), "network {} is not joined", spec.device.network);
+    }
+    Ok(())
+}
+
 fn check_leftovers(desired: &Desired, engine: &Observed) -> Result<(), TestCaseError> {
     for (name, port) in engine.unbridged_ports.iter().filter(|(_, port)| port.owner.is_some()) {
         let is_usable = desired.attachments.iter().any(|(id, spec)| {
@@ -115,7 +130,8 @@ fn check_leftovers(desired: &Desired, engine: &Observed) -> Result<(), TestCaseE
     }
     for (name, bridge) in &engine.bridges {
         for (port_name, port) in bridge.ports.iter().filter(|(_, port)| port.owner.is_some()) {
-            let is_desired = desired.attachments.iter().any(|(id, spec)| matches_spec(id, spec, name, port));
+            let is_desired = desired.attachments.iter().any(|(id, spec)| matches_spec(id, spec, name, port))
+                || desired.network_ports.values().any(|spec| is_joined(spec, name, port_name, port));
             prop_assert!(is_desired, "{port_name} of {:?} is left on {name}", port.owner);
         }
         if let Some(network) = &bridge.owner {
@@ -146,6 +162,9 @@ proptest! {
         for (id, attachment) in &desired.attachments {
             check_attachment(id, attachment, &converged)?;
         }
+        for port in desired.network_ports.values() {
+            check_network_port(port, &converged)?;
+        }
         check_leftovers(&desired, &converged)?;
     }
 
@@ -165,7 +184,7 @@ proptest! {
                 Op::RemovePort { port, .. } | Op::UpdatePort { port, .. } => {
                     prop_assert!(!foreign_ports.iter().any(|(_, name, _)| name == port), "{}", operation);
                 }
-                Op::CreateBridge { .. } | Op::CreatePort { .. } => {}
+                Op::CreateBridge { .. } | Op::CreatePort { .. } | Op::JoinDevice { .. } => {}
             }
         }
         prop_assert_eq!(foreign(&desired, &converge(&desired, engine)?), before);

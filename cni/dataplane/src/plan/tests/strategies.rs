@@ -6,7 +6,7 @@ use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
 use crate::model::desired::{Desired, DesiredAttachment, PortPolicy, TornDownAttachment};
 use crate::model::memif::MemifSocket;
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
-use crate::model::owner::PortOwner;
+use crate::model::owner::{NetworkDevice, PortOwner};
 use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
 use crate::testing::{attachment, backend, network};
 use proptest::collection::{btree_map, btree_set};
@@ -131,14 +131,14 @@ pub(super) fn desired_strategy() -> impl Strategy<Value = Desired> {
     let attachments = ids.prop_flat_map(|ids| {
         ids.into_iter().map(|id| (Just(id.clone()), desired_attachment_strategy(&id))).collect::<Vec<_>>()
     });
-    (networks_strategy(), attachments, btree_map(attachment_strategy(), detached_strategy(), 0..=2)).prop_map(
-        |(networks, attachments, mut detached)| {
-            let mut attachments: BTreeMap<_, _> = attachments.into_iter().collect();
-            attachments.values_mut().for_each(|attachment| follow_network(attachment, &networks));
-            detached.retain(|id, _| !attachments.contains_key(id));
-            Desired { networks, attachments, detached }
-        },
-    )
+    let detached = btree_map(attachment_strategy(), detached_strategy(), 0..=2);
+    let devices = btree_map(network_name_strategy(), 1_u32..3, 0..=2);
+    (networks_strategy(), attachments, detached, devices).prop_map(|(networks, attachments, mut detached, devices)| {
+        let mut attachments: BTreeMap<_, _> = attachments.into_iter().collect();
+        attachments.values_mut().for_each(|attachment| follow_network(attachment, &networks));
+        detached.retain(|id, _| !attachments.contains_key(id));
+        Desired { networks, attachments, detached, ..Desired::default() }.with_devices(&devices)
+    })
 }
 
 /// The ownership of a network's bridge is the network's, as in [`Desired::new`].
@@ -187,8 +187,11 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
 }
 
 fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
-    let owner =
+    let of_pod =
         (network_name_strategy(), attachment_strategy()).prop_map(|(network, id)| PortOwner::new(&network, &id));
+    let of_network = (network_name_strategy(), 1_u32..3)
+        .prop_map(|(network, index)| PortOwner::of_device(&NetworkDevice { network, index }));
+    let owner = prop_oneof![4 => of_pod, 1 => of_network];
     let tagging = prop_oneof![4 => vlan_strategy().prop_map(Tagging::from), 1 => Just(Tagging::Other)];
     let settings = (tagging, option::weighted(0.9, rate_limit_strategy()));
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
@@ -246,7 +249,8 @@ fn vpp_strategy() -> impl Strategy<Value = Observed> {
 }
 
 fn see_network(port: &mut ObservedPort, network: Option<&NetworkName>) {
-    port.owner.iter_mut().for_each(|owner| owner.network = network.cloned());
+    let of_pods = port.owner.iter_mut().filter(|owner| owner.attachment().is_some());
+    of_pods.for_each(|owner| owner.network = network.cloned());
 }
 
 /// Names are unique in an engine, so a port with a bridge's name is left out.

@@ -2,6 +2,7 @@
 
 pub(crate) mod adopted;
 pub(crate) mod creation;
+pub(crate) mod devices;
 pub(crate) mod drift;
 pub(crate) mod foreign;
 pub(crate) mod outages;

@@ -9,6 +9,7 @@ use crate::switch::{Forwarding, Settings, Switch, contract};
 use crate::values::{attachment, create_veth_pair};
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
 use usnet_dataplane::ovs::OpenVswitch;
@@ -82,6 +83,18 @@ impl Switch for OneSwitch {
 
     fn add_foreign_bridge(&self, bridge: &str) {
         vsctl(self, &format!("add-br {bridge} -- set Bridge {bridge} datapath_type=netdev external_ids:owner=other"));
+    }
+
+    fn in_namespace(&self, program: &str) -> Command {
+        self.command(program)
+    }
+
+    fn moves_frames(&self) -> bool {
+        true
+    }
+
+    fn add_foreign_device(&self, bridge: &str, device: &str) {
+        vsctl(self, &format!("add-port {bridge} {device}"));
     }
 
     fn add_foreign_port(&self, bridge: &str) -> PortName {

@@ -146,6 +146,25 @@ ports! {
     real_veth: start(Kind::Real, PortKind::Veth);
 }
 
+/// A network's own device is one of the kernel, as the engine's end of a veth pair is.
+macro_rules! devices {
+    ($($name:ident: $kind:expr;)*) => {$(
+        mod $name {
+            use super::*;
+            crate::switch::contract!(start($kind, PortKind::Veth);
+                devices::a_network_is_joined_by_its_device_and_left,
+                devices::a_device_that_was_created_again_is_joined_again,
+                devices::a_port_of_its_name_that_others_created_is_not_changed,
+            );
+        }
+    )*};
+}
+
+devices! {
+    simulated_devices: Kind::Simulator;
+    real_devices: Kind::Real;
+}
+
 the_rest! {
     simulated: Kind::Simulator;
     real: Kind::Real;

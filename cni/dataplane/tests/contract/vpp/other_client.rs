@@ -6,11 +6,11 @@ use std::time::Duration;
 use usnet_dataplane::port::PortName;
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
-    AfPacketDelete, AfPacketDetails, AfPacketDump, BridgeDomainAddDelV2, BridgeDomainDetails, BridgeDomainDump,
-    CreateLoopbackInstance, DeleteLoopback, DeleteVhostUserIf, L2PortType, MemifCreateV2, MemifDelete, MemifDetails,
-    MemifDump, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
-    SwInterfaceDetails, SwInterfaceDump, SwInterfaceSetL2Bridge, SwInterfaceTagAddDel, SwInterfaceVhostUserDetails,
-    SwInterfaceVhostUserDump,
+    AfPacketCreateV3, AfPacketDelete, AfPacketDetails, AfPacketDump, AfPacketMode, BridgeDomainAddDelV2,
+    BridgeDomainDetails, BridgeDomainDump, CreateLoopbackInstance, DeleteLoopback, DeleteVhostUserIf, L2PortType,
+    MemifCreateV2, MemifDelete, MemifDetails, MemifDump, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump,
+    NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump, SwInterfaceDetails, SwInterfaceDump, SwInterfaceSetL2Bridge,
+    SwInterfaceTagAddDel, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump,
 };
 use usnet_vpp::wire::FixedText;
 use usnet_vpp::{Api, Batch, Dump, Request};
@@ -92,7 +92,9 @@ impl OtherClient {
         self.interfaces().into_iter().find(|interface| {
             let tagged =
                 interface.tag.as_str().strip_prefix("usn=").and_then(|text| Some(PortName::of(&text.parse().ok()?)));
-            tagged.unwrap_or_else(|| PortName::observed(interface.interface_name.as_str())) == *port
+            let of_network =
+                || Some(PortName::of_network(&interface.tag.as_str().strip_prefix("usnet:")?.parse().ok()?));
+            tagged.or_else(of_network).unwrap_or_else(|| PortName::observed(interface.interface_name.as_str())) == *port
         })
     }
 
@@ -137,6 +139,13 @@ impl OtherClient {
 
     pub(crate) fn add_loopback(&mut self) -> u32 {
         self.request(CreateLoopbackInstance::default()).sw_if_index
+    }
+
+    /// An interface on a device of the kernel.
+    pub(crate) fn add_on_device(&mut self, device: &str) -> u32 {
+        let (mode, host_if_name) = (AfPacketMode::Ethernet, text(device));
+        let created = AfPacketCreateV3 { mode, host_if_name, use_random_hw_addr: true, ..AfPacketCreateV3::default() };
+        self.request(created).sw_if_index
     }
 
     pub(crate) fn set_tag(&mut self, sw_if_index: u32, tag: &str) {

@@ -14,7 +14,7 @@ use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
 use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
 use usnet_dataplane::port::{DeviceName, PortBackend, PortName, SocketPath};
 use usnet_dataplane::vpp::Vpp as Driver;
-use usnet_test_vpp::Vpp;
+use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
     BdFlags, BridgeDomainSetMacAge, BridgeFlags, IfStatusFlags, L2FlagsGet, L2InputFeatures, L2InterfaceVlanTagRewrite,
@@ -125,6 +125,20 @@ impl Switch for VppSwitch {
 
     fn add_foreign_bridge(&self, bridge: &str) {
         self.other_client().add_domain(domain_id(bridge), "foreign");
+    }
+
+    fn in_namespace(&self, program: &str) -> Command {
+        Command::new(program)
+    }
+
+    fn moves_frames(&self) -> bool {
+        self.vpp.kind() == Kind::Real
+    }
+
+    fn add_foreign_device(&self, bridge: &str, device: &str) {
+        let mut other_client = self.other_client();
+        let index = other_client.add_on_device(device);
+        other_client.put_into(index, domain_id(bridge));
     }
 
     fn add_foreign_port(&self, bridge: &str) -> PortName {

@@ -2,7 +2,6 @@
 //! plugins: a route without a gateway uses the first gateway of its family.
 
 use super::link::execute;
-use super::netlink::{Netlink, NetlinkError};
 use crate::protocol::result::{AssignedAddress, Assignment, Route};
 use ipnet::IpNet;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL};
@@ -14,6 +13,7 @@ use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::errno::Errno;
 use serde_json::Value;
 use std::net::IpAddr;
+use usnet_dataplane::netlink::{Netlink, NetlinkError};
 
 /// A pod has one or two of them. This only bounds the loop: a program in the pod that adds routes
 /// continuously must not keep ADD running.

@@ -4,12 +4,12 @@ use super::address;
 use super::error::{InterfaceError, failed};
 use super::link::{self, Link};
 use super::namespace::PodNamespace;
-use super::netlink::Netlink;
 use super::owner::is_ours;
 use ipnet::IpNet;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{InterfaceName, Record};
+use usnet_dataplane::netlink::Netlink;
 use usnet_dataplane::port::DeviceName;
 
 /// How the interface and its other end differ from what ADD created.

@@ -5,7 +5,6 @@ use super::error::{InterfaceError, failed};
 use super::ethtool;
 use super::link::{self, NewPair};
 use super::namespace::PodNamespace;
-use super::netlink::Netlink;
 use super::owner::{device_mac, ownership_alias};
 use crate::protocol::result::Assignment;
 use netlink_sys::protocols::NETLINK_ROUTE;
@@ -17,6 +16,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{InterfaceName, Record};
+use usnet_dataplane::netlink::Netlink;
 use usnet_dataplane::port::DeviceName;
 
 /// Checks that a pod's interface can be created in the network namespace.

@@ -1,10 +1,10 @@
 //! Why an interface could not be created or removed.
 
-use super::netlink::NetlinkError;
 use crate::protocol::error::ErrorCode;
 use std::io;
 use std::path::PathBuf;
 use usnet_dataplane::attachment::InterfaceName;
+use usnet_dataplane::netlink::NetlinkError;
 use usnet_dataplane::port::DeviceName;
 
 /// Why an interface could not be created or removed.

@@ -5,12 +5,12 @@
 //! and passes the packet on with an incomplete checksum, which a userspace switch does not
 //! complete, so the receiver would drop it.
 
-use super::netlink::{Netlink, NetlinkError};
 use netlink_packet_core::{DecodeError, DefaultNla, Emitable, NLA_F_NESTED};
 use netlink_packet_generic::ctrl::nlas::GenlCtrlAttrs;
 use netlink_packet_generic::ctrl::{GenlCtrl, GenlCtrlCmd};
 use netlink_packet_generic::{GenlFamily, GenlMessage};
 use netlink_sys::protocols::NETLINK_GENERIC;
+use usnet_dataplane::netlink::{Netlink, NetlinkError};
 
 /// The features that are disabled, by the kernel's names.
 const CHECKSUMS: [&str; 2] = ["tx-checksum-ip-generic", "tx-checksum-sctp"];

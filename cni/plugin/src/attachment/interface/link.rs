@@ -1,12 +1,12 @@
 //! Network devices: the veth pair and its attributes.
 
-use super::netlink::{Netlink, NetlinkError};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use nix::errno::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use usnet_crds::{MacAddress, Mtu};
+use usnet_dataplane::netlink::{Netlink, NetlinkError};
 
 /// The attributes of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

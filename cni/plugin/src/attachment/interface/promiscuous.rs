@@ -2,8 +2,8 @@
 
 use super::error::{InterfaceError, failed};
 use super::link;
-use super::netlink::Netlink;
 use netlink_sys::protocols::NETLINK_ROUTE;
+use usnet_dataplane::netlink::Netlink;
 use usnet_dataplane::port::DeviceName;
 
 /// Whether the device exists and is promiscuous.

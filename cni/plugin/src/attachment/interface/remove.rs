@@ -2,10 +2,10 @@
 
 use super::error::{InterfaceError, failed};
 use super::link;
-use super::netlink::Netlink;
 use super::owner::is_ours;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::netlink::Netlink;
 use usnet_dataplane::port::DeviceName;
 
 /// Removes the veth pair of an attachment, if it exists and has its ownership tag.

@@ -114,6 +114,7 @@ impl TestNode {
             device_info: "/run/devinfo".into(),
             legacy_root: "/run/older".into(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, "/run/nowhere".into())).into(),
+            network_namespace: None,
         };
         let node = Self { engine, roots };
         if let TestEngine::OpenVswitch(switch) = &node.engine {

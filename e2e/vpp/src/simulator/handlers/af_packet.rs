@@ -25,7 +25,9 @@ impl Handle for AfPacketCreateV3 {
         if nix::net::if_::if_nametoindex(name).is_err() {
             return Ok(refuse(ReturnCode::InvalidInterface, NO_INTERFACE));
         }
-        let device = Device::AfPacket(AfPacket { device: self.host_if_name.clone() });
+        let device = AfPacket { device: self.host_if_name.clone() };
+        device.set_up(true);
+        let device = Device::AfPacket(device);
         let mut interface = Interface::new(format!("host-{name}"), device);
         interface.address = if self.use_random_hw_addr { state.new_address() } else { self.hw_addr };
         Ok(AfPacketCreateV3Reply { retval: 0, sw_if_index: state.add_interface(interface) })
@@ -44,6 +46,9 @@ impl State {
 impl Handle for AfPacketDelete {
     fn handle(&self, state: &mut State) -> Result<AfPacketDeleteReply, Failure> {
         let index = state.on_device(&self.host_if_name).ok_or(ReturnCode::SyscallError1)?;
+        if let Device::AfPacket(on_device) = &state.interface(index)?.device {
+            on_device.set_up(false);
+        }
         state.remove_interface(index);
         Ok(AfPacketDeleteReply::default())
     }

@@ -35,6 +35,9 @@ impl Handle for SwInterfaceSetFlags {
         let interface = state.interface(self.sw_if_index)?;
         let admin_up = self.flags.contains(IfStatusFlags::ADMIN_UP);
         if std::mem::replace(&mut interface.admin_up, admin_up) != admin_up {
+            if let Device::AfPacket(on_device) = &interface.device {
+                on_device.set_up(admin_up);
+            }
             let link_up = interface.flags().contains(IfStatusFlags::LINK_UP);
             let event = state.events.entry(self.sw_if_index).or_default();
             event.admin_up |= admin_up;

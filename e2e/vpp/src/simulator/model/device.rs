@@ -2,6 +2,7 @@
 
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::process::Command;
 use usnet_vpp::messages::{MemifMode, MemifRole};
 use usnet_vpp::wire::FixedText;
 
@@ -58,4 +59,12 @@ impl Vhost {
 #[derive(Debug)]
 pub(crate) struct AfPacket {
     pub(crate) device: FixedText<64>,
+}
+
+impl AfPacket {
+    /// Sets the device up or down, if it is there: VPP owns the state of the kernel's device.
+    pub(crate) fn set_up(&self, is_up: bool) {
+        let state = if is_up { "up" } else { "down" };
+        let _gone = Command::new("ip").args(["link", "set", "dev", self.device.as_str(), state]).output();
+    }
 }

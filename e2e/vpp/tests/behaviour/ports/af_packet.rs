@@ -33,6 +33,36 @@ impl Fixture {
     }
 }
 
+fn is_up(device: &str) -> bool {
+    let output = Command::new("ip").args(["link", "show", "dev", device]).output().expect("ip");
+    String::from_utf8_lossy(&output.stdout).contains(",UP")
+}
+
+#[test]
+fn the_state_of_a_device_is_that_of_its_interface_and_down_without_one() {
+    unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
+    on_each(|vpp| {
+        ip("link add veth0 type veth peer name veth1");
+        let created = AfPacketCreateV3 {
+            mode: AfPacketMode::Ethernet,
+            host_if_name: device("veth0"),
+            hw_addr: [2, 0x75, 0, 0, 0, 7],
+            ..AfPacketCreateV3::default()
+        };
+        let sw_if_index = vpp.ask(created).expect("an interface").sw_if_index;
+        assert_eq!(vpp.interface(sw_if_index).l2_address, [2, 0x75, 0, 0, 0, 7]);
+        let flags = |vpp: &mut Fixture, flags| vpp.ask(SwInterfaceSetFlags { sw_if_index, flags }).expect("a state");
+        flags(vpp, IfStatusFlags::ADMIN_UP);
+        assert!(is_up("veth0"));
+        flags(vpp, IfStatusFlags::default());
+        assert!(!is_up("veth0"));
+        flags(vpp, IfStatusFlags::ADMIN_UP);
+        vpp.ask(AfPacketDelete { host_if_name: device("veth0") }).expect("a deletion");
+        assert!(!is_up("veth0"));
+        ip("link del veth0");
+    });
+}
+
 #[test]
 fn a_device_has_one_interface_which_goes_by_its_name_also_when_the_device_is_gone() {
     // VPP takes devices of the namespace that it is started in.

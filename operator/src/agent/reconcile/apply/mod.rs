@@ -1,4 +1,4 @@
-//! Step four of a reconcile: the operations are applied, and each is logged once.
+//! Step five of a reconcile: the operations are applied, and each is logged once.
 
 mod failed_operations;
 

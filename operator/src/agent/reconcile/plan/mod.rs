@@ -1,5 +1,9 @@
-//! Step two of a reconcile: the operations, and the attachments that they change. Pure; the
-//! comparison itself is in [`usnet_dataplane::plan`].
+//! Step three of a reconcile: the operations, and the attachments that they change. Pure, except
+//! for [`locked`]; the comparison itself is in [`usnet_dataplane::plan`].
+
+mod locked;
+
+pub(crate) use locked::DesiredState;
 
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::NetworkName;

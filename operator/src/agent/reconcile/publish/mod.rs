@@ -1,4 +1,4 @@
-//! Step three of a reconcile, and part of step six: the network files, which say what the plugin
+//! Step four of a reconcile, and part of step seven: the network files, which say what the plugin
 //! may attach to. A file is withdrawn before its bridge is recreated or removed, and says that a
 //! network is programmed only after the engine was observed again: pods are
 //! attached on its word. The content of the files is computed without IO; [`Publisher`] writes

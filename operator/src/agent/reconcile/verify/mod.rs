@@ -1,4 +1,4 @@
-//! Step six of a reconcile: the health of each network, from the engine as it was observed after
+//! Step seven of a reconcile: the health of each network, from the engine as it was observed after
 //! the last operation. Pure.
 
 mod unconnected;
@@ -9,6 +9,7 @@ use crate::agent::model::health::{NetworkHealth, Why};
 use crate::agent::model::reason;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::node::{self as message, PortChange};
+use usnet_crds::conditions::message::overlay;
 use usnet_crds::conditions::reason::{
     BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, SOCKET_UNUSABLE, STATE_NOT_WRITABLE,
 };
@@ -105,10 +106,11 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The network whose bridge an operation creates or changes.
+/// The network whose bridge an operation creates, changes or joins with other nodes.
 fn bridge_of(operation: &Op) -> Option<&NetworkName> {
     match operation {
         Op::CreateBridge { network, .. } | Op::UpdateBridge { network, .. } => Some(network),
+        Op::JoinDevice { port } => Some(&port.device.network),
         _ => None,
     }
 }
@@ -139,13 +141,26 @@ fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwor
         return Some(NetworkHealth::pending(message::bridge_pending(engine, bridge, evidence.engine_error)));
     }
     match evidence.observed.bridges.get(bridge.as_str()).map(|bridge| &bridge.state) {
-        Some(ElementState::Running) => None,
+        Some(ElementState::Running) => device_health(evidence, network),
         Some(ElementState::Pending) | None => {
             Some(NetworkHealth::pending(message::bridge_pending(engine, bridge, None)))
         }
         Some(ElementState::Failed(error)) => {
             Some(NetworkHealth::failed(ENGINE_REFUSED, message::bridge_failed(engine, bridge, error)))
         }
+    }
+}
+
+/// None when the port of the network's own device is up, if it has one.
+fn device_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
+    let port = evidence.desired.network_ports.get(&network.name)?;
+    let bridge = evidence.observed.bridges.get(network.bridge.name.as_str())?;
+    match &bridge.ports.get(&port.name)?.state {
+        ElementState::Failed(error) => {
+            let message = overlay::port_failed(evidence.engine, &port.name, error);
+            Some(NetworkHealth::failed(ENGINE_REFUSED, message))
+        }
+        ElementState::Running | ElementState::Pending => None,
     }
 }
 
@@ -181,7 +196,7 @@ const fn port_change(operation: &Op) -> PortChange {
     match operation {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => PortChange::Delete,
         Op::UpdatePort { .. } | Op::UpdateBridge { .. } => PortChange::Update,
-        Op::CreatePort { .. } | Op::CreateBridge { .. } => PortChange::Create,
+        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::CreateBridge { .. } => PortChange::Create,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Step seven of a reconcile: the state of one engine of the node, in the terms of the
+//! Step nine of a reconcile: the state of one engine of the node, in the terms of the
 //! `UserspaceNodeState`. Pure; [`crate::agent::report::node_report`] merges the engines.
 
 use crate::agent::model::engine_facts::EngineFacts;

@@ -144,7 +144,8 @@ impl HistoryRecorder {
             return None;
         }
         // The incomplete bridge or port was removed, else it would not have to be created again.
-        let creates = matches!(attempt.planned.op, Op::CreatePort { .. } | Op::CreateBridge { .. });
+        let creates =
+            matches!(attempt.planned.op, Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::CreateBridge { .. });
         let is_undone = observation.is_some_and(|observation| observation.remaining.contains(&attempt.planned.op));
         let is_rolled_back = failure.is_refusal && creates && is_undone;
         let first_failed = before.map_or(since, |open| open.since);
@@ -229,6 +230,7 @@ fn is_desired(operation: &Op, desired: &Desired) -> bool {
             desired.networks.get(network).is_some_and(|network| network.bridge == *bridge)
         }
         Op::CreatePort { attachment, .. } => desired.attachments.contains_key(attachment),
+        Op::JoinDevice { port } => desired.network_ports.values().any(|desired| desired == port),
         Op::UpdatePort { owner, settings, .. } => {
             let attachment = owner.attachment().and_then(|id| desired.attachments.get(id));
             attachment.is_some_and(|attachment| attachment.port.settings == *settings)
@@ -288,7 +290,7 @@ fn aggregate(completed: Vec<CompletedOperation>) -> Vec<HistoryEntry> {
 /// The verb for an operation on a port; none for one on a bridge.
 fn verb(operation: &Op) -> Option<&'static str> {
     match operation {
-        Op::CreatePort { .. } => Some("create"),
+        Op::CreatePort { .. } | Op::JoinDevice { .. } => Some("create"),
         Op::UpdatePort { .. } => Some("set"),
         Op::RemovePort { .. } => Some("remove"),
         _ => None,

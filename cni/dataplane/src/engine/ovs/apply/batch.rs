@@ -10,9 +10,9 @@ use crate::engine::ovs::plan_op::{Action, NewPort};
 use crate::engine::ovs::qos::{self, Shaper};
 use crate::engine::ovs::{ports, tags};
 use crate::model::owner::PortOwner;
-use crate::model::port::{PortName, PortSettings};
+use crate::model::port::{NetworkPort, PortName, PortSettings};
 use std::collections::BTreeSet;
-use usnet_crds::{Bridge, NetworkName, Ownership};
+use usnet_crds::{Bridge, BridgeName, NetworkName, Ownership};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
 
 /// A transaction under construction.
@@ -61,6 +61,7 @@ impl Batch {
                 self.update_bridge(operation, bridge, network, *own_port);
             }
             Action::InsertPort(new) => self.insert_port(operation, new),
+            Action::JoinDevice(port) => self.join_device(operation, port),
             Action::UpdatePort { port, settings, shaper, owner } => {
                 self.update_port(operation, port, (settings, *shaper), owner);
             }
@@ -139,15 +140,38 @@ impl Batch {
         }
     }
 
-    fn insert_port(&mut self, operation: usize, new: &NewPort<'_>) {
-        let NewPort { port, interface, network, .. } = new;
-        let mut bridge =
-            vec![Condition::equal("name", port.bridge.as_str()), Condition::equal("datapath_type", NETDEV)];
-        if port.ownership == Ownership::Managed {
+    /// The bridge that a port is added to; returns what matches it.
+    fn guard_bridge(
+        &mut self,
+        operation: usize,
+        (name, ownership): (&BridgeName, Ownership),
+        network: &NetworkName,
+    ) -> Vec<Condition> {
+        let mut bridge = vec![Condition::equal("name", name.as_str()), Condition::equal("datapath_type", NETDEV)];
+        if ownership == Ownership::Managed {
             bridge.push(tags::carries(tags::network_value(network)));
         }
-        let missing = OpError::BridgeMissing { bridge: port.bridge.to_string() };
+        let missing = OpError::BridgeMissing { bridge: name.to_string() };
         self.guard(operation, missing, "Bridge", bridge.clone());
+        bridge
+    }
+
+    /// Without `mtu_request`, which would change the MTU of the device.
+    fn join_device(&mut self, operation: usize, port: &NetworkPort) {
+        let bridge = self.guard_bridge(operation, (&port.bridge, port.ownership), &port.device.network);
+        let name = port.name.as_str();
+        let interface = self.transaction.insert("Interface", ports::device_row().with("name", name));
+        let row = Row::new()
+            .with("name", name)
+            .with("interfaces", interface)
+            .with("external_ids", tags::port_value(&PortOwner::of_device(&port.device)));
+        let row = self.transaction.insert("Port", row);
+        let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
+    }
+
+    fn insert_port(&mut self, operation: usize, new: &NewPort<'_>) {
+        let NewPort { port, interface, network, .. } = new;
+        let bridge = self.guard_bridge(operation, (&port.bridge, port.ownership), network);
         if let Some((socket, serves)) = interface.exclusive_socket() {
             self.transaction.require_no_row("Interface", vec![serves]);
             let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };

@@ -66,7 +66,11 @@ fn removed_name(operation: &Op) -> Option<&str> {
     match operation {
         Op::RemovePort { port, .. } => Some(port.as_str()),
         Op::RemoveBridge { bridge, .. } => Some(bridge),
-        Op::CreateBridge { .. } | Op::UpdateBridge { .. } | Op::CreatePort { .. } | Op::UpdatePort { .. } => None,
+        Op::CreateBridge { .. }
+        | Op::UpdateBridge { .. }
+        | Op::CreatePort { .. }
+        | Op::JoinDevice { .. }
+        | Op::UpdatePort { .. } => None,
     }
 }
 
@@ -74,6 +78,7 @@ fn created_name(operation: &Op) -> Option<&str> {
     match operation {
         Op::CreateBridge { bridge, .. } => Some(bridge.name.as_str()),
         Op::CreatePort { port, .. } => Some(port.name.as_str()),
+        Op::JoinDevice { port } => Some(port.name.as_str()),
         Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } | Op::UpdatePort { .. } => None,
     }
 }

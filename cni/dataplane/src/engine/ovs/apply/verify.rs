@@ -36,6 +36,7 @@ fn expected_to_run(operation: &Op) -> (Option<&str>, Option<&str>) {
             (Some(bridge.name.as_str()), Some(bridge.name.as_str()))
         }
         Op::CreatePort { port, .. } => (None, Some(port.name.as_str())),
+        Op::JoinDevice { port } => (None, Some(port.name.as_str())),
         Op::UpdatePort { port, .. } => (None, Some(port.as_str())),
     }
 }

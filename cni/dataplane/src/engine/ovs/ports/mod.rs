@@ -11,6 +11,7 @@ use super::qos::Shaper;
 use crate::model::port::{AttachedPort, PortBackend, SocketPath};
 use usnet_crds::SocketRole;
 use usnet_ovsdb::{Condition, Interface, Row};
+pub(super) use veth::row as device_row;
 pub(super) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
 pub(super) use vlan::{tagging, vlan};
 

@@ -29,6 +29,6 @@ pub(super) fn is_connected(interface: &Interface) -> bool {
 }
 
 /// The columns of an interface to create.
-pub(super) fn row() -> Row {
+pub(in crate::engine::ovs) fn row() -> Row {
     Row::new().with("type", INTERFACE_TYPE)
 }

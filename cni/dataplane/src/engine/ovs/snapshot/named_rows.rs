@@ -37,6 +37,7 @@ fn names(operation: &Op) -> Option<(&str, &PortName, PortOwner)> {
         Op::CreatePort { network, attachment, port } => {
             Some((port.bridge.as_str(), &port.name, PortOwner::new(network, attachment)))
         }
+        Op::JoinDevice { port } => Some((port.bridge.as_str(), &port.name, PortOwner::of_device(&port.device))),
         Op::RemovePort { bridge: None, .. }
         | Op::CreateBridge { .. }
         | Op::UpdateBridge { .. }
@@ -58,7 +59,7 @@ pub(super) async fn read(database: &mut impl Database, operations: &[&Op]) -> Re
     let (mut ports, mut interfaces, mut limits) = (Vec::new(), Vec::new(), Vec::new());
     for selected in &selected {
         let found = reply.rows(selected.ports)?;
-        if !found.is_empty() && matches!(selected.operation, Op::CreatePort { .. }) {
+        if !found.is_empty() && matches!(selected.operation, Op::CreatePort { .. } | Op::JoinDevice { .. }) {
             return Ok(None);
         }
         for row in reply.rows(selected.bridges)? {

@@ -7,9 +7,8 @@ use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::observe::observe_domain;
 use crate::engine::vpp::snapshot::{BridgeDomain, VppSnapshot};
 use crate::engine::vpp::tags;
-use crate::model::port::AttachedPort;
 use crate::plan::{adoption_blocker, bridge_matches_spec};
-use usnet_crds::{Bridge, BridgeDomainId, NetworkName, Ownership};
+use usnet_crds::{Bridge, BridgeDomainId, BridgeName, NetworkName, Ownership};
 
 pub(super) fn remove<'a>(snapshot: &VppSnapshot, bridge: &str, network: &NetworkName) -> Result<Decision<'a>, OpError> {
     let domain = bridge.parse().ok().and_then(|id: u32| Some((id, snapshot.domains.get(&id)?)));
@@ -56,10 +55,14 @@ pub(super) fn update<'a>(
 }
 
 /// The bridge domain of a port: the one that its network owns or adopts.
-pub(super) fn of_port(snapshot: &VppSnapshot, port: &AttachedPort, network: &NetworkName) -> Result<u32, OpError> {
-    let bridge = port.bridge.to_string();
+pub(super) fn of_port(
+    snapshot: &VppSnapshot,
+    (bridge, ownership): (&BridgeName, Ownership),
+    network: &NetworkName,
+) -> Result<u32, OpError> {
+    let bridge = bridge.to_string();
     let found = bridge.parse().ok().and_then(|id: u32| Some((id, snapshot.domains.get(&id)?)));
-    match (port.ownership, found) {
+    match (ownership, found) {
         (Ownership::Managed, Some((id, domain))) if domain.owner.as_ref() == Some(network) => Ok(id),
         (Ownership::Managed, _) => Err(OpError::BridgeMissing { bridge }),
         (Ownership::Adopted, found) => {

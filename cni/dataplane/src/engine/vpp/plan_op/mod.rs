@@ -3,6 +3,7 @@
 mod bridges;
 mod claims;
 mod decision;
+mod network_port;
 mod port_settings;
 mod ports;
 
@@ -19,6 +20,7 @@ pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut 
         Op::CreateBridge { network, bridge } => bridges::create(context.snapshot, bridge, network),
         Op::UpdateBridge { network, bridge } => bridges::update(context.snapshot, bridge, network),
         Op::CreatePort { network, attachment, port } => ports::create(context, claims, (network, attachment, port)),
+        Op::JoinDevice { port } => network_port::join(context, claims, port),
         Op::UpdatePort { port, owner, settings } => ports::update(context, port, &owner.owner, settings),
     };
     decision.unwrap_or_else(Decision::Reject)

@@ -76,7 +76,7 @@ pub(super) fn create<'a>(
     let owner = Owner::Attachment(attachment.clone());
     check(&port.name, &port.settings, limits)?;
     let tag = tags::owner_tag(&owner)?;
-    let domain = bridges::of_port(snapshot, port, network)?;
+    let domain = bridges::of_port(snapshot, (&port.bridge, port.ownership), network)?;
     claims.name(&port.name, &owner)?;
     let new = |origin| {
         let policers = snapshot.policers.only(&port.name);

@@ -55,11 +55,17 @@ impl ExistingInterface for AfPacketInterface {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) struct NewAfPacket {
     name: HostInterfaceName,
+    /// Its MAC address; a random one if there is none.
+    mac: Option<[u8; 6]>,
 }
 
 impl NewAfPacket {
     pub(super) fn new(device: String) -> Result<Self, TextError> {
-        Ok(Self { name: HostInterfaceName::new(device)? })
+        Ok(Self { name: HostInterfaceName::new(device)?, mac: None })
+    }
+
+    pub(super) fn with_mac(self, mac: [u8; 6]) -> Self {
+        Self { mac: Some(mac), ..self }
     }
 }
 
@@ -75,7 +81,7 @@ impl InterfaceToCreate for NewAfPacket {
     }
 
     fn create(&self, _tag: &Tag) -> AfPacketCommand {
-        AfPacketCommand::Create { name: self.name.clone() }
+        AfPacketCommand::Create { name: self.name.clone(), mac: self.mac }
     }
 
     fn delete(&self, _index: u32) -> AfPacketCommand {
@@ -86,7 +92,7 @@ impl InterfaceToCreate for NewAfPacket {
 /// What usnet changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum AfPacketCommand {
-    Create { name: HostInterfaceName },
+    Create { name: HostInterfaceName, mac: Option<[u8; 6]> },
     Delete { name: HostInterfaceName },
 }
 
@@ -97,7 +103,7 @@ impl InterfaceCommand for AfPacketCommand {
 
     fn add_to(&self, batch: &mut Batch, _api: &impl Api) -> Find {
         match self {
-            Self::Create { name } => add_with(batch, create(name.clone()), |reply| reply.sw_if_index),
+            Self::Create { name, mac } => add_with(batch, create(name.clone(), *mac), |reply| reply.sw_if_index),
             Self::Delete { name } => add(batch, AfPacketDelete { host_if_name: name.clone() }),
         }
     }
@@ -110,10 +116,11 @@ const TX_FRAME_BYTES: u32 = 16 * 1024;
 const TX_FRAMES: u32 = 256;
 
 /// VPP completes checksums: the device has no offload for them.
-fn create(host_if_name: HostInterfaceName) -> AfPacketCreateV3 {
+fn create(host_if_name: HostInterfaceName, mac: Option<[u8; 6]>) -> AfPacketCreateV3 {
     AfPacketCreateV3 {
         mode: AfPacketMode::Ethernet,
-        use_random_hw_addr: true,
+        use_random_hw_addr: mac.is_none(),
+        hw_addr: mac.unwrap_or_default(),
         host_if_name,
         tx_frame_size: TX_FRAME_BYTES,
         tx_frames_per_block: TX_FRAMES,

@@ -14,7 +14,7 @@ use super::command::Find;
 use super::tags::Tag;
 use crate::engine::error::{EngineError, OpError};
 use crate::model::memif::MemifSocketIds;
-use crate::model::port::{AttachedPort, PortBackend};
+use crate::model::port::{AttachedPort, NetworkPort, PortBackend};
 use af_packet::{AfPacketCommand, AfPacketDumps, AfPacketInterface, NewAfPacket};
 pub(super) use memif::SocketNames;
 use memif::{MemifCommand, MemifDumps, MemifInterface, NewMemif, SocketTicket};
@@ -113,6 +113,13 @@ impl NewInterface {
             PortBackend::Veth { .. } => NewAfPacket::new(endpoint).map(Self::AfPacket),
         };
         new.map_err(unfit)
+    }
+
+    /// The interface on a network's own device, with this MAC address.
+    pub(super) fn on_device(port: &NetworkPort, mac: [u8; 6]) -> Result<Self, OpError> {
+        NewAfPacket::new(port.name.to_string())
+            .map(|new| Self::AfPacket(new.with_mac(mac)))
+            .map_err(|error| OpError::Refused { what: format!("port {}", port.name), reason: error.to_string() })
     }
 
     /// Why this VPP does not support this type of port.

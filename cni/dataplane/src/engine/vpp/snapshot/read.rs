@@ -125,7 +125,7 @@ fn interface(details: &SwInterfaceDetails, port: Option<PortInterface>, domain: 
     Interface {
         name: details.interface_name.to_string(),
         // A tag of usnet on an unsupported kind of interface does not imply ownership.
-        owner: tags::owner(&tag).filter(|_| port.is_some()),
+        owner: tags::owner(&tag, details.l2_address).filter(|_| port.is_some()),
         is_tagged: !tag.is_empty(),
         port,
         domain,

@@ -2,8 +2,8 @@
 //! while it is sent, so that every answer is available at once.
 
 use netlink_packet_core::{
-    DecodeError, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload, NetlinkSerializable,
+    DecodeError, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader,
+    NetlinkMessage, NetlinkPayload, NetlinkSerializable,
 };
 use netlink_sys::Socket;
 use nix::sys::socket::MsgFlags;
@@ -25,30 +25,48 @@ pub enum NetlinkError {
     /// A message that this release cannot read.
     #[error("this release of usnet cannot read the kernel's netlink reply")]
     Undecodable(#[source] DecodeError),
+    /// What was listed changed meanwhile.
+    #[error("the kernel's list changed while it was read")]
+    Interrupted,
 }
 
 impl NetlinkError {
     /// Whether the kernel returned this error.
-    pub(super) fn is(&self, errno: nix::errno::Errno) -> bool {
+    pub fn is(&self, errno: nix::errno::Errno) -> bool {
         matches!(self, Self::Kernel(error) if error.raw_os_error() == Some(errno as i32))
     }
 }
 
+/// The answers to one request so far.
+struct Received<A> {
+    answers: Vec<A>,
+    is_last: bool,
+    /// Whether what is listed changed meanwhile.
+    is_interrupted: bool,
+}
+
 /// A socket of one protocol family, in the network namespace of the thread that opened it.
 #[derive(Debug)]
-pub(super) struct Netlink {
+pub struct Netlink {
     socket: Socket,
     sequence_number: u32,
 }
 
 impl Netlink {
-    pub(super) fn open(protocol: isize) -> Result<Self, NetlinkError> {
+    /// Opens a socket of a protocol family.
+    ///
+    /// # Errors
+    /// The kernel has none left, or does not know the family.
+    pub fn open(protocol: isize) -> Result<Self, NetlinkError> {
         let socket = Socket::new(protocol).map_err(NetlinkError::Socket)?;
         Ok(Self { socket, sequence_number: 0 })
     }
 
     /// Sends one request, and returns the kernel's answers without the acknowledgement.
-    pub(super) fn request<Q, A>(&mut self, message: Q, flags: u16) -> Result<Vec<A>, NetlinkError>
+    ///
+    /// # Errors
+    /// The kernel rejects it.
+    pub fn request<Q, A>(&mut self, message: Q, flags: u16) -> Result<Vec<A>, NetlinkError>
     where
         Q: NetlinkSerializable,
         A: NetlinkDeserializable<Error = DecodeError>,
@@ -62,13 +80,16 @@ impl Netlink {
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
         self.socket.send(&bytes, 0).map_err(NetlinkError::Socket)?;
-        let mut answers = Vec::new();
-        while !self.receive(&mut answers)? {}
-        Ok(answers)
+        let mut received = Received { answers: Vec::new(), is_last: false, is_interrupted: false };
+        while !received.is_last {
+            self.receive(&mut received)?;
+        }
+        // Only now: the kernel starts no other list before the end of this one was received.
+        if received.is_interrupted { Err(NetlinkError::Interrupted) } else { Ok(received.answers) }
     }
 
-    /// Receives one datagram, and returns whether it was the last.
-    fn receive<A>(&self, answers: &mut Vec<A>) -> Result<bool, NetlinkError>
+    /// Receives one datagram.
+    fn receive<A>(&self, received: &mut Received<A>) -> Result<(), NetlinkError>
     where
         A: NetlinkDeserializable<Error = DecodeError>,
     {
@@ -83,14 +104,15 @@ impl Netlink {
             if message.header.sequence_number != self.sequence_number {
                 continue;
             }
+            received.is_interrupted |= message.header.flags & NLM_F_DUMP_INTR != 0;
             match message.payload {
-                NetlinkPayload::InnerMessage(answer) => answers.push(answer),
-                NetlinkPayload::Done(_) => return Ok(true),
-                NetlinkPayload::Error(error) if error.code.is_none() => return Ok(true),
+                NetlinkPayload::InnerMessage(answer) => received.answers.push(answer),
+                NetlinkPayload::Done(_) => received.is_last = true,
+                NetlinkPayload::Error(error) if error.code.is_none() => received.is_last = true,
                 NetlinkPayload::Error(error) => return Err(NetlinkError::Kernel(error.to_io())),
                 _ => {}
             }
         }
-        Ok(false)
+        Ok(())
     }
 }

@@ -1,0 +1,115 @@
+//! Creating, changing and deleting devices.
+
+use super::{KernelLinks, isolation};
+use crate::links::model::{DesiredVxlan, LinkOwner};
+use crate::netlink::NetlinkError;
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{InfoData, InfoKind, InfoVxlan, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
+use nix::errno::Errno;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use usnet_crds::Mtu;
+
+impl KernelLinks {
+    /// The device is set up last: from then on it sends and receives.
+    pub(super) fn create(
+        &mut self,
+        owner: &LinkOwner,
+        underlay: u32,
+        device: &DesiredVxlan,
+    ) -> Result<(), NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.attributes = vec![
+            LinkAttribute::IfName(owner.device().to_string()),
+            LinkAttribute::Address(owner.mac(device.local).octets().to_vec()),
+            LinkAttribute::Mtu(device.mtu.get().into()),
+            LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::Vxlan),
+                LinkInfo::Data(InfoData::Vxlan(settings(underlay, device))),
+            ]),
+        ];
+        self.execute(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)?;
+        let Some(index) = self.index_of(owner.device().as_str())? else {
+            return Err(NetlinkError::Kernel(Errno::ENODEV.into()));
+        };
+        self.change_peers(index, &device.peers, &BTreeSet::new())?;
+        self.configure(index, owner, None)
+    }
+
+    /// The tag and what keeps the node out of the network come before the device is set up.
+    pub(super) fn configure(&mut self, index: u32, owner: &LinkOwner, mtu: Option<Mtu>) -> Result<(), NetlinkError> {
+        let mut message = of_index(index);
+        message.attributes.push(LinkAttribute::IfAlias(owner.to_string()));
+        message.attributes.extend(mtu.map(|mtu| LinkAttribute::Mtu(mtu.get().into())));
+        message.attributes.push(isolation::attribute());
+        (message.header.flags, message.header.change_mask) = (LinkFlags::Noarp, LinkFlags::Noarp);
+        self.execute(RouteNetlinkMessage::SetLink(message), 0)?;
+        self.set_up(index, true)
+    }
+
+    /// Older kernels only rename a device that is down.
+    pub(super) fn rename(&mut self, index: u32, name: &str) -> Result<(), NetlinkError> {
+        match self.set_name(index, name) {
+            Err(error) if error.is(Errno::EBUSY) => {
+                self.set_up(index, false)?;
+                self.set_name(index, name)?;
+                self.set_up(index, true)
+            }
+            other => other,
+        }
+    }
+
+    /// It may be gone.
+    pub(super) fn delete(&mut self, index: u32) -> Result<(), NetlinkError> {
+        match self.execute(RouteNetlinkMessage::DelLink(of_index(index)), 0) {
+            Err(error) if error.is(Errno::ENODEV) => Ok(()),
+            other => other,
+        }
+    }
+
+    fn set_name(&mut self, index: u32, name: &str) -> Result<(), NetlinkError> {
+        let mut message = of_index(index);
+        message.attributes.push(LinkAttribute::IfName(name.to_owned()));
+        self.execute(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    fn set_up(&mut self, index: u32, is_up: bool) -> Result<(), NetlinkError> {
+        let mut message = of_index(index);
+        let flags = if is_up { LinkFlags::Up } else { LinkFlags::empty() };
+        (message.header.flags, message.header.change_mask) = (flags, LinkFlags::Up);
+        self.execute(RouteNetlinkMessage::SetLink(message), 0)
+    }
+
+    fn index_of(&mut self, name: &str) -> Result<Option<u32>, NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.attributes = vec![LinkAttribute::IfName(name.to_owned())];
+        let answers: Vec<RouteNetlinkMessage> = self.netlink.request(RouteNetlinkMessage::GetLink(message), 0)?;
+        let index = |answer: &RouteNetlinkMessage| match answer {
+            RouteNetlinkMessage::NewLink(link) => Some(link.header.index),
+            _ => None,
+        };
+        Ok(answers.iter().find_map(index))
+    }
+}
+
+/// No UDP checksum: the kernel leaves it to the underlay, and over a veth pair it stays unfinished.
+/// Receivers in user space drop such packets.
+fn settings(underlay: u32, device: &DesiredVxlan) -> Vec<InfoVxlan> {
+    let mut settings = vec![InfoVxlan::Id(device.vni), InfoVxlan::Port(device.port), InfoVxlan::Link(underlay)];
+    match device.local {
+        IpAddr::V4(address) => settings.extend([InfoVxlan::Local(address), InfoVxlan::UDPCsum(false)]),
+        IpAddr::V6(address) => settings.extend([
+            InfoVxlan::Local6(address),
+            InfoVxlan::UDPZeroCsumTX(true),
+            InfoVxlan::UDPZeroCsumRX(true),
+        ]),
+    }
+    settings
+}
+
+fn of_index(index: u32) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message
+}

@@ -1,0 +1,67 @@
+//! VXLAN devices of the node, by which a network is joined with other nodes: one device for each
+//! network, which its engine takes as one port.
+//!
+//! - `model`: what should exist and what exists. No IO.
+//! - `plan`: the operations between both, and what blocks them. No IO.
+//! - [`Links`]: the interface to the kernel; [`KernelLinks`] implements it over netlink (IO), and
+//!   [`LinkMonitor`] waits for changes (IO).
+//!
+//! A device has its owner in its alias. Devices without an alias of usnet are never changed.
+
+mod blocker;
+mod kernel;
+mod model;
+mod operation;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+pub use blocker::{LinkBlocker, blockers};
+pub use kernel::{KernelLinks, LinkMonitor};
+pub use model::{DesiredVxlan, LinkOwner, ObservedLinks, ObservedVxlan, Underlay};
+pub use operation::LinkOp;
+pub use plan::{PlannedLinkOp, diff, joinable, plan};
+
+use crate::netlink::NetlinkError;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// The network devices of a node.
+pub trait Links {
+    /// Reads all VXLAN devices, and the devices that have one of these addresses.
+    ///
+    /// # Errors
+    /// Something could not be read. It never looks like a node without devices.
+    fn observe(&mut self, addresses: &BTreeSet<IpAddr>) -> Result<ObservedLinks, LinkError>;
+
+    /// Applies one operation. It can be repeated.
+    ///
+    /// # Errors
+    /// The kernel's error. Part of the operation may have been done.
+    fn apply(&mut self, operation: &LinkOp) -> Result<(), LinkError>;
+}
+
+/// Why devices cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// `CAP_NET_ADMIN` is missing in the network namespace.
+    #[error("the kernel does not permit it: CAP_NET_ADMIN is missing")]
+    NotPermitted,
+    /// A device has the VNI and port, or the name.
+    #[error("a device with this VNI and UDP port, or of this name, already exists")]
+    Exists,
+    /// The UDP port belongs to another program or to a device with another kind of VXLAN.
+    #[error("the UDP port is already in use")]
+    PortInUse,
+    /// The kernel was built without VXLAN, or its module is missing.
+    #[error("the kernel of this node has no VXLAN: load the module vxlan")]
+    Unsupported,
+    /// Any other failure.
+    #[error("cannot {what}")]
+    Netlink {
+        /// What was to be done.
+        what: String,
+        /// The kernel's error.
+        source: NetlinkError,
+    },
+}

@@ -1,0 +1,173 @@
+//! Which VXLAN devices should exist, and which do.
+
+use crate::model::port::DeviceName;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+use std::sync::Arc;
+use usnet_crds::{EngineKind, MacAddress, Mtu, NetworkName, NodeNetwork};
+
+/// The VXLAN device that a network should have on this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DesiredVxlan {
+    /// The network identifier.
+    pub vni: u32,
+    /// The UDP port, of this node and of its peers.
+    pub port: u16,
+    /// The address of this node that peers send to.
+    pub local: IpAddr,
+    /// The addresses of the other nodes.
+    pub peers: Arc<BTreeSet<IpAddr>>,
+    /// The MTU of the network.
+    pub mtu: Mtu,
+}
+
+impl DesiredVxlan {
+    /// The device of a network; none if it is not joined with other nodes by one.
+    pub fn of(network: &NodeNetwork) -> Option<Self> {
+        let overlay = network.overlay.as_ref()?;
+        Some(Self {
+            vni: overlay.vni.get(),
+            port: overlay.port.get(),
+            local: overlay.local,
+            peers: Arc::clone(&overlay.peers),
+            mtu: network.bridge.mtu,
+        })
+    }
+
+    /// What VXLAN adds to a frame, in bytes.
+    pub const fn overhead(&self) -> u32 {
+        match self.local {
+            IpAddr::V4(_) => 50,
+            IpAddr::V6(_) => 70,
+        }
+    }
+
+    /// The smallest MTU of an underlay that frames of the network fit into.
+    pub const fn underlay_mtu(&self) -> u32 {
+        self.mtu.get() as u32 + self.overhead()
+    }
+}
+
+/// What a device belongs to; its alias says so. The engine is part of it, because only the engine
+/// that has the device's port may delete it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinkOwner {
+    /// The engine that has the device as a port.
+    pub engine: EngineKind,
+    /// The network.
+    pub network: NetworkName,
+}
+
+impl LinkOwner {
+    /// The name of the device.
+    pub fn device(&self) -> DeviceName {
+        DeviceName::of_network(&self.network)
+    }
+
+    /// The device's own MAC address, by which it is recognized until it has its alias: the kernel
+    /// cannot set that on creation. No frame carries it.
+    pub(super) fn mac(&self, local: IpAddr) -> MacAddress {
+        MacAddress::of(&format!("{self} on {local}"))
+    }
+}
+
+impl fmt::Display for LinkOwner {
+    /// The alias of the device.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "usnet {} {}", self.engine.traits().api_name, self.network)
+    }
+}
+
+/// An alias that usnet does not write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an alias of usnet")]
+pub struct ForeignAlias;
+
+impl FromStr for LinkOwner {
+    type Err = ForeignAlias;
+
+    fn from_str(alias: &str) -> Result<Self, ForeignAlias> {
+        let (engine, network) =
+            alias.strip_prefix("usnet ").and_then(|rest| rest.split_once(' ')).ok_or(ForeignAlias)?;
+        let engine = EngineKind::ALL.into_iter().find(|kind| kind.traits().api_name == engine).ok_or(ForeignAlias)?;
+        Ok(Self { engine, network: network.parse().map_err(|_| ForeignAlias)? })
+    }
+}
+
+/// The devices of a node that matter for overlays, at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ObservedLinks {
+    /// Whether this process may change devices.
+    pub may_change: bool,
+    /// All VXLAN devices by index, whether usnet owns them or not.
+    pub vxlans: BTreeMap<u32, ObservedVxlan>,
+    /// The devices that have the addresses that were asked for.
+    pub underlays: BTreeMap<IpAddr, Underlay>,
+}
+
+/// A device that has an address of the node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Underlay {
+    /// Its index.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// Its MTU.
+    pub mtu: u32,
+}
+
+/// One VXLAN device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedVxlan {
+    /// Its name.
+    pub name: DeviceName,
+    /// Its alias.
+    pub alias: Option<String>,
+    /// Its own MAC address.
+    pub mac: [u8; 6],
+    /// The network identifier; 0 if it takes it from each packet's metadata.
+    pub vni: u32,
+    /// The UDP port.
+    pub port: u16,
+    /// The address that it sends from.
+    pub local: Option<IpAddr>,
+    /// The index of the device that it sends through.
+    pub underlay: Option<u32>,
+    /// Whether the network identifier is part of each packet's metadata (`external`).
+    pub is_external: bool,
+    /// Whether the UDP checksum is left to the underlay. Over a veth pair it stays unfinished.
+    pub has_udp_checksum: bool,
+    /// Its MTU.
+    pub mtu: u32,
+    /// Whether it is up.
+    pub is_up: bool,
+    /// Whether the node itself takes part in the network: it answers ARP there.
+    pub answers_arp: bool,
+    /// Where frames to unknown addresses and broadcasts are sent.
+    pub peers: BTreeSet<IpAddr>,
+}
+
+impl ObservedVxlan {
+    /// The owner that the alias names.
+    pub fn owner(&self) -> Option<LinkOwner> {
+        self.alias.as_deref()?.parse().ok()
+    }
+
+    /// Whether usnet created it for this owner. A creation that was interrupted left no alias.
+    pub(super) fn belongs_to(&self, owner: &LinkOwner) -> bool {
+        match &self.alias {
+            Some(_) => self.owner().as_ref() == Some(owner),
+            None => self.local.is_some_and(|local| self.mac == owner.mac(local).octets()),
+        }
+    }
+
+    /// Whether it has everything that cannot be changed in place.
+    pub(super) fn connects(&self, desired: &DesiredVxlan, underlay: Option<&Underlay>) -> bool {
+        (self.vni, self.port, self.local) == (desired.vni, desired.port, Some(desired.local))
+            && underlay.is_none_or(|underlay| self.underlay == Some(underlay.index))
+            && !self.is_external
+            && !self.has_udp_checksum
+    }
+}

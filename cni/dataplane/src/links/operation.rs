@@ -1,0 +1,113 @@
+//! The operations on VXLAN devices.
+
+use super::model::{DesiredVxlan, LinkOwner};
+use crate::model::port::DeviceName;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::IpAddr;
+use usnet_crds::{Mtu, NetworkName};
+
+/// One operation. Devices are found by their index, which belongs to one device only as long as it
+/// exists: names can be changed by others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkOp {
+    /// Creates a device with its ownership tag and peers, and sets it up.
+    Create {
+        /// What it belongs to.
+        owner: LinkOwner,
+        /// The index of the device that it sends through.
+        underlay: u32,
+        /// Its settings.
+        device: DesiredVxlan,
+    },
+    /// Gives a device its name back.
+    Rename {
+        /// What it belongs to.
+        owner: LinkOwner,
+        /// Its index.
+        index: u32,
+        /// Its present name.
+        from: DeviceName,
+    },
+    /// Sets what can be changed in place, and sets the device up.
+    Configure {
+        /// What it belongs to.
+        owner: LinkOwner,
+        /// Its index.
+        index: u32,
+        /// Its MTU; none leaves it as it is.
+        mtu: Option<Mtu>,
+    },
+    /// Changes the peers.
+    ChangePeers {
+        /// What it belongs to.
+        owner: LinkOwner,
+        /// Its index.
+        index: u32,
+        /// Peers to add.
+        add: BTreeSet<IpAddr>,
+        /// Peers to remove.
+        remove: BTreeSet<IpAddr>,
+    },
+    /// Deletes a device.
+    Delete {
+        /// What it belongs to.
+        owner: LinkOwner,
+        /// Its index.
+        index: u32,
+        /// Its name.
+        device: DeviceName,
+    },
+}
+
+impl LinkOp {
+    /// What the device belongs to.
+    pub const fn owner(&self) -> &LinkOwner {
+        match self {
+            Self::Create { owner, .. }
+            | Self::Rename { owner, .. }
+            | Self::Configure { owner, .. }
+            | Self::ChangePeers { owner, .. }
+            | Self::Delete { owner, .. } => owner,
+        }
+    }
+
+    /// The network of the device.
+    pub const fn network(&self) -> &NetworkName {
+        &self.owner().network
+    }
+
+    /// Whether it deletes a device, which must not be a port any more then.
+    pub const fn is_deletion(&self) -> bool {
+        matches!(self, Self::Delete { .. })
+    }
+}
+
+impl fmt::Display for LinkOp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (device, network) = (self.owner().device(), self.network());
+        match self {
+            Self::Create { device: settings, .. } => write!(
+                formatter,
+                "create VXLAN device {device} of network {network} with VNI {}, UDP port {} and {} peers",
+                settings.vni,
+                settings.port,
+                settings.peers.len()
+            ),
+            Self::Rename { from, .. } => {
+                write!(formatter, "rename VXLAN device {from} of network {network} back to {device}")
+            }
+            Self::Configure { mtu: Some(mtu), .. } => {
+                write!(formatter, "set up VXLAN device {device} of network {network} with MTU {mtu}")
+            }
+            Self::Configure { mtu: None, .. } => write!(formatter, "set up VXLAN device {device} of network {network}"),
+            Self::ChangePeers { add, remove, .. } => write!(
+                formatter,
+                "add {} and remove {} peers of VXLAN device {device} of network {network}",
+                add.len(),
+                remove.len()
+            ),
+            Self::Delete { device, .. } => write!(formatter, "delete VXLAN device {device} of network {network}"),
+        }
+    }
+}

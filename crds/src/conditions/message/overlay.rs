@@ -1,0 +1,55 @@
+//! Messages about the overlay of a network on a node, which the agent writes.
+
+use crate::{EngineKind, Mtu};
+use std::fmt::Display;
+use std::net::IpAddr;
+
+/// A network whose device is not complete yet.
+pub const DEVICE_PENDING: &str = "its VXLAN device is being created on this node";
+
+/// An overlay without the privileges for it.
+pub const MISSING_PRIVILEGE: &str = "the agent may not create VXLAN devices on this node: an overlay needs the node's network namespace (hostNetwork: true) and CAP_NET_ADMIN, which config/overlays/node-local does not give the agent; install config/default, or set spec.topology of the network to NodeLocal";
+
+/// An overlay whose address no device has.
+pub fn address_missing(address: IpAddr) -> String {
+    format!(
+        "no device of this node has {address}, the node's InternalIP, from which the overlay sends: add the address, correct kubelet's --node-ip, or give the agent the node's network namespace (hostNetwork: true)"
+    )
+}
+
+/// An overlay whose VNI another device has.
+pub fn vni_taken(vni: u32, port: u16, device: &dyn Display) -> String {
+    format!(
+        "VXLAN device {device} of this node already has VNI {vni} at UDP port {port}; it is not changed: remove it, or set another vni or port in spec.topology.overlay"
+    )
+}
+
+/// An overlay whose UDP port another device or program has.
+pub fn port_taken(port: u16, device: Option<&dyn Display>) -> String {
+    let holder = device.map_or_else(
+        || "a program or device of this node (see ss -lunp)".to_owned(),
+        |device| format!("VXLAN device {device} of this node"),
+    );
+    format!(
+        "{holder} already has UDP port {port}; it is not changed: remove it, or set another port in spec.topology.overlay"
+    )
+}
+
+/// An overlay whose frames do not fit into the device that has the node's address.
+pub fn mtu_too_large(mtu: Mtu, overhead: u32, underlay: &str, underlay_mtu: u32) -> String {
+    format!(
+        "frames with the network's MTU {mtu} and the {overhead} bytes of VXLAN do not fit into {underlay} of this node, whose MTU is {underlay_mtu}: set bridge.mtu to {} or less, or the MTU of {underlay} to {} or more",
+        underlay_mtu.saturating_sub(overhead),
+        u32::from(mtu.get()) + overhead,
+    )
+}
+
+/// An overlay whose device does not work in the engine.
+pub fn port_failed(engine: EngineKind, device: &dyn Display, problem: &str) -> String {
+    format!("{engine} cannot use VXLAN device {device}: {problem}")
+}
+
+/// An overlay whose device could not be created or changed.
+pub fn device_failed(device: &dyn Display, problem: &dyn Display) -> String {
+    format!("VXLAN device {device}: {problem}")
+}

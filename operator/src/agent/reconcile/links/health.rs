@@ -1,0 +1,81 @@
+//! What the devices mean for their networks. Pure.
+
+use crate::agent::model::health::{NetworkHealth, Why};
+use crate::display::ErrorChain;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use usnet_crds::NetworkName;
+use usnet_crds::conditions::message::overlay as message;
+use usnet_crds::conditions::reason::{
+    DEVICE_FAILED, MISSING_PRIVILEGE, MTU_TOO_LARGE, PEERS_UNKNOWN, PORT_TAKEN, VNI_TAKEN,
+};
+use usnet_crds::node_state::NetworkState;
+use usnet_dataplane::links::{DesiredVxlan, LinkBlocker, LinkError};
+use usnet_dataplane::port::DeviceName;
+
+/// Networks whose overlay does not work, and why.
+pub(in super::super) type LinkHealth = BTreeMap<NetworkName, NetworkHealth>;
+
+/// Failed operations by their network.
+pub(super) type LinkFailures = BTreeMap<NetworkName, LinkError>;
+
+pub(super) fn of(
+    desired: &BTreeMap<NetworkName, DesiredVxlan>,
+    joinable: &BTreeMap<NetworkName, u32>,
+    blockers: &BTreeMap<NetworkName, LinkBlocker>,
+    failures: &LinkFailures,
+) -> LinkHealth {
+    let health = |(network, device): (&NetworkName, &DesiredVxlan)| {
+        let failed = |why: Why| Some((network.clone(), NetworkHealth::failed(why.reason, why.message)));
+        match (blockers.get(network), failures.get(network)) {
+            (Some(blocker), _) => failed(of_blocker(blocker)),
+            (None, Some(error)) => failed(of_error(error, &DeviceName::of_network(network), device)),
+            (None, None) if joinable.contains_key(network) => None,
+            (None, None) => Some((network.clone(), NetworkHealth::pending(message::DEVICE_PENDING.to_owned()))),
+        }
+    };
+    desired.iter().filter_map(health).collect()
+}
+
+/// A bridge that does not work is more important than the overlay beside it.
+pub(in super::super) fn apply_to(network_health: &mut BTreeMap<NetworkName, NetworkHealth>, links: &LinkHealth) {
+    for (network, of_link) in links {
+        if let Some(health) = network_health.get_mut(network).filter(|health| health.attachable) {
+            let is_worse = of_link.state == NetworkState::Failed || health.state == NetworkState::Programmed;
+            if is_worse {
+                health.clone_from(of_link);
+            }
+        }
+    }
+}
+
+fn of_blocker(blocker: &LinkBlocker) -> Why {
+    match blocker {
+        LinkBlocker::MissingPrivilege => {
+            Why { reason: MISSING_PRIVILEGE, message: message::MISSING_PRIVILEGE.to_owned() }
+        }
+        LinkBlocker::AddressMissing { address } => {
+            Why { reason: PEERS_UNKNOWN, message: message::address_missing(*address) }
+        }
+        LinkBlocker::VniTaken { device, vni, port } => {
+            Why { reason: VNI_TAKEN, message: message::vni_taken(*vni, *port, device) }
+        }
+        LinkBlocker::PortTaken { device, port } => {
+            let device = device.as_ref().map(|device| device as &dyn Display);
+            Why { reason: PORT_TAKEN, message: message::port_taken(*port, device) }
+        }
+        LinkBlocker::MtuTooLarge { underlay, underlay_mtu, mtu, overhead } => {
+            Why { reason: MTU_TOO_LARGE, message: message::mtu_too_large(*mtu, *overhead, underlay, *underlay_mtu) }
+        }
+    }
+}
+
+fn of_error(error: &LinkError, device: &DeviceName, desired: &DesiredVxlan) -> Why {
+    match error {
+        LinkError::NotPermitted => of_blocker(&LinkBlocker::MissingPrivilege),
+        LinkError::PortInUse => of_blocker(&LinkBlocker::PortTaken { device: None, port: desired.port }),
+        LinkError::Exists | LinkError::Unsupported | LinkError::Netlink { .. } => {
+            Why { reason: DEVICE_FAILED, message: message::device_failed(device, &ErrorChain(error)) }
+        }
+    }
+}

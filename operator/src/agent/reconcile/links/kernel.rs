@@ -1,0 +1,28 @@
+//! Requests to the kernel. They block, and a thousand devices take a second: they run on a thread
+//! of their own, so that the agent does not stop meanwhile.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use tokio::task::spawn_blocking;
+use usnet_dataplane::links::{KernelLinks, LinkError, Links, ObservedLinks};
+use usnet_dataplane::netlink::NetlinkError;
+
+pub(super) async fn observe(
+    network_namespace: Option<PathBuf>,
+    addresses: BTreeSet<IpAddr>,
+) -> Result<ObservedLinks, LinkError> {
+    with_kernel(network_namespace, move |kernel| kernel.observe(&addresses)).await
+}
+
+pub(super) async fn with_kernel<T: Send + 'static>(
+    network_namespace: Option<PathBuf>,
+    request: impl FnOnce(&mut dyn Links) -> Result<T, LinkError> + Send + 'static,
+) -> Result<T, LinkError> {
+    let run = move || request(&mut KernelLinks::open(network_namespace.as_deref())?);
+    spawn_blocking(run).await.unwrap_or_else(|error| {
+        let source = NetlinkError::Socket(io::Error::other(error));
+        Err(LinkError::Netlink { what: "request network devices".to_owned(), source })
+    })
+}

@@ -1,0 +1,195 @@
+//! The VXLAN devices of the networks of one engine (IO). A device is created before it becomes a
+//! port of the engine, and deleted after it was one.
+
+mod health;
+mod kernel;
+
+pub(super) use health::{LinkHealth, apply_to};
+
+use self::health::LinkFailures;
+use self::kernel::{observe, with_kernel};
+use crate::agent::report::metrics::Metrics;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Instant;
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
+use usnet_dataplane::links::{
+    DesiredVxlan, LinkError, LinkOp, Links, ObservedLinks, PlannedLinkOp, blockers, diff, joinable, plan,
+};
+use usnet_dataplane::observed::Observed;
+use usnet_dataplane::owner::Owner;
+use usnet_dataplane::plan::{Cause, PlanContext};
+
+/// The devices of one engine's networks.
+#[derive(Debug)]
+pub(super) struct EngineLinks {
+    engine: EngineKind,
+    network_namespace: Option<PathBuf>,
+    desired: BTreeMap<NetworkName, DesiredVxlan>,
+    /// The devices when they were last observed; none before the first time.
+    last: Option<ObservedLinks>,
+}
+
+/// What the log and the metrics need to know.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LinkContext<'a> {
+    pub(super) metrics: &'a Metrics,
+    pub(super) plan: &'a PlanContext,
+    pub(super) since: Instant,
+}
+
+/// The devices after what is missing was created.
+#[derive(Debug, Default)]
+pub(super) struct PreparedLinks {
+    /// The devices that can be ports, by their networks.
+    pub(super) joinable: BTreeMap<NetworkName, u32>,
+    /// What is wrong with the others.
+    pub(super) health: LinkHealth,
+    /// Deletions, which wait until the engine has no port of these devices.
+    deletions: Vec<PlannedLinkOp>,
+    /// Whether something remains to be done that a later attempt may achieve.
+    pub(super) retry: bool,
+}
+
+impl EngineLinks {
+    /// Nothing was observed yet.
+    pub(super) fn new(engine: EngineKind, network_namespace: Option<PathBuf>) -> Self {
+        Self { engine, network_namespace, desired: BTreeMap::new(), last: None }
+    }
+
+    /// Whether the devices differ from those that were last observed. Without overlays nothing is
+    /// read. That they cannot be read is for the next reconcile to report.
+    pub(super) async fn have_changed(&self) -> bool {
+        let Some(last) = self.last.as_ref().filter(|_| self.is_in_use()) else { return false };
+        let observed = observe(self.network_namespace.clone(), addresses(&self.desired)).await;
+        observed.map_or(true, |observed| observed != *last)
+    }
+
+    /// Whether a network has an overlay, or a device of an earlier one may be there.
+    fn is_in_use(&self) -> bool {
+        let owns = |last: &ObservedLinks| {
+            let mut owners = last.vxlans.values().filter_map(|device| device.owner());
+            owners.any(|owner| owner.engine == self.engine)
+        };
+        !self.desired.is_empty() || self.last.as_ref().is_none_or(owns)
+    }
+
+    /// Observes the devices, and creates and changes those of these networks.
+    ///
+    /// # Errors
+    /// The devices cannot be read, and a network needs one.
+    pub(super) async fn prepare(
+        &mut self,
+        networks: impl IntoIterator<Item = &NodeNetwork>,
+        context: LinkContext<'_>,
+    ) -> Result<PreparedLinks, LinkError> {
+        let device = |network: &NodeNetwork| Some((network.name.clone(), DesiredVxlan::of(network)?));
+        self.desired = networks.into_iter().filter_map(device).collect();
+        if !self.is_in_use() {
+            return Ok(PreparedLinks::default());
+        }
+        let addresses = addresses(&self.desired);
+        let observed = match observe(self.network_namespace.clone(), addresses.clone()).await {
+            Ok(observed) => observed,
+            Err(error) if self.desired.is_empty() => {
+                tracing::debug!(%error, "cannot look for VXLAN devices; no network needs one");
+                return Ok(PreparedLinks::default());
+            }
+            Err(error) => return Err(error),
+        };
+        let planned = plan(self.engine, &self.desired, &observed, context.plan);
+        let (deletions, changes): (Vec<_>, Vec<_>) = planned.into_iter().partition(|planned| planned.op.is_deletion());
+        if changes.is_empty() {
+            return Ok(self.conclude(observed, deletions, &LinkFailures::new()));
+        }
+        let failures = self.apply(changes, context).await?;
+        let observed = observe(self.network_namespace.clone(), addresses).await?;
+        Ok(self.conclude(observed, deletions, &failures))
+    }
+
+    fn conclude(
+        &mut self,
+        observed: ObservedLinks,
+        deletions: Vec<PlannedLinkOp>,
+        failures: &LinkFailures,
+    ) -> PreparedLinks {
+        let joinable = joinable(self.engine, &self.desired, &observed);
+        let blockers = blockers(self.engine, &self.desired, &observed);
+        let remaining = diff(self.engine, &self.desired, &observed);
+        let retry = !failures.is_empty() || !remaining.is_empty() || !blockers.is_empty();
+        let health = health::of(&self.desired, &joinable, &blockers, failures);
+        self.last = Some(observed);
+        PreparedLinks { joinable, health, deletions, retry }
+    }
+
+    /// Deletes the devices that are no port of the engine any more; `joined` are those that are.
+    ///
+    /// # Errors
+    /// The devices cannot be changed.
+    pub(super) async fn finish(
+        &mut self,
+        prepared: PreparedLinks,
+        joined: &BTreeSet<u32>,
+        context: LinkContext<'_>,
+    ) -> Result<(), LinkError> {
+        let is_free = |planned: &PlannedLinkOp| match &planned.op {
+            LinkOp::Delete { index, .. } => !joined.contains(index),
+            _ => true,
+        };
+        let due: Vec<_> = prepared.deletions.into_iter().filter(is_free).collect();
+        if due.is_empty() {
+            return Ok(());
+        }
+        self.apply(due, context).await?;
+        self.last = Some(observe(self.network_namespace.clone(), addresses(&self.desired)).await?);
+        Ok(())
+    }
+
+    /// Applies operations; the failures by network.
+    async fn apply(&self, planned: Vec<PlannedLinkOp>, context: LinkContext<'_>) -> Result<LinkFailures, LinkError> {
+        if planned.is_empty() {
+            return Ok(LinkFailures::new());
+        }
+        let apply = move |kernel: &mut dyn Links| {
+            let result = |planned: PlannedLinkOp| {
+                let result = kernel.apply(&planned.op);
+                (planned, result)
+            };
+            Ok(planned.into_iter().map(result).collect::<Vec<_>>())
+        };
+        let results = with_kernel(self.network_namespace.clone(), apply).await?;
+        let mut failures = LinkFailures::new();
+        for (planned, result) in results {
+            match result {
+                Ok(()) => self.log(&planned, context),
+                Err(error) => drop(failures.entry(planned.op.network().clone()).or_insert(error)),
+            }
+        }
+        Ok(failures)
+    }
+
+    fn log(&self, PlannedLinkOp { op, cause }: &PlannedLinkOp, context: LinkContext<'_>) {
+        let milliseconds = u64::try_from(context.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let what = if *cause == Cause::Drift && !op.is_deletion() { "repaired" } else { "done" };
+        if what == "repaired" {
+            context.metrics.repair(self.engine);
+        }
+        tracing::info!(network = %op.network(), op = %op, %cause, milliseconds, "{what}");
+    }
+}
+
+fn addresses(desired: &BTreeMap<NetworkName, DesiredVxlan>) -> BTreeSet<IpAddr> {
+    desired.values().map(|device| device.local).collect()
+}
+
+/// The indexes of the devices that an engine has as ports.
+pub(super) fn joined(engine: &Observed) -> BTreeSet<u32> {
+    let bridged = engine.bridges.values().flat_map(|bridge| bridge.ports.values());
+    let ports = bridged.chain(engine.unbridged_ports.values());
+    let index = |owner: &Owner| match owner {
+        Owner::Network(device) => Some(device.index),
+        Owner::Attachment(_) => None,
+    };
+    ports.filter_map(|port| index(&port.owner.as_ref()?.owner)).collect()
+}

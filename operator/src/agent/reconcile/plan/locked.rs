@@ -1,0 +1,49 @@
+//! The plan of one reconcile, with the attachments that it changes locked (IO).
+
+use super::{attachments_to_lock, planned, without_contended};
+use crate::agent::reconcile::journal::{AttachmentLocks, JournalSnapshot};
+use crate::agent::reconcile::steps::{Error, Planned};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use usnet_crds::{NetworkName, NodeNetwork};
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::journal::Journal;
+use usnet_dataplane::observed::Observed;
+use usnet_dataplane::plan::PlanContext;
+
+/// What the desired state of an engine is computed from, beside the journal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DesiredState<'a> {
+    pub(crate) networks: &'a [Arc<NodeNetwork>],
+    /// The devices that networks have as ports, by their indexes.
+    pub(crate) devices: &'a BTreeMap<NetworkName, u32>,
+    /// What the planner needs to tell causes apart.
+    pub(crate) context: &'a PlanContext,
+}
+
+impl DesiredState<'_> {
+    /// Plans twice: once to know which attachments to lock, and again with their records as they
+    /// are under the locks.
+    pub(crate) fn plan(
+        self,
+        observed: &Observed,
+        snapshot: &mut JournalSnapshot,
+        journal: &Journal,
+    ) -> Result<Planned, Error> {
+        let plan = |snapshot: &JournalSnapshot| {
+            let networks = self.networks.iter().map(|network| NodeNetwork::clone(network));
+            let desired = Desired::new(networks, &snapshot.records).with_devices(self.devices);
+            let operations = planned(&desired, observed, &snapshot.unreadable, self.context);
+            (desired, operations)
+        };
+        let (desired, draft) = plan(snapshot);
+        let to_lock = attachments_to_lock(&draft, &snapshot.records);
+        if to_lock.is_empty() {
+            return Ok(Planned { desired, operations: draft, locks: AttachmentLocks::default() });
+        }
+        let locks = AttachmentLocks::acquire(journal, &to_lock)?;
+        locks.reread(snapshot);
+        let (desired, operations) = plan(snapshot);
+        Ok(Planned { desired, operations: without_contended(operations, locks.contended()), locks })
+    }
+}

@@ -1,0 +1,209 @@
+//! Networks that are joined with other nodes: VXLAN devices in the node's network namespace.
+
+use super::testbed::OvsTestbed;
+use crate::support::node::{network, until};
+use crate::support::running_agent::RunningAgent;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use usnet_crds::node_state::NetworkState;
+use usnet_crds::{Mtu, NodeNetwork, NodeOverlay, UdpPort, Vni};
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::port::DeviceName;
+
+/// A node with one NIC.
+fn start() -> (OvsTestbed, NodePaths) {
+    let testbed = OvsTestbed::start();
+    ip(&testbed, "link add eth0 up type veth peer name wire");
+    ip(&testbed, "link set wire up");
+    ip(&testbed, "addr add 10.0.0.1/24 dev eth0");
+    let paths = testbed.paths.clone().with_network_namespace(testbed.ovs.network_namespace());
+    (testbed, paths)
+}
+
+fn ip(testbed: &OvsTestbed, arguments: &str) -> String {
+    let output = testbed.ovs.command("ip").args(arguments.split(' ')).output().unwrap();
+    assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn overlay(name: &str, vni: i64, peers: &[&str]) -> NodeNetwork {
+    let peers: BTreeSet<IpAddr> = peers.iter().map(|peer| peer.parse().unwrap()).collect();
+    let mut network = network(name);
+    network.bridge.mtu = Mtu::try_from(1450).unwrap();
+    network.overlay = Some(NodeOverlay {
+        vni: Vni::try_from(vni).unwrap(),
+        port: UdpPort::default(),
+        local: "10.0.0.1".parse().unwrap(),
+        peers: Arc::new(peers),
+    });
+    network
+}
+
+fn device(name: &str) -> String {
+    DeviceName::of_network(&name.parse().unwrap()).to_string()
+}
+
+impl OvsTestbed {
+    /// The VXLAN devices with their indexes and flags, one each line.
+    fn devices(&self) -> Vec<String> {
+        ip(self, "-o link show type vxlan").lines().map(str::to_owned).collect()
+    }
+
+    /// The index with which a network's device was joined.
+    fn joined(&self, name: &str) -> Option<String> {
+        let port = format!("name={}", device(name));
+        let shown = self.vsctl(&format!("--bare --columns=external_ids find Port {port}"));
+        let index = shown.split_whitespace().find_map(|pair| pair.strip_prefix("usnet.dev/device-index="));
+        index.map(str::to_owned)
+    }
+
+    /// Whether the device exists, is up, and is the one that was joined.
+    fn is_joined(&self, name: &str) -> bool {
+        let Some(index) = self.joined(name) else { return false };
+        let start = format!("{index}: {}:", device(name));
+        self.devices().iter().any(|device| device.starts_with(&start) && device.contains(",UP"))
+    }
+
+    fn peers(&self, name: &str) -> usize {
+        let output = self.ovs.command("bridge").args(["fdb", "show", "dev", &device(name)]).output().unwrap();
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+        shown.lines().filter(|line| line.starts_with("00:00:00:00:00:00 dst")).count()
+    }
+}
+
+fn wait_for(agent: &RunningAgent, name: &str, reason: &str) -> String {
+    agent.wait_for_network(name, reason, |entry| entry.reason == reason).message
+}
+
+fn wait_until_programmed(agent: &RunningAgent, name: &str) {
+    agent.wait_for_network(name, "is programmed", |entry| entry.state == NetworkState::Programmed);
+}
+
+#[test]
+fn a_network_gets_a_device_and_loses_it_with_its_port() {
+    let (testbed, paths) = start();
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec(1, &[overlay("blue", 7001, &["10.0.0.2", "10.0.0.3"]), network("green")]);
+    wait_until_programmed(&agent, "blue");
+    assert!(testbed.is_joined("blue"));
+    assert_eq!((testbed.devices().len(), testbed.peers("blue")), (1, 2));
+    let interface = testbed.vsctl(&format!("--bare --columns=type,mtu_request,mtu list Interface {}", device("blue")));
+    assert_eq!(interface.split_whitespace().collect::<Vec<_>>(), ["system", "1450"]);
+
+    // A peer that comes or goes does not touch the switch.
+    let columns = ["_uuid", "_version", "name"];
+    let rows = (testbed.rows("Port", &columns), testbed.rows("Bridge", &columns));
+    let configuration = testbed.vsctl("get Open_vSwitch . next_cfg");
+    agent.set_spec(2, &[overlay("blue", 7001, &["10.0.0.3"]), network("green")]);
+    until("one peer", || (testbed.peers("blue") == 1).then_some(()));
+    agent.wait_for_report("revision 2", |report| (report.observed_generation() == Some(2)).then_some(()));
+    assert_eq!((testbed.rows("Port", &columns), testbed.rows("Bridge", &columns)), rows);
+    assert_eq!(testbed.vsctl("get Open_vSwitch . next_cfg"), configuration);
+
+    agent.set_spec(3, &[network("green")]);
+    until("no device", || testbed.devices().is_empty().then_some(()));
+    assert_eq!(testbed.joined("blue"), None, "the port went first");
+    assert_eq!(testbed.bridges(), ["br-green"]);
+}
+
+#[test]
+fn a_restarted_agent_changes_nothing_and_removes_what_is_no_longer_desired() {
+    let (testbed, paths) = start();
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec(1, &[overlay("blue", 7001, &["10.0.0.2"])]);
+    wait_until_programmed(&agent, "blue");
+    drop(agent);
+    let (devices, index) = (testbed.devices(), testbed.joined("blue"));
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec(2, &[overlay("blue", 7001, &["10.0.0.2"])]);
+    wait_until_programmed(&agent, "blue");
+    assert_eq!((testbed.devices(), testbed.joined("blue")), (devices, index));
+    drop(agent);
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec(3, &[]);
+    until("no device", || testbed.devices().is_empty().then_some(()));
+}
+
+#[test]
+fn a_device_that_others_change_is_repaired_within_a_second() {
+    let (testbed, paths) = start();
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec(1, &[overlay("blue", 7001, &["10.0.0.2"])]);
+    wait_until_programmed(&agent, "blue");
+    let name = device("blue");
+    for change in [
+        format!("link set {name} down"),
+        format!("link set {name} mtu 1300"),
+        format!("link set {name} name other"),
+        format!("link del {name}"),
+    ] {
+        ip(&testbed, &change);
+        let start = Instant::now();
+        let is_repaired = || {
+            let is_as_desired = testbed.is_joined("blue") && testbed.peers("blue") == 1;
+            (is_as_desired && testbed.devices()[0].contains("mtu 1450")).then_some(())
+        };
+        until(&format!("it is repaired after {change}"), is_repaired);
+        // The machine of the test may be busy.
+        assert!(start.elapsed() < Duration::from_secs(5), "{change}: {:?}", start.elapsed());
+        wait_until_programmed(&agent, "blue");
+    }
+    assert!(agent.metric("usnet_agent_repairs_total", usnet_crds::EngineKind::OpenVswitch) >= 4.0);
+}
+
+#[test]
+fn another_vni_is_another_device() {
+    let (testbed, paths) = start();
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec(1, &[overlay("blue", 7001, &["10.0.0.2"])]);
+    wait_until_programmed(&agent, "blue");
+    let first = testbed.joined("blue");
+    agent.set_spec(2, &[overlay("blue", 7002, &["10.0.0.2"])]);
+    until("another device", || (testbed.is_joined("blue") && testbed.joined("blue") != first).then_some(()));
+    assert!(ip(&testbed, &format!("-d link show {}", device("blue"))).contains("vxlan id 7002"));
+    wait_until_programmed(&agent, "blue");
+}
+
+#[test]
+fn each_reason_names_what_is_in_the_way_and_passes() {
+    let (testbed, paths) = start();
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec(1, &[network("green")]);
+    wait_until_programmed(&agent, "green");
+    let blue = || [overlay("blue", 7001, &["10.0.0.2"]), network("green")];
+    let cases = [
+        (
+            "link add vxlan0 type vxlan id 7001 dstport 4789 local 10.0.0.1 dev eth0",
+            "link del vxlan0",
+            "VniTaken",
+            ["vxlan0", "7001", "set another vni"],
+        ),
+        (
+            "link add vxlan0 up type vxlan external dstport 4789",
+            "link del vxlan0",
+            "PortTaken",
+            ["vxlan0", "4789", "set another port"],
+        ),
+        ("link set eth0 mtu 1499", "link set eth0 mtu 1500", "MtuTooLarge", ["eth0", "1499", "bridge.mtu to 1449"]),
+        (
+            "addr del 10.0.0.1/24 dev eth0",
+            "addr add 10.0.0.1/24 dev eth0",
+            "PeersUnknown",
+            ["10.0.0.1", "node", "--node-ip"],
+        ),
+    ];
+    for (revision, (change, restore, reason, parts)) in (2..).step_by(2).zip(cases) {
+        ip(&testbed, change);
+        agent.set_spec(revision, &blue());
+        let message = wait_for(&agent, "blue", reason);
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        assert_eq!(testbed.wait_until_unavailable("blue"), reason);
+        assert!(testbed.is_programmed("green"), "no other network is affected");
+        ip(&testbed, restore);
+        wait_until_programmed(&agent, "blue");
+        agent.set_spec(revision + 1, &[network("green")]);
+        until("no device", || testbed.devices().is_empty().then_some(()));
+    }
+}
