@@ -107,8 +107,10 @@ fn a_failure_on_one_node_is_failed_only_if_a_person_must_mend_it() {
 fn monitoring_sees_the_leader_and_every_node() {
     let scene = Scene::new("metrics");
     scene.network("metrics", &json!({}));
-    let agent = get(&["pod", &agent_pod(NODE), "-n", NAMESPACE]).unwrap();
-    let agent = scrape(NODE, agent["status"]["podIP"].as_str().unwrap()).unwrap();
+    // It has the network of its node, where pods must not reach it.
+    let pod = get(&["pod", &agent_pod(NODE), "-n", NAMESPACE]).unwrap();
+    assert!(scrape(NODE, pod["status"]["podIP"].as_str().unwrap()).is_err(), "every pod can read its metrics");
+    let agent = scrape(NODE, "127.0.0.1").unwrap();
     assert!(agent.contains("usnet_agent_engine_connected{engine=\"OVS\"} 1\n"), "{agent}");
     assert!(agent.contains("usnet_agent_networks{engine=\"OVS\",state=\"Failed\"} 0\n"), "{agent}");
     assert!(agent.contains("usnet_agent_operation_seconds_count{engine=\"OVS\",kind=\"CreateBridge\"}"), "{agent}");
