@@ -43,7 +43,7 @@ lint:
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	if command -v cargo-deny >/dev/null; then cargo deny check; fi
 
-# PART=ovs or PART=vpp: the plugin with that engine. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
+# PART=speed: the plugin, or with one engine PART=ovs, PART=vpp (docs/performance.md). PART=bulk: the agent with a thousand networks. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
 bench: setup
 	e2e/scripts/bench $(PART)
 

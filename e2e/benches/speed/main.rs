@@ -1,45 +1,47 @@
-//! How fast usnet is, as ratios within one run, against what cannot be beaten and against
-//! `ovs-vsctl`: `make bench`. `make bench PART=vpp` runs the part with VPP alone, `PART=ovs` the
-//! other.
+//! How fast usnet is, as ratios within one run, against the least that any program has to do and
+//! against `ovs-vsctl` and `vppctl`: `make bench`. Parts: `ovs` and `vpp` measure the plugin with
+//! that engine, `bulk` the agent that programs a thousand networks.
 //!
-//! Absolute times depend on the machine; each iteration therefore runs all contestants in turn, and
-//! only medians and their ratios say something.
+//! Absolute times depend on the machine; each round therefore runs all that is compared in turn,
+//! and only ratios say something. `docs/performance.md` explains the tables, which are printed as
+//! Markdown on standard output.
 #![expect(
     clippy::print_stdout,
+    clippy::print_stderr,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a benchmark prints, and ends when its set-up fails"
 )]
 
-mod at_once;
-mod attach;
-mod kinds;
-mod many;
-mod node;
-mod pod;
-mod programs;
-mod start;
-mod vpp;
+mod bulk;
+mod calls;
+mod host;
+mod report;
+mod scenes;
+
+use host::node;
+use host::programs::Programs;
+use report::Targets;
 
 fn main() {
     // Cargo passes `--bench` as well.
     let parts: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
-    let programs = programs::Programs::from_environment();
-    programs::separate();
-    start::run(&programs);
+    let programs = Programs::from_environment();
+    host::namespaces::separate();
+    let mut targets = Targets::default();
+    scenes::start::run(&programs);
     if is_wanted("ovs") {
-        attach::run(&programs);
-        many::run(&programs);
-        node::on_open_vswitch(|node| measure(&programs, node));
+        for threads in node::PmdThreads::BOTH {
+            node::on_open_vswitch(threads, |node| scenes::on_open_vswitch(&programs, node, threads, &mut targets));
+        }
     }
     if is_wanted("vpp") {
-        vpp::run(&programs);
-        node::on_vpp(|node| measure(&programs, node));
+        node::on_vpp(|node| scenes::on_vpp(&programs, node, &mut targets));
     }
-}
-
-fn measure(programs: &programs::Programs, node: &node::Node) {
-    kinds::run(programs, node);
-    at_once::run(programs, node);
+    if is_wanted("bulk") {
+        bulk::run(&programs);
+    }
+    targets.print();
 }

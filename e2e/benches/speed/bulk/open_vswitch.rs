@@ -1,8 +1,10 @@
 //! A thousand networks onto an empty node: the agent, from its start to the last network file,
 //! against one raw transaction and `ovs-vsctl`.
 
-use crate::pod;
-use crate::programs::{Programs, median, ratio, report, timed};
+use crate::calls::pod;
+use crate::host::programs::{Programs, timed};
+use crate::report::lines::{ratio, report};
+use crate::report::statistics::median;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The least that anybody has to say to VPP, as raw requests.
+//! The least that any program has to say to VPP, as raw requests.
 
 use std::path::Path;
 use usnet_vpp::blocking::Client;
@@ -51,7 +51,8 @@ pub(crate) fn add_ports(client: &mut Client, domain: u32, ports: &[(u32, &Path)]
     last.map_or(Ok(()), |ticket| answers.reply(ticket).map(drop)).expect("it is switched on");
 }
 
-fn settle(batch: &mut Batch, bd_id: u32, index: u32) -> usnet_vpp::Ticket<SwInterfaceSetFlags> {
+/// What every interface needs: tag, MTU, bridge domain, no VLAN, up.
+pub(super) fn settle(batch: &mut Batch, bd_id: u32, index: u32) -> usnet_vpp::Ticket<SwInterfaceSetFlags> {
     let tag = format!("usn={index:058}");
     let tag = tag.as_str().try_into().expect("a short tag");
     batch.request(SwInterfaceTagAddDel { is_add: true, sw_if_index: index, tag });

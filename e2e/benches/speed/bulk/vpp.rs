@@ -1,10 +1,10 @@
 //! A thousand networks onto an empty VPP: the agent, from when it is told to the last network file,
 //! against the same messages raw and pipelined; and one network more.
 
-use super::agent::{RunningAgent, roots};
-use super::floor;
-use crate::pod;
-use crate::programs::{median, ratio, report};
+use super::running_agent::{RunningAgent, roots};
+use crate::calls::{pod, vpp_messages};
+use crate::report::lines::{ratio, report};
+use crate::report::statistics::median;
 use std::time::{Duration, Instant};
 use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_test_vpp::{Kind, Vpp};
@@ -73,9 +73,9 @@ fn raw_messages(kind: Kind) -> Duration {
     for index in 0..NETWORKS {
         let NodeNetwork { name, bridge, .. } = network(index);
         let id = bridge.name.as_str().parse().expect("the id of a bridge domain");
-        batch.request(floor::bridge_domain(id, &format!("usnet:{name}")));
+        batch.request(vpp_messages::bridge_domain(id, &format!("usnet:{name}")));
     }
-    floor::send(&mut client, &batch);
-    assert_eq!(floor::count_domains(&mut client, NO_BRIDGE_DOMAIN), Ok(NETWORKS));
+    vpp_messages::send(&mut client, &batch);
+    assert_eq!(vpp_messages::count_domains(&mut client, NO_BRIDGE_DOMAIN), Ok(NETWORKS));
     start.elapsed()
 }

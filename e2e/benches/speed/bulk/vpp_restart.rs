@@ -1,10 +1,10 @@
 //! VPP dies and comes back empty: until all ports of a thousand pods are back and their network
 //! files say so, against the same messages raw and pipelined.
 
-use super::agent::{RunningAgent, roots};
-use super::floor;
-use crate::pod;
-use crate::programs::{median, ratio, report};
+use super::running_agent::{RunningAgent, roots};
+use crate::calls::{pod, vpp_messages};
+use crate::report::lines::{ratio, report};
+use crate::report::statistics::median;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use usnet_crds::{EngineKind, NodeNetwork};
@@ -71,7 +71,7 @@ fn memifs(vpp: &Vpp) -> usize {
     let mut client = vpp.client().expect("VPP answers");
     let mut batch = Batch::new();
     let ticket = batch.dump(MemifDump {});
-    floor::send(&mut client, &batch).details(ticket).expect("memifs").len()
+    vpp_messages::send(&mut client, &batch).details(ticket).expect("memifs").len()
 }
 
 /// Also over the socket files of a VPP that was killed: VPP has to check whether another process
@@ -90,11 +90,11 @@ fn add_all(vpp: &Vpp) -> Duration {
     let mut client = Client::connect(vpp.socket(), TIMEOUT).expect("VPP answers");
     let mut batch = Batch::new();
     for id in (1..).take(NETWORKS) {
-        batch.request(floor::bridge_domain(id, &format!("usnet:net-{id}")));
+        batch.request(vpp_messages::bridge_domain(id, &format!("usnet:net-{id}")));
     }
-    floor::send(&mut client, &batch);
+    vpp_messages::send(&mut client, &batch);
     let ports: Vec<_> = (1000..).zip(paths.iter().map(PathBuf::as_path)).collect();
-    floor::add_ports(&mut client, 1, &ports);
-    assert_eq!(floor::count_domains(&mut client, NO_BRIDGE_DOMAIN), Ok(NETWORKS));
+    vpp_messages::add_ports(&mut client, 1, &ports);
+    assert_eq!(vpp_messages::count_domains(&mut client, NO_BRIDGE_DOMAIN), Ok(NETWORKS));
     start.elapsed()
 }
