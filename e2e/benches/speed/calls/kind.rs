@@ -37,4 +37,10 @@ impl PortKind {
     pub(crate) fn is_veth(&self) -> bool {
         self.port.port_type == PortType::Veth
     }
+
+    /// A veth of VPP. Real VPP 26.06 stopped answering when fifty were created and deleted at once,
+    /// by raw requests as well.
+    pub(crate) fn is_host_interface(&self) -> bool {
+        self.is_veth() && self.engine == EngineKind::Vpp
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::namespaces::within;
 use crate::calls::pod;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -91,7 +92,13 @@ impl Node {
 
     /// The network, with ports of this kind, as the agent would say it.
     pub(crate) fn program(&self, port: &Port) {
-        pod::program(&self.roots, NodeNetwork { port: port.clone(), ..self.network() }, &self.socket);
+        self.program_with(port, None);
+    }
+
+    /// The same with the configuration of an IPAM plugin.
+    pub(crate) fn program_with(&self, port: &Port, ipam: Option<Value>) {
+        let network = NodeNetwork { port: port.clone(), ipam, ..self.network() };
+        pod::program(&self.roots, network, &self.socket);
     }
 
     /// The network that all pods attach to.

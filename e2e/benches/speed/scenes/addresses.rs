@@ -19,31 +19,32 @@ pub(crate) fn run(programs: &Programs, node: &Node, kind: &PortKind) {
         return eprintln!("no host-local in USNET_TOOLS: the table of addresses is left out");
     };
     eprintln!("{}: addresses", node.name);
-    node.program(&kind.port);
     let ipam = json!({"type": "host-local", "dataDir": node.roots.state.join("addresses"),
                       "ranges": [[{"subnet": "10.56.0.0/16"}]]});
-    let with = Plugin::new(programs, node, Some(("ipam", ipam.clone())));
-    let without = Plugin::new(programs, node, None);
+    let plugin = Plugin::new(programs, node, None);
     let file = NamedTempFile::new().expect("a file");
     let text = json!({"cniVersion": "1.1.0", "name": "alone", "type": "userspace", "ipam": ipam});
     fs::write(file.path(), text.to_string()).expect("the configuration");
-    let (mut plugin, mut bare, mut alone) = (Taken::default(), Taken::default(), Taken::default());
+    let (mut with, mut without, mut alone) = (Taken::default(), Taken::default(), Taken::default());
     for round in 0..=rounds(1) {
-        let (one, other) = (turn(node, &with, 1), turn(node, &without, 1));
+        node.program_with(&kind.port, Some(ipam.clone()));
+        let one = turn(node, &plugin, 1);
+        node.program(&kind.port);
+        let other = turn(node, &plugin, 1);
         let add = call(&host_local, "ADD", &file);
         let program = Taken { add: vec![add], del: vec![call(&host_local, "DEL", &file)] };
         // The first round fills caches.
         if round > 0 {
-            plugin.extend(one);
-            bare.extend(other);
+            with.extend(one);
+            without.extend(other);
             alone.extend(program);
         }
     }
-    assert_eq!((with.failures(), without.failures()), (vec![], vec![]));
-    let row = |verb: &str, plugin: &[Duration], bare: &[Duration], alone: &[Duration]| {
-        vec![verb.to_owned(), table::p50(plugin), table::p50(bare), table::p50(alone)]
+    assert_eq!(plugin.failures(), Vec::<String>::new());
+    let row = |verb: &str, with: &[Duration], without: &[Duration], alone: &[Duration]| {
+        vec![verb.to_owned(), table::p50(with), table::p50(without), table::p50(alone)]
     };
-    let rows = [row("ADD", &plugin.add, &bare.add, &alone.add), row("DEL", &plugin.del, &bare.del, &alone.del)];
+    let rows = [row("ADD", &with.add, &without.add, &alone.add), row("DEL", &with.del, &without.del, &alone.del)];
     let heading = format!("{}: {} with host-local, p50 in ms", node.name, kind.name);
     table::print(&heading, &["call", "with host-local", "without IPAM", "host-local alone"], &rows);
 }

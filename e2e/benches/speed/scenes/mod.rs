@@ -32,9 +32,16 @@ fn rounds(at_once: usize) -> usize {
     }
 }
 
+/// All kinds of ports, or that of `USNET_SPEED_PORT`.
+fn wanted_kinds(node: &Node) -> Vec<PortKind> {
+    let wanted = env::var("USNET_SPEED_PORT").ok();
+    let kinds = PortKind::all(node.engine).into_iter();
+    kinds.filter(|kind| wanted.as_ref().is_none_or(|wanted| wanted == kind.name)).collect()
+}
+
 pub(crate) fn on_open_vswitch(programs: &Programs, node: &Node, threads: PmdThreads, targets: &mut Targets) {
     let mut rows = Vec::new();
-    let kinds = PortKind::all(node.engine);
+    let kinds = wanted_kinds(node);
     for (index, size) in SIZES.into_iter().enumerate() {
         existing_ports::fill(programs, node, if index == 0 { 0 } else { SIZES[index - 1] }, size);
         rows.extend(calls::run(programs, node, &kinds, size));
@@ -52,7 +59,7 @@ pub(crate) fn on_open_vswitch(programs: &Programs, node: &Node, threads: PmdThre
 
 pub(crate) fn on_vpp(programs: &Programs, node: &Node, targets: &mut Targets) {
     let mut rows = Vec::new();
-    let kinds = PortKind::all(node.engine);
+    let kinds = wanted_kinds(node);
     for (index, size) in SIZES.into_iter().enumerate() {
         existing_ports::fill(programs, node, if index == 0 { 0 } else { SIZES[index - 1] }, size);
         rows.extend(calls::run(programs, node, &kinds, size));
