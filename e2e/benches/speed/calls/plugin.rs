@@ -45,6 +45,11 @@ impl<'a> Plugin<'a> {
         took
     }
 
+    /// Its configuration.
+    pub(crate) fn configuration(&self) -> String {
+        fs::read_to_string(self.configuration.path()).expect("the configuration")
+    }
+
     /// What failed so far.
     pub(crate) fn failures(&self) -> Vec<String> {
         self.failures.lock().expect("no thread panicked").clone()

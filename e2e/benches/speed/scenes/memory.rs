@@ -15,6 +15,7 @@ use nix::sys::ptrace::{self, Options};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 use std::fs;
+use std::io::Write;
 use std::process::{Child, Stdio};
 
 const CALLS: usize = 100;
@@ -54,9 +55,13 @@ pub(crate) fn run(programs: &Programs, node: &Node, ports: usize, targets: &mut 
 /// A DEL that stops at its exit.
 fn start(plugin: &Plugin<'_>, number: usize) -> (Pid, Child) {
     let mut command = plugin.command("DEL", number);
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the plugin starts");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("the plugin starts");
     let process = Pid::from_raw(child.id().try_into().expect("a process id"));
+    // It waits for its input meanwhile.
     ptrace::seize(process, Options::PTRACE_O_TRACEEXIT).expect("it runs");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(plugin.configuration().as_bytes()).expect("it reads");
     (process, child)
 }
 
