@@ -14,6 +14,9 @@ use crate::testbed::addresses;
 /// CNI plugins that every node has.
 const PLUGINS: [&str; 8] = ["bridge", "dhcp", "host-local", "loopback", "multus", "ptp", "static", "whereabouts"];
 
+/// Those that the container for garbage collection calls: a link would lead nowhere in it.
+const IPAM_PLUGINS: [&str; 4] = ["dhcp", "host-local", "static", "whereabouts"];
+
 const PLUGIN_FOLDER: &str = "/opt/cni/bin";
 const MULTUS_KUBECONFIG: &str = "/etc/cni/net.d/multus.d/multus.kubeconfig";
 
@@ -40,7 +43,12 @@ pub fn install(node: &Node, authority: &Authority, tools: &[PathBuf]) -> Result<
     std::fs::create_dir_all(&folder).map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;
     for plugin in PLUGINS {
         if let Some(program) = requirements::find_in(tools, plugin) {
-            symlink(program, folder.join(plugin)).map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;
+            let target = folder.join(plugin);
+            let installed = match IPAM_PLUGINS.contains(&plugin) {
+                true => std::fs::copy(program, target).map(drop),
+                false => symlink(program, target),
+            };
+            installed.map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;
         }
     }
     let kubeconfig = authority.client(&format!("multus-{}", node.name()), "multus", "system:masters")?;

@@ -112,9 +112,11 @@ fn the_components_can_be_added() {
     let up: PathBuf = folder.components().skip(1).map(|_| Path::new("..")).collect();
     let config = config().canonicalize().unwrap();
     let relative = |part: &str| up.join(config.join(part).strip_prefix("/").unwrap());
+    let components = ["no-legacy-nads", "no-garbage-collection", "network-policy"];
+    let components = components.map(|name| relative(&format!("components/{name}")));
     let kustomization = serde_json::json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-        "resources": [relative("default")], "components": [relative("components/no-legacy-nads"), relative("components/network-policy")],
+        "resources": [relative("default")], "components": components,
     });
     std::fs::write(folder.join("kustomization.yaml"), kustomization.to_string()).unwrap();
     let folder = folder.display().to_string();
@@ -126,6 +128,12 @@ fn the_components_can_be_added() {
     let is_disabled = |it: &Value| it["name"] == "USNET_LEGACY_NADS" && it["value"] == "Disabled";
     assert!(variables.iter().any(is_disabled), "{variables:?}");
     assert!(variables.iter().any(|it| it["name"] == "POD_NAME"), "{variables:?}");
+    let agent = items.iter().find(|object| object["kind"] == "DaemonSet").unwrap();
+    let agent = &agent["spec"]["template"]["spec"];
+    let containers = agent["containers"].as_array().unwrap();
+    assert!(containers.len() == 1 && containers[0]["name"] == "agent", "{containers:?}");
+    let volumes: Vec<_> = agent["volumes"].as_array().unwrap().iter().map(|volume| &volume["name"]).collect();
+    assert!(!volumes.iter().any(|name| *name == "network-namespaces" || *name == "cni-state"), "{volumes:?}");
     let policy = items.iter().find(|object| object["kind"] == "NetworkPolicy").unwrap();
     assert_eq!(policy["metadata"]["namespace"], "usnet-system");
     let selected = &policy["spec"]["podSelector"]["matchLabels"];

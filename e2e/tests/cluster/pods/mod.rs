@@ -4,6 +4,7 @@ mod annotation;
 mod churn;
 mod cni_versions;
 mod device_plugin;
+mod garbage;
 mod stateful_set;
 mod whereabouts;
 mod without_multus;

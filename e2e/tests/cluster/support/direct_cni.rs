@@ -65,6 +65,11 @@ impl DirectPods {
         Ok(child)
     }
 
+    /// Ends their sandbox, without DEL.
+    pub(crate) fn end_sandbox(&self) {
+        on_node(self.node, &["ip", "netns", "del", "direct"]);
+    }
+
     /// What is left of such pods on the node: records, mounts and ports' folders.
     pub(crate) fn remains(&self) -> String {
         let script = format!(
@@ -77,7 +82,7 @@ impl DirectPods {
 
 impl Drop for DirectPods {
     fn drop(&mut self) {
-        let script = format!("ip netns del direct; rm -rf '{KUBELET}'");
+        let script = format!("test ! -e /run/netns/direct || ip netns del direct; rm -rf '{KUBELET}'");
         let _failed = crate::support::cluster::try_run("on-node", &[self.node, "sh", "-c", &script], "");
     }
 }
