@@ -13,8 +13,11 @@
 //!    where this process cannot reach the engine.
 //! 4. [`report`] (IO) appends what was done to a file, from which the agent counts
 //!    ([`crate::agent`]) and `usnet node history` prints.
+//!
+//! Because it may mount, it also serves [`device_mounts`] (IO).
 
 mod collector;
+pub mod device_mounts;
 mod grace;
 pub(crate) mod report;
 mod run;

@@ -1,8 +1,10 @@
 //! The process of `usnet collect-garbage`.
 
 use super::collector::Collector;
+use super::device_mounts;
 use std::convert::Infallible;
 use std::ffi::OsString;
+use std::io;
 use std::time::{Duration, Instant};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::sleep;
@@ -37,19 +39,29 @@ pub enum Error {
     /// The journal cannot be used.
     #[error("the folder of attachment records cannot be used: is the node's state folder mounted, and writable?")]
     Journal(#[from] journal::Error),
+    /// The socket for requests of the agent cannot be created.
+    #[error("the run folder of usnet cannot be used: is it mounted, and writable?")]
+    RunFolder(#[source] io::Error),
     /// A bug in this program.
     #[error("a pass of the garbage collection ended by a defect of usnet, please report it")]
     Pass(#[from] JoinError),
 }
 
-/// Collects garbage until it is dropped.
+/// Collects garbage, and mounts file systems of devices, until it is dropped.
 ///
 /// # Errors
 /// When it cannot start.
 pub async fn run(options: Options) -> Result<Infallible, Error> {
+    let paths = NodePaths::from_environment();
     let grace = Duration::from_secs(options.grace_seconds.into());
-    let mut collector = Collector::new(&NodePaths::from_environment(), options.plugin_folders, grace)?;
+    let collector = Collector::new(&paths, options.plugin_folders, grace)?;
+    let listener = device_mounts::listen(&paths).map_err(Error::RunFolder)?;
     tracing::info!(grace_seconds = options.grace_seconds, "collecting garbage");
+    let mounts = async { Ok(device_mounts::serve(listener, paths).await) };
+    tokio::try_join!(collect(collector), mounts).map(|(never, _)| never)
+}
+
+async fn collect(mut collector: Collector) -> Result<Infallible, Error> {
     loop {
         // On a thread of its own: an IPAM plugin may take half a minute.
         let pass = move || {

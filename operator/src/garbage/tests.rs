@@ -1,8 +1,10 @@
 //! The collector on the files of a node, with an IPAM plugin of the tests and without an engine.
 
-use super::Collector;
+use super::{Collector, device_mounts};
 use crate::agent::testing::{network, record};
 use crate::node::history_file::{self, Change, Outcome, Why};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
 use serde_json::json;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -283,4 +285,38 @@ fn folders_that_no_attachment_and_no_allocation_of_kubelet_has_are_removed() {
     let failed = history.iter().filter(|change| matches!(change.outcome, Outcome::Failed { .. })).count();
     assert_eq!((history.len(), failed), (5, 1), "{history:#?}");
     assert!(history.iter().all(|change| change.why == Why::NoAttachment && change.engine.is_none()));
+}
+
+/// The mounts of this thread's children are of this test alone, as in the container.
+#[test]
+fn the_agent_gets_a_device_mounted_and_an_empty_bounded_file_system_each_time() {
+    let node = TestNode::new();
+    let (paths, device) = (node.paths, "blue-3".parse().unwrap());
+    let test = std::thread::spawn(move || {
+        unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_FS).expect("a mount namespace; are you root?");
+        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let unreachable = device_mounts::request(&paths, &device).await.unwrap_err();
+            assert!(matches!(unreachable, device_mounts::Error::Unreachable(_)), "{unreachable}");
+            let listener = device_mounts::listen(&paths).unwrap();
+            let folder = paths.devices().join("blue-3");
+            let requests = async {
+                for _ in 0..2 {
+                    device_mounts::request(&paths, &device).await.unwrap();
+                    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+                    assert!(fs::write(folder.join("large"), vec![1; 4 << 20]).is_err());
+                }
+            };
+            tokio::select! {
+                never = device_mounts::serve(listener, paths.clone()) => match never {},
+                () = requests => {}
+            }
+        });
+        let mounts = fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
+        assert_eq!(mounts.lines().filter(|line| line.contains("devices/blue-3")).count(), 1, "{mounts}");
+    });
+    if let Err(panic) = test.join() {
+        std::panic::resume_unwind(panic);
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::open_vswitch::testbed::OvsTestbed;
 use crate::support::kubelet::Kubelet;
-use crate::support::node::{network, until};
+use crate::support::node::{Node, network, until};
 use crate::support::running_agent::RunningAgent;
 use std::fs;
 use usnet_crds::{DevicePlugin, NodeNetwork, Phase};
@@ -103,4 +103,27 @@ fn a_new_agent_offers_what_the_last_one_did() {
     // It has the spec of the node before it receives one.
     let _agent = RunningAgent::start(&testbed.paths);
     kubelet.await_devices("blue", &["blue-0 Healthy"]);
+}
+
+/// Kubelet admits the pods of a node before anything else runs there, and fails those permanently
+/// whose devices are not healthy.
+#[test]
+fn after_a_reboot_devices_are_offered_before_the_engine_runs() {
+    let node = Node::new(None, None);
+    let kubelet = Kubelet::start(&node.paths);
+    let agent = RunningAgent::start(&node.paths);
+    agent.set_spec(1, &[counted("blue", 1)]);
+    kubelet.await_devices("blue", &["blue-0 Unhealthy"]);
+    drop(agent);
+    kubelet.await_none("blue");
+    let agent = RunningAgent::start(&node.paths);
+    kubelet.await_devices("blue", &["blue-0 Unhealthy"]);
+    drop(agent);
+    kubelet.await_none("blue");
+
+    fs::remove_dir_all(&node.paths.run).unwrap();
+    let agent = RunningAgent::start(&node.paths);
+    kubelet.await_devices("blue", &["blue-0 Healthy"]);
+    agent.set_spec(2, &[NodeNetwork { phase: Phase::Draining, ..counted("blue", 1) }]);
+    kubelet.await_devices("blue", &["blue-0 Unhealthy"]);
 }

@@ -139,6 +139,16 @@ impl NodePaths {
         self.state.join("history.jsonl")
     }
 
+    /// Where the agent requests mounts of devices.
+    pub fn device_mounts_socket(&self) -> PathBuf {
+        self.run.join("device-mounts.sock")
+    }
+
+    /// The last calls of the CNI plugin.
+    pub fn calls_file(&self) -> PathBuf {
+        self.run.join("calls.jsonl")
+    }
+
     /// What was collected last because no living pod owns it.
     pub fn garbage_file(&self) -> PathBuf {
         self.state.join("garbage.jsonl")

@@ -219,6 +219,14 @@ fn a_pod_has_as_many_devices_as_interfaces_and_none_of_another_pod() {
     homeless["spec"]["containers"][0]["resources"] = json!({});
     apply(&homeless);
     scene.await_refusal("homeless", &["usnet.dev/pairs", "emptyDir"]);
+    // A pod with a device and no interface cannot fill the node's memory.
+    let mut unattached = here(sleeper(&scene, "unattached", "pairs"));
+    unattached["metadata"]["annotations"] = json!({});
+    start(&scene, &unattached);
+    let write = "busybox dd if=/dev/zero of=$USNET_DEVICES_PAIRS/large bs=1M count=4";
+    let write = ["exec", "unattached", "-n", &scene.name, "--", "busybox", "sh", "-c", write];
+    let refused = try_run("kubectl", &write, "").unwrap_err();
+    assert!(refused.contains("No space left on device"), "{refused}");
     // A pod with a volume needs no device.
     start(&scene, &sleeping_pod(&scene, "as-before", "pairs"));
 }

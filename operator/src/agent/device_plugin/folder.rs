@@ -1,7 +1,10 @@
 //! The folders of devices on the node, which are mounted into the container of a pod that has the
-//! device. The CNI plugin mounts a file system of the pod's own on it when the pod attaches, and
-//! removes the folder when the pod is deleted.
+//! device. Each gets a file system of its own when it is allocated
+//! ([`crate::garbage::device_mounts`]); if that failed, the CNI plugin does it when the pod
+//! attaches. The plugin removes the folder when the pod is deleted.
 
+use crate::display::ErrorChain;
+use crate::garbage::device_mounts;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
@@ -16,37 +19,46 @@ const MODE: u32 = 0o700;
 
 /// The folders of a node's devices.
 #[derive(Debug, Clone)]
-pub(super) struct DeviceFolders(PathBuf);
+pub(super) struct DeviceFolders(NodePaths);
 
 impl DeviceFolders {
     pub(super) fn new(paths: &NodePaths) -> Self {
-        Self(paths.devices())
+        Self(paths.clone())
     }
 
     /// The folder that contains all of them.
-    pub(super) fn path(&self) -> &Path {
-        &self.0
+    pub(super) fn path(&self) -> PathBuf {
+        self.0.devices()
     }
 
     /// The devices that have one: they are allocated to a pod that is not deleted yet.
     pub(super) fn in_use(&self) -> BTreeSet<DeviceId> {
-        let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     }
 
-    /// Creates the folder of a device that is not in use, without what an earlier pod left there.
-    /// Returns its path on the node, and in the container.
+    /// Creates the folder of a device that is not in use, with a file system of its own and without
+    /// what an earlier pod left there. Returns its path on the node, and in the container.
     ///
     /// # Errors
     /// When it cannot be created.
-    pub(super) fn create(&self, id: &DeviceId) -> io::Result<(PathBuf, PathBuf)> {
-        let folder = self.0.join(id.to_string());
+    pub(super) async fn prepare(&self, id: &DeviceId) -> io::Result<(PathBuf, PathBuf)> {
+        let folder = self.create(id)?;
+        // The CNI plugin does it in most cases, when the pod attaches.
+        if let Err(error) = device_mounts::request(&self.0, id).await {
+            tracing::warn!(device = %id, error = %ErrorChain(&error), "the folder of a device has no file system of its own yet");
+        }
+        Ok(folder)
+    }
+
+    fn create(&self, id: &DeviceId) -> io::Result<(PathBuf, PathBuf)> {
+        let folder = self.path().join(id.to_string());
         match fs::remove_dir_all(&folder) {
             // A mount there belongs to an earlier pod, and is removed by the CNI plugin.
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ResourceBusy) => return Err(error),
             _ => {}
         }
-        DirBuilder::new().recursive(true).mode(MODE).create(&self.0)?;
+        DirBuilder::new().recursive(true).mode(MODE).create(self.path())?;
         match DirBuilder::new().mode(0o755).create(&folder) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
             _ => Ok((folder, Path::new(CONTAINER_FOLDER).join(id.to_string()))),
@@ -62,7 +74,7 @@ mod tests {
     #[test]
     fn a_folder_is_empty_when_a_device_is_allocated_again() {
         let temporary = tempfile::tempdir().unwrap();
-        let (folders, kept) = (DeviceFolders(temporary.path().join("devices")), temporary.path().join("kept"));
+        let (folders, kept) = (DeviceFolders::new(&NodePaths::below(temporary.path())), temporary.path().join("kept"));
         fs::write(&kept, "x").unwrap();
         let id: DeviceId = "blue-3".parse().unwrap();
         assert_eq!(folders.in_use(), [].into());

@@ -15,27 +15,38 @@ mod service;
 
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::reconcile::agent_state::AgentState;
+use crate::agent::reconcile::publish::Files;
 use crate::agent::watch::folder_watch::{self, CREATED};
 use api::{HEALTHY, UNHEALTHY};
 use folder::DeviceFolders;
 use offer::Offer;
 use resource::{Resource, resources};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::future::pending;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::sleep;
 use usnet_crds::NetworkName;
+use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::paths::NodePaths;
+
+/// How long after a reboot of the node engines may take to start.
+const BOOT_TIME: Duration = Duration::from_secs(60);
 
 /// All resources of the node.
 #[derive(Debug)]
 pub(super) struct DevicePlugin {
     agent_state: Rc<AgentState>,
     specs: Receiver<Option<Arc<NodeSpec>>>,
+    /// The networks that the node had before a reboot, until they are programmed again. Kubelet
+    /// admits the node's pods at its start, and fails those permanently whose devices are not
+    /// healthy then; the runtime repeats an ADD that comes before the engine.
+    rebooted: BTreeSet<NetworkName>,
     /// The network files, among others.
     files: Receiver<()>,
     kubelet_folder: PathBuf,
@@ -60,9 +71,14 @@ impl DevicePlugin {
         specs: Receiver<Option<Arc<NodeSpec>>>,
         files: Receiver<()>,
     ) -> Self {
+        let rebooted = match specs.borrow().as_ref() {
+            Some(spec) => without_file(spec, agent_state.publisher.borrow().published()),
+            None => BTreeSet::new(),
+        };
         Self {
             agent_state,
             specs,
+            rebooted,
             files,
             kubelet_folder: paths.kubelet_device_plugins(),
             folders: DeviceFolders::new(paths),
@@ -76,6 +92,8 @@ impl DevicePlugin {
     /// Runs indefinitely.
     pub(super) async fn run(mut self) -> Infallible {
         let mut changes = self.changes.subscribe();
+        let boot = sleep(BOOT_TIME);
+        tokio::pin!(boot);
         loop {
             self.specs.mark_unchanged();
             self.files.mark_unchanged();
@@ -85,21 +103,26 @@ impl DevicePlugin {
                 () = changed(&mut self.specs) => {}
                 () = changed(&mut self.files) => {}
                 () = changed(&mut changes) => {}
+                () = &mut boot, if !self.rebooted.is_empty() => self.rebooted.clear(),
             }
         }
     }
 
     /// Offers the present resources, and nothing else.
     fn reconcile(&mut self) {
+        let agent_state = Rc::clone(&self.agent_state);
+        let publisher = agent_state.publisher.borrow();
+        let published = publisher.published();
+        self.rebooted.retain(|network| !matches!(published.get(network), Some(NetworkFile::Programmed(_))));
         // Before the first spec, a resource would look as if its network were deleted.
         let desired = match self.specs.borrow().as_ref() {
             None => return,
             Some(spec) => {
                 let networks = spec.networks.iter().map(AsRef::as_ref);
-                resources(networks, self.agent_state.publisher.borrow().published(), &self.folders.in_use())
+                resources(networks, published, &self.rebooted, &self.folders.in_use())
             }
         };
-        let metrics = &self.agent_state.metrics;
+        let metrics = &agent_state.metrics;
         let count = |healthy| desired.values().filter(|it| it.is_healthy == healthy).map(|it| it.devices.len()).sum();
         metrics.devices([(HEALTHY, count(true)), (UNHEALTHY, count(false))]);
         self.offers.retain(|network, running| {
@@ -130,7 +153,7 @@ impl DevicePlugin {
     /// Only once there is a resource: a node may have no kubelet.
     fn watch_folders(&mut self) {
         if !std::mem::replace(&mut self.is_watching, true) {
-            for folder in [self.kubelet_folder.clone(), self.folders.path().to_owned()] {
+            for folder in [self.kubelet_folder.clone(), self.folders.path()] {
                 let changes = self.changes.clone();
                 self.tasks.spawn(async move {
                     folder_watch::follow(folder, CREATED, changes).await;
@@ -139,6 +162,12 @@ impl DevicePlugin {
             }
         }
     }
+}
+
+/// The networks that have no network file, which only a reboot removes while they are on the node.
+fn without_file(spec: &NodeSpec, published: &Files) -> BTreeSet<NetworkName> {
+    let names = spec.networks.iter().map(|network| &network.name);
+    names.filter(|name| !published.contains_key(*name)).cloned().collect()
 }
 
 fn update_resource(network: &NetworkName, sender: &Sender<Resource>, resource: Resource) {

@@ -27,13 +27,15 @@ impl Resource {
 }
 
 /// The resources of a node with these `networks` and `published` network files, where the devices
-/// `in_use` are allocated to pods.
+/// `in_use` are allocated to pods. The networks `rebooted` were programmed before the node was
+/// restarted, and are expected to be again.
 ///
 /// A resource stays as long as a pod has a device of it, although its network is deleted: kubelet
 /// restarts no container of such a pod once it has lost the resource.
 pub(super) fn resources<'a>(
     networks: impl IntoIterator<Item = &'a NodeNetwork>,
     published: &Files,
+    rebooted: &BTreeSet<NetworkName>,
     in_use: &BTreeSet<DeviceId>,
 ) -> BTreeMap<NetworkName, Resource> {
     let mut resources: BTreeMap<NetworkName, Resource> = BTreeMap::new();
@@ -41,7 +43,8 @@ pub(super) fn resources<'a>(
         let Some(plugin) = network.device_plugin else { continue };
         let resource = Resource {
             devices: DeviceId::all(&network.name, plugin.devices).collect(),
-            is_healthy: network.phase == Phase::Active && accepts_pods(published.get(&network.name)),
+            is_healthy: network.phase == Phase::Active
+                && (rebooted.contains(&network.name) || accepts_pods(published.get(&network.name))),
             has_folders: network.needs_folder(),
         };
         resources.insert(network.name.clone(), resource);
@@ -85,7 +88,7 @@ mod tests {
 
     fn listed(networks: &[NodeNetwork], published: &Files, in_use: &[&str]) -> Vec<String> {
         let in_use = in_use.iter().map(|id| id.parse().unwrap()).collect();
-        let all = resources(networks, published, &in_use);
+        let all = resources(networks, published, &BTreeSet::new(), &in_use);
         let devices = all.values().flat_map(Resource::list);
         devices.map(|device| format!("{} {}", device.id, device.health)).collect()
     }
@@ -100,6 +103,21 @@ mod tests {
         let unavailable = NetworkFile::Unavailable { name: name.clone(), reason: "X".into(), message: "y".into() };
         for file in [unavailable, NetworkFile::Draining { name: name.clone() }] {
             assert_eq!(listed(&networks, &[(name.clone(), file)].into(), &[])[0], "blue-0 Unhealthy");
+        }
+    }
+
+    /// Kubelet fails a pod permanently whose devices are not healthy, and admits it before engines
+    /// run.
+    #[test]
+    fn after_a_reboot_devices_are_healthy_before_the_network_is_programmed() {
+        let (blue, red) = (counted("blue", 1), counted("red", 1));
+        let draining = NodeNetwork { phase: Phase::Draining, ..counted("green", 1) };
+        let rebooted = [&blue, &draining].map(|network| network.name.clone()).into();
+        let reason = NetworkFile::Unavailable { name: blue.name.clone(), reason: "X".into(), message: "y".into() };
+        for published in [Files::new(), [(blue.name.clone(), reason)].into()] {
+            let all = resources([&blue, &red, &draining], &published, &rebooted, &BTreeSet::new());
+            let healthy: Vec<_> = all.values().map(|resource| resource.is_healthy).collect();
+            assert_eq!(healthy, [true, false, false]);
         }
     }
 

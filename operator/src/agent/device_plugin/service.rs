@@ -51,8 +51,10 @@ impl DevicePlugin for Service {
 
     async fn allocate(&self, request: Request<AllocateRequest>) -> Result<Response<AllocateResponse>, Status> {
         let requests = request.into_inner().container_requests;
-        let container_responses =
-            requests.iter().map(|request| self.allocate_container(request)).collect::<Result<_, _>>()?;
+        let mut container_responses = Vec::new();
+        for request in &requests {
+            container_responses.push(self.allocate_container(request).await?);
+        }
         Ok(Response::new(AllocateResponse { container_responses }))
     }
 
@@ -74,7 +76,10 @@ impl DevicePlugin for Service {
 impl Service {
     /// Also for a network that cannot be used now: the runtime retries a failed ADD, whereas
     /// kubelet fails the pod permanently when an allocation fails.
-    fn allocate_container(&self, request: &ContainerAllocateRequest) -> Result<ContainerAllocateResponse, Status> {
+    async fn allocate_container(
+        &self,
+        request: &ContainerAllocateRequest,
+    ) -> Result<ContainerAllocateResponse, Status> {
         let resource = self.resource.borrow().clone();
         let ids = request.devices_ids.iter().map(|id| {
             let known = id.parse::<DeviceId>().ok().filter(|id| resource.devices.contains(id));
@@ -87,7 +92,10 @@ impl Service {
         let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
         response.annotations.insert(format!("{RESOURCE_PREFIX}/{}", self.network), names.join(","));
         if resource.has_folders {
-            let folders = ids.iter().map(|id| self.create_folder(id)).collect::<Result<Vec<_>, _>>()?;
+            let mut folders = Vec::new();
+            for id in &ids {
+                folders.push(self.prepare_folder(id).await?);
+            }
             let paths: Vec<String> = folders.iter().map(|(_, path)| path.display().to_string()).collect();
             response.envs.insert(variable(&self.network), paths.join(","));
             response.mounts = folders.into_iter().map(|(host, container)| mount(&host, &container)).collect();
@@ -96,8 +104,8 @@ impl Service {
         Ok(response)
     }
 
-    fn create_folder(&self, id: &DeviceId) -> Result<(PathBuf, PathBuf), Status> {
-        self.folders.create(id).map_err(|error| {
+    async fn prepare_folder(&self, id: &DeviceId) -> Result<(PathBuf, PathBuf), Status> {
+        self.folders.prepare(id).await.map_err(|error| {
             tracing::warn!(device = %id, %error, "cannot create the folder of a device");
             Status::internal(format!(
                 "cannot create the folder of device {id} in {}: {error}",

@@ -135,7 +135,8 @@ impl Agent {
         let devices = async { Ok(device_plugin.run().await) };
         let state_directory = async { Ok(state_directory.follow().await) };
         let garbage = async { Ok(garbage_counter::follow(garbage_file, agent_state.metrics.clone()).await) };
-        let (never, ..) = tokio::try_join!(specs, reconcilers, devices, state_directory, garbage, first_report)?;
+        // Devices first: kubelet fails pods that it admits before their devices are registered.
+        let (_, never, ..) = tokio::try_join!(devices, specs, reconcilers, state_directory, garbage, first_report)?;
         Ok(never)
     }
 }

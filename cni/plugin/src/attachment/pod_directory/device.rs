@@ -1,20 +1,48 @@
-//! The folder of a device: a separate file system while a pod is attached, so that all files of the
-//! pod are removed with it, and no pod can exhaust the node's memory.
+//! The folder of a device: a separate file system from its allocation until the pod is detached, so
+//! that all files of the pod are removed with it, and no pod can exhaust the node's memory.
 
+use super::containers::{Mounted, mounted};
+use super::directory::create_folder;
 use super::error::{PodDirectoryError, file_error};
+use super::lock::lock_mounts;
 use super::mount;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
+use usnet_crds::DeviceId;
+use usnet_dataplane::paths::NodePaths;
 
 /// Only kubelet, which mounts the folder into a container, needs access.
 const MODE: u32 = 0o700;
 
-/// Creates the folder and mounts a new file system in place of that of a previous pod.
-pub(super) fn prepare(folder: &Path) -> Result<(), PodDirectoryError> {
+/// Mounts a new file system on the folder of a device that kubelet is allocating to a pod, before
+/// its containers get the folder. What an earlier pod left there is removed.
+///
+/// # Errors
+/// When it cannot be mounted.
+pub fn allocate(roots: &NodePaths, device: &DeviceId) -> Result<(), PodDirectoryError> {
+    let (mounts, folder) = (roots.ports(), roots.devices().join(device.to_string()));
+    create_folder(&mounts)?;
+    let _lock = lock_mounts(&mounts, None, Some(&folder))?;
+    create(&folder)?;
+    mount::unmount(&folder)?;
+    mount::mount_tmpfs(&folder)
+}
+
+/// Creates the folder and mounts a new file system in place of that of a previous pod, unless it
+/// was mounted for this pod when the device was allocated.
+pub(super) fn prepare(folder: &Path, network_namespace: Option<u64>) -> Result<(), PodDirectoryError> {
     // kubelet keeps its allocations over a reboot; the folders are gone then.
-    let created = DirBuilder::new().recursive(true).mode(MODE).create(folder);
-    created.map_err(|error| file_error("create", folder, error))?;
+    create(folder)?;
+    if is_mounted(folder) && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
+        return Ok(());
+    }
+    match network_namespace.map_or(Mounted::Nothing, |namespace| mounted(namespace, folder)) {
+        Mounted::Nothing => {}
+        // Its programs were faster than ADD.
+        Mounted::Current => return Ok(()),
+        Mounted::Other => return Err(PodDirectoryError::OtherDeviceFolder(folder.to_owned())),
+    }
     mount::unmount(folder)?;
     mount::mount_tmpfs(folder)
 }
@@ -23,4 +51,15 @@ pub(super) fn prepare(folder: &Path) -> Result<(), PodDirectoryError> {
 pub(super) fn release(folder: &Path) -> Result<(), PodDirectoryError> {
     mount::unmount(folder)?;
     mount::remove_folder(folder)
+}
+
+fn create(folder: &Path) -> Result<(), PodDirectoryError> {
+    let created = DirBuilder::new().recursive(true).mode(MODE).create(folder);
+    created.map_err(|error| file_error("create", folder, error))
+}
+
+/// Whether it has a file system of its own.
+fn is_mounted(folder: &Path) -> bool {
+    let device = |path: &Path| fs::symlink_metadata(path).ok().map(|found| found.dev());
+    folder.parent().is_some_and(|parent| device(folder) != device(parent))
 }

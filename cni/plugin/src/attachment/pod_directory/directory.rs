@@ -35,6 +35,8 @@ pub struct PodDirectory {
     /// The name of the mount in `folder`. It begins with the pod's uid, so that only the pod's own
     /// attachments use it.
     name: String,
+    /// The inode of the pod's network namespace, if it has one.
+    network_namespace: Option<u64>,
 }
 
 impl PodDirectory {
@@ -42,13 +44,13 @@ impl PodDirectory {
     /// yet.
     pub fn from_volume(roots: &NodePaths, uid: &PodUid) -> Self {
         let (source, name) = (Source::volumes(roots, uid), uid.to_string());
-        Self { source, folder: roots.ports(), uid: uid.clone(), name }
+        Self { source, folder: roots.ports(), uid: uid.clone(), name, network_namespace: None }
     }
 
     /// A folder of the node for this interface of the pod alone. Nothing is changed yet.
     pub fn from_folder(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
         let (source, name) = (Source::folder(roots, folder), format!("{uid}.{}", id.interface));
-        Self { source, folder: roots.ports(), uid: uid.clone(), name }
+        Self { source, folder: roots.ports(), uid: uid.clone(), name, network_namespace: None }
     }
 
     /// The folder of a device that kubelet allocated to the pod, for one interface. Nothing is
@@ -59,10 +61,11 @@ impl PodDirectory {
 
     /// The directory of an existing attachment.
     pub fn from_record(roots: &NodePaths, record: &Record) -> Self {
-        match &record.directory_source {
+        let directory = match &record.directory_source {
             None => Self::from_volume(roots, &record.pod.uid),
             Some(folder) => Self::from_folder(roots, &record.pod.uid, &record.id, folder.clone()),
-        }
+        };
+        Self { network_namespace: record.network_namespace_inode, ..directory }
     }
 
     /// The source folder, for the record; none for the pod's volume.
@@ -111,7 +114,7 @@ impl PodDirectory {
         if let Source::Device(device) = &self.source
             && !self.is_mounted()
         {
-            device::prepare(device)?;
+            device::prepare(device, self.network_namespace)?;
         }
         let volume = self.source.open()?;
         let path = self.path();
@@ -202,7 +205,7 @@ fn is_same_directory(volume: &File, path: &Path) -> Result<bool, PodDirectoryErr
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
-fn create_folder(path: &Path) -> Result<(), PodDirectoryError> {
+pub(super) fn create_folder(path: &Path) -> Result<(), PodDirectoryError> {
     // The engine need not run as root.
     let created = DirBuilder::new().recursive(true).mode(0o755).create(path);
     created.map_err(|error| file_error("create", path, error))

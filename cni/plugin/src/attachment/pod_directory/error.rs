@@ -24,6 +24,12 @@ pub enum PodDirectoryError {
     /// The path of the volume is not a directory.
     #[error("{} is not a directory, so it is neither an emptyDir volume of kubelet nor a folder that usnet created", .0.display())]
     NotADirectory(PathBuf),
+    /// Containers have an older folder of the device.
+    #[error(
+        "containers of the pod run, and what they have mounted as the folder of device {} is not what the engine would use: interfaces with a device cannot be attached again, or be attached later, to a running pod; delete the pod so that it is recreated",
+        .0.file_name().unwrap_or_default().display()
+    )]
+    OtherDeviceFolder(PathBuf),
     /// A file or folder cannot be used.
     #[error("cannot {action} {}", path.display())]
     File {
@@ -61,7 +67,9 @@ impl PodDirectoryError {
     /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NoVolume { .. } | Self::NotADirectory(_) | Self::PathOccupied { .. } => ErrorCode::PodVolume,
+            Self::NoVolume { .. } | Self::NotADirectory(_) | Self::OtherDeviceFolder(_) | Self::PathOccupied { .. } => {
+                ErrorCode::PodVolume
+            }
             Self::Busy(_) => ErrorCode::TryAgainLater,
             Self::File { .. } | Self::NosymfollowUnsupported | Self::Journal(_) => ErrorCode::IoFailure,
         }

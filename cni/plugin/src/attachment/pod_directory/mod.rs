@@ -9,6 +9,7 @@
 //! [`PodDirectory`] is one pod's directory. All of its methods perform IO, except those that name
 //! paths. [`leftovers`] finds and removes what no attachment has.
 
+mod containers;
 mod device;
 mod directory;
 mod error;
@@ -19,6 +20,7 @@ mod mount;
 mod source;
 mod volume;
 
+pub use device::allocate as allocate_device;
 pub use directory::{PodDirectory, StillUsed};
 pub use error::PodDirectoryError;
 pub use volume::{LEGACY_VOLUME, VOLUME};

@@ -2,14 +2,18 @@
 
 use crate::support::engine::on_each_engine;
 use crate::support::pod::Pod;
-use crate::support::{NETWORK, TestNode, configuration};
+use crate::support::wait::await_that;
+use crate::support::{NETWORK, NETWORK_NAMESPACE, TestNode, configuration};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::Duration;
 use usnet_crds::{DevicePlugin, NodeNetwork};
 use usnet_plugin::attachment::detach::Detachment;
 use usnet_plugin::attachment::node::Node;
+use usnet_plugin::attachment::pod_directory::allocate_device;
 use usnet_plugin::attachment::{attach, detach};
 use usnet_plugin::protocol::configuration::Configuration;
 use usnet_plugin::verbs::add::AddRequest;
@@ -25,6 +29,7 @@ on_each_engine! {
     files_left_in_a_device_folder_are_removed_with_it,
     an_unreadable_checkpoint_of_kubelet_is_named,
     nothing_is_left_wherever_add_or_del_was_killed,
+    running_containers_see_the_interface_or_add_is_rejected,
 }
 
 const COUNTED: &str = "counted";
@@ -282,4 +287,65 @@ fn nothing_is_left_wherever_add_or_del_was_killed(node: &mut TestNode) {
         node.call("DEL", &pod, "net1", &configuration(COUNTED)).assert_done();
         assert_nothing_left(node);
     }
+}
+
+/// A container of the pod, which has the folder of a device as it was when it was started.
+struct Container(Child);
+
+impl Container {
+    fn start(node: &TestNode, device: &str) -> Self {
+        let target = Path::new("/run/usnet.dev").join(device);
+        let script = "mkdir -p $1 && mount --bind $0 $1 && touch $1/of-the-program && exec sleep 600";
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net={NETWORK_NAMESPACE}"));
+        command.args(["unshare", "--mount", "--propagation", "private", "sh", "-c", script]);
+        let container = Self(command.arg(folder(node, device)).arg(&target).spawn().unwrap());
+        await_that("the container runs", Duration::from_secs(20), || {
+            container.path(device).join("of-the-program").exists()
+        });
+        container
+    }
+
+    fn path(&self, device: &str) -> PathBuf {
+        Path::new("/proc").join(self.0.id().to_string()).join("root/run/usnet.dev").join(device)
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+fn running_containers_see_the_interface_or_add_is_rejected(node: &mut TestNode) {
+    program(node);
+    let pod = pod(node, "a");
+    let (with, without) = ("counted-0", "counted-1");
+    allocate(node, &[(&pod, &[with, without])]);
+    allocate_device(&node.roots, &with.parse().unwrap()).unwrap();
+    fs::create_dir_all(folder(node, without)).unwrap();
+    let containers = [with, without].map(|device| Container::start(node, device));
+    assert!(
+        fs::write(containers[0].path(with).join("large"), vec![1; 4 << 20]).is_err(),
+        "it cannot fill the node's memory"
+    );
+    fs::remove_file(containers[0].path(with).join("large")).unwrap();
+
+    node.call("ADD", &pod, "net1", &with_device(with)).result();
+    assert!(containers[0].path(with).join("net1.json").exists(), "the container sees the interface");
+    for _ in 0..2 {
+        let message = node.call("ADD", &pod, "net2", &with_device(without)).message(102);
+        assert!(message.contains("counted-1") && message.contains("delete the pod"), "{message}");
+    }
+    node.call("DEL", &pod, "net1", &with_device(with)).assert_done();
+    node.call("ADD", &pod, "net1", &with_device(with)).message(102);
+    drop(containers);
+    // The next sandbox has new containers.
+    node.call("ADD", &pod, "net1", &with_device(with)).result();
+    node.call("DEL", &pod, "net1", &with_device(with)).assert_done();
+    fs::remove_dir_all("/run/usnet.dev").unwrap();
+    // The files of a pod that never attached; the garbage collection removes them.
+    fs::remove_dir_all(folder(node, without)).unwrap();
+    assert_nothing_left(node);
 }

@@ -1,0 +1,68 @@
+//! What the containers of a pod have mounted as the folder of a device. A container keeps what was
+//! there when it was started: a later mount on the node does not reach it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use usnet_crds::device::CONTAINER_FOLDER;
+
+/// What running containers have mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mounted {
+    /// None has the device, or none runs.
+    Nothing,
+    /// What is on the node's folder now.
+    Current,
+    /// Something else, which the node no longer reaches.
+    Other,
+}
+
+/// Looks at all processes in the pod's network namespace. The node's processes have to be visible;
+/// otherwise none is found.
+pub(super) fn mounted(network_namespace: u64, folder: &Path) -> Mounted {
+    let Some(device) = folder.file_name() else { return Mounted::Nothing };
+    let point = Path::new(CONTAINER_FOLDER).join(device).display().to_string();
+    let current = fs::metadata(folder).map(|found| found.dev()).ok();
+    let mut found = Mounted::Nothing;
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let process = process.path();
+        // Not a process, or one that has ended.
+        let Ok(namespace) = fs::metadata(process.join("ns/net")) else { continue };
+        if namespace.ino() != network_namespace {
+            continue;
+        }
+        let mounts = fs::read_to_string(process.join("mountinfo")).unwrap_or_default();
+        match root_of_mount(&mounts, &point) {
+            None => {}
+            Some((device, "/")) if Some(device) == current => found = Mounted::Current,
+            Some(_) => return Mounted::Other,
+        }
+    }
+    found
+}
+
+/// The device number of the file system at a mount point, and the folder in it. Format:
+/// proc_pid_mountinfo(5). Of several mounts at one point the last one is visible.
+fn root_of_mount<'a>(mounts: &'a str, point: &str) -> Option<(u64, &'a str)> {
+    let fields = |line: &'a str| line.split(' ').collect::<Vec<_>>();
+    let line = mounts.lines().map(fields).rfind(|fields| fields.get(4).copied() == Some(point))?;
+    let (major, minor) = line.get(2)?.split_once(':')?;
+    Some((nix::libc::makedev(major.parse().ok()?, minor.parse().ok()?), line.get(3)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_mount_at_the_point_is_what_a_container_sees() {
+        let mounts = "40 1 8:1 / / rw - ext4 /dev/vda rw\n\
+                      41 40 0:25 /usnet/devices/blue-3 /run/usnet.dev/blue-3 rw - tmpfs tmpfs rw\n\
+                      42 40 0:77 / /run/usnet.dev/blue-4 rw - tmpfs usnet rw\n\
+                      43 40 0:78 / /run/usnet.dev/blue-4 rw - tmpfs usnet rw\n";
+        let device = |minor| nix::libc::makedev(0, minor);
+        assert_eq!(root_of_mount(mounts, "/run/usnet.dev/blue-3"), Some((device(25), "/usnet/devices/blue-3")));
+        assert_eq!(root_of_mount(mounts, "/run/usnet.dev/blue-4"), Some((device(78), "/")));
+        assert_eq!(root_of_mount(mounts, "/run/usnet.dev/blue-5"), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Mounts the file systems of devices when kubelet allocates them, on request of the agent, which
+//! has no capability. A container gets what is on the folder when it is started; without a file
+//! system of its own, what its programs write there fills the node's `/run`.
+//!
+//! A request is the name of a device on a connection of its own; the reply is [`DONE`], or why it
+//! failed. Only root can connect.
+
+use crate::display::ErrorChain;
+use std::convert::Infallible;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::time::{sleep, timeout};
+use usnet_crds::DeviceId;
+use usnet_dataplane::paths::NodePaths;
+use usnet_plugin::attachment::pod_directory::allocate_device;
+
+const DONE: &str = "done";
+/// The longest name of a device is shorter.
+const REQUEST_MAX: u64 = 512;
+/// How long one request may take. A mount takes milliseconds, unless the node is overloaded.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Pause after a failed accept, as when no descriptors are left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Why a file system could not be mounted.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No other process serves it.
+    #[error("the container for garbage collection, which mounts it, does not answer")]
+    Unreachable(#[source] io::Error),
+    /// It failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Requests the mount of a device, as the agent does.
+///
+/// # Errors
+/// When it is not mounted.
+pub async fn request(paths: &NodePaths, device: &DeviceId) -> Result<(), Error> {
+    let reply = timeout(TIMEOUT, exchange(&paths.device_mounts_socket(), device)).await;
+    match reply.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into())).map_err(Error::Unreachable)? {
+        reply if reply == DONE => Ok(()),
+        reply => Err(Error::Failed(reply)),
+    }
+}
+
+async fn exchange(socket: &Path, device: &DeviceId) -> io::Result<String> {
+    let mut stream = UnixStream::connect(socket).await?;
+    stream.write_all(device.to_string().as_bytes()).await?;
+    stream.shutdown().await?;
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).await?;
+    Ok(reply)
+}
+
+/// Listens for requests.
+///
+/// # Errors
+/// When the socket cannot be created.
+pub(super) fn listen(paths: &NodePaths) -> io::Result<UnixListener> {
+    let socket = paths.device_mounts_socket();
+    fs::create_dir_all(&paths.run)?;
+    match fs::remove_file(&socket) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    UnixListener::bind(socket)
+}
+
+/// Serves requests indefinitely, one after another.
+pub(super) async fn serve(listener: UnixListener, paths: NodePaths) -> Infallible {
+    loop {
+        match listener.accept().await {
+            // What the requester does not read is its own loss.
+            Ok((stream, _)) => drop(timeout(TIMEOUT, answer(stream, &paths)).await),
+            Err(_) => sleep(ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+async fn answer(mut stream: UnixStream, paths: &NodePaths) -> io::Result<()> {
+    let mut name = String::new();
+    (&mut stream).take(REQUEST_MAX).read_to_string(&mut name).await?;
+    let reply = match name.parse::<DeviceId>() {
+        Ok(device) => match allocate_device(paths, &device) {
+            Ok(()) => DONE.to_owned(),
+            Err(error) => {
+                tracing::warn!(%device, error = %ErrorChain(&error), "cannot mount the file system of a device");
+                ErrorChain(&error).to_string()
+            }
+        },
+        Err(_) => format!("{name:?} is not a device"),
+    };
+    stream.write_all(reply.as_bytes()).await
+}
