@@ -25,5 +25,5 @@ pub mod testing;
 pub use engine::{ovs, vpp};
 pub use legacy::{annotation as legacy_annotation, port as legacy_port};
 pub use model::{attachment, bridge_settings, desired, drift, memif, observed, owner, port};
-pub use store::{atomic_file, definition_ipam, journal, locks, network_file, network_namespace};
-pub use store::{node_file, paths, shared_dirs, unselected};
+pub use store::{atomic_file, call_log, definition_ipam, journal, locks, network_file};
+pub use store::{network_namespace, node_file, paths, shared_dirs, unselected};

@@ -11,12 +11,14 @@ use crate::verbs::add::AddRequest;
 use crate::verbs::check::check;
 use crate::verbs::del::del;
 use crate::verbs::gc::collect;
+use crate::verbs::history;
 use crate::verbs::multi_network;
 use crate::verbs::status::status;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::panic;
 use std::process::{ExitCode, exit};
+use std::time::Instant;
 use usnet_dataplane::paths::NodePaths;
 
 /// The outcome of a call.
@@ -58,12 +60,10 @@ fn handle(environment: &Environment, version: &mut SpecVersion) -> Result<Answer
     match verb {
         Verb::Version => Ok(Answer::Result(versions(&input))),
         Verb::Add => {
-            let configuration = configuration(&input, version)?;
-            if configuration.uses_pod_annotations() {
-                return multi_network::add(&node()?, environment, &configuration).map(Answer::Result);
-            }
-            let request = AddRequest::parse(environment, &configuration)?;
-            request.run(&node()?).map(Answer::Result)
+            let (started, configuration) = (Instant::now(), configuration(&input, version)?);
+            let added = add(environment, &configuration);
+            let added = added.inspect_err(|error| history::add_failed(environment, &configuration, error, started));
+            added.map(Answer::Result)
         }
         Verb::Del => {
             let configuration = configuration(&input, version)?;
@@ -86,6 +86,13 @@ fn handle(environment: &Environment, version: &mut SpecVersion) -> Result<Answer
             Ok(Answer::Done(None))
         }
     }
+}
+
+fn add(environment: &Environment, configuration: &Configuration) -> Result<Value, Error> {
+    if configuration.uses_pod_annotations() {
+        return multi_network::add(&node()?, environment, configuration);
+    }
+    AddRequest::parse(environment, configuration)?.run(&node()?)
 }
 
 fn node() -> Result<Node, Error> {

@@ -24,7 +24,8 @@ enum Query {
         #[arg(short, long, value_enum, default_value_t)]
         output: Output,
     },
-    /// The last changes that the agent made to Open vSwitch and VPP, oldest first.
+    /// The last changes of Open vSwitch and VPP by the agent, calls of the CNI plugin with their
+    /// results, and collected garbage, oldest first.
     History {
         /// The output format.
         #[arg(short, long, value_enum, default_value_t)]

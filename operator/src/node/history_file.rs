@@ -74,6 +74,8 @@ pub enum Why {
     NamespaceGone,
     /// No attachment has it.
     NoAttachment,
+    /// The container runtime called the CNI plugin.
+    Runtime,
 }
 
 /// The outcome of a change.
@@ -122,6 +124,7 @@ impl fmt::Display for Why {
             Self::Retry => formatter.write_str("retry"),
             Self::NamespaceGone => formatter.write_str("network namespace gone without DEL"),
             Self::NoAttachment => formatter.write_str("no attachment has it"),
+            Self::Runtime => formatter.write_str("container runtime"),
         }
     }
 }

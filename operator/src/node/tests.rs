@@ -10,6 +10,7 @@ use std::sync::Arc;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
+use usnet_dataplane::call_log::{Call, Verb};
 use usnet_dataplane::paths::NodePaths;
 
 fn node_paths() -> (tempfile::TempDir, NodePaths) {
@@ -129,4 +130,50 @@ fn the_history_can_be_read_for_one_network() {
     for part in ["1970-01-01T00:00:00Z", "VPP", "green", "new spec", "12 ms", "done"] {
         assert!(lines[1].contains(part), "no {part:?} in\n{text}");
     }
+}
+
+#[test]
+fn the_history_has_the_pods_and_the_calls_of_the_plugin_with_their_results() {
+    let (_folder, paths) = node_paths();
+    std::fs::create_dir_all(&paths.run).unwrap();
+    let attachment = format!("{}.net1", "c".repeat(64));
+    let change = Change {
+        time: MicroTime(Timestamp::from_millisecond(2500).unwrap()),
+        engine: Some(EngineKind::OpenVswitch),
+        network: Some("blue".into()),
+        attachment: Some(attachment.clone()),
+        operation: format!("create port vhu1 of {attachment} on bridge br-blue"),
+        why: Why::EngineRestarted { epoch: 2 },
+        generation: None,
+        milliseconds: 3,
+        outcome: Outcome::Done,
+    };
+    HistoryFile::new(paths.history_file()).append(&[change]).unwrap();
+    let call = |time, verb, error: Option<&str>| Call {
+        time,
+        verb,
+        pod: "default/web-0".into(),
+        container: "c".repeat(64),
+        interface: "net1".into(),
+        network: Some("blue".into()),
+        milliseconds: 12,
+        error: error.map(str::to_owned),
+    };
+    call(1000, Verb::Add, Some("usnet[102 NoVolume]: pod default/web-0 has no volume\u{1b}[2J"))
+        .append(&paths)
+        .unwrap();
+    call(2000, Verb::Add, None).append(&paths).unwrap();
+    call(3000, Verb::Del, None).append(&paths).unwrap();
+    let text = history::render(&paths, Output::Table, Some(&"blue".parse().unwrap())).unwrap();
+    let lines: Vec<_> =
+        text.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "1970-01-01T00:00:01Z blue ADD net1 of pod default/web-0 container runtime 12 ms failed: usnet[102 NoVolume]: pod default/web-0 has no volume\\u{1b}[2J",
+            "1970-01-01T00:00:02Z blue ADD net1 of pod default/web-0 container runtime 12 ms done",
+            "1970-01-01T00:00:02Z Open vSwitch blue create port vhu1 of net1 of pod default/web-0 on bridge br-blue engine restarted, epoch 2 3 ms done",
+            "1970-01-01T00:00:03Z blue DEL net1 of pod default/web-0 container runtime 12 ms done",
+        ]
+    );
 }

@@ -2,10 +2,11 @@
 //!
 //! [`paths`] says where they are. [`journal`] is written by the plugin and the agent, under locks;
 //! [`network_file`], [`unselected`], [`shared_dirs`] and [`definition_ipam`] by the agent for the
-//! plugin; [`node_file`] by the agent for itself. [`network_namespace`] tells whether the sandbox
-//! of a record still exists.
+//! plugin; [`node_file`] by the agent for itself; [`call_log`] by the plugin for users.
+//! [`network_namespace`] tells whether the sandbox of a record still exists.
 
 pub mod atomic_file;
+pub mod call_log;
 pub mod definition_ipam;
 pub mod journal;
 pub mod locks;

@@ -9,7 +9,10 @@ use crate::error::{Error, with_causes};
 use crate::legacy::state::LegacyState;
 use crate::protocol::configuration::{Configuration, Target};
 use crate::protocol::environment::{Environment, EnvironmentError};
+use crate::verbs::history;
 use serde_json::Value;
+use std::time::Instant;
+use usnet_dataplane::call_log::Verb;
 use usnet_dataplane::network_file::NetworkFile;
 
 /// A problem that does not make DEL fail, for the runtime's log.
@@ -20,6 +23,7 @@ pub type Note = String;
 /// # Errors
 /// When something remains that only another DEL can remove.
 pub fn del(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<Option<Note>, Error> {
+    let started = Instant::now();
     environment.require_for_del()?;
     let id = match environment.attachment() {
         Ok(id) => id,
@@ -37,7 +41,9 @@ pub fn del(node: &Node, environment: &Environment, configuration: &Configuration
         }
         return Ok(release_unrecorded(node, environment, configuration).err().map(|error| note(&error)));
     };
-    Ok(Detachment::new(node, environment, &locked, record).run()?.note())
+    let detached = Detachment::new(node, environment, &locked, record.clone()).run();
+    history::detached(node, Verb::Del, &record, &detached, started);
+    Ok(detached?.note())
 }
 
 /// Without a record nothing is attached. Only if the journal was lost can IPAM still hold an

@@ -10,9 +10,12 @@ use crate::protocol::configuration::{Configuration, ConfigurationError, Target, 
 use crate::protocol::environment::Environment;
 use crate::protocol::version::SpecVersion;
 use crate::verbs::del::{self, Note};
+use crate::verbs::history;
 use serde_json::{Value, json};
+use std::time::Instant;
 use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{AttachmentId, Record};
+use usnet_dataplane::call_log::Verb;
 
 /// Detaches what is not among the configuration's valid attachments. libcni omits an empty list, so
 /// a missing list may mean "none" or "unknown": then only attachments whose network namespace is
@@ -65,7 +68,10 @@ fn detach(node: &Node, environment: &Environment, record: &Record) -> Result<Opt
     let environment = environment.for_stale_attachment(&record.id, &record.network_namespace);
     let locked = node.journal.lock(&record.id)?;
     let Some(record) = locked.read()? else { return Ok(None) };
-    Ok(Detachment::new(node, &environment, &locked, record).run()?.note())
+    let started = Instant::now();
+    let detached = Detachment::new(node, &environment, &locked, record.clone()).run();
+    history::detached(node, Verb::Gc, &record, &detached, started);
+    Ok(detached?.note())
 }
 
 /// Delegates GC to the IPAM plugin. If it stores addresses under the network's name, attachments of

@@ -8,5 +8,6 @@ pub mod add;
 pub mod check;
 pub mod del;
 pub mod gc;
+pub(crate) mod history;
 pub mod multi_network;
 pub mod status;

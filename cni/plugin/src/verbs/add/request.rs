@@ -9,12 +9,14 @@ use crate::protocol::version::SpecVersion;
 use serde_json::Value;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Instant;
 use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName, Pod};
 
 /// The parameters of an ADD. All of them are validated before anything is changed.
 #[derive(Debug)]
 pub struct AddRequest<'a> {
+    pub(super) started: Instant,
     pub(super) environment: &'a Environment,
     pub(super) configuration: &'a Configuration,
     pub(super) version: SpecVersion,
@@ -47,6 +49,7 @@ impl<'a> AddRequest<'a> {
             (None, Target::Network(_)) => mac_of(&id),
         };
         Ok(Self {
+            started: Instant::now(),
             environment,
             configuration,
             version: configuration.version()?,

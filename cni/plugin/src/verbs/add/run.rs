@@ -7,6 +7,7 @@ use crate::attachment::node::Node;
 use crate::attachment::port::check_socket_conflict;
 use crate::error::Error;
 use crate::protocol::result::{Assignment, Interface, result, without_default_routes};
+use crate::verbs::history;
 use serde_json::Value;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::LockedAttachment;
@@ -28,7 +29,13 @@ impl AddRequest<'_> {
     /// which it is cleaned up.
     pub fn run(&self, node: &Node) -> Result<Value, Error> {
         let attached = self.attach(node, self.prepare(node)?)?;
+        self.write_history(node, &attached);
         Ok(self.result(&attached, self.previous))
+    }
+
+    /// To be called when nothing is rolled back any more.
+    pub fn write_history(&self, node: &Node, attached: &Attached) {
+        history::attached(node, &attached.record, self.started);
     }
 
     /// Attaches a prepared interface.

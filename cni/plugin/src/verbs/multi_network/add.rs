@@ -48,6 +48,7 @@ pub fn add(node: &Node, environment: &Environment, configuration: &Configuration
     }
     let mut result = unchanged(configuration.version()?, previous);
     for (request, attached) in attach_all(node, &requests)? {
+        request.write_history(node, &attached);
         result = request.result(&attached, Some(&result));
     }
     Ok(result)

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use usnet_crds::{Mtu, Phase};
 use usnet_dataplane::attachment::Record;
+use usnet_dataplane::call_log::{self, Verb};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::Op;
@@ -19,6 +20,7 @@ on_each_engine! {
     gc_detaches_what_the_runtime_does_not_list_and_nothing_else,
     gc_without_a_list_detaches_only_what_is_proved_stale,
     status_reports_whether_pods_could_be_attached,
+    the_call_log_has_each_add_and_del_with_its_result,
 }
 
 /// The configuration of a call after ADD with this result.
@@ -194,4 +196,29 @@ fn status_reports_whether_pods_could_be_attached(node: &mut TestNode) {
     status(&configuration(NETWORK)).assert_done();
     node.engine.remove_bridge(&node.bridge());
     assert!(status(&configuration(NETWORK)).message(51).contains("does not exist"));
+}
+
+fn the_call_log_has_each_add_and_del_with_its_result(node: &mut TestNode) {
+    let pod = node.pod("p");
+    node.add(&pod, "net1").result();
+    let rejected = node.call("ADD", &pod, "net2", &configuration("unknown")).message(11);
+    node.del(&pod, "net1").assert_done();
+    // Nothing is attached.
+    node.del(&pod, "net1").assert_done();
+    let calls = call_log::read(&node.roots).unwrap();
+    let seen: Vec<_> = calls
+        .iter()
+        .map(|call| (call.verb, call.interface.as_str(), call.network.as_deref(), call.error.is_none()))
+        .collect();
+    let expected = [
+        (Verb::Add, "net1", Some(NETWORK), true),
+        (Verb::Add, "net2", Some("unknown"), false),
+        (Verb::Del, "net1", Some(NETWORK), true),
+    ];
+    assert_eq!(seen, expected);
+    let name = format!("{}/p", crate::support::NAMESPACE);
+    assert!(calls.iter().all(|call| call.pod == name && call.container == pod.container), "{calls:?}");
+    let error = calls[1].error.as_deref().unwrap();
+    assert!(error.starts_with("usnet[11 ") && rejected.starts_with(&error[..100]), "{error}");
+    assert!(calls[0].milliseconds < 10_000 && calls[0].time <= calls[2].time);
 }
