@@ -37,8 +37,13 @@ impl<'a> Plugin<'a> {
         Pod::numbered(self.roots, number).command(self.programs, self.roots, verb, &self.configuration)
     }
 
-    fn call(&self, verb: &str, number: usize) -> Duration {
-        let (took, output) = tried(&mut self.command(verb, number));
+    /// One call: how long it took, and what it printed or why it failed.
+    pub(crate) fn call(&self, verb: &str, number: usize) -> (Duration, Result<String, String>) {
+        tried(&mut self.command(verb, number))
+    }
+
+    fn counted(&self, verb: &str, number: usize) -> Duration {
+        let (took, output) = self.call(verb, number);
         if let Err(failure) = output {
             self.failures.lock().expect("no thread panicked").push(format!("{verb}: {failure}"));
         }
@@ -50,18 +55,21 @@ impl<'a> Plugin<'a> {
         fs::read_to_string(self.configuration.path()).expect("the configuration")
     }
 
-    /// What failed so far.
-    pub(crate) fn failures(&self) -> Vec<String> {
-        self.failures.lock().expect("no thread panicked").clone()
+    /// Prints how many calls failed so far, if any did, and why the first.
+    pub(crate) fn print_failures(&self, place: &str) {
+        let failures = self.failures.lock().expect("no thread panicked");
+        if let Some(first) = failures.first() {
+            println!("\n{place}: {} calls failed, such as {first}", failures.len());
+        }
     }
 }
 
 impl Contestant for Plugin<'_> {
     fn add(&self, number: usize) -> Duration {
-        self.call("ADD", number)
+        self.counted("ADD", number)
     }
 
     fn del(&self, number: usize) -> Duration {
-        self.call("DEL", number)
+        self.counted("DEL", number)
     }
 }

@@ -39,7 +39,6 @@ pub(crate) struct Row {
     /// The transaction and `ip link del`.
     pub(super) unwaited: Taken,
     pub(super) start: Vec<Duration>,
-    pub(super) failures: Vec<String>,
 }
 
 pub(crate) fn run(programs: &Programs, node: &Node, kinds: &[PortKind], ports: usize) -> Vec<Row> {
@@ -68,7 +67,6 @@ fn measure(programs: &Programs, node: &Node, kind: &PortKind, (ports, at_once): 
         by_hand: Taken::default(),
         unwaited: Taken::default(),
         start: Vec::new(),
-        failures: Vec::new(),
     };
     // One call fills caches.
     turn(node, &plugin, 1);
@@ -80,7 +78,7 @@ fn measure(programs: &Programs, node: &Node, kind: &PortKind, (ports, at_once): 
         row.unwaited.extend(unwaited.as_ref().map(|contestant| turn(node, contestant, at_once)));
         row.start.extend(at_once::run(at_once, |_| programs.start()));
     }
-    row.failures = plugin.failures();
+    plugin.print_failures(&format!("{}, {}, {ports} ports, {at_once} at once", node.name, kind.name));
     row
 }
 

@@ -23,10 +23,6 @@ pub(crate) fn print(node: &Node, rows: &[Row], targets: &mut Targets) {
         print_verb(node, rows, verb, targets);
     }
     print_growth(node, rows, targets);
-    for row in rows.iter().filter(|row| !row.failures.is_empty()) {
-        println!("\n{} of the calls of {} failed, such as:", row.failures.len(), place(node, row));
-        println!("{}", row.failures.first().map_or("", String::as_str));
-    }
 }
 
 fn print_verb(node: &Node, rows: &[Row], verb: Verb, targets: &mut Targets) {

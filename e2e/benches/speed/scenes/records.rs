@@ -39,7 +39,7 @@ pub(crate) fn run(programs: &Programs, node: &Node, kind: &PortKind, targets: &m
                 }
             }
         }
-        assert!(plugins.iter().all(|plugin| plugin.failures().is_empty()));
+        plugins.iter().for_each(|plugin| plugin.print_failures(&node.name));
         let [few, many] = &taken;
         for (verb, few, many) in [("ADD", &few.add, &many.add), ("DEL", &few.del, &many.del)] {
             lines.push(line(node, format!("{verb}{name}"), (few, many), targets));
