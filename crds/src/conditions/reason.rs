@@ -11,7 +11,7 @@ pub const NAME_CONFLICT: &str = "NameConflict";
 /// A network on a node, and Accepted where it is so on every node: another network has the same
 /// bridge there.
 pub const BRIDGE_CONFLICT: &str = "BridgeConflict";
-/// Accepted, and a network on a node: another network has the same VNI and UDP port.
+/// Accepted, and a network on a node: another network or device has the same VNI and UDP port.
 pub const VNI_TAKEN: &str = "VniTaken";
 /// Accepted: pods on different nodes of one segment would get the same addresses.
 pub const ADDRESSES_NOT_UNIQUE: &str = "AddressesNotUnique";

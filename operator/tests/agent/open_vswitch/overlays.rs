@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{Mtu, NodeNetwork, NodeOverlay, UdpPort, Vni};
+use usnet_crds::{Mtu, NodeNetwork, NodeOverlay, Phase, UdpPort, Vni};
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::port::DeviceName;
 
@@ -106,6 +106,22 @@ fn a_network_gets_a_device_and_loses_it_with_its_port() {
     until("no device", || testbed.devices().is_empty().then_some(()));
     assert_eq!(testbed.joined("blue"), None, "the port went first");
     assert_eq!(testbed.bridges(), ["br-green"]);
+}
+
+#[test]
+fn a_draining_network_stays_joined_until_it_is_no_longer_desired() {
+    let (testbed, paths) = start();
+    let agent = RunningAgent::start(&paths);
+    let mut blue = overlay("blue", 7001, &["10.0.0.2"]);
+    agent.set_spec(1, std::slice::from_ref(&blue));
+    wait_until_programmed(&agent, "blue");
+    let (devices, index) = (testbed.devices(), testbed.joined("blue"));
+    blue.phase = Phase::Draining;
+    agent.set_spec(2, &[blue]);
+    agent.wait_for_network("blue", "drains", |entry| entry.state == NetworkState::Draining);
+    assert_eq!((testbed.devices(), testbed.joined("blue")), (devices, index));
+    agent.set_spec(3, &[]);
+    until("no device", || testbed.devices().is_empty().then_some(()));
 }
 
 #[test]
