@@ -1,5 +1,5 @@
 //! Mounts the file systems of devices when kubelet allocates them, on request of the agent, which
-//! has no capability. A container gets what is on the folder when it is started; without a file
+//! may not mount. A container gets what is on the folder when it is started; without a file
 //! system of its own, what its programs write there fills the node's `/run`.
 //!
 //! A request is the name of a device on a connection of its own; the reply is [`DONE`], or why it

@@ -43,8 +43,7 @@ fn ports() -> usize {
 
 /// How many attachments the agent says were collected.
 fn collected() -> Result<u64, String> {
-    let pod = get(&["pod", &agent_pod(NODE), "-n", "usnet-system"]).unwrap();
-    let text = scrape(NODE, pod["status"]["podIP"].as_str().unwrap())?;
+    let text = scrape(NODE, "127.0.0.1")?;
     let line = text.lines().find_map(|line| line.strip_prefix(COLLECTED));
     Ok(line.map_or(0, |value| value.trim().parse().unwrap()))
 }
