@@ -80,8 +80,8 @@ pub const WAITING: &str = "Waiting";
 pub const UNREADABLE: &str = "Unreadable";
 /// Ready of a node: the agent cannot use a file of its own.
 pub const AGENT_FAILED: &str = "AgentFailed";
-/// Ready of a node, and its networks: the state directory of the node is full or read-only, so that
-/// no pod can attach.
+/// Ready of a node, and its networks: the state or run directory of the node is full or read-only,
+/// so that no pod can attach.
 pub const STATE_NOT_WRITABLE: &str = "StateNotWritable";
 /// DeletionBlocked, and a network on a node: its bridge is to be deleted, and may have a port of an
 /// attachment whose record cannot be read.

@@ -56,6 +56,12 @@ impl OpenVswitch {
         &self.socket
     }
 
+    /// The control socket of `ovs-vswitchd`, the same for each process.
+    #[must_use]
+    pub fn control_socket(&self) -> &Path {
+        self.vswitchd.control_socket()
+    }
+
     /// The folder of database, sockets and logs. Put vhost-user sockets here: its path is short and
     /// both sides see it.
     #[must_use]

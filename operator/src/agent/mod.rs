@@ -14,7 +14,7 @@
 //!
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
 //! - [`pod_annotations`] (IO) serves programs for the Userspace CNI (Intel).
-//! - [`state_directory`] (IO) checks that attachments can be recorded.
+//! - [`writable_directories`] (IO) checks that attachments can be recorded.
 //! - [`run`](mod@run) joins all of it by channels; [`run::node_agent`] is the part of it that needs
 //!   no API server.
 //!
@@ -28,10 +28,10 @@ mod reconcile;
 pub mod report;
 mod run;
 pub mod selection;
-mod state_directory;
 #[cfg(test)]
 pub(crate) mod testing;
 mod watch;
+mod writable_directories;
 
 pub use run::error::Error;
 pub use run::node_agent::Agent;

@@ -67,7 +67,10 @@ impl AgentLock {
     /// When the run folder cannot be used.
     pub fn acquire(paths: &NodePaths) -> io::Result<Option<Self>> {
         std::fs::create_dir_all(&paths.run)?;
-        let file = open(paths, true)?;
+        let path = lock_file(paths);
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+        // A file that is open for writing would keep the file system from being made read-only.
+        let file = File::open(&path)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -78,9 +81,9 @@ impl AgentLock {
 
 /// Whether the agent of this node runs.
 pub fn is_agent_running(paths: &NodePaths) -> bool {
-    open(paths, false).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    File::open(lock_file(paths)).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-fn open(paths: &NodePaths, create: bool) -> io::Result<File> {
-    OpenOptions::new().read(true).write(create).create(create).mode(0o600).open(paths.run.join(".agent.lock"))
+fn lock_file(paths: &NodePaths) -> PathBuf {
+    paths.run.join(".agent.lock")
 }

@@ -84,7 +84,7 @@ impl Served {
 pub struct Telemetry {
     registry: Registry,
     is_ready: AtomicBool,
-    /// What `/readyz` says while it is ready, a line each.
+    /// What `/readyz` says besides, a line each.
     problems: Mutex<Vec<String>>,
 }
 
@@ -99,7 +99,8 @@ impl Telemetry {
         self.is_ready.store(true, Ordering::Relaxed);
     }
 
-    /// What is wrong although the program is ready, which `/readyz` says after its `ok`.
+    /// What is wrong although the program is ready, which `/readyz` says after its `ok`, or why it
+    /// is not ready yet.
     pub fn set_problems(&self, problems: Vec<String>) {
         *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
     }
@@ -154,14 +155,19 @@ impl Telemetry {
         }
         match path {
             "/healthz" => plain(StatusCode::OK, "ok\n"),
-            "/readyz" if self.is_ready.load(Ordering::Relaxed) => {
-                let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-                let lines = problems.iter().map(|problem| format!("{problem}\n"));
-                plain(StatusCode::OK, &format!("ok\n{}", lines.collect::<String>()))
-            }
-            "/readyz" => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready: the current state is still being read\n"),
+            "/readyz" => self.readiness(),
             "/metrics" if served == Served::Everything => self.metrics(),
             _ => plain(StatusCode::NOT_FOUND, &format!("not found: only {} are served\n", served.paths())),
+        }
+    }
+
+    fn readiness(&self) -> Response<Full<Bytes>> {
+        let problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
+        match (self.is_ready.load(Ordering::Relaxed), problems.as_str()) {
+            (true, "") => plain(StatusCode::OK, "ok\n"),
+            (true, problems) => plain(StatusCode::OK, &format!("ok\n{problems}\n")),
+            (false, "") => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready: the current state is still being read\n"),
+            (false, reasons) => plain(StatusCode::SERVICE_UNAVAILABLE, &format!("not ready: {reasons}\n")),
         }
     }
 

@@ -8,6 +8,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::process;
 
 /// Why a state file of usnet could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -192,6 +193,18 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Checks that files can be written into a folder, by writing one.
+///
+/// # Errors
+/// When the disk is full or read-only.
+pub fn check_writable(folder: &Path) -> Result<(), Error> {
+    let path = folder.join(format!(".probe.{}", process::id()));
+    let written = write(&path, &(), Durability::Process);
+    // Also what a write that failed has left.
+    let removed = remove(&path);
+    written.and(removed)
 }
 
 /// Creates an empty file, if missing.

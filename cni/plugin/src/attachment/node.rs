@@ -5,6 +5,7 @@ use crate::attachment::port::needs_volume;
 use std::collections::BTreeSet;
 use std::path::Path;
 use usnet_crds::DeviceId;
+use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::{AttachmentId, PodUid, Progress, Record};
 use usnet_dataplane::journal::{self, Journal, Key, UnreadableRecord};
 use usnet_dataplane::network_file::NetworkFiles;
@@ -30,6 +31,19 @@ impl Node {
         let journal = Journal::open(&roots)?;
         let networks = NetworkFiles::new(&roots);
         Ok(Self { roots, journal, networks })
+    }
+
+    /// Checks that attachments can be recorded and pods' directories be made.
+    ///
+    /// # Errors
+    /// When a disk is full or read-only.
+    pub fn check_writable(&self) -> Result<(), journal::Error> {
+        self.journal.check_writable()?;
+        // After a boot it is made by what needs it first.
+        match self.roots.run.exists() {
+            true => Ok(atomic_file::check_writable(&self.roots.run)?),
+            false => Ok(()),
+        }
     }
 
     /// The attachments of a pod other than `id`.

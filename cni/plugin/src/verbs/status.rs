@@ -21,7 +21,7 @@ pub fn status(node: &Node, environment: &Environment, configuration: &Configurat
     configuration.require_version(SpecVersion::V1_1_0, "STATUS")?;
     configuration.name()?;
     let target = configuration.target()?;
-    node.journal.check_writable().map_err(not_available)?;
+    node.check_writable().map_err(not_available)?;
     let programmed = admission::find_available(&node.networks, &target).map_err(not_available)?;
     // Without the engine or the bridge, attached pods have no connectivity either.
     check_bridge(&programmed).map_err(|error| Error::status_failed(ErrorCode::LimitedConnectivity, error))?;

@@ -24,10 +24,10 @@ pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str,
     }
 }
 
-/// Ready, and networks: the state directory cannot be written.
+/// Ready, and networks: the state or run directory cannot be written.
 pub fn state_not_writable(problem: &dyn Display) -> String {
     format!(
-        "pods cannot attach, because attachments cannot be recorded on this node ({problem}): free space in its state directory, or make it writable"
+        "pods cannot attach, because usnet's files on this node cannot be written ({problem}): free space there, or make the directory writable"
     )
 }
 

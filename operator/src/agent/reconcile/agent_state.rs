@@ -22,6 +22,6 @@ pub(crate) struct AgentState {
     pub(crate) history: RefCell<HistoryFile>,
     pub(crate) metrics: Metrics,
     pub(crate) memif_socket_ids: MemifSocketIds,
-    /// Why the state directory cannot be written.
+    /// Why the state or run directory cannot be written.
     pub(crate) state_problem: RefCell<Option<String>>,
 }

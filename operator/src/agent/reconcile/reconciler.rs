@@ -344,7 +344,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         });
         links::apply_to(&mut network_health, link_health);
         if let Some(problem) = self.agent_state.state_problem.borrow().as_deref() {
-            verify::without_state_directory(&mut network_health, problem);
+            verify::without_writable_directories(&mut network_health, problem);
         }
         self.publish(spec, &self.files(spec, &network_health))?;
         self.transition_log.networks(&network_health);

@@ -80,7 +80,7 @@ impl Metrics {
             )?,
             state_directory_writable: IntGauge::with_opts(options(
                 "state_directory_writable",
-                "1 while the state directory of the node can be written, else 0: no pod can attach.",
+                "1 while the state and run directories of the node can be written, else 0: no pod can attach.",
             ))?,
             operations: HistogramVec::new(operation_options()?, &["engine", "kind"])?,
             operation_errors: counters("operation_errors_total", "Operations that failed.", &["engine", "kind"])?,
@@ -169,7 +169,7 @@ impl Metrics {
         self.garbage.with_label_values(&[kind, result(succeeded)]).inc();
     }
 
-    /// Sets whether the state directory can be written.
+    /// Sets whether the state and run directories can be written.
     pub(crate) fn state_directory_writable(&self, is_writable: bool) {
         self.state_directory_writable.set(i64::from(is_writable));
     }

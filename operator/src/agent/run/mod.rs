@@ -3,6 +3,7 @@
 
 pub(super) mod error;
 pub(super) mod node_agent;
+mod only_agent;
 
 use self::error::Error;
 use self::node_agent::Agent;
@@ -13,10 +14,11 @@ use super::report::{state_writer, status_writer};
 use super::selection::{spec_builder, unselected};
 use super::{pod_annotations, watch};
 use crate::api::client;
-use crate::node::state_file::AgentLock;
 use crate::standalone;
 use crate::telemetry::{self, Telemetry};
 use kube::Client;
+use std::cell::Cell;
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch::{Receiver, Sender, channel};
@@ -88,10 +90,20 @@ pub async fn run(options: Options) -> Result<(), Error> {
 /// # Errors
 /// As [`run`].
 pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
-    let agent_lock = AgentLock::acquire(paths).map_err(Error::RunFolder)?;
-    if agent_lock.is_none() {
-        tracing::warn!("another agent runs on this node; stop one of the two");
-    }
+    let telemetry = Arc::new(Telemetry::default());
+    let is_only = Cell::new(false);
+    // Also while it waits: a container that does not answer its probes is killed.
+    let serve = only_agent::serve(&telemetry, options.telemetry, &is_only);
+    let work = async {
+        let _lock = only_agent::wait(paths, &telemetry).await?;
+        is_only.set(true);
+        work(paths, options.clone(), &telemetry).await
+    };
+    tokio::try_join!(serve, work).map(drop)
+}
+
+/// Does the work of the node's only agent.
+async fn work(paths: &NodePaths, options: Options, telemetry: &Telemetry) -> Result<Infallible, Error> {
     options.publish_limits(paths)?;
     let (inputs, inputs_of_agent) = channel(None);
     let (specs, specs_in_agent) = channel(None);
@@ -99,7 +111,6 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
     let (reports, reports_of_agent) = channel(None);
     let agent = Agent::new(paths, options.memif_socket_ids, specs_in_agent, reports)?;
     let metrics = agent.metrics();
-    let telemetry = Arc::new(Telemetry::default());
     metrics.register(telemetry.registry())?;
     let state = state_writer::Sources {
         node: options.node_name.clone(),
@@ -113,7 +124,7 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
             unselected::publish(paths.clone(), inputs_of_agent.clone(), reports_of_agent.clone()),
             spec_builder::build(persisted_spec.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
             state_writer::write(paths.clone(), state),
-            report_readiness(reports_of_agent.clone(), &telemetry),
+            report_readiness(reports_of_agent.clone(), telemetry),
         );
         Ok(())
     };
@@ -133,8 +144,7 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
         }
         Ok(())
     };
-    let serve = async { Ok(Arc::clone(&telemetry).serve(options.telemetry).await?) };
-    tokio::try_join!(agent.run(), sync, background, serve).map(drop)
+    tokio::try_join!(agent.run(), sync, background).map(|(never, ..)| never)
 }
 
 async fn sync_with_api_server(

@@ -14,8 +14,8 @@ use crate::agent::report::metrics::Metrics;
 use crate::agent::report::node_report::NodeReport;
 use crate::agent::selection::persisted_state::PersistedState;
 use crate::agent::selection::spec_store::SpecStore;
-use crate::agent::state_directory::StateDirectory;
 use crate::agent::watch::{folder_watch, link_watch};
+use crate::agent::writable_directories::WritableDirectories;
 use crate::display::ErrorChain;
 use crate::node::history_file::HistoryFile;
 use futures::TryFutureExt;
@@ -48,7 +48,7 @@ pub struct Agent {
     reconcilers: Vec<Box<dyn Reconciler>>,
     device_plugin: DevicePlugin,
     watches: JoinSet<()>,
-    state_directory: StateDirectory,
+    writable_directories: WritableDirectories,
     garbage_file: PathBuf,
 }
 
@@ -100,7 +100,7 @@ impl Agent {
         Ok(Self {
             reconcilers: EngineKind::ALL.into_iter().map(reconciler).collect(),
             device_plugin: DevicePlugin::new(paths, Rc::clone(&agent_state), specs.subscribe(), folders),
-            state_directory: StateDirectory::new(paths, Rc::clone(&agent_state), changes),
+            writable_directories: WritableDirectories::new(paths, Rc::clone(&agent_state), changes),
             garbage_file: paths.garbage_file(),
             agent_state,
             specs,
@@ -123,8 +123,15 @@ impl Agent {
     /// # Errors
     /// When only a restart helps.
     pub async fn run(self) -> Result<Infallible, Error> {
-        let Self { agent_state, specs, reconcilers, device_plugin, watches: _watches, state_directory, garbage_file } =
-            self;
+        let Self {
+            agent_state,
+            specs,
+            reconcilers,
+            device_plugin,
+            watches: _watches,
+            writable_directories,
+            garbage_file,
+        } = self;
         let first_report = async {
             sleep(FIRST_REPORT_TIMEOUT).await;
             agent_state.node_report.borrow_mut().stop_waiting();
@@ -133,10 +140,10 @@ impl Agent {
         let reconcilers = try_join_all(reconcilers.into_iter().map(|reconciler| reconciler.run().map_err(Error::from)));
         let specs = async { Ok(specs.persist(&agent_state.persisted_state).await) };
         let devices = async { Ok(device_plugin.run().await) };
-        let state_directory = async { Ok(state_directory.follow().await) };
+        let writable = async { Ok(writable_directories.follow().await) };
         let garbage = async { Ok(garbage_counter::follow(garbage_file, agent_state.metrics.clone()).await) };
         // Devices first: kubelet fails pods that it admits before their devices are registered.
-        let (_, never, ..) = tokio::try_join!(devices, specs, reconcilers, state_directory, garbage, first_report)?;
+        let (_, never, ..) = tokio::try_join!(devices, specs, reconcilers, writable, garbage, first_report)?;
         Ok(never)
     }
 }

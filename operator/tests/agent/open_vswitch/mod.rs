@@ -6,5 +6,5 @@ mod networks;
 mod outages;
 mod overlays;
 mod restarts;
-mod state_directory;
 pub(crate) mod testbed;
+mod writable_directories;

@@ -2,3 +2,4 @@
 
 mod manifests;
 mod nads;
+mod two_agents;

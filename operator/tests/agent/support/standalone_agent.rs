@@ -58,6 +58,11 @@ pub(crate) struct StandaloneAgent {
 
 impl StandaloneAgent {
     pub(crate) fn start(paths: &NodePaths, manifests: PathBuf) -> Self {
+        Self::start_with(paths, manifests, telemetry::ListenOptions::default())
+    }
+
+    /// The same, with probes at an address.
+    pub(crate) fn start_with(paths: &NodePaths, manifests: PathBuf, telemetry: telemetry::ListenOptions) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let (paths_of_agent, paths) = (paths.clone(), paths.clone());
         let thread = std::thread::spawn(move || {
@@ -69,7 +74,7 @@ impl StandaloneAgent {
                 shared_dir_roots: vec![ALLOWED.into()],
                 definition_ipam_plugins: vec!["host-local".to_owned()],
                 definition_ipam_keys: vec!["dataDir".to_owned()],
-                telemetry: telemetry::ListenOptions::default(),
+                telemetry,
             };
             runtime.block_on(async {
                 tokio::select! {
@@ -116,8 +121,20 @@ impl StandaloneAgent {
     }
 }
 
+impl StandaloneAgent {
+    /// Stops it while another one waits for that.
+    pub(crate) fn stop_for_successor(mut self) {
+        drop(self.stop.take());
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
 impl Drop for StandaloneAgent {
     fn drop(&mut self) {
+        // It has a successor.
+        if self.thread.is_none() {
+            return;
+        }
         drop(self.stop.take());
         let ended = self.thread.take().map(JoinHandle::join);
         if let Some(Err(panic)) = ended

@@ -5,6 +5,7 @@ mod networks;
 mod outages;
 mod overlays;
 mod program;
+mod restarts;
 pub(crate) mod testbed;
 
 /// Runs each of these tests on the simulator, and on a real VPP where there is one.

@@ -9,12 +9,11 @@
 //! their contents.
 
 use crate::model::attachment::{AttachmentId, Record};
-use crate::store::atomic_file::{self, Durability};
+use crate::store::atomic_file;
 use crate::store::locks::{self, Lock};
 use crate::store::paths::NodePaths;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
-use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,11 +125,7 @@ impl Journal {
     /// # Errors
     /// When the disk is full or read-only.
     pub fn check_writable(&self) -> Result<(), Error> {
-        let path = self.folder.join(format!(".probe.{}", process::id()));
-        let written = atomic_file::write(&path, &(), Durability::Process);
-        // Also what a write that failed has left.
-        let removed = atomic_file::remove(&path);
-        Ok(written.and(removed)?)
+        Ok(atomic_file::check_writable(&self.folder)?)
     }
 
     /// Locks an attachment, waiting up to [`LOCK_TIMEOUT`].

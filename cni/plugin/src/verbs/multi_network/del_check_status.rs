@@ -83,7 +83,7 @@ pub fn status(node: &Node, configuration: &Configuration) -> Result<(), Error> {
     configuration.require_version(SpecVersion::V1_1_0, "STATUS")?;
     configuration.name()?;
     configuration.require_pod_annotations()?;
-    node.journal.check_writable().map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))
+    node.check_writable().map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))
 }
 
 /// The attachments of the call, by their records, and why one that may be of it is missing.

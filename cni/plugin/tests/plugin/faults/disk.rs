@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 on_each_engine! {
     a_full_disk_fails_add_but_not_del,
     a_read_only_disk_fails_add_and_del_and_loses_nothing,
+    a_read_only_run_directory_fails_status_and_add_and_leaves_nothing,
     a_full_volume_fails_only_its_own_pod_and_leaves_nothing,
     an_unreadable_record_is_named_and_nothing_is_changed,
     files_that_are_no_records_and_damaged_records_hold_up_no_other_pod,
@@ -104,6 +105,23 @@ fn a_read_only_disk_fails_add_and_del_and_loses_nothing(node: &mut TestNode) {
     node.del(&new, "net1").assert_done();
     assert_eq!((node.ports(NETWORK), node.leftovers()), (vec![], vec![]));
     node.engine.assert_no_leftovers();
+}
+
+fn a_read_only_run_directory_fails_status_and_add_and_leaves_nothing(node: &mut TestNode) {
+    let run = node.roots.run.clone();
+    let mount_run = |flags| mount(Some(&run), &run, NONE, MsFlags::MS_BIND | flags, NONE).unwrap();
+    mount_run(MsFlags::empty());
+    mount_run(MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY);
+    let pod = node.pod("p");
+    node.call("STATUS", &pod, "net1", &configuration(NETWORK)).message(NOT_AVAILABLE);
+    assert!(node.add(&pod, "net1").error()["details"].to_string().contains("Read-only"));
+    node.del(&pod, "net1").assert_done();
+
+    mount_run(MsFlags::MS_REMOUNT);
+    node.call("STATUS", &pod, "net1", &configuration(NETWORK)).assert_done();
+    node.add(&pod, "net1").result();
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
 }
 
 fn a_full_volume_fails_only_its_own_pod_and_leaves_nothing(node: &mut TestNode) {

@@ -52,8 +52,8 @@ pub(crate) fn evaluate(evidence: Evidence<'_>) -> BTreeMap<NetworkName, NetworkH
     networks.iter().map(|(name, network)| (name.clone(), health(network))).collect()
 }
 
-/// Without a state directory that can be written no pod can attach, whatever the engine has.
-pub(crate) fn without_state_directory(network_health: &mut BTreeMap<NetworkName, NetworkHealth>, problem: &str) {
+/// Without directories that can be written no pod can attach, whatever the engine has.
+pub(crate) fn without_writable_directories(network_health: &mut BTreeMap<NetworkName, NetworkHealth>, problem: &str) {
     for health in network_health.values_mut().filter(|health| health.attachable) {
         *health = NetworkHealth::failed(STATE_NOT_WRITABLE, problem);
     }

@@ -18,7 +18,7 @@ pub(crate) struct NodeReport {
     engines: BTreeMap<EngineKind, EngineFacts>,
     /// Why a reconciler failed: its last result may be out of date.
     problems: BTreeMap<EngineKind, String>,
-    /// Why the state directory cannot be written.
+    /// Why the state or run directory cannot be written.
     state_problem: Option<String>,
     reports: Sender<Option<Report>>,
     waits_for_all: bool,
@@ -44,7 +44,7 @@ impl NodeReport {
         self.publish();
     }
 
-    /// Sets why the state directory cannot be written, if so.
+    /// Sets why the state or run directory cannot be written, if so.
     pub(crate) fn set_state_problem(&mut self, problem: Option<String>) {
         self.state_problem = problem;
         self.publish();

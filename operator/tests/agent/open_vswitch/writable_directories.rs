@@ -1,5 +1,5 @@
-//! A state directory that is full or read-only: nothing counts as programmed as long as pods cannot
-//! attach.
+//! A state or run directory that is full or read-only: nothing counts as programmed as long as pods
+//! cannot attach.
 
 use super::testbed::OvsTestbed;
 use crate::support::node::{network, until};
@@ -80,6 +80,32 @@ fn a_full_or_read_only_state_directory_is_reported_until_it_can_be_written_again
         set_read_only(&state, true);
         assert_reported(&testbed, &agent, "Read-only file system");
         set_read_only(&state, false);
+        assert_recovered(&testbed, &agent);
+    });
+}
+
+#[test]
+fn a_full_or_read_only_run_directory_is_reported_until_it_can_be_written_again() {
+    with_own_mounts(|| {
+        let testbed = OvsTestbed::start();
+        let run = testbed.paths.run.clone();
+        mount_small(&run);
+        let agent = RunningAgent::start(&testbed.paths);
+        agent.set_spec(1, &[network("blue")]);
+        assert_recovered(&testbed, &agent);
+
+        let ballast = run.join(".ballast");
+        fs::write(&ballast, vec![0; 128 << 10]).unwrap_err();
+        let ready = agent.wait_for_condition(READY, STATE_NOT_WRITABLE);
+        assert!(ready.message.contains("No space left"), "{}", ready.message);
+        fs::remove_file(&ballast).unwrap();
+        assert_recovered(&testbed, &agent);
+
+        // Its network files cannot say so now; ADD fails by itself.
+        set_read_only(&run, true);
+        let ready = agent.wait_for_condition(READY, STATE_NOT_WRITABLE);
+        assert!(ready.message.contains("Read-only file system"), "{}", ready.message);
+        set_read_only(&run, false);
         assert_recovered(&testbed, &agent);
     });
 }
