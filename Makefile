@@ -21,10 +21,12 @@ life: setup
 	USNET_LIFE_STEPS=$${USNET_LIFE_STEPS:-2500} e2e/world --nodes 2 -- \
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture soak::
 
-# Each part is killed under traffic, USNET_FAULT_ROUNDS times, and the packets are counted; `make test` has one round.
+# Each part is killed or broken under traffic, USNET_FAULT_ROUNDS times, and the packets are counted (docs/faults.md); then each engine is killed
+# USNET_RESTARTS times below an agent. `make test` has a short form of both.
 faults: setup
 	USNET_FAULT_ROUNDS=$${USNET_FAULT_ROUNDS:-3} e2e/world --nodes 2 -- \
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture faults::
+	USNET_RESTARTS=$${USNET_RESTARTS:-200} cargo test -p usnet-operator --test agent -- --nocapture --test-threads=1 restarts::
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:

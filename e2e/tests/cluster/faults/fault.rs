@@ -1,139 +1,174 @@
 //! What is done to a node under traffic.
 
-use super::stream::Stream;
-use crate::support::cluster::{NODES, check, eventually, get, kubectl, run, timeout};
-use crate::support::control_plane::controllers::{agent_process, await_both, leader, lease, process, signal};
+use super::disk::{self, Disk};
+use super::traffic::Traffic;
+use super::{agents, engine, reboot, sandbox};
+use crate::outages::api_server::Outage;
+use crate::support::cluster::{NODES, condition, eventually, get, run, try_run};
+use crate::support::control_plane::controllers::lease;
 use crate::support::pods::NODE;
-use crate::support::scene::{ENGINE_GONE, agent_pod, await_condition, wait_ready};
+use crate::support::scene::Scene;
+use std::thread;
 use std::time::{Duration, Instant};
 
-/// A part that is killed with SIGKILL.
+/// Something that fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The agent of the node. kubelet starts it again.
+    /// The agent of the node is killed. kubelet starts it again.
     Agent,
-    /// The controller that leads. The other one takes over.
+    /// The controller that leads is killed. The other one takes over.
     Controller,
-    /// A program of the test bed that is started again at once, of a node or of the control plane.
+    /// A program of the test bed is killed and started again at once, of a node or of the control
+    /// plane.
     Program(&'static str, Option<&'static str>),
-    /// An engine, which is started again once its networks say that they are not ready.
+    /// The API server is away for longer than the controllers' lease.
+    NoApiServer,
+    /// A program of an engine is killed, and started again once the engine's networks say that
+    /// they are not ready.
     Engine {
         /// The program.
         program: &'static str,
-        /// The start of the names of its networks.
-        networks: &'static str,
+        /// The engine.
+        engine: &'static str,
+        /// Whether packets pass it.
+        forwards: bool,
     },
+    /// All processes of the node are killed, and its `/run` is empty when it boots.
+    Reboot,
+    /// The sandboxes of two pods are removed without kubelet.
+    Sandbox,
+    /// A disk is full or read-only.
+    Disk(Disk),
+    /// A second agent is started on the node, and takes over when the first one ends.
+    SecondAgent,
 }
 
+const VSWITCHD: Fault = Fault::Engine { program: "ovs-vswitchd", engine: "OVS", forwards: true };
+const VPP: Fault = Fault::Engine { program: "vpp", engine: "VPP", forwards: true };
+const OVSDB_SERVER: Fault = Fault::Engine { program: "ovsdb-server", engine: "OVS", forwards: false };
+
 /// All faults, in the order in which they happen.
-pub(super) const FAULTS: [Fault; 8] = [
+pub(super) const ALL: [Fault; 16] = [
     Fault::Agent,
+    Fault::SecondAgent,
     Fault::Controller,
     Fault::Program("kube-apiserver", None),
+    Fault::NoApiServer,
     Fault::Program("kubelet", Some(NODE)),
     Fault::Program("containerd", Some(NODE)),
-    Fault::Program("ovsdb-server", Some(NODE)),
-    Fault::Engine { program: "ovs-vswitchd", networks: "faults-ovs" },
-    Fault::Engine { program: "vpp", networks: "faults-vpp" },
+    OVSDB_SERVER,
+    VSWITCHD,
+    VPP,
+    Fault::Sandbox,
+    Fault::Disk(Disk::StateFull),
+    Fault::Disk(Disk::StateReadOnly),
+    Fault::Disk(Disk::RunFull),
+    Fault::Disk(Disk::RunReadOnly),
+    Fault::Reboot,
 ];
 
-/// How long an engine's networks took to follow it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Those that no other test has, or not under traffic.
+pub(super) const SHORT: [Fault; 7] = [
+    Fault::Agent,
+    Fault::Program("kubelet", Some(NODE)),
+    Fault::Program("containerd", Some(NODE)),
+    VSWITCHD,
+    VPP,
+    Fault::Sandbox,
+    Fault::Reboot,
+];
+
+/// How long it took; none for what a fault does not concern.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Recovery {
-    /// From its death to `Ready=False`.
-    pub(super) not_ready: Duration,
-    /// From its start to the first packet, if the stream is on that engine.
+    /// From the fault to `Ready=False`.
+    pub(super) not_ready: Option<Duration>,
+    /// From the end of the fault until all ports are there.
+    pub(super) ports: Option<Duration>,
+    /// From the end of the fault to the first datagram.
     pub(super) packets: Option<Duration>,
-    /// From its start to `Ready=True`.
-    pub(super) ready: Duration,
+    /// From the end of the fault to `Ready=True`.
+    pub(super) ready: Option<Duration>,
 }
 
 impl Fault {
     /// What the table calls it.
-    pub(super) fn name(self) -> &'static str {
+    pub(super) fn name(self) -> String {
         match self {
-            Self::Agent => "agent",
-            Self::Controller => "controller",
-            Self::Program(program, _) | Self::Engine { program, .. } => program,
+            Self::Agent => "agent killed".into(),
+            Self::Controller => "leading controller killed".into(),
+            Self::Program(program, _) | Self::Engine { program, .. } => format!("{program} killed"),
+            Self::NoApiServer => "API server away".into(),
+            Self::Reboot => "node rebooted".into(),
+            Self::Sandbox => "two sandboxes removed".into(),
+            Self::Disk(disk) => disk.name(),
+            Self::SecondAgent => "second agent".into(),
         }
     }
 
-    /// Whether it takes the data path of a stream along.
-    pub(super) fn interrupts(self, stream: &Stream) -> bool {
-        matches!(self, Self::Engine { networks, .. } if networks == stream.name)
+    /// Whether datagrams over that engine may be lost.
+    pub(super) fn interrupts(self, of: &str) -> bool {
+        match self {
+            Self::Engine { engine, forwards, .. } => forwards && engine == of,
+            Self::Reboot => true,
+            _ => false,
+        }
     }
 
-    /// Kills it, and waits until all of `networks` are ready again.
-    pub(super) fn inflict(self, networks: &[&str], streams: &[Stream]) -> Option<Recovery> {
-        let recovery = match self {
-            Self::Agent => {
-                kill_agent();
-                None
+    /// Whether networks are not ready meanwhile.
+    pub(super) fn is_reported(self) -> bool {
+        matches!(self, Self::Engine { .. } | Self::Reboot | Self::Disk(_))
+    }
+
+    /// Lets it happen, and waits until what it stopped works again.
+    pub(super) fn inflict(self, scene: &Scene, traffic: &mut Traffic) -> Recovery {
+        match self {
+            Self::Agent => agents::kill(),
+            Self::Controller => agents::kill_controller(),
+            Self::Program(program, node) => restart(program, node),
+            Self::NoApiServer => without_api_server(),
+            Self::Engine { program, engine, forwards } => {
+                engine::kill(program, engine, traffic.stream(engine).filter(|_| forwards))
             }
-            Self::Controller => {
-                kill_controller();
-                None
-            }
-            Self::Program(program, node) => {
-                let name: Vec<&str> = [program].into_iter().chain(node).collect();
-                run("component", &[&["stop"], name.as_slice()].concat());
-                run("component", &[&["start"], name.as_slice()].concat());
-                None
-            }
-            Self::Engine { program, networks: own } => {
-                let own: Vec<&str> = networks.iter().copied().filter(|network| network.starts_with(own)).collect();
-                let stream = streams.iter().find(|stream| self.interrupts(stream));
-                Some(kill_engine(program, &own, stream))
-            }
-        };
-        eventually("the API server", || {
-            crate::support::cluster::try_run("kubectl", &["get", "--raw", "/readyz"], "").map(drop)
-        });
-        networks.iter().for_each(|network| wait_ready(network));
-        recovery
+            Self::Reboot => reboot::reboot(scene, traffic),
+            Self::Sandbox => sandbox::remove(scene),
+            Self::Disk(disk) => disk::fill(disk, scene),
+            Self::SecondAgent => agents::start_second(),
+        }
     }
 }
 
-fn kill_agent() {
-    let pod = agent_pod(NODE);
-    // How often its containers were started again, once all of them are ready.
-    let restarts = || {
-        let object = get(&["pod", &pod, "-n", "usnet-system"]).ok_or("the agent's pod is gone")?;
-        let containers = object["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
-        check(containers.iter().all(|container| container["ready"] == true), object["status"].to_string())?;
-        Ok::<_, String>(containers.iter().filter_map(|container| container["restartCount"].as_u64()).sum::<u64>())
-    };
-    let before = eventually("a ready agent", restarts);
-    signal("-KILL", &agent_process(NODE));
-    eventually("another agent", || {
-        let now = restarts()?;
-        check(now > before, format!("restarted {now} times"))
-    });
-}
-
-fn kill_controller() {
-    signal("-KILL", &process(&leader()));
-    // kubelet may start it again before the other one takes over; then it leads as before.
-    let last = lease()["renewTime"].clone();
-    eventually("a leader that renews the lease", || {
-        let lease = lease();
-        check(lease["renewTime"] != last, lease.to_string())
-    });
-    await_both();
-}
-
-fn kill_engine(program: &str, networks: &[&str], stream: Option<&Stream>) -> Recovery {
-    let dead = Instant::now();
-    run("component", &["stop", program, NODE]);
-    networks.iter().for_each(|network| drop(await_condition(network, "Ready", "False", ENGINE_GONE)));
-    let not_ready = dead.elapsed();
+fn restart(program: &str, node: Option<&str>) -> Recovery {
+    let name: Vec<&str> = [program].into_iter().chain(node).collect();
+    run("component", &[&["stop"], name.as_slice()].concat());
     let started = Instant::now();
-    run("component", &["start", program, NODE]);
-    let packets = stream.map(|stream| stream.await_arrival_after(started) - started);
-    for network in networks {
-        kubectl(&["wait", "--for=condition=Ready", &format!("usn/{network}"), timeout()]);
-    }
-    Recovery { not_ready, packets, ready: started.elapsed() }
+    run("component", &[&["start"], name.as_slice()].concat());
+    await_api_server();
+    Recovery { ready: Some(started.elapsed()), ..Recovery::default() }
+}
+
+fn without_api_server() -> Recovery {
+    let lasts = Duration::from_secs(lease()["leaseDurationSeconds"].as_u64().unwrap()) * 4 / 3;
+    let outage = Outage::begin();
+    // That it is away for so long is the fault.
+    thread::sleep(lasts);
+    let back = Instant::now();
+    outage.end();
+    await_api_server();
+    Recovery { ready: Some(back.elapsed()), ..Recovery::default() }
+}
+
+fn await_api_server() {
+    eventually("the API server", || try_run("kubectl", &["get", "--raw", "/readyz"], "").map(drop));
+}
+
+/// When the networks last became ready or not.
+pub(super) fn transitions(networks: &[&str]) -> Vec<String> {
+    let of = |network: &&str| {
+        let object = get(&["usn", network]).unwrap();
+        condition(&object, "Ready").map(|ready| ready["lastTransitionTime"].to_string()).unwrap_or_default()
+    };
+    networks.iter().map(of).collect()
 }
 
 /// What usnet logs on each node, for a failed run.

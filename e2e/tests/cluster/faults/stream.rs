@@ -3,6 +3,7 @@
 //! Sender and receiver are threads of this program in the network namespaces of two pods with
 //! `Veth` ports, so that nothing has to be installed in the pods and both have one clock.
 
+use super::table::Sample;
 use crate::support::cluster::{PATIENCE, check, eventually, on_node};
 use crate::support::pods::NODE;
 use nix::sched::{CloneFlags, setns};
@@ -21,8 +22,8 @@ const PORT: u16 = 7000;
 
 /// A stream between two pods. Dropping it ends it.
 pub(super) struct Stream {
-    /// What the table calls it.
-    pub(super) name: &'static str,
+    /// The engine that it passes.
+    pub(super) engine: &'static str,
     state: Arc<State>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -50,27 +51,14 @@ struct Arrivals {
     longest_gap: Duration,
 }
 
-/// The count of an interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Count {
-    /// Datagrams sent.
-    pub(super) sent: u64,
-    /// How many of them never arrived.
-    pub(super) lost: u64,
-    /// How many arrived more than once.
-    pub(super) duplicates: u64,
-    /// The longest time without an arrival.
-    pub(super) longest_gap: Duration,
-}
-
 impl Stream {
     /// Starts a stream between the pods that have these processes, to that address.
-    pub(super) fn start(name: &'static str, from: &str, to: &str, address: &str) -> Self {
+    pub(super) fn start(engine: &'static str, from: &str, to: &str, address: &str) -> Self {
         let state = Arc::new(State::default());
         let receiver = in_namespace(to, &state, receive);
         let target = address.to_owned();
         let sender = in_namespace(from, &state, move |state| send(state, &target));
-        let stream = Self { name, state, threads: vec![receiver, sender] };
+        let stream = Self { engine, state, threads: vec![receiver, sender] };
         stream.await_arrival_after(Instant::now());
         stream
     }
@@ -85,18 +73,18 @@ impl Stream {
     }
 
     /// Waits until the stream flows, and counts the interval that began with that datagram.
-    pub(super) fn end(&self, first: u64) -> Count {
+    pub(super) fn end(&self, first: u64) -> Sample {
         let next = self.state.sent.load(Ordering::SeqCst);
         // What was sent before one that has arrived has arrived or is lost: there is one path.
         eventually("a datagram of the stream", || {
             let last = self.state.arrivals().numbers.last().copied();
-            check(last.is_some_and(|last| last >= next), format!("{}: the last is {last:?} of {next}", self.name))
+            check(last.is_some_and(|last| last >= next), format!("{}: the last is {last:?} of {next}", self.engine))
         });
         let arrivals = self.state.arrivals();
         let arrived = arrivals.numbers.range(first..next).count() as u64;
         let sent = next.saturating_sub(first);
         let Arrivals { duplicates, longest_gap, .. } = *arrivals;
-        Count { sent, lost: sent - arrived, duplicates, longest_gap }
+        Sample { packets: sent, lost: Some(sent - arrived), duplicates, gap: longest_gap }
     }
 
     /// Waits for a datagram after that time, and gives the time of its arrival.
@@ -106,7 +94,7 @@ impl Stream {
             if let Some(last) = self.state.arrivals().last.filter(|last| *last > time) {
                 return last;
             }
-            assert!(Instant::now() < deadline, "{}: no datagram for {:?}", self.name, time.elapsed());
+            assert!(Instant::now() < deadline, "{}: no datagram for {:?}", self.engine, time.elapsed());
             thread::sleep(INTERVAL);
         }
     }

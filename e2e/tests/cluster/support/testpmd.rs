@@ -19,6 +19,12 @@ impl Driver {
         self != Self::MemifAbstract
     }
 
+    /// What comes before the program: DPDK does not listen at a socket that an earlier container of
+    /// the pod has left.
+    fn start(self) -> &'static str {
+        if self == Self::VhostServer { "rm -f /run/usnet/net1.sock\n" } else { "" }
+    }
+
     /// The functions `connected` and `back` for [`RECONNECTING`], for a pod whose socket is in its
     /// volume.
     fn back(self) -> &'static str {
@@ -63,7 +69,12 @@ impl<'a> Program<'a> {
     /// The command of a pod with that many interfaces.
     pub(crate) fn command(&self, interfaces: usize) -> Vec<String> {
         let mut command: Vec<String> = match self.reconnects {
-            true => vec!["sh".into(), "-c".into(), format!("{}{RECONNECTING}", self.driver.back()), "sh".into()],
+            true => vec![
+                "sh".into(),
+                "-c".into(),
+                format!("{}{}{RECONNECTING}", self.driver.start(), self.driver.back()),
+                "sh".into(),
+            ],
             false => Vec::new(),
         };
         let start = ["dpdk-testpmd", "--no-pci", "--no-huge", "--no-telemetry", "-l", "0,1", "-m", "64"];
@@ -123,8 +134,16 @@ back() {
 }
 "#;
 
-/// Every count of received packets in a program's output, with the port's number. Behind a restart
-/// of its port, DPDK's memif counts from below zero, and testpmd prints that without a sign.
+/// The count of received packets in a line of a program's output, whatever is before it. Behind a
+/// restart of its port, DPDK's memif counts from below zero, and testpmd prints that without a
+/// sign.
+pub(crate) fn counter_in(line: &str) -> Option<i64> {
+    let packets = line.split_once("RX-packets:")?.1.split_whitespace().next()?;
+    // An interactive program may print its prompt in between.
+    Some(packets.parse::<u64>().ok()?.cast_signed())
+}
+
+/// Every count of received packets in a program's output, with the port's number.
 fn every_counter(log: &str) -> Vec<(u64, i64)> {
     let mut port = None;
     let mut found = Vec::new();
@@ -132,9 +151,8 @@ fn every_counter(log: &str) -> Vec<(u64, i64)> {
         if let Some(rest) = line.split("NIC statistics for port ").nth(1) {
             port = rest.split_whitespace().next().and_then(|number| number.parse().ok());
         }
-        let packets = line.trim().strip_prefix("RX-packets:").and_then(|rest| rest.split_whitespace().next());
-        if let (Some(port), Some(packets)) = (port, packets) {
-            found.push((port, packets.parse::<u64>().unwrap().cast_signed()));
+        if let (Some(port), Some(packets)) = (port, counter_in(line)) {
+            found.push((port, packets));
         }
     }
     found

@@ -74,7 +74,6 @@ impl fmt::Display for Times {
         let mut sorted = self.all.clone();
         sorted.sort();
         let last = sorted.len().saturating_sub(1);
-        let last = sorted.len().saturating_sub(1);
         let percentile =
             |percent: usize| sorted.get((last * percent).div_ceil(100)).copied().unwrap_or_default().as_secs_f64();
         let missed = sorted.iter().filter(|time| **time > self.target).count();

@@ -21,6 +21,7 @@ fn await_ready(agent: &RunningAgent, is_ready: bool) {
     });
 }
 
+#[expect(clippy::print_stdout, reason = "the times are what make faults is for")]
 fn a_vpp_that_restarts_has_its_ports_and_is_ready_again_each_time(testbed: &mut VppTestbed) {
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);

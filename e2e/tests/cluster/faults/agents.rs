@@ -1,0 +1,116 @@
+//! Agents and controllers that are killed, and a second agent.
+
+use super::fault::Recovery;
+use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, try_run};
+use crate::support::control_plane::controllers::{
+    NAMESPACE, agent_process, await_both, leader, lease, process, signal,
+};
+use crate::support::pods::NODE;
+use crate::support::scene::agent_pod;
+use serde_json::{Value, json};
+use std::time::Instant;
+
+const SECOND: &str = "second-agent";
+
+/// Kills the agent of the node.
+pub(super) fn kill() -> Recovery {
+    let pod = agent_pod(NODE);
+    // How often its containers were started again, once all of them are ready.
+    let restarts = || {
+        let object = get(&["pod", &pod, "-n", NAMESPACE]).ok_or("the agent's pod is gone")?;
+        let containers = object["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
+        check(containers.iter().all(|container| container["ready"] == true), object["status"].to_string())?;
+        Ok::<_, String>(containers.iter().filter_map(|container| container["restartCount"].as_u64()).sum::<u64>())
+    };
+    let before = eventually("a ready agent", restarts);
+    let killed = Instant::now();
+    signal("-KILL", &agent_process(NODE));
+    eventually("another agent", || {
+        let now = restarts()?;
+        check(now > before, format!("restarted {now} times"))
+    });
+    Recovery { ready: Some(killed.elapsed()), ..Recovery::default() }
+}
+
+/// Kills the controller that leads.
+pub(super) fn kill_controller() -> Recovery {
+    let killed = Instant::now();
+    signal("-KILL", &process(&leader()));
+    // kubelet may start it again before the other one takes over; then it leads as before.
+    let last = lease()["renewTime"].clone();
+    eventually("a leader that renews the lease", || {
+        let lease = lease();
+        check(lease["renewTime"] != last, lease.to_string())
+    });
+    let ready = killed.elapsed();
+    await_both();
+    Recovery { ready: Some(ready), ..Recovery::default() }
+}
+
+/// Starts a second agent, which waits; ends the first one, so that the second takes over; and ends
+/// the second one, so that the DaemonSet's does.
+pub(super) fn start_second() -> Recovery {
+    let first = agent_pod(NODE);
+    let history = history();
+    let second_agent = SecondAgent;
+    apply(&second(&get(&["pod", &first, "-n", NAMESPACE]).unwrap()));
+    eventually("the second agent says that it waits", || {
+        let log = try_run("kubectl", &["logs", SECOND, "-n", NAMESPACE, "-c", "agent"], "")?;
+        check(log.contains("another agent runs on this node"), log)
+    });
+    assert!(!is_ready(SECOND), "it is ready beside the first one");
+    assert!(is_ready(&first), "the first one is not ready any more");
+    let ended = Instant::now();
+    kubectl(&["delete", "pod", &first, "-n", NAMESPACE]);
+    eventually("the second agent takes over", || check(is_ready(SECOND), "it is not ready"));
+    let ready = ended.elapsed();
+    drop(second_agent);
+    eventually("the DaemonSet's agent takes over", || {
+        let pod = agent_pod(NODE);
+        check(pod != first && is_ready(&pod), pod)
+    });
+    assert_eq!(self::history(), history, "an agent changed something");
+    Recovery { ready: Some(ready), ..Recovery::default() }
+}
+
+/// The pod of the second agent, which is gone when this is dropped.
+struct SecondAgent;
+
+impl Drop for SecondAgent {
+    fn drop(&mut self) {
+        if let Err(error) = try_run("kubectl", &["delete", "pod", SECOND, "-n", NAMESPACE], "") {
+            eprintln!("{error}");
+        }
+    }
+}
+
+/// A pod with the same containers.
+fn second(first: &Value) -> Value {
+    let mut spec = first["spec"].clone();
+    // What was added for the first one is added again.
+    let is_own = |entry: &Value| !entry["name"].as_str().unwrap_or_default().starts_with("kube-api-access");
+    let keep_own = |list: &mut Value| {
+        if let Some(list) = list.as_array_mut() {
+            list.retain(is_own);
+        }
+    };
+    keep_own(&mut spec["volumes"]);
+    for list in ["initContainers", "containers"] {
+        for container in spec[list].as_array_mut().into_iter().flatten() {
+            keep_own(&mut container["volumeMounts"]);
+        }
+    }
+    spec["affinity"] = Value::Null;
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": SECOND, "namespace": NAMESPACE}, "spec": spec})
+}
+
+fn is_ready(pod: &str) -> bool {
+    let conditions = get(&["pod", pod, "-n", NAMESPACE]).unwrap_or_default()["status"]["conditions"].clone();
+    let mut conditions = conditions.as_array().into_iter().flatten();
+    conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+}
+
+/// What agents have changed on the node so far.
+fn history() -> String {
+    on_node(NODE, &["cat", "/var/lib/usnet/history.jsonl"])
+}

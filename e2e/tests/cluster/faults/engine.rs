@@ -1,0 +1,69 @@
+//! An engine that is killed.
+
+use super::fault::Recovery;
+use super::networks_of;
+use super::stream::Stream;
+use crate::support::cluster::{run, try_run, vsctl};
+use crate::support::pods::NODE;
+use crate::support::scene::{ENGINE_GONE, await_condition, wait_ready};
+use crate::support::vpp;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Kills a program of an engine, and starts it again once the engine's networks are not ready.
+pub(super) fn kill(program: &'static str, engine: &str, stream: Option<&Stream>) -> Recovery {
+    let networks = networks_of(Some(engine));
+    let expected: BTreeMap<&str, usize> =
+        networks.iter().map(|network| (*network, ports(engine, network).unwrap_or_default())).collect();
+    let dead = Instant::now();
+    run("component", &["stop", program, NODE]);
+    networks.iter().for_each(|network| drop(await_condition(network, "Ready", "False", ENGINE_GONE)));
+    let not_ready = Some(dead.elapsed());
+
+    let starter = thread::spawn(move || run("component", &["start", program, NODE]));
+    let socket = await_socket(program);
+    let ports = (program != "ovsdb-server").then(|| {
+        let are_back = || expected.iter().all(|(network, count)| ports(engine, network) == Some(*count));
+        vpp::closely("the ports", are_back) - socket
+    });
+    let packets = stream.map(|stream| stream.await_arrival_after(dead.max(socket)) - socket);
+    networks.iter().for_each(|network| wait_ready(network));
+    let ready = Some(socket.elapsed());
+    starter.join().unwrap();
+    Recovery { not_ready, ports, packets, ready }
+}
+
+/// Waits until the program's control socket accepts connections, and says when that was.
+fn await_socket(program: &str) -> Instant {
+    if program == "vpp" {
+        return vpp::await_socket(NODE);
+    }
+    let folder = format!("/proc/{}/root/run/openvswitch", vpp::process(NODE));
+    let is_ours = |name: &str| match program {
+        "ovsdb-server" => name == "db.sock",
+        _ => name.starts_with(program) && name.ends_with(".ctl"),
+    };
+    vpp::closely("the socket", || {
+        let mut files = fs::read_dir(&folder).unwrap().flatten();
+        files.any(|file| file.file_name().to_str().is_some_and(is_ours) && UnixStream::connect(file.path()).is_ok())
+    })
+}
+
+/// How many ports of a network the running engine has; none while it does not answer.
+pub(super) fn ports(engine: &str, network: &str) -> Option<usize> {
+    if engine == "VPP" {
+        return Some(vpp::try_ports(NODE, network).ok()??.len());
+    }
+    // The database has them also while the switch is dead.
+    let shown = try_run("on-node", &[NODE, "ovs-appctl", "--timeout=5", "dpif/show"], "").ok()?;
+    let names = vsctl(NODE, &["list-ports", &format!("br-{network}")]);
+    let is_listed = |name: &&str| shown.lines().any(|line| line.split_whitespace().next() == Some(*name));
+    Some(names.lines().filter(is_listed).count())
+}
+
+/// What makes a target be missed.
+pub(super) const PORTS_TARGET: Duration = Duration::from_millis(500);
+pub(super) const READY_TARGET: Duration = Duration::from_secs(2);
