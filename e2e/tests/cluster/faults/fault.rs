@@ -30,8 +30,6 @@ pub(super) enum Fault {
         program: &'static str,
         /// The engine.
         engine: &'static str,
-        /// Whether packets pass it.
-        forwards: bool,
     },
     /// All processes of the node are killed, and its `/run` is empty when it boots.
     Reboot,
@@ -43,9 +41,11 @@ pub(super) enum Fault {
     SecondAgent,
 }
 
-const VSWITCHD: Fault = Fault::Engine { program: "ovs-vswitchd", engine: "OVS", forwards: true };
-const VPP: Fault = Fault::Engine { program: "vpp", engine: "VPP", forwards: true };
-const OVSDB_SERVER: Fault = Fault::Engine { program: "ovsdb-server", engine: "OVS", forwards: false };
+const VSWITCHD: Fault = Fault::Engine { program: "ovs-vswitchd", engine: "OVS" };
+const VPP: Fault = Fault::Engine { program: "vpp", engine: "VPP" };
+/// ovs-vswitchd does not read from devices of the kernel while it has no connection to its
+/// database, whose lock it needs; ports with threads of their own go on.
+const OVSDB_SERVER: Fault = Fault::Engine { program: "ovsdb-server", engine: "OVS" };
 
 /// All faults, in the order in which they happen.
 pub(super) const ALL: [Fault; 16] = [
@@ -109,7 +109,7 @@ impl Fault {
     /// Whether datagrams over that engine may be lost.
     pub(super) fn interrupts(self, of: &str) -> bool {
         match self {
-            Self::Engine { engine, forwards, .. } => forwards && engine == of,
+            Self::Engine { engine, .. } => engine == of,
             Self::Reboot => true,
             _ => false,
         }
@@ -127,9 +127,7 @@ impl Fault {
             Self::Controller => agents::kill_controller(),
             Self::Program(program, node) => restart(program, node),
             Self::NoApiServer => without_api_server(),
-            Self::Engine { program, engine, forwards } => {
-                engine::kill(program, engine, traffic.stream(engine).filter(|_| forwards))
-            }
+            Self::Engine { program, engine } => engine::kill(program, engine, traffic.stream(engine)),
             Self::Reboot => reboot::reboot(scene, traffic),
             Self::Sandbox => sandbox::remove(scene),
             Self::Disk(disk) => disk::fill(disk, scene),
