@@ -63,6 +63,16 @@ impl Disk {
     }
 }
 
+/// Waits until the node is ready, or says that it cannot write.
+fn await_node(status: &str) {
+    eventually(&format!("the node says Ready={status}"), || {
+        let state = get(&["usns", NODE]).unwrap();
+        let ready = condition(&state, "Ready").cloned().unwrap_or_default();
+        let is_meant = ready["status"] == status && (status == "True" || ready["reason"] == STATE_NOT_WRITABLE);
+        check(is_meant, state["status"].to_string())
+    });
+}
+
 /// A disk that is broken until this is dropped, if a test fails too.
 struct Broken(Disk);
 
@@ -89,14 +99,13 @@ pub(super) fn fill(disk: Disk, scene: &Scene) -> Recovery {
     let uid_of_gone = uid(scene, "gone");
     let begun = Instant::now();
     let broken = Broken::begin(disk);
-    eventually("the node says so", || {
-        let state = get(&["usns", NODE]).unwrap();
-        let ready = condition(&state, "Ready").cloned().unwrap_or_default();
-        check(ready["status"] == "False" && ready["reason"] == STATE_NOT_WRITABLE, state["status"].to_string())
-    });
+    await_node("False");
     let networks = networks_of(None);
-    for network in &networks {
-        kubectl(&["wait", "--for=condition=Ready=False", &format!("usn/{network}"), "--timeout=60s"]);
+    // What the agent says of networks it writes into the run folder first.
+    if disk.folder() == STATE {
+        for network in &networks {
+            kubectl(&["wait", "--for=condition=Ready=False", &format!("usn/{network}"), "--timeout=60s"]);
+        }
     }
     let not_ready = Some(begun.elapsed());
     apply(&new);
@@ -108,6 +117,7 @@ pub(super) fn fill(disk: Disk, scene: &Scene) -> Recovery {
 
     let mended = Instant::now();
     drop(broken);
+    await_node("True");
     networks.iter().for_each(|network| wait_ready(network));
     let ready = Some(mended.elapsed());
     wait_running(scene, "new");
