@@ -54,21 +54,19 @@ pub(super) fn start_second() -> Recovery {
     let history = history();
     let second_agent = SecondAgent;
     apply(&second(&get(&["pod", &first, "-n", NAMESPACE]).unwrap()));
-    eventually("the second agent says that it waits", || {
-        let log = try_run("kubectl", &["logs", SECOND, "-n", NAMESPACE, "-c", "agent"], "")?;
-        check(log.contains("another agent runs on this node"), log)
-    });
-    assert!(!is_ready(SECOND), "it is ready beside the first one");
-    assert!(is_ready(&first), "the first one is not ready any more");
+    await_log(SECOND, WAITS);
     let ended = Instant::now();
     kubectl(&["delete", "pod", &first, "-n", NAMESPACE]);
-    eventually("the second agent takes over", || check(is_ready(SECOND), "it is not ready"));
+    await_log(SECOND, TAKES_OVER);
     let ready = ended.elapsed();
-    drop(second_agent);
-    eventually("the DaemonSet's agent takes over", || {
+    let third = eventually("another agent of the DaemonSet", || {
         let pod = agent_pod(NODE);
-        check(pod != first && is_ready(&pod), pod)
+        check(!pod.is_empty() && pod != first, pod.clone())?;
+        Ok(pod)
     });
+    await_log(&third, WAITS);
+    drop(second_agent);
+    await_log(&third, TAKES_OVER);
     assert_eq!(self::history(), history, "an agent changed something");
     Recovery { ready: Some(ready), ..Recovery::default() }
 }
@@ -84,30 +82,35 @@ impl Drop for SecondAgent {
     }
 }
 
-/// A pod with the same containers.
+/// A pod with the same agent. Probes at an address of the node would be answered by the first one,
+/// and kubelet does not admit a second pod with the same ports of the node.
 fn second(first: &Value) -> Value {
-    let mut spec = first["spec"].clone();
     // What was added for the first one is added again.
     let is_own = |entry: &Value| !entry["name"].as_str().unwrap_or_default().starts_with("kube-api-access");
-    let keep_own = |list: &mut Value| {
-        if let Some(list) = list.as_array_mut() {
-            list.retain(is_own);
-        }
-    };
+    let keep_own = |list: &mut Value| list.as_array_mut().unwrap().retain(is_own);
+    let mut spec = first["spec"].clone();
     keep_own(&mut spec["volumes"]);
-    for list in ["initContainers", "containers"] {
-        for container in spec[list].as_array_mut().into_iter().flatten() {
-            keep_own(&mut container["volumeMounts"]);
-        }
+    let mut agent = spec["containers"].as_array().unwrap().iter().find(|one| one["name"] == "agent").unwrap().clone();
+    keep_own(&mut agent["volumeMounts"]);
+    for field in ["ports", "livenessProbe", "readinessProbe"] {
+        agent.as_object_mut().unwrap().remove(field);
     }
-    spec["affinity"] = Value::Null;
+    for field in ["affinity", "initContainers"] {
+        spec.as_object_mut().unwrap().remove(field);
+    }
+    spec["containers"] = json!([agent]);
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": SECOND, "namespace": NAMESPACE}, "spec": spec})
 }
 
-fn is_ready(pod: &str) -> bool {
-    let conditions = get(&["pod", pod, "-n", NAMESPACE]).unwrap_or_default()["status"]["conditions"].clone();
-    let mut conditions = conditions.as_array().into_iter().flatten();
-    conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+/// What an agent logs beside another one, and when that has ended.
+const WAITS: &str = "another agent runs on this node";
+const TAKES_OVER: &str = "the other agent has ended";
+
+fn await_log(pod: &str, words: &str) {
+    eventually(&format!("{pod} says: {words}"), || {
+        let log = try_run("kubectl", &["logs", pod, "-n", NAMESPACE, "-c", "agent"], "")?;
+        check(log.contains(words), log)
+    });
 }
 
 /// What agents have changed on the node so far.

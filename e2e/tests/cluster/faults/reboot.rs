@@ -5,7 +5,7 @@ use super::disk;
 use super::engine;
 use super::fault::Recovery;
 use super::traffic::Traffic;
-use crate::support::cluster::{check, condition, eventually, get, on_node, run};
+use crate::support::cluster::{check, condition, eventually, get, on_node, run, try_run};
 use crate::support::control_plane::controllers::NAMESPACE;
 use crate::support::pods::NODE;
 use crate::support::scene::{Scene, agent_pod, wait_ready};
@@ -31,6 +31,7 @@ pub(super) fn reboot(scene: &Scene, traffic: &mut Traffic) -> Recovery {
     }
     PROGRAMS.iter().for_each(|program| drop(run("component", &["stop", program, NODE])));
     on_node(NODE, &["sh", "-c", EMPTIED]);
+    remove_cgroups();
     disk::mount_run_again();
 
     let booted = Instant::now();
@@ -63,6 +64,17 @@ const EMPTIED: &str =
     "awk '{print $5}' /proc/self/mountinfo | grep -E '^/(run|dev/shm|var/lib/(kubelet|containerd))/' | \
      sort -r | while read -r folder; do umount -l \"$folder\" || exit 1; done
      find /run /dev/shm -mindepth 1 -delete && mkdir -p /run/openvswitch /run/vpp /run/lock";
+
+/// Removes the pods' cgroups, as a boot does. kubelet takes 3 s for each container that it finds
+/// there.
+fn remove_cgroups() {
+    let folder = std::env::var("USNET_WORLD").unwrap();
+    let testbed = folder.rsplit('/').next().unwrap();
+    let find = format!("find /sys/fs/cgroup -depth -type d -path '*/{testbed}/{NODE}/kubepods/*pod*'");
+    let script = format!("{find} -exec rmdir {{}} + 2>&1; ! {find} | grep .");
+    // A process that was killed is in its cgroup until it has ended.
+    eventually("the cgroups of pods are gone", || try_run("on-node", &[NODE, "sh", "-c", &script], "").map(drop));
+}
 
 /// The pods of this test, and the agent's.
 fn pods(scene: &Scene) -> Vec<Value> {
