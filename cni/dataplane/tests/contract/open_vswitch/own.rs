@@ -6,6 +6,7 @@ use crate::values::{Values, apply, bridge, converge, create_bridge, observe, por
 use std::fs;
 use usnet_crds::{Ownership, SocketRole};
 use usnet_dataplane::engine::{BlockingDriver, NeverWaits, OpError};
+use usnet_dataplane::legacy_port::{LegacyPort, LegacyPortLocation};
 use usnet_dataplane::memif::MemifSocket;
 use usnet_dataplane::observed::{ElementState, Tagging};
 use usnet_dataplane::ovs::OpenVswitch;
@@ -76,6 +77,31 @@ fn a_port_is_removed_and_one_added_to_an_adopted_bridge_by_their_own_rows_alone(
     let blue_ports = &observed.bridges[bridge(&blue)].ports;
     assert!(blue_ports.len() == 19 && !blue_ports.contains_key(&port_name("c7")), "{blue_ports:?}");
     assert!(observed.bridges[bridge(&green)].ports.contains_key(&port_name("c21")));
+}
+
+#[test]
+fn a_port_of_the_legacy_plugin_is_removed_by_its_own_rows_alone() {
+    let daemons = start().expect("Open vSwitch");
+    let blue = daemons.network("blue");
+    let containers: Vec<_> = (0..20).map(|number| format!("c{number}")).collect();
+    let containers: Vec<_> = containers.iter().map(String::as_str).collect();
+    converge(&mut daemons.engine(), &daemons.desired(std::slice::from_ref(&blue), &containers));
+    vsctl(&daemons, "add-port br-blue 0123456789ab-net1 -- set Interface 0123456789ab-net1 type=dpdkvhostuserclient");
+
+    let mut counting = Counting::new(&daemons);
+    let place =
+        |bridge| LegacyPortLocation { bridge: Some(bridge), port: "0123456789ab-net1", owns_socket: &|_| false };
+    let removed = OpenVswitch::new(&mut counting).remove_legacy_port(place("br-red"));
+    let LegacyPort::Foreign { found } = removed.expect("a database that answers") else { panic!("on br-blue") };
+    assert_eq!(found, "port 0123456789ab-net1 is not on bridge br-red");
+    counting.rows = 0;
+    // The second finds nothing.
+    for _ in 0..2 {
+        let removed = OpenVswitch::new(&mut counting).remove_legacy_port(place("br-blue"));
+        assert_eq!(removed.expect("a database that answers"), LegacyPort::Absent);
+    }
+    assert!(counting.rows < 10, "{} rows of a switch with 21 ports", counting.rows);
+    assert_eq!(observe(&mut daemons.engine()).bridges[bridge(&blue)].ports.len(), 20);
 }
 
 #[test]

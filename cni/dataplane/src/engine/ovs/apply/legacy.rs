@@ -22,7 +22,7 @@ pub(in crate::engine::ovs) async fn remove_legacy_port(
     database: &mut impl Database,
     LegacyPortLocation { bridge, port, .. }: LegacyPortLocation<'_>,
 ) -> Result<LegacyPort, EngineError> {
-    let snapshot = OvsSnapshot::read(database).await?;
+    let Some(snapshot) = OvsSnapshot::read_port(database, port).await? else { return Ok(LegacyPort::Absent) };
     let Some(found) = snapshot.port(port) else { return Ok(LegacyPort::Absent) };
     let bridge = match find_legacy_bridge(&snapshot, bridge, found) {
         Ok(bridge) => bridge,

@@ -1,6 +1,8 @@
-//! The relevant rows of the database, all of one moment: every one, or those of a few operations.
+//! The relevant rows of the database, all of one moment: every one, or those of a few operations or
+//! of a port.
 
 mod named_rows;
+mod port_rows;
 
 use super::error::EmptyDatabase;
 use crate::engine::error::EngineError;
@@ -57,6 +59,11 @@ impl OvsSnapshot {
         operations: &[&Op],
     ) -> Result<Option<Self>, EngineError> {
         named_rows::read(database, operations).await
+    }
+
+    /// Only the rows of a port and its bridges, of one moment; `None` if there is no such port.
+    pub(super) async fn read_port(database: &mut impl Database, name: &str) -> Result<Option<Self>, EngineError> {
+        port_rows::read(database, name).await
     }
 
     /// Adds the reading of all rows to a transaction.

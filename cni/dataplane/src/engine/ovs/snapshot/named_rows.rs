@@ -14,7 +14,7 @@ use usnet_ovsdb::{Bridge, Condition, Database, Interface, OpenVswitch, Port, Qos
 /// For more operations than this, one answer with all rows is faster.
 const OPERATIONS_MAX: usize = 8;
 /// The column of a bridge with its ports, which is not read.
-const PORTS: &str = "ports";
+pub(super) const PORTS: &str = "ports";
 
 /// Where the rows of one operation are in a reply.
 struct Selected<'a> {
