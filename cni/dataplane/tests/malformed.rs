@@ -65,3 +65,22 @@ fn malformed_node_files_are_rejected_or_stay_as_they_are() {
     let corpus = Corpus::new([serde_json::from_str(node).unwrap()]);
     FuzzRun::new("node.json", INPUTS).run(|random| corpus.input(random), |input| parse::<NodeFile>(input));
 }
+
+#[test]
+fn malformed_changes_of_node_files_are_rejected_or_applied() {
+    let text = include_str!("../../plugin/testdata/node-files/v1/vpp/state/node.json");
+    let (whole, change) = text.rsplit_once('\n').unwrap();
+    let corpus = Corpus::new([serde_json::from_str(change).unwrap()]);
+    let path = Path::new("node.json");
+    FuzzRun::new("changes of node.json", INPUTS).run(
+        |random| corpus.input(random),
+        |change| match NodeFile::parse(path, &[whole.as_bytes(), &b"\n"[..], change.as_slice()].concat()) {
+            Ok(file) => {
+                let written = serde_json::to_vec(&file).unwrap();
+                assert_eq!(NodeFile::parse(path, &written).unwrap(), file);
+                Parsed::Accepted
+            }
+            Err(_) => Parsed::Rejected,
+        },
+    );
+}

@@ -62,6 +62,12 @@ pub trait BlockingDriver {
     /// The engine does not answer.
     fn observe(&mut self) -> Result<Observed, EngineError>;
 
+    /// As [`EngineDriver::observe_changed`].
+    ///
+    /// # Errors
+    /// The engine does not answer.
+    fn observe_changed(&mut self, before: Observed, operations: &[Op]) -> Result<Observed, EngineError>;
+
     /// As [`EngineDriver::apply`].
     ///
     /// # Errors
@@ -93,6 +99,10 @@ pub trait BlockingDriver {
 impl<D: EngineDriver + NeverWaits> BlockingDriver for D {
     fn observe(&mut self) -> Result<Observed, EngineError> {
         poll_once(D::ENGINE, EngineDriver::observe(self))
+    }
+
+    fn observe_changed(&mut self, before: Observed, operations: &[Op]) -> Result<Observed, EngineError> {
+        poll_once(D::ENGINE, EngineDriver::observe_changed(self, before, operations))
     }
 
     fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {

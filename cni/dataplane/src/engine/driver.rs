@@ -23,6 +23,16 @@ pub trait EngineDriver {
     /// never looks like an empty switch.
     fn observe(&mut self) -> impl Future<Output = Result<Observed, EngineError>> + Send;
 
+    /// Reads what operations were about, after they were applied, and updates what was observed
+    /// before them. The caller must know that nothing else has changed since.
+    fn observe_changed(
+        &mut self,
+        _before: Observed,
+        _operations: &[Op],
+    ) -> impl Future<Output = Result<Observed, EngineError>> + Send {
+        self.observe()
+    }
+
     /// Applies operations in order, waits until the engine has acted on them, and returns a result
     /// for each. Operations are idempotent: one that has no effect any more succeeds. Objects
     /// without an ownership tag of usnet are never changed.

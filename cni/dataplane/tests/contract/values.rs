@@ -163,12 +163,16 @@ pub(crate) fn observe(engine: &mut impl BlockingDriver) -> Observed {
     try_observe(engine).expect("an engine that answers")
 }
 
-/// Plans and applies, and asserts that all operations succeed and that the next plan is empty.
+/// Plans and applies, and asserts that all operations succeed, that the next plan is empty, and
+/// that reading what the operations were about tells the same as reading everything.
 pub(crate) fn converge(engine: &mut impl BlockingDriver, desired: &Desired) -> Vec<Op> {
-    let operations = diff(desired, &observe(engine));
+    let before = observe(engine);
+    let operations = diff(desired, &before);
     for (operation, result) in operations.iter().zip(apply(engine, &operations)) {
         assert_eq!(result, Ok(()), "{operation}");
     }
-    assert_eq!(diff(desired, &observe(engine)), []);
+    let observed = observe(engine);
+    assert_eq!(diff(desired, &observed), []);
+    assert_eq!(engine.observe_changed(before, &operations).expect("an engine that answers"), observed);
     operations
 }

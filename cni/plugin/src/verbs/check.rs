@@ -16,6 +16,7 @@ use crate::protocol::version::SpecVersion;
 use ipnet::IpNet;
 use serde_json::Value;
 use std::path::Path;
+use std::sync::Arc;
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::drift::describe_drift;
@@ -138,7 +139,7 @@ fn directory_difference(record: &Record, directory: &PodDirectory) -> Option<Str
 /// changed since ADD.
 fn port_differences(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
     let networks = match node.networks.read(&record.network) {
-        Ok(Some(NetworkFile::Programmed(programmed))) => Some(programmed.network),
+        Ok(Some(NetworkFile::Programmed(programmed))) => Some(Arc::unwrap_or_clone(programmed.network)),
         _ => None,
     };
     let desired = Desired::new(networks, [record]);

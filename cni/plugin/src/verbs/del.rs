@@ -70,7 +70,7 @@ pub(crate) fn ipam(node: &Node, configuration: &Configuration) -> Result<Option<
         }
     };
     let network = file.as_ref().and_then(|file| match file {
-        NetworkFile::Programmed(programmed) => Some(&programmed.network),
+        NetworkFile::Programmed(programmed) => Some(&*programmed.network),
         NetworkFile::Draining { .. } | NetworkFile::Unavailable { .. } => None,
     });
     configuration_for(node, configuration, &target, (&name, network))

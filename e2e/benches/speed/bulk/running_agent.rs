@@ -1,6 +1,6 @@
 //! The agent, told by us what the API server would tell it.
 
-use std::collections::BTreeSet;
+use std::fs;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +8,6 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
 use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
 use usnet_operator::agent::model::spec::NodeSpec;
@@ -50,11 +49,18 @@ impl RunningAgent {
         Self { roots, specs, revision: 0, _folders: folders }
     }
 
-    pub(crate) fn tell(&mut self, networks: Vec<NodeNetwork>) {
+    /// As the agent's own watch: what it was told before is shared and not copied.
+    pub(crate) fn tell(&mut self, networks: &[NodeNetwork]) {
         self.revision += 1;
-        let mut networks: Vec<_> = networks.into_iter().map(Arc::new).collect();
+        let last = self.specs.borrow().clone().unwrap_or_default();
+        let share = |network: &NodeNetwork| match last.network(&network.name) {
+            Some(known) if **known == *network => Arc::clone(known),
+            _ => Arc::new(network.clone()),
+        };
+        let mut networks: Vec<_> = networks.iter().map(share).collect();
         networks.sort_by(|one, two| one.name.cmp(&two.name));
-        let versions = networks.iter().map(|network| (network.name.clone(), self.revision)).collect();
+        let version = |network: &NodeNetwork| last.versions.get(&network.name).copied().unwrap_or(self.revision);
+        let versions = networks.iter().map(|network| (network.name.clone(), version(network))).collect();
         let (revision, through, refused) = (self.revision, self.revision, Vec::new());
         self.specs.send_replace(Some(Arc::new(NodeSpec {
             revision,
@@ -66,16 +72,21 @@ impl RunningAgent {
         })));
     }
 
-    /// Waits until pods may attach to all of these, or may not.
+    /// Waits until pods may attach to all of these, or may not. One after the other and by their
+    /// text alone, because what this takes is measured as well.
     pub(crate) fn wait(&self, networks: &[NodeNetwork], are_programmed: bool) {
-        let (files, end) = (NetworkFiles::new(&self.roots), Instant::now() + PATIENCE);
-        let is_programmed =
-            |network: &&NodeNetwork| matches!(files.read(&network.name), Ok(Some(NetworkFile::Programmed(_))));
-        let mut left: BTreeSet<usize> = (0..networks.len()).collect();
-        while !left.is_empty() {
-            left.retain(|index| is_programmed(&&networks[*index]) != are_programmed);
-            assert!(Instant::now() < end, "{} networks are not as they should be", left.len());
-            thread::sleep(Duration::from_micros(200));
+        let end = Instant::now() + PATIENCE;
+        for network in networks {
+            let path = self.roots.networks().join(format!("{}.json", network.name));
+            let is_programmed = || fs::read(&path).is_ok_and(|text| contains(&text, b"\"Programmed\""));
+            while is_programmed() != are_programmed {
+                assert!(Instant::now() < end, "{} is not as it should be", network.name);
+                thread::sleep(Duration::from_micros(200));
+            }
         }
     }
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
 }

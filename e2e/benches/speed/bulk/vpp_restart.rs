@@ -30,7 +30,7 @@ pub(crate) fn run(kind: Kind) {
     let (folders, roots) = roots(&vpp);
     fill_journal(&roots, &vpp, &networks);
     let mut agent = RunningAgent::start((folders, roots));
-    agent.tell(networks.clone());
+    agent.tell(&networks);
     agent.wait(&networks, true);
 
     let (mut ours, mut raw) = (Vec::new(), Vec::new());

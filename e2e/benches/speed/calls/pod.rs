@@ -16,7 +16,7 @@ pub(crate) use usnet_dataplane::testing::network_with as network;
 pub(crate) fn program(roots: &NodePaths, network: NodeNetwork, engine_socket: &Path) {
     let programmed = ProgrammedNetwork {
         version: ProgrammedNetwork::VERSION,
-        network,
+        network: network.into(),
         engine_socket: engine_socket.to_owned(),
         epoch: 1,
         memif_socket_ids: MemifSocketIds::default(),

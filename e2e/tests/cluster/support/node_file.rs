@@ -2,37 +2,31 @@
 //! it cannot have.
 
 use crate::support::cluster::try_run;
-use serde::Deserialize;
+use std::path::Path;
+use std::sync::Arc;
 use usnet_crds::NodeNetwork;
+use usnet_dataplane::node_file::{self, RefusedNetwork};
 
-/// The layout that this release writes.
-const VERSION: u32 = 2;
+/// On each node.
+const PATH: &str = "/var/lib/usnet/node.json";
 
-/// `/var/lib/usnet/node.json`.
-#[derive(Debug, Deserialize)]
+/// What the file of a node says.
+#[derive(Debug)]
 pub(crate) struct NodeFile {
-    version: u32,
     /// The networks that the node has, or still drains.
     pub(crate) networks: Vec<NodeNetwork>,
     /// The networks that select the node and whose bridge another network has there.
-    #[serde(default)]
-    pub(crate) refused: Vec<Refused>,
-}
-
-/// A network that selects the node and cannot be there.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Refused {
-    pub(crate) name: String,
-    pub(crate) reason: String,
+    pub(crate) refused: Vec<RefusedNetwork>,
 }
 
 impl NodeFile {
     /// The file of a node.
     pub(crate) fn read(node: &str) -> Result<Self, String> {
-        let text = try_run("on-node", &[node, "cat", "/var/lib/usnet/node.json"], "")?;
-        let file: Self = serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))?;
-        assert_eq!(file.version, VERSION, "{text}");
-        Ok(file)
+        let text = try_run("on-node", &[node, "cat", PATH], "")?;
+        let file = node_file::NodeFile::parse(Path::new(PATH), text.as_bytes());
+        let file = file.map_err(|error| format!("{error}: {text}"))?.ok_or_else(|| format!("{PATH} is empty"))?;
+        let networks = file.networks.into_iter().map(Arc::unwrap_or_clone).collect();
+        Ok(Self { networks, refused: file.refused })
     }
 
     /// The network of that name, if the node has it.

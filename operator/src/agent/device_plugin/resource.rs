@@ -78,7 +78,7 @@ mod tests {
     fn programmed(network: &NodeNetwork) -> Files {
         let file = NetworkFile::Programmed(ProgrammedNetwork {
             version: ProgrammedNetwork::VERSION,
-            network: network.clone(),
+            network: network.clone().into(),
             engine_socket: "/run/x".into(),
             epoch: 1,
             memif_socket_ids: MemifSocketIds::default(),

@@ -10,6 +10,7 @@ use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node::vpp_unreadable;
 use usnet_dataplane::engine::{EngineDriver as _, EngineError};
 use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::plan::Op;
 use usnet_dataplane::vpp::Vpp;
 use usnet_vpp::Error;
 use usnet_vpp::asynchronous::{Connected, Handle, Instance, Options, Session, State};
@@ -32,6 +33,8 @@ pub(crate) struct VppWatcher {
     memif_socket_ids: MemifSocketIds,
     /// The last connection that was used: its number and the VPP process behind it.
     connection: Option<(u64, Instance)>,
+    /// How many interface events it had sent before it was last observed.
+    observed_changes: u64,
     reconnected: Option<Reconnected>,
     poll_at: Option<Instant>,
 }
@@ -42,10 +45,25 @@ impl VppWatcher {
         let session = Session::start(Options { retry_max: RETRY, ..Options::new(socket) });
         let states = session.states();
         let socket = socket.to_owned();
-        Self { session, states, socket, memif_socket_ids, connection: None, reconnected: None, poll_at: None }
+        Self {
+            session,
+            states,
+            socket,
+            memif_socket_ids,
+            connection: None,
+            observed_changes: 0,
+            reconnected: None,
+            poll_at: None,
+        }
+    }
+
+    /// Whether this is still the connection of the last observation, without an event since.
+    fn is_as_observed(&self, connected: &Connected) -> bool {
+        self.connection == Some((connected.epoch, connected.instance)) && self.observed_changes == connected.changes
     }
 
     async fn read(&mut self, connected: Connected) -> EngineState {
+        self.observed_changes = connected.changes;
         let now = (connected.epoch, connected.instance);
         if self.connection != Some(now) {
             let restarted = self.connection.is_some_and(|(_, instance)| instance != connected.instance);
@@ -98,6 +116,23 @@ impl EngineWatcher for VppWatcher {
         };
         self.poll_at = Some(Instant::now() + POLL);
         observed
+    }
+
+    /// Bridge domains that were created or changed are read alone: with a thousand of them, reading
+    /// all takes as long as all else that a new network needs.
+    async fn observe_changed(&mut self, before: EngineUp, operations: &[Op]) -> EngineState {
+        let state = self.states.borrow().clone();
+        if matches!(&state, State::Connected(connected) if self.is_as_observed(connected))
+            && let Ok(observed) = self.driver().observe_changed(before.observed, operations).await
+        {
+            return EngineState::Up(EngineUp { observed, ..before });
+        }
+        self.observe().await
+    }
+
+    fn is_unchanged(&self) -> bool {
+        let is_recent = self.poll_at.is_some_and(|at| Instant::now() < at);
+        is_recent && matches!(&*self.states.borrow(), State::Connected(connected) if self.is_as_observed(connected))
     }
 
     fn take_reconnect(&mut self) -> Option<Reconnected> {

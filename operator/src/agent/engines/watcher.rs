@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use usnet_crds::EngineKind;
 use usnet_dataplane::engine::{EngineDriver, EngineError};
+use usnet_dataplane::plan::Op;
 
 /// A connection to an engine.
 pub(crate) trait EngineWatcher: fmt::Debug {
@@ -31,6 +32,17 @@ pub(crate) trait EngineWatcher: fmt::Debug {
 
     /// The engine as it is now.
     async fn observe(&mut self) -> EngineState;
+
+    /// The engine after these operations were applied to what was observed `before`.
+    async fn observe_changed(&mut self, _before: EngineUp, _operations: &[Op]) -> EngineState {
+        self.observe().await
+    }
+
+    /// Whether the last observation is recent, and the engine has reported nothing since: another
+    /// one would cost more than it tells.
+    fn is_unchanged(&self) -> bool {
+        false
+    }
 
     /// The reconnect since the last call, if there was one: the engine may have lost everything.
     fn take_reconnect(&mut self) -> Option<Reconnected>;

@@ -91,7 +91,7 @@ impl EngineSpec {
 
     /// The generation of one of these networks.
     pub(crate) fn generation_of(&self, network: &str) -> Option<i64> {
-        let found = self.networks.iter().find(|present| present.name.as_str() == network);
-        found.map(|network| network.generation)
+        let position = self.networks.binary_search_by(|present| present.name.as_str().cmp(network)).ok()?;
+        self.networks.get(position).map(|network| network.generation)
     }
 }

@@ -6,7 +6,8 @@
 //!
 //! 1. Observe (IO): the engine ([`observer`]), then the [`journal`]. The plugin writes a record
 //!    before it creates the port. In the other order, a port created in between would seem to have
-//!    no record, and would be deleted.
+//!    no record, and would be deleted. A new spec alone is planned on the last observation, if that
+//!    still holds.
 //! 2. [`links`] (IO): the VXLAN devices that networks need and that are missing. They are ports of
 //!    the engine afterwards.
 //! 3. [`plan`]: the operations. Planned once to know which attachments to lock (IO), and again with
@@ -14,7 +15,7 @@
 //! 4. [`publish`](mod@publish) (IO): network files no longer offer what is about to be interrupted.
 //!    Later, a pod would be attached to a bridge that is being deleted.
 //! 5. [`apply`] (IO): the operations, removals before bridges before ports.
-//! 6. Observe (IO) again, unless there was nothing to do: an engine may accept an operation and not
+//! 6. Observe (IO) what the operations were to change: an engine may accept an operation and not
 //!    carry it out.
 //! 7. [`verify`]: the health of each network. Only now may network files say that a network is
 //!    programmed (IO), and records of detached attachments are removed (IO).

@@ -3,10 +3,11 @@
 
 use super::agent_state::AgentState;
 use crate::agent::engines::{EngineState, EngineWatcher, Reconnected, SocketFolderDeleted, check_socket_folder};
-use crate::agent::model::engine_view::{EngineView, Outage};
+use crate::agent::model::engine_view::{EngineUp, EngineView, Outage};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use usnet_crds::conditions::reason::{DISCONNECTED, ENGINE_STALLED, NEVER_SEEN};
+use usnet_dataplane::plan::Op;
 
 /// How long the first connection to an engine may take before the engine is reported as down. A
 /// running engine answers within milliseconds; a report that comes sooner would claim an outage at
@@ -62,6 +63,32 @@ impl<W: EngineWatcher> Observer<W> {
         agent_state: &Rc<AgentState>,
     ) -> Result<Option<Observation>, SocketFolderDeleted> {
         let state = self.watcher.observe().await;
+        self.evaluate(state, agent_state)
+    }
+
+    /// The engine after operations were applied to what was observed `before`; none if it is not
+    /// known what they did.
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe).
+    pub(super) async fn observe_changed(
+        &mut self,
+        before: Option<EngineUp>,
+        operations: &[Op],
+        agent_state: &Rc<AgentState>,
+    ) -> Result<Option<Observation>, SocketFolderDeleted> {
+        let state = match before {
+            Some(before) => self.watcher.observe_changed(before, operations).await,
+            None => self.watcher.observe().await,
+        };
+        self.evaluate(state, agent_state)
+    }
+
+    fn evaluate(
+        &mut self,
+        state: EngineState,
+        agent_state: &Rc<AgentState>,
+    ) -> Result<Option<Observation>, SocketFolderDeleted> {
         let now = Instant::now();
         let (mut observe_at, mut not_before, mut reconnected) = (self.watcher.next_observation(), None, None);
         let view = match state {

@@ -76,7 +76,14 @@ impl<W: EngineWatcher> ReconcileLoop<W> {
     async fn on_wake(&mut self, wake: Wake) -> Result<(), SocketFolderDeleted> {
         let spec = self.sources.specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, W::ENGINE));
         let change = spec.map_or(SpecChange::None, |spec| self.reconciler.set_spec(spec));
-        let Some(view) = self.reconciler.observe().await? else { return Ok(()) };
+        let known = if wake.retry || wake.folders || wake.links { None } else { self.reconciler.unchanged_view() };
+        let view = match known {
+            Some(view) => view,
+            None => match self.reconciler.observe().await? {
+                Some(view) => view,
+                None => return Ok(()),
+            },
+        };
         let is_idle = !wake.retry && !wake.folders && change != SpecChange::Networks;
         let is_idle = is_idle && !(wake.links && self.reconciler.have_links_changed().await);
         if is_idle && self.reconciler.has_converged(&view) {

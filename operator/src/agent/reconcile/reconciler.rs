@@ -4,7 +4,7 @@ use super::agent_state::AgentState;
 use super::apply::{self, ApplyContext, FailedOperations};
 use super::journal::{JournalSnapshot, finish_detached};
 use super::links::{self, EngineLinks, LinkContext, LinkHealth};
-use super::observer::{ObservationTimes, Observer};
+use super::observer::{Observation as EngineObservation, ObservationTimes, Observer};
 use super::plan::{self, DesiredState};
 use super::publish::{self, Access, Files};
 use super::steps::{Applied, Error, Outcome, Planned, Reconciled};
@@ -127,12 +127,21 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     /// # Errors
     /// When its socket can never come back.
     pub(super) async fn observe(&mut self) -> Result<Option<EngineView>, SocketFolderDeleted> {
-        let Some(observation) = self.observer.observe(&self.agent_state).await? else { return Ok(None) };
+        let observation = self.observer.observe(&self.agent_state).await?;
+        Ok(observation.map(|observation| self.on_observation(observation)))
+    }
+
+    /// The engine as it was last observed, if that still holds.
+    pub(super) fn unchanged_view(&self) -> Option<EngineView> {
+        self.converged.as_ref().filter(|_| self.observer.watcher.is_unchanged()).cloned()
+    }
+
+    fn on_observation(&mut self, observation: EngineObservation) -> EngineView {
         if let Some(reconnected) = observation.reconnected {
             self.on_reconnect(reconnected);
         }
         self.transition_log.engine(&observation.view);
-        Ok(Some(observation.view))
+        observation.view
     }
 
     /// After a new connection the engine may have been restarted, and may have lost everything.
@@ -222,11 +231,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         interim.extend(publish::refusals(&spec.refused));
         self.publish(spec, &interim)?;
 
-        let is_idle = operations.is_empty();
-        let Applied { attempts, engine_error } = self.apply(operations, causes, wake.since).await;
-        // The next observation detects a deleted socket folder as well; here the result still has
-        // to be recorded.
-        let view = if is_idle { Some(EngineView::Up(engine)) } else { self.observe().await.unwrap_or_default() };
+        let Applied { attempts, engine_error } = self.apply(&operations, causes, wake.since).await;
+        let view = self.observe_changed(engine, &operations, engine_error.is_some()).await;
         match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(W::ENGINE))) {
             EngineView::Up(engine) => {
                 let joined = links::joined(&engine.observed);
@@ -244,6 +250,18 @@ impl<W: EngineWatcher> EngineReconciler<W> {
                 self.report_engine_down(Some(spec), down, journal)
             }
         }
+    }
+
+    /// The engine after these operations.
+    async fn observe_changed(&mut self, before: EngineUp, operations: &[Op], is_unknown: bool) -> Option<EngineView> {
+        if operations.is_empty() {
+            return Some(EngineView::Up(before));
+        }
+        let before = (!is_unknown).then_some(before);
+        let observation = self.observer.observe_changed(before, operations, &self.agent_state).await;
+        // The next observation detects a deleted socket folder as well; here the result still has
+        // to be recorded.
+        observation.unwrap_or_default().map(|observation| self.on_observation(observation))
     }
 
     /// What the planner needs to tell causes apart.
@@ -279,19 +297,19 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     }
 
     /// Applies the operations.
-    async fn apply(&mut self, operations: Vec<Op>, causes: Vec<Cause>, since: Instant) -> Applied {
+    async fn apply(&mut self, operations: &[Op], causes: Vec<Cause>, since: Instant) -> Applied {
         let context = ApplyContext {
             engine: W::ENGINE,
             metrics: &self.agent_state.metrics,
             since,
             is_replay: self.replay.is_running(),
         };
-        let results = apply::apply(&mut self.observer.watcher.driver(), &operations, &causes, context).await;
+        let results = apply::apply(&mut self.observer.watcher.driver(), operations, &causes, context).await;
         if let Err(error) = &results {
             self.observer.watcher.on_engine_error(error);
         }
         self.transition_log.problem("engine", results.as_ref().err());
-        let planned = operations.into_iter().zip(causes).map(|(op, cause)| PlannedOp { op, cause });
+        let planned = operations.iter().cloned().zip(causes).map(|(op, cause)| PlannedOp { op, cause });
         match results {
             Ok(results) => {
                 let attempts = planned.zip(results).map(|(planned, result)| self.attempt(planned, result));
@@ -371,7 +389,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             epoch: self.agent_state.persisted_state.borrow().epoch(W::ENGINE),
             memif_socket_ids: self.agent_state.memif_socket_ids,
         };
-        let mut files = publish::files_after_observe(spec.networks.iter().map(AsRef::as_ref), network_health, access);
+        let mut files = publish::files_after_observe(&spec.networks, network_health, access);
         files.extend(publish::refusals(&spec.refused));
         files
     }

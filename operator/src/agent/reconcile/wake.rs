@@ -76,7 +76,10 @@ impl<S, E> Sources<S, E> {
             () = until(timers.observe_at) => (false, false),
         };
         let since = Instant::now();
-        sleep(DEBOUNCE).await;
+        // Bursts of specs were collected before.
+        if !specs {
+            sleep(DEBOUNCE).await;
+        }
         let folders = folders || (!specs && self.pause(timers.not_before).await);
         let folders = folders | consume(&mut self.folders);
         consume(&mut self.specs);

@@ -7,7 +7,7 @@ use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::reconcile::agent_state::AgentState;
 use crate::agent::reconcile::journal::JournalReader;
-use crate::agent::reconcile::publish::Publisher;
+use crate::agent::reconcile::publish::{self, Publisher};
 use crate::agent::reconcile::reconcilers::{self, Reconciler};
 use crate::agent::report::garbage_counter;
 use crate::agent::report::metrics::Metrics;
@@ -48,6 +48,10 @@ pub struct Agent {
     reconcilers: Vec<Box<dyn Reconciler>>,
     device_plugin: DevicePlugin,
     watches: JoinSet<()>,
+    /// Changes in the folder of network files.
+    networks_folder: Receiver<()>,
+    /// Wakes the reconcilers.
+    changes: Sender<()>,
     writable_directories: WritableDirectories,
     garbage_file: PathBuf,
 }
@@ -86,25 +90,30 @@ impl Agent {
         let (changes, folders) = channel(());
         let mut watches = JoinSet::new();
         watches.spawn(folder_watch::follow(paths.attachments(), folder_watch::WRITTEN, changes.clone()));
-        watches.spawn(folder_watch::follow(paths.networks(), folder_watch::WRITTEN, changes.clone()));
+        let (network_files, networks_folder) = channel(());
+        watches.spawn(folder_watch::follow(paths.networks(), folder_watch::WRITTEN, network_files));
         let (link_changes, links) = channel(());
         watches.spawn(link_watch::follow(paths.network_namespace.clone(), link_changes));
         let inputs = reconcilers::Inputs {
             agent_state: Rc::clone(&agent_state),
             specs: specs.subscribe(),
-            folders: folders.clone(),
+            folders,
             links,
             network_namespace: paths.network_namespace.clone(),
         };
+        let device_plugin =
+            DevicePlugin::new(paths, Rc::clone(&agent_state), specs.subscribe(), networks_folder.clone());
         let reconciler = |engine| reconcilers::reconciler(engine, paths, memif_socket_ids, inputs.clone());
         Ok(Self {
             reconcilers: EngineKind::ALL.into_iter().map(reconciler).collect(),
-            device_plugin: DevicePlugin::new(paths, Rc::clone(&agent_state), specs.subscribe(), folders),
-            writable_directories: WritableDirectories::new(paths, Rc::clone(&agent_state), changes),
+            device_plugin,
+            writable_directories: WritableDirectories::new(paths, Rc::clone(&agent_state), changes.clone()),
             garbage_file: paths.garbage_file(),
             agent_state,
             specs,
             watches,
+            networks_folder,
+            changes,
         })
     }
 
@@ -129,6 +138,8 @@ impl Agent {
             reconcilers,
             device_plugin,
             watches: _watches,
+            networks_folder,
+            changes,
             writable_directories,
             garbage_file,
         } = self;
@@ -142,8 +153,11 @@ impl Agent {
         let devices = async { Ok(device_plugin.run().await) };
         let writable = async { Ok(writable_directories.follow().await) };
         let garbage = async { Ok(garbage_counter::follow(garbage_file, agent_state.metrics.clone()).await) };
+        let network_files =
+            async { Ok(publish::follow_changes(&agent_state.publisher, networks_folder, &changes).await) };
         // Devices first: kubelet fails pods that it admits before their devices are registered.
-        let (_, never, ..) = tokio::try_join!(devices, specs, reconcilers, writable, garbage, first_report)?;
+        let (_, never, ..) =
+            tokio::try_join!(devices, specs, reconcilers, writable, garbage, network_files, first_report)?;
         Ok(never)
     }
 }

@@ -6,9 +6,10 @@
 //! 3. [`per_node`] adds what differs from node to node: peers of overlays, parts of address ranges.
 //!    Pure.
 //! 4. [`spec_store`] hands a new spec to the reconcilers, after [`persisted_state`] (IO) has
-//!    written it to disk: an agent that starts later has to know what this one may have programmed.
+//!    written it: an agent that starts later has to know what this one may have programmed.
 //! 5. [`unselected`] (IO) tells the plugin why the other networks are not on the node.
 
+mod background_sync;
 pub mod per_node;
 pub(crate) mod persisted_state;
 pub mod select;

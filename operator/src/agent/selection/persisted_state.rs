@@ -1,12 +1,17 @@
 //! The node file `node.json`: the last spec, which engines were ever reached on the node, and how
 //! often they were restarted. Its format is [`usnet_dataplane::node_file`].
 
+use super::background_sync::BackgroundSync;
 use crate::agent::model::spec::NodeSpec;
 use crate::display::ErrorChain;
 use std::sync::Arc;
 use usnet_crds::EngineKind;
 use usnet_dataplane::node_file::{Error, NodeFile};
 use usnet_dataplane::paths::NodePaths;
+
+/// How much is appended to the file, at least, before it is written as a whole again, in bytes:
+/// thousands of changes.
+const APPENDED_MIN: u64 = 4 << 20;
 
 /// The node file, in memory and on disk.
 #[derive(Debug)]
@@ -15,6 +20,26 @@ pub(crate) struct PersistedState {
     file: NodeFile,
     /// Whether the disk has the networks of `file`.
     is_saved: bool,
+    /// The file on disk, if this agent wrote it.
+    written: Option<WrittenFile>,
+    sync: Option<BackgroundSync>,
+}
+
+/// A file on disk.
+#[derive(Debug)]
+struct WrittenFile {
+    content: NodeFile,
+    /// The size of what was written as a whole.
+    whole: u64,
+    /// The size of what was appended since.
+    appended: u64,
+}
+
+impl WrittenFile {
+    /// Whether the file should rather be written as a whole again.
+    fn is_long(&self) -> bool {
+        self.appended > APPENDED_MIN.max(self.whole.saturating_mul(2))
+    }
 }
 
 impl PersistedState {
@@ -26,7 +51,7 @@ impl PersistedState {
             None
         });
         let file = read.unwrap_or_else(|| NodeFile { version: NodeFile::VERSION, ..NodeFile::default() });
-        Self { paths: paths.clone(), file, is_saved: true }
+        Self { paths: paths.clone(), file, is_saved: true, written: None, sync: None }
     }
 
     /// The last spec, as revision 0; none when there never was one.
@@ -91,9 +116,29 @@ impl PersistedState {
 
     fn save(&mut self) -> Result<(), Error> {
         self.file.version = NodeFile::VERSION;
-        let written = self.file.write(&self.paths).map(drop);
+        let written = match self.written.take().filter(|written| !written.is_long()) {
+            Some(written) => self.append(&written),
+            None => self.write(),
+        };
         self.is_saved = written.is_ok();
-        written
+        self.written = Some(written?);
+        Ok(())
+    }
+
+    fn write(&self) -> Result<WrittenFile, Error> {
+        let whole = self.file.write(&self.paths)?;
+        Ok(WrittenFile { content: self.file.clone(), whole, appended: 0 })
+    }
+
+    /// The disk may be busy, and is not waited for. Until it has the change, a loss of power takes
+    /// the node back to what it had before.
+    fn append(&mut self, written: &WrittenFile) -> Result<WrittenFile, Error> {
+        // The administrator may have moved it away.
+        let Ok(appended) = self.file.append(&self.paths, &written.content) else { return self.write() };
+        let path = self.paths.node_file();
+        self.sync.get_or_insert_with(|| BackgroundSync::start(path)).request();
+        let appended = written.appended.saturating_add(appended);
+        Ok(WrittenFile { content: self.file.clone(), appended, whole: written.whole })
     }
 }
 

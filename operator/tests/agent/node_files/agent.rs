@@ -61,9 +61,11 @@ fn masked_text(text: &str) -> String {
 /// The files of a node by name; lines of the history are sorted, because engines are independent.
 fn collect(node: &Node) -> BTreeMap<String, String> {
     let read = |path: &Path| fs::read_to_string(path).unwrap();
+    // How many changes were appended depends on how fast the engines were.
+    let node_file = serde_json::to_string(&NodeFile::read(&node.paths).unwrap().unwrap()).unwrap();
     let mut all = BTreeMap::from([
         ("state.json".to_owned(), masked_text(&read(&node.paths.state_file()))),
-        ("node.json".to_owned(), masked_text(&read(&node.paths.node_file()))),
+        ("node.json".to_owned(), masked_text(&node_file)),
         ("shared-dirs.json".to_owned(), masked_text(&read(&node.paths.shared_dirs_file()))),
         ("definition-ipam.json".to_owned(), masked_text(&read(&node.paths.definition_ipam_file()))),
         ("unselected.json".to_owned(), masked_text(&read(&node.paths.unselected_file()))),

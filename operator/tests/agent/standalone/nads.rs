@@ -24,7 +24,7 @@ fn definition(namespace: &str, name: &str, mtu: u16) -> String {
 
 fn programmed(node: &Node, name: &str) -> Option<NodeNetwork> {
     match node.file(name) {
-        Some(NetworkFile::Programmed(file)) => Some(file.network),
+        Some(NetworkFile::Programmed(file)) => Some(NodeNetwork::clone(&file.network)),
         _ => None,
     }
 }

@@ -4,9 +4,12 @@ use super::on_each_vpp;
 use super::testbed::{VppTestbed, domain_id, network};
 use crate::support::node::{network_with, until};
 use crate::support::running_agent::RunningAgent;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{EngineKind, NodeNetwork, Phase};
 use usnet_dataplane::network_file::NetworkFile;
+use usnet_test_vpp::{Kind, LogEntry};
 use usnet_vpp::messages::{BdFlags, BridgeDomainAddDelV2, BridgeFlags};
 
 on_each_vpp!(
@@ -16,6 +19,7 @@ on_each_vpp!(
     a_removed_or_changed_bridge_domain_is_repaired,
     a_bridge_domain_not_owned_by_usnet_is_reported_and_left_alone_until_it_is_removed,
     a_network_that_was_recreated_with_vpp_moves,
+    many_networks_come_and_go_one_by_one,
 );
 
 fn a_network_is_programmed_once_its_bridge_domain_exists(testbed: &VppTestbed) {
@@ -105,4 +109,67 @@ fn a_network_that_was_recreated_with_vpp_moves(testbed: &VppTestbed) {
     agent.set_spec(3, &[network_with(EngineKind::OpenVswitch, "blue")]);
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
     until("VPP has removed it", || (!testbed.domains().contains_key(&domain_id(&network("blue")))).then_some(()));
+}
+
+/// Each is a spec of its own, between two full observations of VPP.
+fn many_networks_come_and_go_one_by_one(testbed: &VppTestbed) {
+    let agent = RunningAgent::start(&testbed.paths);
+    let all: Vec<NodeNetwork> = ["amber", "blue", "coral", "dun", "ecru"].map(network).into();
+    let counts = (1..=all.len()).chain((0..all.len()).rev());
+    for (revision, count) in (1..).zip(counts) {
+        let some: Vec<_> = all.iter().take(count).cloned().collect();
+        agent.set_spec(revision, &some);
+        agent.wait_for_report("it is done", |report| {
+            let is_done = report.networks.iter().all(|entry| entry.state == NetworkState::Programmed);
+            (report.observed_generation() == Some(revision.into()) && is_done).then_some(())
+        });
+        let created: Vec<_> = testbed.domains().into_values().filter(|domain| domain.bd_id > 0).collect();
+        let tags: Vec<_> = created.iter().map(|domain| domain.bd_tag.to_string()).collect();
+        let expected: Vec<_> = some.iter().map(|network| format!("usnet:{}", network.name)).collect();
+        assert_eq!(tags.iter().collect::<BTreeSet<_>>(), expected.iter().collect::<BTreeSet<_>>());
+        assert!(some.iter().all(|network| testbed.is_programmed(network.name.as_str())));
+    }
+}
+
+/// With 1,000 of them on a node, reading all bridge domains takes as long as everything else that a
+/// new one needs.
+#[test]
+fn one_more_network_among_many_reads_its_own_bridge_domain_alone() {
+    let testbed = VppTestbed::start(Kind::Simulator, &[]).unwrap();
+    let agent = RunningAgent::start(&testbed.paths);
+    let mut networks = Vec::new();
+    // A poll comes between each two of them only if the machine is very busy.
+    let is_read_alone = (1..10).any(|revision| {
+        networks.push(network(&format!("net-{revision}")));
+        agent.set_spec(revision, &networks);
+        testbed.wait_until_programmed(&format!("net-{revision}"));
+        let log = testbed.vpp.simulator().unwrap().log();
+        let creations: Vec<_> =
+            (0..log.len()).filter(|index| log[*index].message == "bridge_domain_add_del_v2").collect();
+        assert_eq!(creations.len(), networks.len());
+        let [.., before_the_last, _] = creations[..] else { return false };
+        !log[before_the_last..].iter().any(reads_everything)
+    });
+    assert!(is_read_alone, "everything was read for each network");
+}
+
+fn reads_everything(entry: &LogEntry) -> bool {
+    entry.message == "sw_interface_dump"
+}
+
+#[test]
+fn the_agents_own_network_files_are_no_reason_to_observe_vpp() {
+    let testbed = VppTestbed::start(Kind::Simulator, &[]).unwrap();
+    let agent = RunningAgent::start(&testbed.paths);
+    let reads = || testbed.vpp.simulator().unwrap().log().iter().filter(|entry| reads_everything(entry)).count();
+    agent.set_spec(1, &[network("blue")]);
+    testbed.wait_until_programmed("blue");
+    let before = reads();
+    until("it is polled", || (reads() > before).then_some(()));
+    // The next poll is 2 s later.
+    agent.set_spec(2, &[network("blue"), network("green")]);
+    testbed.wait_until_programmed("green");
+    let (before, started) = (reads(), Instant::now());
+    until("it is polled again", || (reads() > before).then_some(()));
+    assert!(started.elapsed() > Duration::from_secs(1), "what the agent wrote itself made it work again");
 }

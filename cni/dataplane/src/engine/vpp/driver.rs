@@ -1,5 +1,6 @@
 //! The driver for VPP on a session of its binary API.
 
+use super::plan_op::few_domains;
 use super::snapshot::VppSnapshot;
 use super::{apply, observe};
 use crate::engine::blocking::NeverWaits;
@@ -36,6 +37,17 @@ impl<A: Api + Send> EngineDriver for Vpp<A> {
 
     async fn observe(&mut self) -> Result<Observed, EngineError> {
         Ok(observe::observe(&VppSnapshot::read(&mut self.api).await?, self.socket_ids))
+    }
+
+    async fn observe_changed(&mut self, before: Observed, operations: &[Op]) -> Result<Observed, EngineError> {
+        let snapshot = match few_domains(operations) {
+            Some(ids) => VppSnapshot::read_domains(&mut self.api, &ids).await?.map(|snapshot| (ids, snapshot)),
+            None => None,
+        };
+        match snapshot.and_then(|(ids, snapshot)| observe::update_bridges(before, &ids, &snapshot)) {
+            Some(observed) => Ok(observed),
+            None => self.observe().await,
+        }
     }
 
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {

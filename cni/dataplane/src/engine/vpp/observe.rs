@@ -34,6 +34,20 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
     }
 }
 
+/// What was observed before, with these bridge domains as they are in a snapshot that has no
+/// interfaces; `None` if one of them has any.
+pub(super) fn update_bridges(mut before: Observed, ids: &BTreeSet<u32>, snapshot: &VppSnapshot) -> Option<Observed> {
+    for id in ids {
+        let name = id.to_string();
+        match snapshot.domains.get(id) {
+            Some(domain) if domain.members.is_empty() => drop(before.bridges.insert(name, observe_domain(domain))),
+            Some(_) => return None,
+            None => drop(before.bridges.remove(&name)),
+        }
+    }
+    Some(before)
+}
+
 /// A bridge domain without its ports.
 pub(super) fn observe_domain(domain: &BridgeDomain) -> ObservedBridge {
     ObservedBridge {

@@ -14,6 +14,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use usnet_crds::{NetworkName, NodeNetwork};
 
@@ -29,7 +30,6 @@ const EXTENSION: &str = ".json";
 /// The status of one network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state")]
-#[expect(clippy::large_enum_variant, reason = "almost all of them are Programmed")]
 pub enum NetworkFile {
     /// The engine has the bridge: pods may attach.
     Programmed(ProgrammedNetwork),
@@ -56,7 +56,7 @@ pub struct ProgrammedNetwork {
     /// The layout of this file; [`ProgrammedNetwork::VERSION`] when written by this release.
     pub version: u32,
     /// The network as this node has it.
-    pub network: NodeNetwork,
+    pub network: Arc<NodeNetwork>,
     /// The engine's control socket.
     pub engine_socket: PathBuf,
     /// Counts the restarts of the engine that the agent has observed: a changed number means that
@@ -90,6 +90,12 @@ pub struct FileStamp {
     modified: (i64, i64),
 }
 
+impl FileStamp {
+    fn of(metadata: &fs::Metadata) -> Self {
+        Self { inode: metadata.ino(), size: metadata.len(), modified: (metadata.mtime(), metadata.mtime_nsec()) }
+    }
+}
+
 /// The network files of a node.
 #[derive(Debug, Clone)]
 pub struct NetworkFiles {
@@ -118,11 +124,7 @@ impl NetworkFiles {
 
     /// By what a later change of a network's file is noticed; none if there is no file.
     pub fn stamp(&self, name: &NetworkName) -> Option<FileStamp> {
-        fs::metadata(self.path(name)).ok().map(|found| FileStamp {
-            inode: found.ino(),
-            size: found.len(),
-            modified: (found.mtime(), found.mtime_nsec()),
-        })
+        fs::metadata(self.path(name)).ok().map(|found| FileStamp::of(&found))
     }
 
     /// Writes the file of a network if its content changes. Returns whether it was written. Readers
@@ -131,9 +133,6 @@ impl NetworkFiles {
     /// # Errors
     /// The directory or the file cannot be written.
     pub fn write(&self, file: &NetworkFile) -> Result<bool, Error> {
-        // Not for root only: the engine may run as another user and has its sockets below this
-        // directory.
-        atomic_file::create_folder(&self.folder, 0o755)?;
         let _lock = self.lock()?;
         atomic_file::write_if_changed(&self.path(file.name()), file, Durability::Process)
     }
@@ -143,11 +142,7 @@ impl NetworkFiles {
     /// # Errors
     /// When it cannot be removed.
     pub fn remove(&self, name: &NetworkName) -> Result<(), Error> {
-        if !self.folder.exists() {
-            return Ok(());
-        }
-        let _lock = self.lock()?;
-        atomic_file::remove(&self.path(name))
+        self.lock()?.remove(name)
     }
 
     /// The networks that have a file, sorted. Files whose name is not that of a network are
@@ -160,15 +155,51 @@ impl NetworkFiles {
         Ok(names.iter().filter_map(|name| name.strip_suffix(EXTENSION)?.parse().ok()).collect())
     }
 
-    /// While an agent is replaced there may be two for a moment.
-    fn lock(&self) -> Result<Lock, Error> {
+    /// Locks the files, to write or remove many: while an agent is replaced there may be two for a
+    /// moment. The folder is created when it is missing.
+    ///
+    /// # Errors
+    /// The folder or the lock cannot be used.
+    pub fn lock(&self) -> Result<LockedFiles<'_>, Error> {
+        // Not for root only: the engine may run as another user and has its sockets below this
+        // directory.
+        atomic_file::create_folder(&self.folder, 0o755)?;
         let path = self.folder.join(LOCK_FILE);
         let lock = Lock::take(&path, &[0], WRITE_TIMEOUT)?;
-        lock.ok_or_else(|| Error::file("lock", &path, io::ErrorKind::WouldBlock.into()))
+        let lock = lock.ok_or_else(|| Error::file("lock", &path, io::ErrorKind::WouldBlock.into()))?;
+        Ok(LockedFiles { files: self, _lock: lock })
     }
 
     fn path(&self, name: &NetworkName) -> PathBuf {
         self.folder.join(format!("{name}{EXTENSION}"))
+    }
+}
+
+/// The network files, locked for one writer.
+#[derive(Debug)]
+pub struct LockedFiles<'a> {
+    files: &'a NetworkFiles,
+    _lock: Lock,
+}
+
+impl LockedFiles<'_> {
+    /// Writes the file of a network, whatever it contains now.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, file: &NetworkFile) -> Result<FileStamp, Error> {
+        let path = self.files.path(file.name());
+        let written = atomic_file::write_new(&path, &atomic_file::encode(&path, file)?)?;
+        let metadata = written.metadata().map_err(|error| Error::file("read", &path, error))?;
+        Ok(FileStamp::of(&metadata))
+    }
+
+    /// Removes the file of a network, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, name: &NetworkName) -> Result<(), Error> {
+        atomic_file::remove(&self.files.path(name))
     }
 }
 

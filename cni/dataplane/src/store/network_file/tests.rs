@@ -5,7 +5,7 @@ use std::fs;
 fn programmed(name: &str) -> NetworkFile {
     NetworkFile::Programmed(ProgrammedNetwork {
         version: ProgrammedNetwork::VERSION,
-        network: network(name),
+        network: network(name).into(),
         engine_socket: "/run/openvswitch/db.sock".into(),
         epoch: 1,
         memif_socket_ids: "7-9".parse().unwrap(),

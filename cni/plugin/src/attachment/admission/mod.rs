@@ -9,6 +9,7 @@ use phase::check_phase;
 
 use crate::attachment::node::Node;
 use crate::protocol::configuration::Target;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_crds::NodeNetwork;
@@ -66,7 +67,7 @@ fn check_namespace(programmed: ProgrammedNetwork, pod: &Pod) -> Result<Programme
     if programmed.network.allows(&pod.namespace) {
         Ok(programmed)
     } else {
-        let NodeNetwork { name, namespaces, .. } = programmed.network;
+        let NodeNetwork { name, namespaces, .. } = Arc::unwrap_or_clone(programmed.network);
         Err(AdmissionError::Namespace { pod: pod.clone(), network: name, selector: namespaces.selector })
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn check_phase(
         }
         Some(NetworkFile::Draining { name }) => Err(AdmissionError::Draining(name)),
         Some(NetworkFile::Programmed(programmed)) if programmed.network.phase == Phase::Draining => {
-            Err(AdmissionError::Draining(programmed.network.name))
+            Err(AdmissionError::Draining(programmed.network.name.clone()))
         }
         Some(NetworkFile::Programmed(programmed)) => Ok(programmed),
     }

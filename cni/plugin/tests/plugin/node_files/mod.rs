@@ -152,7 +152,7 @@ fn networks(node: &TestNode) -> Vec<NodeNetwork> {
     let files = NetworkFiles::new(&node.roots);
     let all = files.list().unwrap().into_iter().map(|name| files.read(&name).unwrap().unwrap());
     all.filter_map(|file| match file {
-        NetworkFile::Programmed(programmed) => Some(programmed.network),
+        NetworkFile::Programmed(programmed) => Some(NodeNetwork::clone(&programmed.network)),
         NetworkFile::Draining { .. } | NetworkFile::Unavailable { .. } => None,
     })
     .collect()

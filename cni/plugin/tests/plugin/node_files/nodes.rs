@@ -311,7 +311,13 @@ fn publish_others(node: &TestNode, networks: Vec<NodeNetwork>) {
         engines_seen: [engine].into(),
         epochs: [(engine, 2)].into(),
     };
-    file.write(&node.roots).unwrap();
+    let mut before = NodeFile { generation: 6, refused: Vec::new(), ..file.clone() };
+    let gone = NodeNetwork { name: "gone".parse().unwrap(), ..NodeNetwork::clone(&before.networks.remove(0)) };
+    before.versions.insert(gone.name.clone(), 47_000);
+    before.networks.push(Arc::new(gone));
+    before.networks.sort_by(|one, other| one.name.cmp(&other.name));
+    before.write(&node.roots).unwrap();
+    file.append(&node.roots, &before).unwrap();
 }
 
 /// kubelet's checkpoint, by which a pod has a device of the network.

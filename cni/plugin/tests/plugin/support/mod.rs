@@ -172,7 +172,7 @@ impl TestNode {
     pub(crate) fn publish_with(&self, network: NodeNetwork, memif_socket_ids: MemifSocketIds) {
         self.publish_file(&NetworkFile::Programmed(ProgrammedNetwork {
             version: ProgrammedNetwork::VERSION,
-            network,
+            network: network.into(),
             engine_socket: self.engine.socket(),
             epoch: 1,
             memif_socket_ids,

@@ -74,7 +74,7 @@ impl Objects {
         let object = self.nodes.get(node).ok_or_else(|| format!("there is no node {node}"))?;
         for (name, network) in self.networks.iter().filter(|(_, network)| is_accepted(network)) {
             let phase = file.network(name).map_or("absent".to_owned(), |held| format!("{:?}", held.phase));
-            let refused = file.refused.iter().find(|refused| refused.name == *name);
+            let refused = file.refused.iter().find(|refused| refused.name.as_str() == *name);
             // All engines of these nodes were seen, so that none is left out for want of one.
             let selected = selects(&network["spec"]["nodeSelector"], object);
             let is_right = match refused {

@@ -7,14 +7,25 @@
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::spec::RefusedNetwork;
 use crate::display::ErrorChain;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::future::pending;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::sleep;
 use usnet_crds::conditions::message::node::BRIDGE_RECREATED;
 use usnet_crds::conditions::reason::WAITING;
 use usnet_crds::{NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{Error, FileStamp, NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::plan::Op;
+
+/// How long the first of several changes of the folder waits for the others. Checking a thousand
+/// files takes 2 ms, and most changes are the agent's own.
+const DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// Network files by their network.
 pub(crate) type Files = BTreeMap<NetworkName, NetworkFile>;
@@ -68,11 +79,11 @@ fn is_of_another_engine(file: &NetworkFile, network: &NodeNetwork) -> bool {
 
 /// What the files of these networks should say now that their engine was observed.
 pub(crate) fn files_after_observe<'a>(
-    networks: impl IntoIterator<Item = &'a NodeNetwork>,
+    networks: impl IntoIterator<Item = &'a Arc<NodeNetwork>>,
     network_health: &BTreeMap<NetworkName, NetworkHealth>,
     access: Access<'_>,
 ) -> Files {
-    let file = |network: &NodeNetwork| {
+    let file = |network: &Arc<NodeNetwork>| {
         let name = network.name.clone();
         let health = network_health.get(&name)?;
         Some(match (network.phase, &health.why) {
@@ -82,7 +93,10 @@ pub(crate) fn files_after_observe<'a>(
             }
             (Phase::Active, _) => NetworkFile::Programmed(ProgrammedNetwork {
                 version: ProgrammedNetwork::VERSION,
-                network: network.for_plugin(),
+                network: match network.overlay {
+                    None => Arc::clone(network),
+                    Some(_) => Arc::new(network.for_plugin()),
+                },
                 engine_socket: access.engine_socket.to_owned(),
                 epoch: access.epoch,
                 memif_socket_ids: access.memif_socket_ids,
@@ -100,8 +114,8 @@ pub(crate) fn refusals(refused: &[RefusedNetwork]) -> impl Iterator<Item = (Netw
     })
 }
 
-/// Writes network files. It caches their content, so that a reconcile that changes nothing only
-/// lists the folder and the times of its files.
+/// Writes network files. It caches their content, so that a reconcile that changes nothing does not
+/// touch them. What others change is noticed by [`follow_changes`].
 #[derive(Debug)]
 pub(crate) struct Publisher {
     files: NetworkFiles,
@@ -151,30 +165,34 @@ impl Publisher {
         desired: &Files,
         networks_of_other_engines: &BTreeSet<NetworkName>,
     ) -> Result<(), Error> {
-        self.forget_changed()?;
         let is_surplus =
             |name: &&NetworkName| !desired.contains_key(*name) && !networks_of_other_engines.contains(*name);
         let surplus: Vec<_> = self.published.keys().filter(is_surplus).cloned().collect();
+        let changed = desired.iter().filter(|(name, file)| self.published.get(name) != Some(file)).collect::<Vec<_>>();
+        if surplus.is_empty() && changed.is_empty() {
+            return Ok(());
+        }
+        let locked = self.files.lock()?;
         let removed = surplus.into_iter().map(|name| {
-            self.files.remove(&name)?;
+            locked.remove(&name)?;
             self.published.remove(&name);
             Ok(())
         });
         let removed = first_error(removed);
-        let changed = desired.iter().filter(|(name, file)| self.published.get(name) != Some(file)).collect::<Vec<_>>();
         let written = changed.into_iter().map(|(name, file)| {
-            self.files.write(file)?;
+            self.stamps.insert(name.clone(), locked.write(file)?);
             self.published.insert(name.clone(), file.clone());
-            self.stamps.extend(self.files.stamp(name).map(|stamp| (name.clone(), stamp)));
             Ok(())
         });
         removed.and(first_error(written))
     }
 
     /// Others may have removed or changed files: they count as not published, and are written
-    /// again.
-    fn forget_changed(&mut self) -> Result<(), Error> {
-        let present: BTreeSet<NetworkName> = self.files.list()?.into_iter().collect();
+    /// again. Returns whether there are any. In a folder that cannot be read none is present:
+    /// writing them reports why.
+    pub(crate) fn forget_changed(&mut self) -> bool {
+        let present: BTreeSet<NetworkName> = self.files.list().unwrap_or_default().into_iter().collect();
+        let count = self.published.len();
         self.published.retain(|name, _| {
             let is_unchanged = self.files.stamp(name).as_ref() == self.stamps.get(name);
             if present.contains(name) && !is_unchanged {
@@ -183,7 +201,27 @@ impl Publisher {
             present.contains(name) && is_unchanged
         });
         self.stamps.retain(|name, _| self.published.contains_key(name));
-        Ok(())
+        self.published.len() < count
+    }
+}
+
+/// Wakes the reconcilers when others have changed network files. The folder also changes whenever
+/// the agent itself writes there, which is no reason to reconcile again.
+pub(crate) async fn follow_changes(
+    publisher: &RefCell<Publisher>,
+    mut folder: watch::Receiver<()>,
+    changes: &watch::Sender<()>,
+) -> Infallible {
+    loop {
+        if folder.changed().await.is_err() {
+            pending::<()>().await;
+        }
+        // One check for all files that are written together.
+        sleep(DEBOUNCE).await;
+        folder.mark_unchanged();
+        if publisher.borrow_mut().forget_changed() {
+            changes.send_replace(());
+        }
     }
 }
 

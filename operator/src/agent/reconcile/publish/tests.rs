@@ -13,7 +13,8 @@ fn files(networks: &[NodeNetwork], health: &NetworkHealth) -> Files {
     let network_health = networks.iter().map(|network| (network.name.clone(), health.clone())).collect();
     let memif_socket_ids = MemifSocketIds::default();
     let access = Access { engine_socket: Path::new("/run/db.sock"), epoch: 3, memif_socket_ids };
-    files_after_observe(networks, &network_health, access)
+    let networks: Vec<_> = networks.iter().cloned().map(Arc::new).collect();
+    files_after_observe(&networks, &network_health, access)
 }
 
 fn by_name(networks: &[NodeNetwork]) -> BTreeMap<NetworkName, NodeNetwork> {
@@ -25,7 +26,7 @@ fn a_programmed_network_has_all_that_the_plugin_needs() {
     let files = files(&[network("blue")], &NetworkHealth::PROGRAMMED);
     let expected = ProgrammedNetwork {
         version: ProgrammedNetwork::VERSION,
-        network: network("blue"),
+        network: network("blue").into(),
         engine_socket: "/run/db.sock".into(),
         epoch: 3,
         memif_socket_ids: MemifSocketIds::default(),
@@ -116,10 +117,12 @@ fn a_file_that_others_change_is_written_again() {
     for other in [written.replace("\"version\": 1", "\"version\": 9"), "{".to_owned(), String::new()] {
         assert_ne!(other, written);
         fs::write(&path, other).unwrap();
+        assert!(publisher.forget_changed());
         publisher.publish(&desired, &others).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), written);
     }
     let stamp = files.stamp(&name("blue"));
+    assert!(!publisher.forget_changed(), "what the agent writes itself is no change");
     publisher.publish(&desired, &others).unwrap();
     assert_eq!(files.stamp(&name("blue")), stamp, "nothing is written without a change");
 }

@@ -4,7 +4,7 @@ use super::create_ports;
 use super::failure::{Failures, failure};
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::vpp::command::{self, VppCommand};
-use crate::engine::vpp::plan_op::{Claims, Context, Decision, NewPort, Origin, plan_op};
+use crate::engine::vpp::plan_op::{Claims, Context, Decision, NewPort, Origin, few_domains, plan_op};
 use crate::engine::vpp::qos::LimitSupport;
 use crate::engine::vpp::snapshot::VppSnapshot;
 use crate::model::memif::MemifSocketIds;
@@ -109,7 +109,14 @@ impl<A: Api + Send> ApplySession<'_, A> {
     }
 
     async fn read_and_apply(&mut self, part: &[Op], pending: &BTreeSet<usize>) -> Result<Failures, EngineError> {
-        let snapshot = VppSnapshot::read(self.api).await?;
+        let snapshot = match few_domains(part) {
+            Some(ids) => VppSnapshot::read_domains(self.api, &ids).await?,
+            None => None,
+        };
+        let snapshot = match snapshot {
+            Some(snapshot) => snapshot,
+            None => VppSnapshot::read(self.api).await?,
+        };
         let work = Work::plan(part, pending, self.context(&snapshot));
         let orphans = snapshot.orphaned_policers().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
         self.execute(part, work, orphans.collect()).await

@@ -7,10 +7,25 @@ mod network_port;
 mod port_settings;
 mod ports;
 
+use super::snapshot::FEW_DOMAINS;
 use crate::plan::Op;
 pub(super) use claims::Claims;
 pub(super) use decision::{Context, Decision, NewPort, Origin};
 pub(super) use port_settings::vlan_commands;
+use std::collections::BTreeSet;
+
+/// The bridge domains that operations are about, if these are few and about nothing else.
+pub(super) fn few_domains(operations: &[Op]) -> Option<BTreeSet<u32>> {
+    if operations.is_empty() || operations.len() > FEW_DOMAINS {
+        return None;
+    }
+    let id = |operation: &Op| match operation {
+        Op::RemoveBridge { bridge, .. } => bridge.parse().ok(),
+        Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => bridge.name.as_str().parse().ok(),
+        _ => None,
+    };
+    operations.iter().map(id).collect()
+}
 
 /// Plans an operation, given the earlier ones of the same list.
 pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut Claims<'a>) -> Decision<'a> {

@@ -6,7 +6,7 @@ use super::interface::Interface;
 use super::vpp_snapshot::VppSnapshot;
 use crate::engine::error::EngineError;
 use crate::engine::vpp::bridge_settings;
-use crate::engine::vpp::ports::{self, EndpointDump, PortInterface};
+use crate::engine::vpp::ports::{self, EndpointDump, PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policed, Policers};
 use crate::engine::vpp::tags;
 use crate::model::observed::Tagging;
@@ -19,8 +19,8 @@ use usnet_vpp::messages::{
 };
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 
-/// From how many bridge domains on it is quicker to read all of them.
-const MANY_DOMAINS: usize = 8;
+/// Up to how many bridge domains it is quicker to read each of them than all.
+pub(in crate::engine::vpp) const FEW_DOMAINS: usize = 8;
 
 /// Where the answers are.
 #[derive(Debug)]
@@ -49,6 +49,21 @@ impl VppSnapshot {
         let mut snapshot = Self::assemble(&answers, dumps)?;
         features::read(api, &mut snapshot).await?;
         Ok(snapshot)
+    }
+
+    /// Reads bridge domains and nothing else; `None` if that does not tell whether VPP created one
+    /// of them implicitly.
+    pub(in crate::engine::vpp) async fn read_domains(
+        api: &mut impl Api,
+        ids: &BTreeSet<u32>,
+    ) -> Result<Option<Self>, EngineError> {
+        let mut batch = Batch::new();
+        let tickets = BridgeDomainTickets::request(&mut batch, ids);
+        let domains = tickets.read(&api.send(&batch).await?)?;
+        let is_certain = |domain: &BridgeDomain| domain.is_tagged || domain.members.is_empty();
+        let are_certain = domains.values().all(is_certain);
+        let snapshot = || Self::new(domains, BTreeMap::new(), SocketNames::default(), Policers::default());
+        Ok(are_certain.then(snapshot))
     }
 
     /// Reads one bridge domain, and the sockets or devices of the type that one port will have; no
@@ -93,7 +108,7 @@ impl BridgeDomainTickets {
     /// Requests these bridge domains, after the present requests of the batch.
     pub(in crate::engine::vpp) fn request(batch: &mut Batch, ids: &BTreeSet<u32>) -> Self {
         let all = BTreeSet::from([NO_BRIDGE_DOMAIN]);
-        let ids = if ids.len() > MANY_DOMAINS { &all } else { ids };
+        let ids = if ids.len() > FEW_DOMAINS { &all } else { ids };
         let of = |bd_id: &u32| BridgeDomainDump { bd_id: *bd_id, sw_if_index: NO_INTERFACE };
         Self(ids.iter().map(|id| batch.dump(of(id))).collect())
     }

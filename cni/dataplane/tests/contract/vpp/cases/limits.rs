@@ -73,13 +73,13 @@ pub(crate) fn limits_of_deleted_ports_are_collected(switch: &mut VppSwitch) {
     assert_eq!(policers(switch).len(), 2);
     assert_eq!(apply(&mut engine, &[switch.remove_port_op("c1", &blue)]), [Ok(())]);
     assert_eq!(policers(switch), [""; 0]);
-    // Orphans are deleted with the next operation.
+    // Orphans are deleted with the next operations about ports.
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]));
     switch.remove_port(bridge(&blue), &port_name("c1"));
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c2"]));
-    converge(&mut engine, &switch.desired(&[blue, switch.network("red")], &["c2"]));
+    converge(&mut engine, &switch.desired(&[blue, switch.network("red")], &["c2", "c3"]));
     assert_eq!(policers(switch), [""; 0]);
-    assert_eq!(switch.other_client().policers().len(), 3, "those of c2 and the foreign one");
+    assert_eq!(switch.other_client().policers().len(), 5, "those of c2 and c3, and the foreign one");
     converge(&mut engine, &Desired::default());
     assert_eq!(switch.other_client().policers(), ["foreign"]);
 }

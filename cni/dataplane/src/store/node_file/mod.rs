@@ -1,11 +1,22 @@
 //! The networks that the agent last selected for this node, so that a node can boot without the API
 //! server.
+//!
+//! The file begins with all of them. What changes later is appended as a line: with a thousand
+//! networks, all of them have more than a megabyte, and each change would have to write it.
+
+mod change;
 
 use crate::store::atomic_file::{self, Durability};
 use crate::store::paths::NodePaths;
+use change::NodeFileChange;
+use nix::libc;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 
@@ -77,88 +88,81 @@ pub struct RefusedNetwork {
 
 impl NodeFile {
     /// The layout that this release writes.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
 
     /// Reads the file of this node; `None` on a new node.
     ///
     /// # Errors
     /// The file cannot be read or is of another release.
     pub fn read(paths: &NodePaths) -> Result<Option<Self>, Error> {
+        let path = paths.node_file();
+        match atomic_file::read_text(&path, SIZE_MAX)? {
+            Some(text) => Self::parse(&path, &text),
+            None => Ok(None),
+        }
+    }
+
+    /// Parses the content of the file at `path`. A change that is cut at the end does not count.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(path: &Path, text: &[u8]) -> Result<Option<Self>, Error> {
         #[derive(Deserialize)]
         struct Header {
             version: u32,
         }
-        let path = paths.node_file();
-        match atomic_file::read(&path, Self::VERSION, SIZE_MAX)? {
-            Some(Header { version: found }) if found < Self::VERSION => Err(Error::Older { path, found }),
-            _ => Ok(atomic_file::read(&path, Self::VERSION, SIZE_MAX)?),
+        let invalid = |source| atomic_file::Error::Invalid { path: path.to_owned(), source };
+        let mut values = serde_json::Deserializer::from_slice(text).into_iter::<&RawValue>();
+        let Some(whole) = values.next() else { return Ok(None) };
+        let whole = whole.map_err(invalid)?.get().as_bytes();
+        match atomic_file::parse(path, whole, Self::VERSION)? {
+            Some(Header { version: found }) if found < Self::VERSION => {
+                return Err(Error::Older { path: path.to_owned(), found });
+            }
+            _ => {}
         }
+        let Some(mut file) = atomic_file::parse::<Self>(path, whole, Self::VERSION)? else { return Ok(None) };
+        for change in values {
+            let change = match change {
+                Err(error) if error.is_eof() => break,
+                change => change.map_err(invalid)?,
+            };
+            let change: NodeFileChange = serde_json::from_str(change.get()).map_err(invalid)?;
+            change.apply_to(&mut file);
+        }
+        Ok(Some(file))
     }
 
-    /// Writes the file if its content changes. Returns whether it was written. It survives a loss
-    /// of power once this returns.
+    /// Writes the file as a whole. It survives a loss of power once this returns. Returns its size.
     ///
     /// # Errors
     /// An I/O error.
-    pub fn write(&self, paths: &NodePaths) -> Result<bool, Error> {
+    pub fn write(&self, paths: &NodePaths) -> Result<u64, Error> {
         atomic_file::create_folder(&paths.state, 0o700)?;
-        Ok(atomic_file::write_if_changed(&paths.node_file(), self, Durability::Machine)?)
+        let text = atomic_file::encode(&paths.node_file(), self)?;
+        atomic_file::write_text(&paths.node_file(), &text, Durability::Machine)?;
+        Ok(u64::try_from(text.len()).unwrap_or(u64::MAX))
+    }
+
+    /// Appends to the file how this differs from `last`, which the file has to contain. It survives
+    /// the end of the agent once this returns, and a loss of power once it is synced. Returns how
+    /// much was appended.
+    ///
+    /// # Errors
+    /// An I/O error. Then the file may end in the middle of a line, and has to be written as a
+    /// whole.
+    pub fn append(&self, paths: &NodePaths, last: &Self) -> Result<u64, Error> {
+        let path = paths.node_file();
+        let mut line = vec![b'\n'];
+        let encoded = serde_json::to_writer(&mut line, &NodeFileChange::between(last, self));
+        encoded.map_err(|source| atomic_file::Error::Invalid { path: path.clone(), source })?;
+        let failed = |error| atomic_file::Error::file("append to", &path, error);
+        let mut options = OpenOptions::new();
+        let mut file = options.append(true).custom_flags(libc::O_NOFOLLOW).open(&path).map_err(failed)?;
+        file.write_all(&line).map_err(failed)?;
+        Ok(u64::try_from(line.len()).unwrap_or(u64::MAX))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{network, node_paths};
-    use std::fs;
-
-    fn node_file() -> NodeFile {
-        let name = network("blue").name;
-        let refused = RefusedNetwork {
-            name: "red".parse().unwrap(),
-            generation: 2,
-            engine: Some(EngineKind::Vpp),
-            reason: "BridgeConflict".into(),
-            message: "bridge br0 belongs to blue".into(),
-        };
-        NodeFile {
-            version: NodeFile::VERSION,
-            generation: 7,
-            through: 48_120,
-            networks: vec![Arc::new(network("blue"))],
-            versions: BTreeMap::from([(name, 48_000)]),
-            refused: vec![refused],
-            engines_seen: BTreeSet::from([EngineKind::OpenVswitch]),
-            epochs: BTreeMap::from([(EngineKind::OpenVswitch, 2), (EngineKind::Vpp, 5)]),
-        }
-    }
-
-    #[test]
-    fn a_new_node_has_none_and_a_written_one_comes_back() {
-        let (_folder, paths) = node_paths();
-        assert_eq!(NodeFile::read(&paths).unwrap(), None);
-        assert!(node_file().write(&paths).unwrap());
-        assert_eq!(NodeFile::read(&paths).unwrap(), Some(node_file()));
-    }
-
-    #[test]
-    fn the_same_content_is_not_written_again() {
-        let (_folder, paths) = node_paths();
-        node_file().write(&paths).unwrap();
-        assert!(!node_file().write(&paths).unwrap());
-        assert!(NodeFile { generation: 8, ..node_file() }.write(&paths).unwrap());
-    }
-
-    #[test]
-    fn a_damaged_older_or_newer_file_is_an_error_and_not_an_empty_node() {
-        let (_folder, paths) = node_paths();
-        node_file().write(&paths).unwrap();
-        fs::write(paths.node_file(), "{\"version\":2,\"networks\":").unwrap();
-        assert!(matches!(NodeFile::read(&paths), Err(Error::File(atomic_file::Error::Invalid { .. }))));
-        fs::write(paths.node_file(), "{\"version\":3,\"networks\":\"elsewhere\"}").unwrap();
-        let newer = NodeFile::read(&paths);
-        assert!(matches!(newer, Err(Error::File(atomic_file::Error::Newer { found: 3, known: 2, .. }))), "{newer:?}");
-        fs::write(paths.node_file(), "{\"version\":1,\"networks\":\"elsewhere\"}").unwrap();
-        assert!(matches!(NodeFile::read(&paths), Err(Error::Older { found: 1, .. })));
-    }
-}
+mod tests;
