@@ -11,7 +11,7 @@ use std::fmt::Write;
 
 const HEADER: &str = "<!-- Made by `make crds`; edit crds/src instead. -->\n\
 # Reference of the API\n\n\
-Every field of both kinds, with its default and the rules that the API server checks, and every condition with its reasons. What to do about a reason is in\n\
+Every field of each kind, with its default and the rules that the API server checks, and every condition with its reasons. What to do about a reason is in\n\
 [errors.md](errors.md) and [operations.md](operations.md), samples are in [config/samples](../config/samples).\n\n\
 A field without a default may be left out unless its rules say \"required\". `[]` stands for each item of a list. Objects may not have other fields.\n";
 
