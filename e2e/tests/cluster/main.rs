@@ -14,6 +14,7 @@
 )]
 
 mod abuse;
+mod across_nodes;
 mod control_plane;
 mod faults;
 mod legacy;

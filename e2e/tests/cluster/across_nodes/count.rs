@@ -1,0 +1,81 @@
+//! Numbered datagrams, counted exactly: a ping cannot tell one copy from two, nor from the thousands
+//! of a loop.
+
+use super::station::Station;
+use crate::support::cluster::{check, eventually};
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+/// Broadcasts of one count.
+pub(super) const BROADCASTS: u64 = 200;
+/// Between two of them. A switch that gets no turn for a moment loses none.
+const INTERVAL: Duration = Duration::from_millis(2);
+/// How long a pod still listens after the last one: two paths between two bridges made thousands of
+/// copies within a second.
+const LOOP_TIME: Duration = Duration::from_millis(500);
+const PORT: u16 = 7100;
+
+/// What a pod received of the broadcasts of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Count {
+    /// Different ones.
+    pub(super) unique: u64,
+    /// All, copies included.
+    pub(super) total: u64,
+}
+
+/// Each broadcast once.
+pub(super) const ALL_ONCE: Count = Count { unique: BROADCASTS, total: BROADCASTS };
+/// Nothing.
+pub(super) const NONE: Count = Count { unique: 0, total: 0 };
+
+/// One pod sends broadcasts, and all others count what arrives. The sender counts as well: its own
+/// kernel gives it each broadcast once, and what comes back from the network is more than that.
+pub(super) fn broadcast(sender: &Station, to: Ipv4Addr, stations: &[&Station]) -> Vec<(String, Count)> {
+    let listeners: Vec<_> = stations.iter().map(|station| (*station, station.socket(PORT))).collect();
+    let socket = sender.socket(0);
+    socket.set_broadcast(true).unwrap();
+    let sending = thread::spawn(move || {
+        for number in 0..BROADCASTS {
+            socket.send_to(&number.to_be_bytes(), (to, PORT)).unwrap();
+            thread::sleep(INTERVAL);
+        }
+    });
+    let counting: Vec<_> = listeners
+        .into_iter()
+        .map(|(station, socket)| (station.name.clone(), thread::spawn(move || count(&socket))))
+        .collect();
+    sending.join().unwrap();
+    counting.into_iter().map(|(name, thread)| (name, thread.join().unwrap())).collect()
+}
+
+/// Counts until nothing has arrived for a while, which begins with the first wait for it.
+fn count(socket: &UdpSocket) -> Count {
+    // Longer than all intervals together, so that a pod that receives nothing has been listening.
+    let first = INTERVAL * u32::try_from(BROADCASTS).unwrap() * 4 + LOOP_TIME;
+    socket.set_read_timeout(Some(first)).unwrap();
+    let (mut numbers, mut total) = (BTreeSet::new(), 0);
+    let mut datagram = [0; 8];
+    while matches!(socket.recv(&mut datagram), Ok(8)) {
+        socket.set_read_timeout(Some(LOOP_TIME)).unwrap();
+        numbers.insert(u64::from_be_bytes(datagram));
+        total += 1;
+    }
+    Count { unique: numbers.len() as u64, total }
+}
+
+/// Waits until a datagram of that many bytes goes from one pod to the other.
+pub(super) fn await_datagram(from: &Station, to: &Station, bytes: usize) {
+    let (sender, receiver) = (from.socket(0), to.socket(PORT + 1));
+    receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    let sent = vec![7; bytes];
+    let mut received = vec![0; bytes + 1];
+    let what = format!("{bytes} bytes from {} on {} to {} on {}", from.name, from.node, to.name, to.node);
+    eventually(&what, || {
+        sender.send_to(&sent, (to.address, PORT + 1)).map_err(|error| error.to_string())?;
+        let length = receiver.recv(&mut received).map_err(|error| error.to_string())?;
+        check(length == bytes, format!("{length} bytes"))
+    });
+}

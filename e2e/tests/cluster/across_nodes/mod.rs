@@ -1,0 +1,5 @@
+//! Networks that do not end at their node.
+
+mod count;
+mod overlay;
+mod station;
