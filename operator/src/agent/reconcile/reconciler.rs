@@ -361,13 +361,15 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             engine_error,
         });
         links::apply_to(&mut network_health, link_health);
-        if let Some(problem) = self.agent_state.state_problem.borrow().as_deref() {
+        let problem = self.agent_state.state_problem.borrow().clone();
+        if let Some(problem) = &problem {
             verify::without_writable_directories(&mut network_health, problem);
         }
-        self.publish(spec, &self.files(spec, &network_health))?;
+        let published = self.publish(spec, &self.files(spec, &network_health));
+        let is_published = publish::unless_reported(published, problem.as_deref())?;
         self.transition_log.networks(&network_health);
-        let retry =
-            !remaining.is_empty() || engine_error.is_some() || locks.has_contended() || !journal.unreadable.is_empty();
+        let is_complete = remaining.is_empty() && engine_error.is_none() && is_published;
+        let retry = !is_complete || locks.has_contended() || !journal.unreadable.is_empty();
         if remaining.is_empty() && engine_error.is_none() {
             self.log_replay();
         }

@@ -40,11 +40,16 @@ fn set_read_only(folder: &Path, is_read_only: bool) {
 }
 
 #[track_caller]
-fn assert_reported(testbed: &OvsTestbed, agent: &RunningAgent, why: &str) {
+fn assert_in_status(agent: &RunningAgent, why: &str) {
     let ready = agent.wait_for_condition(READY, STATE_NOT_WRITABLE);
     assert!(ready.message.contains(why), "{}", ready.message);
     let entry = agent.wait_for_network("blue", "fails", |entry| entry.reason == STATE_NOT_WRITABLE);
     assert!(entry.message.contains(why), "{}", entry.message);
+}
+
+#[track_caller]
+fn assert_reported(testbed: &OvsTestbed, agent: &RunningAgent, why: &str) {
+    assert_in_status(agent, why);
     assert_eq!(testbed.wait_until_unavailable("blue"), STATE_NOT_WRITABLE);
 }
 
@@ -96,15 +101,13 @@ fn a_full_or_read_only_run_directory_is_reported_until_it_can_be_written_again()
 
         let ballast = run.join(".ballast");
         fs::write(&ballast, vec![0; 128 << 10]).unwrap_err();
-        let ready = agent.wait_for_condition(READY, STATE_NOT_WRITABLE);
-        assert!(ready.message.contains("No space left"), "{}", ready.message);
+        assert_in_status(&agent, "No space left");
         fs::remove_file(&ballast).unwrap();
         assert_recovered(&testbed, &agent);
 
         // Its network files cannot say so now; ADD fails by itself.
         set_read_only(&run, true);
-        let ready = agent.wait_for_condition(READY, STATE_NOT_WRITABLE);
-        assert!(ready.message.contains("Read-only file system"), "{}", ready.message);
+        assert_in_status(&agent, "Read-only file system");
         set_read_only(&run, false);
         assert_recovered(&testbed, &agent);
     });

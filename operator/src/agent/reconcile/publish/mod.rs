@@ -205,6 +205,16 @@ impl Publisher {
     }
 }
 
+/// Whether the result of a reconcile was published. Where a directory of the node cannot be written,
+/// which networks and node report as `problem`, the files stay as they were, and the report has to
+/// go out all the same.
+pub(crate) fn unless_reported(result: Result<(), Error>, problem: Option<&str>) -> Result<bool, Error> {
+    match result {
+        Err(_) if problem.is_some() => Ok(false),
+        result => result.map(|()| true),
+    }
+}
+
 /// Wakes the reconcilers when others have changed network files. The folder also changes whenever
 /// the agent itself writes there, which is no reason to reconcile again.
 pub(crate) async fn follow_changes(
