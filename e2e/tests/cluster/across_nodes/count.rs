@@ -1,5 +1,5 @@
-//! Numbered datagrams, counted exactly: a ping cannot tell one copy from two, nor from the thousands
-//! of a loop.
+//! Numbered datagrams, counted exactly: a ping cannot tell one copy from two, nor from the
+//! thousands of a loop.
 
 use super::station::Station;
 use crate::support::cluster::{check, eventually};

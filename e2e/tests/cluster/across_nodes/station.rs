@@ -1,5 +1,5 @@
-//! A pod with a kernel interface on a network: datagrams that this program sends and receives in the
-//! pod's network namespace, so that nothing has to be installed in the pod.
+//! A pod with a kernel interface on a network: datagrams that this program sends and receives in
+//! the pod's network namespace, so that nothing has to be installed in the pod.
 
 use crate::support::cluster::{get, on_node};
 use crate::support::pods::{sleeping_pod, start};

@@ -205,9 +205,9 @@ impl Publisher {
     }
 }
 
-/// Whether the result of a reconcile was published. Where a directory of the node cannot be written,
-/// which networks and node report as `problem`, the files stay as they were, and the report has to
-/// go out all the same.
+/// Whether the result of a reconcile was published. Where a directory of the node cannot be
+/// written, which networks and node report as `problem`, the files stay as they were, and the
+/// report has to go out all the same.
 pub(crate) fn unless_reported(result: Result<(), Error>, problem: Option<&str>) -> Result<bool, Error> {
     match result {
         Err(_) if problem.is_some() => Ok(false),
