@@ -1,8 +1,8 @@
 //! Numbered datagrams, counted exactly: a ping cannot tell one copy from two, nor from the
 //! thousands of a loop.
 
-use super::station::Station;
 use crate::support::cluster::{check, eventually};
+use crate::support::station::Station;
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
@@ -34,12 +34,12 @@ pub(super) const NONE: Count = Count { unique: 0, total: 0 };
 /// One pod sends broadcasts, and all others count what arrives. The sender counts as well: its own
 /// kernel gives it each broadcast once, and what comes back from the network is more than that.
 pub(super) fn broadcast(sender: &Station, to: Ipv4Addr, stations: &[&Station]) -> Vec<(String, Count)> {
-    let listeners: Vec<_> = stations.iter().map(|station| (*station, station.socket(PORT))).collect();
-    let socket = sender.socket(0);
-    socket.set_broadcast(true).unwrap();
+    let listeners: Vec<_> = stations.iter().map(|station| (*station, socket(station, PORT))).collect();
+    let source = socket(sender, 0);
+    source.set_broadcast(true).unwrap();
     let sending = thread::spawn(move || {
         for number in 0..BROADCASTS {
-            socket.send_to(&number.to_be_bytes(), (to, PORT)).unwrap();
+            source.send_to(&number.to_be_bytes(), (to, PORT)).unwrap();
             thread::sleep(INTERVAL);
         }
     });
@@ -49,6 +49,11 @@ pub(super) fn broadcast(sender: &Station, to: Ipv4Addr, stations: &[&Station]) -
         .collect();
     sending.join().unwrap();
     counting.into_iter().map(|(name, thread)| (name, thread.join().unwrap())).collect()
+}
+
+/// A socket of the pod.
+fn socket(station: &Station, port: u16) -> UdpSocket {
+    station.run(move || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).unwrap()).join().unwrap()
 }
 
 /// Counts until nothing has arrived for a while, which begins with the first wait for it.
@@ -68,13 +73,13 @@ fn count(socket: &UdpSocket) -> Count {
 
 /// Waits until a datagram of that many bytes goes from one pod to the other.
 pub(super) fn await_datagram(from: &Station, to: &Station, bytes: usize) {
-    let (sender, receiver) = (from.socket(0), to.socket(PORT + 1));
+    let (sender, receiver) = (socket(from, 0), socket(to, PORT + 1));
     receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let sent = vec![7; bytes];
     let mut received = vec![0; bytes + 1];
     let what = format!("{bytes} bytes from {} on {} to {} on {}", from.name, from.node, to.name, to.node);
     eventually(&what, || {
-        sender.send_to(&sent, (to.address, PORT + 1)).map_err(|error| error.to_string())?;
+        sender.send_to(&sent, (to.address.as_str(), PORT + 1)).map_err(|error| error.to_string())?;
         let length = receiver.recv(&mut received).map_err(|error| error.to_string())?;
         check(length == bytes, format!("{length} bytes"))
     });

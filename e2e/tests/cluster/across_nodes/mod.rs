@@ -2,4 +2,3 @@
 
 mod count;
 mod overlay;
-mod station;

@@ -1,9 +1,10 @@
 //! Overlays: pods of one network on different nodes, over VXLAN between the nodes' addresses.
 
 use super::count::{ALL_ONCE, BROADCASTS, NONE, await_datagram, broadcast};
-use super::station::Station;
 use crate::support::cluster::{NODES, check, eventually, kubectl, on_node, timeout};
+use crate::support::pods::{sleeping_pod, start};
 use crate::support::scene::Scene;
+use crate::support::station::Station;
 use crate::support::vpp;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -26,6 +27,16 @@ fn overlay(scene: &Scene, name: &str, engine: &str) {
     scene.network(name, &spec);
 }
 
+/// A pod on a node and a network.
+fn station(scene: &Scene, name: &str, node: &str, network: &str) -> Station {
+    let mut pod = sleeping_pod(scene, name, network);
+    pod["spec"]["nodeName"] = json!(node);
+    pod["spec"]["volumes"] = json!([]);
+    pod["spec"]["containers"][0]["volumeMounts"] = json!([]);
+    start(scene, &pod);
+    Station::of_pod(scene, name)
+}
+
 /// The kernel's VXLAN devices of a network on a node.
 fn devices(node: &str, network: &str) -> String {
     on_node(node, &["sh", "-c", &format!("ip -o link show type vxlan | grep -w 'usnet {network}' || true")])
@@ -42,10 +53,10 @@ fn pods_meet_across_nodes(name: &str, engine: &str) {
     }
     let [near, far] = NODES;
     let pods = [("left", near), ("beside", near), ("right", far)];
-    let stations = pods.map(|(pod, node)| Station::start(&scene, pod, node, name));
-    let stranger = Station::start(&scene, "stranger", far, &other);
+    let stations = pods.map(|(pod, node)| station(&scene, pod, node, name));
+    let stranger = station(&scene, "stranger", far, &other);
     let [left, beside, right] = &stations;
-    let addresses = BTreeSet::from([left.address, beside.address, right.address]);
+    let addresses = BTreeSet::from([&left.address, &beside.address, &right.address]);
     assert_eq!(addresses.len(), stations.len(), "{addresses:?}");
     assert_eq!(stranger.address, right.address, "both networks have the same addresses");
 

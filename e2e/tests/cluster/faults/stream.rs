@@ -1,14 +1,11 @@
 //! Numbered datagrams from one pod to another at a steady rate, counted exactly.
 //!
-//! Sender and receiver are threads of this program in the network namespaces of two pods with
-//! `Veth` ports, so that nothing has to be installed in the pods and both have one clock.
+//! Sender and receiver are threads of this program, so that both have one clock.
 
 use super::table::Sample;
-use crate::support::cluster::{PATIENCE, check, eventually, on_node};
-use crate::support::pods::NODE;
-use nix::sched::{CloneFlags, setns};
+use crate::support::cluster::{PATIENCE, check, eventually};
+use crate::support::station::Station;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,12 +49,13 @@ struct Arrivals {
 }
 
 impl Stream {
-    /// Starts a stream between the pods that have these processes, to that address.
-    pub(super) fn start(engine: &'static str, from: &str, to: &str, address: &str) -> Self {
+    /// Starts a stream between pods.
+    pub(super) fn start(engine: &'static str, from: &Station, to: &Station) -> Self {
         let state = Arc::new(State::default());
-        let receiver = in_namespace(to, &state, receive);
-        let target = address.to_owned();
-        let sender = in_namespace(from, &state, move |state| send(state, &target));
+        let [sending, receiving] = [0, 1].map(|_| Arc::clone(&state));
+        let receiver = to.run(move || receive(&receiving));
+        let target = to.address.clone();
+        let sender = from.run(move || send(&sending, &target));
         let stream = Self { engine, state, threads: vec![receiver, sender] };
         stream.await_arrival_after(Instant::now());
         stream
@@ -110,17 +108,6 @@ impl Drop for Stream {
     }
 }
 
-/// Runs a thread in the network namespace of a process.
-fn in_namespace(pid: &str, state: &Arc<State>, work: impl FnOnce(&State) + Send + 'static) -> JoinHandle<()> {
-    let namespace = File::open(format!("/proc/{pid}/ns/net")).unwrap();
-    let state = Arc::clone(state);
-    thread::spawn(move || {
-        // Of this thread alone.
-        setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
-        work(&state);
-    })
-}
-
 fn send(state: &State, address: &str) {
     let socket = UdpSocket::bind(("0.0.0.0", 0)).unwrap();
     let started = Instant::now();
@@ -152,12 +139,4 @@ fn receive(state: &State) {
         let is_new = arrivals.numbers.insert(u64::from_be_bytes(datagram));
         arrivals.duplicates += u64::from(!is_new);
     }
-}
-
-/// The process of a container on [`NODE`], by its id.
-pub(super) fn process(container: &str) -> String {
-    let tasks = on_node(NODE, &["ctr", "--namespace=k8s.io", "tasks", "ls"]);
-    let line = tasks.lines().find(|line| line.starts_with(container));
-    let pid = line.and_then(|line| line.split_whitespace().nth(1));
-    pid.unwrap_or_else(|| panic!("no task of container {container} in\n{tasks}")).to_owned()
 }

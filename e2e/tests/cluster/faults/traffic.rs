@@ -1,15 +1,15 @@
 //! All traffic between the pods.
 
 use super::program::{self, Programs};
-use super::stream::{self, Stream};
+use super::stream::Stream;
 use super::table::Sample;
 use super::{NETWORKS, Network};
-use crate::support::cluster::{apply, get};
+use crate::support::cluster::apply;
 use crate::support::pods::{sleeping_pod, wait_running};
 use crate::support::scene::Scene;
+use crate::support::station::Station;
 use crate::support::vpp;
 use k8s_openapi::jiff::Timestamp;
-use serde_json::Value;
 
 /// What moves between the pods.
 pub(super) struct Traffic {
@@ -76,20 +76,6 @@ impl Traffic {
 }
 
 fn between_pods(scene: &Scene, network: &Network) -> Stream {
-    let [from, to] =
-        [0, 1].map(|number| get(&["pod", &format!("{}-{number}", network.name), "-n", &scene.name]).unwrap());
-    Stream::start(network.engine, &process(&from), &process(&to), &address(&to))
-}
-
-fn process(pod: &Value) -> String {
-    let id = pod["status"]["containerStatuses"][0]["containerID"].as_str().unwrap();
-    stream::process(id.strip_prefix("containerd://").unwrap())
-}
-
-/// The pod's address on its network, as Multus wrote it.
-fn address(pod: &Value) -> String {
-    let status = pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"].as_str().unwrap();
-    let status: Value = serde_json::from_str(status).unwrap();
-    let ours = status.as_array().unwrap().iter().find(|entry| entry["interface"] == "net1").unwrap();
-    ours["ips"][0].as_str().unwrap().to_owned()
+    let [from, to] = [0, 1].map(|number| Station::of_pod(scene, &format!("{}-{number}", network.name)));
+    Stream::start(network.engine, &from, &to)
 }

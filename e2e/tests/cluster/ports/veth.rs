@@ -4,6 +4,7 @@
 use crate::support::cluster::{check, eventually, get, kubectl, on_node, vsctl};
 use crate::support::pods::{NODE, remains, sleeping_pod, start, uid};
 use crate::support::scene::Scene;
+use crate::support::station::Station;
 use serde_json::{Value, json};
 
 /// A pod without a volume that sends its own program to every client that connects.
@@ -15,15 +16,6 @@ fn server(scene: &Scene, name: &str, network: &str) -> Value {
     let serve = "while true; do busybox nc -l -p 8080 < /usr/bin/busybox; done";
     container["command"] = json!(["busybox", "sh", "-c", serve]);
     pod
-}
-
-/// The pod's address on its network, as Multus wrote it.
-fn address(scene: &Scene, pod: &str) -> String {
-    let shown = get(&["pod", pod, "-n", &scene.name]).unwrap();
-    let status = shown["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"].as_str().unwrap();
-    let status: Value = serde_json::from_str(status).unwrap();
-    let ours = status.as_array().unwrap().iter().find(|entry| entry["interface"] == "net1").unwrap();
-    ours["ips"][0].as_str().unwrap().to_owned()
 }
 
 fn in_pod(scene: &Scene, pod: &str, script: &str) -> String {
@@ -60,7 +52,7 @@ fn pods_reach_each_other_over_icmp_and_tcp_in_their_vlan_and_leave_no_device() {
         check(status["attachments"] == 2 && status["connected"] == 2, status.to_string())
     });
     for (from, to) in [("left", "right"), ("right", "left")] {
-        let address = address(&scene, to);
+        let address = Station::of_pod(&scene, to).address;
         let answered = in_pod(&scene, from, &format!("busybox ping -c 3 -W 5 -I net1 {address}"));
         assert!(answered.contains("3 packets received"), "{answered}");
         let script = format!("busybox sleep 5 | busybox nc {address} 8080 | busybox md5sum");

@@ -7,5 +7,6 @@ pub(crate) mod node_file;
 pub(crate) mod pods;
 pub(crate) mod proxy;
 pub(crate) mod scene;
+pub(crate) mod station;
 pub(crate) mod testpmd;
 pub(crate) mod vpp;

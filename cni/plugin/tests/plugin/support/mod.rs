@@ -332,5 +332,5 @@ fn list(folder: &Path) -> Vec<PathBuf> {
 fn mounts_below(root: &Path, shown: &str) -> Vec<(PathBuf, BTreeSet<String>)> {
     let fields = shown.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let all = fields.map(|fields| (PathBuf::from(fields[4]), fields[5].split(',').map(str::to_owned).collect()));
-    all.filter(|(path, _)| path.starts_with(root)).collect()
+    all.filter(|(path, _)| path != root && path.starts_with(root)).collect()
 }

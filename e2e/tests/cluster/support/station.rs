@@ -1,40 +1,34 @@
-//! A pod with a kernel interface on a network: datagrams that this program sends and receives in
-//! the pod's network namespace, so that nothing has to be installed in the pod.
+//! A running pod with a kernel interface `net1`, seen from the test: its address, and threads of
+//! this program in the pod's network namespace, so that nothing has to be installed in the pod.
 
 use crate::support::cluster::{get, on_node};
-use crate::support::pods::{sleeping_pod, start};
 use crate::support::scene::Scene;
 use nix::sched::{CloneFlags, setns};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fs::File;
-use std::net::{Ipv4Addr, UdpSocket};
 use std::thread::{self, JoinHandle};
 
-/// A pod with one `Veth` interface.
-pub(super) struct Station {
+/// Such a pod.
+pub(crate) struct Station {
     /// The pod.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// Its node.
-    pub(super) node: &'static str,
+    pub(crate) node: String,
     /// Its address on the network.
-    pub(super) address: Ipv4Addr,
+    pub(crate) address: String,
     process: String,
 }
 
 impl Station {
-    /// Starts a pod on a node and a network, and reads its address.
-    pub(super) fn start(scene: &Scene, name: &str, node: &'static str, network: &str) -> Self {
-        let mut pod = sleeping_pod(scene, name, network);
-        pod["spec"]["nodeName"] = json!(node);
-        pod["spec"]["volumes"] = json!([]);
-        pod["spec"]["containers"][0]["volumeMounts"] = json!([]);
-        start(scene, &pod);
+    /// Reads a running pod.
+    pub(crate) fn of_pod(scene: &Scene, name: &str) -> Self {
         let pod = get(&["pod", name, "-n", &scene.name]).unwrap();
-        Self { name: name.to_owned(), node, address: address(&pod), process: process(node, &pod) }
+        let node = pod["spec"]["nodeName"].as_str().unwrap().to_owned();
+        Self { name: name.to_owned(), address: address(&pod), process: process(&node, &pod), node }
     }
 
     /// Runs a thread in the pod's network namespace.
-    pub(super) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
         let namespace = File::open(format!("/proc/{}/ns/net", self.process)).unwrap();
         thread::spawn(move || {
             // Of this thread alone.
@@ -42,19 +36,14 @@ impl Station {
             work()
         })
     }
-
-    /// A socket of the pod.
-    pub(super) fn socket(&self, port: u16) -> UdpSocket {
-        self.run(move || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, port)).unwrap()).join().unwrap()
-    }
 }
 
 /// The address of `net1`, as Multus wrote it.
-fn address(pod: &Value) -> Ipv4Addr {
+fn address(pod: &Value) -> String {
     let status = pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"].as_str().unwrap();
     let status: Value = serde_json::from_str(status).unwrap();
     let interface = status.as_array().unwrap().iter().find(|entry| entry["interface"] == "net1").unwrap();
-    interface["ips"][0].as_str().unwrap().parse().unwrap()
+    interface["ips"][0].as_str().unwrap().to_owned()
 }
 
 /// The process of the pod's container.
