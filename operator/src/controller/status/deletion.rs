@@ -51,7 +51,9 @@ impl DeletionState {
         let mut deletion = Self { force, is_drain_unpublished: compiled.is_some() && !is_draining, ..Self::default() };
         for view in nodes.all() {
             deletion.add_report(*view, name);
-            if is_pending_node(*view, selection, version, network) {
+            // A state that lost its owner is written or deleted first: what it reports may be true.
+            let is_disowned = view.state.is_none() && cache.states.contains_key(view.name);
+            if is_disowned || is_pending_node(*view, selection, version, network) {
                 deletion.pending_nodes.insert(view.name.to_owned());
             }
         }

@@ -49,6 +49,15 @@ fn a_network_is_deleted_after_its_last_pod() {
 }
 
 #[test]
+fn a_node_state_that_lost_its_owner_still_blocks_the_deletion_while_its_node_is_not_ready() {
+    let mut cluster = deleted_in_use(1);
+    cluster.cache.states.get_mut("node-b").unwrap().owner = None;
+    cluster.node("node-b", false);
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
+}
+
+#[test]
 fn a_network_does_not_wait_for_a_terminating_namespace() {
     let mut cluster = Cluster::new();
     cluster.simple_network("blue");
