@@ -1,22 +1,21 @@
 //! The networks that join the nodes: `fab0`, on which they have their addresses, and `fab1`, a
 //! plain Ethernet segment of their second NICs.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::host::command::{self, CommandError};
 use crate::nodes::node::Node;
 use crate::testbed::addresses;
 
-/// The network namespace of a host that is no node of the cluster and has a NIC `fab` on the second
-/// network, as `ip netns` finds it.
-pub const OUTSIDE: &str = "fabric";
-
 /// Makes the bridges that nodes are plugged into: one with the control plane's addresses, and one
-/// with a host outside of the cluster.
+/// with a host outside of the cluster, which has a NIC `fab` there and is the network namespace of
+/// the file `outside`. It is not below `/run/netns`, because the nodes, which are made later, would
+/// list a mount in a folder of theirs that they do not see.
 ///
 /// # Errors
-/// When `ip` refuses.
-pub fn create() -> Result<(), CommandError> {
+/// When `ip` or `unshare` refuses.
+pub fn create(outside: &Path) -> Result<(), CommandError> {
     let (address, service, prefix) =
         (addresses::CONTROL_PLANE, addresses::KUBERNETES_SERVICE, addresses::FABRIC_PREFIX);
     // kube-apiserver looks for the interface of the default route.
@@ -28,13 +27,16 @@ pub fn create() -> Result<(), CommandError> {
          route add default dev fab0\n\
          link add fab1 type bridge\n\
          link set fab1 up\n\
-         netns add {OUTSIDE}\n\
-         link add outside type veth peer name fab netns {OUTSIDE}\n\
-         link set outside master fab1 up\n"
+         link add outside type veth peer name fab netns {}\n\
+         link set outside master fab1 up\n",
+        outside.display(),
     );
+    let script = r#"touch "$1" && exec unshare --net="$1" ip link set lo up"#;
+    command::run(Command::new("sh").args(["-c", script, "-"]).arg(outside))?;
     command::run_with_input(Command::new("ip").args(["-batch", "-"]), &batch)?;
-    let up = "link set lo up\nlink set fab up\n";
-    command::run_with_input(Command::new("ip").args(["-netns", OUTSIDE, "-batch", "-"]), up).map(drop)
+    let mut namespace = std::ffi::OsString::from("--net=");
+    namespace.push(outside);
+    command::run(Command::new("nsenter").arg(namespace).args(["ip", "link", "set", "fab", "up"])).map(drop)
 }
 
 /// Plugs a node in, with routes for the pods of all `nodes`. Its second NIC, `eth1`, has no

@@ -51,7 +51,7 @@ fn start_and_run(folder: &TestbedFolder) -> Result<u8, OrchestratorError> {
     let control_plane = control_plane::prepare(folder, &authority)?;
     let components = Arc::new(Components::default());
     let start = Start { folder: folder.clone(), settings, authority, components };
-    fabric::create()?;
+    fabric::create(&folder.outside())?;
     let _nodes = start_all(&start, &control_plane)?;
     let socket = folder.control_socket();
     control::serve(&socket, Arc::clone(&start.components))

@@ -11,7 +11,6 @@ use crate::engines::vpp_program::VppProgram;
 use crate::host::requirements;
 use crate::kubernetes::audit;
 use crate::kubernetes::kubectl;
-use crate::nodes::fabric;
 use crate::processes::control;
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
@@ -44,7 +43,7 @@ pub fn prepare(folder: &TestbedFolder, settings: &Settings) -> Result<(), UserCo
     }
     let testbed = std::env::current_exe().map_err(|source| UserCommandError::Program(programs.clone(), source))?;
     script(&programs.join("on-node"), &on_node(folder))?;
-    script(&programs.join("on-fabric"), &on_fabric())?;
+    script(&programs.join("on-fabric"), &on_fabric(folder))?;
     script(&programs.join("component"), &component(folder, &testbed))
 }
 
@@ -87,13 +86,13 @@ fn on_node(folder: &TestbedFolder) -> String {
     )
 }
 
-fn on_fabric() -> String {
+fn on_fabric(folder: &TestbedFolder) -> String {
     format!(
         "#!/bin/sh\n\
          # Runs a command on a host outside of the cluster, whose NIC fab is on the nodes' second network: on-fabric COMMAND...\n\
          [ $# -ge 1 ] || {{ echo 'usage: on-fabric COMMAND...' >&2; exit 2; }}\n\
-         exec nsenter --net=/run/netns/{} -- \"$@\"\n",
-        fabric::OUTSIDE,
+         exec nsenter --net={} -- \"$@\"\n",
+        quoted(&folder.outside()),
     )
 }
 

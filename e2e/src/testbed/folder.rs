@@ -76,6 +76,12 @@ impl TestbedFolder {
         self.root.join("control.sock")
     }
 
+    /// The network namespace of the host outside of the cluster.
+    #[must_use]
+    pub fn outside(&self) -> PathBuf {
+        self.root.join("outside")
+    }
+
     /// Data of one node.
     #[must_use]
     pub fn node(&self, name: &str) -> PathBuf {

@@ -59,10 +59,10 @@ pub(super) fn reboot(scene: &Scene, traffic: &mut Traffic) -> Recovery {
 }
 
 /// What a boot takes away: mounts, and all files in memory. The folders are made by the packages
-/// of the engines. Of the mounts that are listed, some are of the test bed, below the node's own.
+/// of the engines.
 const EMPTIED: &str =
     "awk '{print $5}' /proc/self/mountinfo | grep -E '^/(run|dev/shm|var/lib/(kubelet|containerd))/' | \
-     sort -r | while read -r folder; do [ ! -e \"$folder\" ] || umount -l \"$folder\" || exit 1; done
+     sort -r | while read -r folder; do umount -l \"$folder\" || exit 1; done
      find /run /dev/shm -mindepth 1 -delete && mkdir -p /run/openvswitch /run/vpp /run/lock";
 
 /// Removes the pods' cgroups, as a boot does. kubelet takes 3 s for each container that it finds

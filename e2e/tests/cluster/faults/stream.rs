@@ -78,6 +78,8 @@ impl Stream {
             let last = self.state.arrivals().numbers.last().copied();
             check(last.is_some_and(|last| last >= next), format!("{}: the last is {last:?} of {next}", self.engine))
         });
+        // A stream that was started again since counts from its beginning.
+        let first = if first > next { 1 } else { first };
         let arrivals = self.state.arrivals();
         let arrived = arrivals.numbers.range(first..next).count() as u64;
         let sent = next.saturating_sub(first);
