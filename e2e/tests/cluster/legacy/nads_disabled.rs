@@ -26,10 +26,15 @@ impl Drop for ControllerOption {
     }
 }
 
-/// Waits until all controllers run with it.
+/// Waits until all controllers run with it, and those without it have ended: a rollout is complete
+/// while they still do.
 fn set_environment(change: &str) -> Result<String, String> {
+    let label = "app.kubernetes.io/component=controller";
+    let old = try_run("kubectl", &["get", "pods", "-n", NAMESPACE, "-l", label, "-o", "name"], "")?;
     try_run("kubectl", &["set", "env", "-n", NAMESPACE, DEPLOYMENT, change], "")?;
-    try_run("kubectl", &["rollout", "status", "-n", NAMESPACE, timeout(), DEPLOYMENT], "")
+    try_run("kubectl", &["rollout", "status", "-n", NAMESPACE, timeout(), DEPLOYMENT], "")?;
+    let deleted = ["wait", "--for=delete", "-n", NAMESPACE, timeout()];
+    try_run("kubectl", &deleted.into_iter().chain(old.lines()).collect::<Vec<_>>(), "")
 }
 
 fn define(scene: &Scene, bridge: &str) {
