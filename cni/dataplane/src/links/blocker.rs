@@ -1,7 +1,6 @@
 //! What prevents a network from having its VXLAN device, and requires operator action.
 
 use super::model::{DesiredVxlan, LinkOwner, ObservedLinks, ObservedVxlan};
-use super::plan::{device_of, owner};
 use crate::model::port::DeviceName;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -52,9 +51,9 @@ pub fn blockers(
     desired: &BTreeMap<NetworkName, DesiredVxlan>,
     observed: &ObservedLinks,
 ) -> BTreeMap<NetworkName, LinkBlocker> {
-    let blocked = desired
-        .iter()
-        .filter_map(|(network, device)| Some((network.clone(), blocker(&owner(engine, network), device, observed)?)));
+    let blocked = desired.iter().filter_map(|(network, device)| {
+        Some((network.clone(), blocker(&LinkOwner::new(engine, network), device, observed)?))
+    });
     blocked.collect()
 }
 
@@ -66,7 +65,7 @@ pub(super) fn blocker(owner: &LinkOwner, desired: &DesiredVxlan, observed: &Obse
     let Some(underlay) = observed.underlays.get(&desired.local) else {
         return Some(LinkBlocker::AddressMissing { address: desired.local });
     };
-    let own = device_of(owner, observed).map(|(index, _)| index);
+    let own = observed.device_of(owner).map(|(index, _)| index);
     let others = || observed.vxlans.iter().filter(|(index, _)| Some(**index) != own).map(|(_, device)| device);
     let other = |is_in_the_way: fn(&ObservedVxlan, &DesiredVxlan) -> bool| {
         others().find(|device| device.port == desired.port && is_in_the_way(device, desired))

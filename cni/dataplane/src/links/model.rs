@@ -61,6 +61,11 @@ pub struct LinkOwner {
 }
 
 impl LinkOwner {
+    /// The owner of a network's device.
+    pub(super) fn new(engine: EngineKind, network: &NetworkName) -> Self {
+        Self { engine, network: network.clone() }
+    }
+
     /// The name of the device.
     pub fn device(&self) -> DeviceName {
         DeviceName::of_network(&self.network)
@@ -105,6 +110,16 @@ pub struct ObservedLinks {
     pub vxlans: BTreeMap<u32, ObservedVxlan>,
     /// The devices that have the addresses that were asked for.
     pub underlays: BTreeMap<IpAddr, Underlay>,
+}
+
+impl ObservedLinks {
+    /// The device of an owner, with its index. One that has its name is preferred to one that was
+    /// renamed.
+    pub(super) fn device_of(&self, owner: &LinkOwner) -> Option<(u32, &ObservedVxlan)> {
+        let name = owner.device();
+        let owned = self.vxlans.iter().filter(|(_, device)| device.belongs_to(owner));
+        owned.map(|(index, device)| (*index, device)).max_by_key(|(_, device)| device.name == name)
+    }
 }
 
 /// A device that has an address of the node.

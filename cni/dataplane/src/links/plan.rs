@@ -49,8 +49,8 @@ pub fn diff(
     }
     let (mut operations, mut deletions, mut used) = (Vec::new(), Vec::new(), BTreeSet::new());
     for (network, device) in desired {
-        let owner = owner(engine, network);
-        let Some((index, found)) = device_of(&owner, observed) else {
+        let owner = LinkOwner::new(engine, network);
+        let Some((index, found)) = observed.device_of(&owner) else {
             operations.extend(creation(owner, device, observed));
             continue;
         };
@@ -78,25 +78,13 @@ pub fn joinable(
     observed: &ObservedLinks,
 ) -> BTreeMap<NetworkName, u32> {
     let of_network = |(network, device): (&NetworkName, &DesiredVxlan)| {
-        let owner = owner(engine, network);
-        let (index, found) = device_of(&owner, observed)?;
+        let owner = LinkOwner::new(engine, network);
+        let (index, found) = observed.device_of(&owner)?;
         let connects = found.connects(device, observed.underlays.get(&device.local));
         let is_complete = found.is_up && found.alias.is_some() && found.name == owner.device();
         (connects && is_complete).then(|| (network.clone(), index))
     };
     desired.iter().filter_map(of_network).collect()
-}
-
-/// The owner of a network's device.
-pub(super) fn owner(engine: EngineKind, network: &NetworkName) -> LinkOwner {
-    LinkOwner { engine, network: network.clone() }
-}
-
-/// The device of an owner. One that has its name is preferred to one that was renamed.
-pub(super) fn device_of<'a>(owner: &LinkOwner, observed: &'a ObservedLinks) -> Option<(u32, &'a ObservedVxlan)> {
-    let name = owner.device();
-    let owned = observed.vxlans.iter().filter(|(_, device)| device.belongs_to(owner));
-    owned.map(|(index, device)| (*index, device)).max_by_key(|(_, device)| device.name == name)
 }
 
 fn creation(owner: LinkOwner, device: &DesiredVxlan, observed: &ObservedLinks) -> Option<LinkOp> {

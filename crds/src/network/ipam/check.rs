@@ -1,6 +1,7 @@
 //! The rules of the IPAM configuration of a network, in Rust.
 
-use super::node_prefix::{self, NodePrefix};
+use super::divided_ranges;
+use super::node_prefix::NodePrefix;
 use super::spec::{IpamRange, IpamSpec};
 use crate::InterfaceAddress;
 use crate::legacy::PLUGIN;
@@ -45,7 +46,7 @@ pub(in crate::network) fn ipam(
         subnet(problems, &format!("spec.ipam.routes[{index}].dst"), &route.dst);
         ip(problems, &format!("spec.ipam.routes[{index}].gw"), route.gw.as_ref());
     }
-    let prefix = node_prefix::node_prefix(problems, ipam);
+    let prefix = divided_ranges::node_prefix(problems, ipam);
     let value = problems.check("spec.ipam", configuration(ipam));
     value.filter(|_| problems.count() == before).map(|value| (Some(value), prefix))
 }

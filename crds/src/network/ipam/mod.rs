@@ -4,9 +4,12 @@
 //!
 //! - `spec`: what users write, with its rules in CEL;
 //! - `check`: the same rules in Rust;
-//! - [`node_prefix`]: how the ranges of host-local are divided among the nodes.
+//! - [`node_prefix`]: how the ranges of host-local are divided among the nodes, and its rules in
+//!   CEL;
+//! - [`divided_ranges`]: those rules in Rust.
 
 mod check;
+pub mod divided_ranges;
 pub mod node_prefix;
 mod spec;
 

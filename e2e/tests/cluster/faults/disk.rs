@@ -109,11 +109,12 @@ pub(super) fn fill(disk: Disk, scene: &Scene) -> Recovery {
     }
     let not_ready = Some(begun.elapsed());
     apply(&new);
-    kubectl(&["delete", "pod", "gone", "-n", &scene.name, "--grace-period=1", "--wait=false"]);
     // A full run folder still has room for folders, so that pods attach.
     if disk != Disk::RunFull {
         scene.await_refusal("new", &["usnet["]);
     }
+    // Not before: the record that goes makes room for another.
+    kubectl(&["delete", "pod", "gone", "-n", &scene.name, "--grace-period=1", "--wait=false"]);
 
     let mended = Instant::now();
     drop(broken);

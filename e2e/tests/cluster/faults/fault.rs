@@ -5,9 +5,9 @@ use super::traffic::Traffic;
 use super::{agents, engine, reboot, sandbox};
 use crate::outages::api_server::Outage;
 use crate::support::cluster::{NODES, condition, eventually, get, run, try_run};
-use crate::support::control_plane::controllers::lease;
+use crate::support::control_plane::controllers::{NAMESPACE, lease};
 use crate::support::pods::NODE;
-use crate::support::scene::Scene;
+use crate::support::scene::{Scene, agent_pod};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,8 +43,8 @@ pub(super) enum Fault {
 
 const VSWITCHD: Fault = Fault::Engine { program: "ovs-vswitchd", engine: "OVS" };
 const VPP: Fault = Fault::Engine { program: "vpp", engine: "VPP" };
-/// ovs-vswitchd does not read from devices of the kernel while it has no connection to its
-/// database, whose lock it needs; ports with threads of their own go on.
+/// Datagrams over a veth of Open vSwitch 3.1 are lost until ovs-vswitchd has its database again;
+/// ports with threads of their own go on.
 const OVSDB_SERVER: Fault = Fault::Engine { program: "ovsdb-server", engine: "OVS" };
 
 /// All faults, in the order in which they happen.
@@ -169,7 +169,8 @@ pub(super) fn transitions(networks: &[&str]) -> Vec<String> {
     networks.iter().map(of).collect()
 }
 
-/// What usnet logs on each node, for a failed run.
+/// What usnet logs on each node, for a failed run; its kubelet may be what failed.
 pub(super) fn logs() -> String {
-    NODES.map(crate::support::scene::agent_log).join("\n")
+    let log = |node| try_run("kubectl", &["logs", &agent_pod(node), "-n", NAMESPACE], "").unwrap_or_else(|error| error);
+    NODES.map(log).join("\n")
 }

@@ -58,12 +58,18 @@ pub(super) fn reboot(scene: &Scene, traffic: &mut Traffic) -> Recovery {
     Recovery { not_ready: None, ports, packets: Some(booted.elapsed()), ready }
 }
 
-/// What a boot takes away: mounts, and all files in memory. The folders are made by the packages
+/// What a boot takes away: mounts, and all files in memory. One unmount can take another mount
+/// along, so that mounts are listed again until none is left. The folders are made by the packages
 /// of the engines.
-const EMPTIED: &str =
-    "awk '{print $5}' /proc/self/mountinfo | grep -E '^/(run|dev/shm|var/lib/(kubelet|containerd))/' | \
-     sort -r | while read -r folder; do umount -l \"$folder\" || exit 1; done
-     find /run /dev/shm -mindepth 1 -delete && mkdir -p /run/openvswitch /run/vpp /run/lock";
+const EMPTIED: &str = "mounts() {
+    awk '{print $5}' /proc/self/mountinfo | grep -E '^/(run|dev/shm|var/lib/(kubelet|containerd))/' | sort -r
+}
+for pass in 1 2 3 4 5; do
+    mounts | while read -r folder; do umount -l \"$folder\" 2>/dev/null; done
+done
+left=$(mounts)
+[ -z \"$left\" ] || { echo \"still mounted: $left\" >&2; exit 1; }
+find /run /dev/shm -mindepth 1 -delete && mkdir -p /run/openvswitch /run/vpp /run/lock";
 
 /// Removes the pods' cgroups, as a boot does. kubelet takes 3 s for each container that it finds
 /// there.

@@ -1,13 +1,18 @@
-//! The state that all reconcilers share. They run on one thread and hold no borrow of it across an
-//! await, so that a `RefCell` is enough.
+//! What all reconcilers are given, and the state that they share. They run on one thread and hold
+//! no borrow of it across an await, so that a `RefCell` is enough.
 
 use super::journal::JournalReader;
 use super::publish::Publisher;
+use crate::agent::model::spec::NodeSpec;
 use crate::agent::report::metrics::Metrics;
 use crate::agent::report::node_report::NodeReport;
 use crate::agent::selection::persisted_state::PersistedState;
 use crate::node::history_file::HistoryFile;
 use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::watch::Receiver;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
 
@@ -24,4 +29,19 @@ pub(crate) struct AgentState {
     pub(crate) memif_socket_ids: MemifSocketIds,
     /// Why the state or run directory cannot be written.
     pub(crate) state_problem: RefCell<Option<String>>,
+}
+
+/// What every reconciler is given.
+#[derive(Debug, Clone)]
+pub(crate) struct Inputs {
+    /// The state that all of them share.
+    pub(crate) agent_state: Rc<AgentState>,
+    /// The specs of the node.
+    pub(crate) specs: Receiver<Option<Arc<NodeSpec>>>,
+    /// Changes of the journal and of the network files.
+    pub(crate) folders: Receiver<()>,
+    /// Changes of the node's devices.
+    pub(crate) links: Receiver<()>,
+    /// The network namespace of these devices; none is that of the process.
+    pub(crate) network_namespace: Option<PathBuf>,
 }

@@ -1,8 +1,7 @@
 //! The reconcile loop of one engine: waits for a reason to reconcile, and for the time to retry.
 
-use super::agent_state::AgentState;
+use super::agent_state::{AgentState, Inputs};
 use super::reconciler::EngineReconciler;
-use super::reconcilers::Inputs;
 use super::steps::Outcome;
 use super::wake::{Sources, Timers, Wake};
 use crate::agent::engines::{EngineWatcher, SocketFolderDeleted};

@@ -371,18 +371,11 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let is_complete = remaining.is_empty() && engine_error.is_none() && is_published;
         let retry = !is_complete || locks.has_contended() || !journal.unreadable.is_empty();
         if remaining.is_empty() && engine_error.is_none() {
-            self.log_replay();
+            self.transition_log.replayed(self.replay.finish(Instant::now()));
         }
         let (records, view) = (journal.records, EngineView::Up(engine));
         let degraded = verify::degraded(self.failures.as_slice());
         Ok((Reconciled { network_health, blockers, kept_bridges, degraded, records, view, retry }, remaining))
-    }
-
-    fn log_replay(&mut self) {
-        if let Some((ports, took)) = self.replay.finish(Instant::now()) {
-            let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-            tracing::info!(ports, milliseconds, "recreated the ports that {} had lost", W::ENGINE);
-        }
     }
 
     fn files(&self, spec: &EngineSpec, network_health: &BTreeMap<NetworkName, NetworkHealth>) -> Files {

@@ -1,18 +1,13 @@
 //! The reconcilers of the node: one for each engine. A further engine adds a line to the factory
 //! here, and nothing else outside its own folder.
 
-use super::agent_state::AgentState;
+use super::agent_state::Inputs;
 use super::reconcile_loop::ReconcileLoop;
 use crate::agent::engines::{EngineWatcher, OpenVswitchWatcher, SocketFolderDeleted, VppWatcher};
-use crate::agent::model::spec::NodeSpec;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use std::convert::Infallible;
 use std::fmt;
-use std::path::PathBuf;
-use std::rc::Rc;
-use std::sync::Arc;
-use tokio::sync::watch::Receiver;
 use usnet_crds::EngineKind;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
@@ -24,21 +19,6 @@ pub(crate) trait Reconciler: fmt::Debug {
     /// # Errors
     /// When only a restart of the agent helps.
     fn run(self: Box<Self>) -> LocalBoxFuture<'static, Result<Infallible, SocketFolderDeleted>>;
-}
-
-/// What every reconciler is given.
-#[derive(Debug, Clone)]
-pub(crate) struct Inputs {
-    /// The state that all of them share.
-    pub(crate) agent_state: Rc<AgentState>,
-    /// The specs of the node.
-    pub(crate) specs: Receiver<Option<Arc<NodeSpec>>>,
-    /// Changes of the journal and of the network files.
-    pub(crate) folders: Receiver<()>,
-    /// Changes of the node's devices.
-    pub(crate) links: Receiver<()>,
-    /// The network namespace of these devices; none is that of the process.
-    pub(crate) network_namespace: Option<PathBuf>,
 }
 
 /// Connects to an engine. Nothing is changed before its reconciler runs. Must be called inside a

@@ -5,6 +5,7 @@ use crate::agent::model::health::NetworkHealth;
 use crate::display::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
+use std::time::Duration;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{EngineKind, NetworkName};
 use usnet_dataplane::engine::OpError;
@@ -40,6 +41,14 @@ impl TransitionLog {
     pub(crate) fn programmed(&self) -> BTreeSet<NetworkName> {
         let programmed = self.network_health.iter().filter(|(_, health)| health.state == NetworkState::Programmed);
         programmed.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Logs how many ports an engine had lost that all are back, and how long that took.
+    pub(crate) fn replayed(&self, replay: Option<(usize, Duration)>) {
+        if let Some((ports, took)) = replay {
+            let milliseconds = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            tracing::info!(ports, milliseconds, "recreated the ports that {} had lost", self.engine);
+        }
     }
 
     /// Logs when the engine was connected or lost.

@@ -5,7 +5,7 @@ use super::error::Error;
 use crate::agent::device_plugin::DevicePlugin;
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
-use crate::agent::reconcile::agent_state::AgentState;
+use crate::agent::reconcile::agent_state::{AgentState, Inputs};
 use crate::agent::reconcile::journal::JournalReader;
 use crate::agent::reconcile::publish::{self, Publisher};
 use crate::agent::reconcile::reconcilers::{self, Reconciler};
@@ -94,7 +94,7 @@ impl Agent {
         watches.spawn(folder_watch::follow(paths.networks(), folder_watch::WRITTEN, network_files));
         let (link_changes, links) = channel(());
         watches.spawn(link_watch::follow(paths.network_namespace.clone(), link_changes));
-        let inputs = reconcilers::Inputs {
+        let inputs = Inputs {
             agent_state: Rc::clone(&agent_state),
             specs: specs.subscribe(),
             folders,

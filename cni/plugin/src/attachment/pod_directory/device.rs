@@ -2,8 +2,8 @@
 //! that all files of the pod are removed with it, and no pod can exhaust the node's memory.
 
 use super::containers::{Mounted, mounted};
-use super::directory::create_folder;
 use super::error::{PodDirectoryError, file_error};
+use super::folder::create_folder;
 use super::lock::lock_mounts;
 use super::mount;
 use std::fs::{self, DirBuilder};

@@ -1,13 +1,14 @@
 //! One pod's directory: its source and its mount.
 
 use super::error::{PodDirectoryError, file_error};
+use super::folder::create_folder;
 use super::lock::lock_mounts;
 use super::source::Source;
 use super::{device, files, mount};
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use usnet_crds::DeviceId;
 use usnet_dataplane::attachment::{AttachmentId, Pod, PodUid, Record};
@@ -203,10 +204,4 @@ fn is_same_directory(volume: &File, path: &Path) -> Result<bool, PodDirectoryErr
     let failed = |error| file_error("read", path, error);
     let (one, other) = (volume.metadata().map_err(failed)?, fs::symlink_metadata(path).map_err(failed)?);
     Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
-}
-
-pub(super) fn create_folder(path: &Path) -> Result<(), PodDirectoryError> {
-    // The engine need not run as root.
-    let created = DirBuilder::new().recursive(true).mode(0o755).create(path);
-    created.map_err(|error| file_error("create", path, error))
 }

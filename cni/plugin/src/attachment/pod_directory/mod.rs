@@ -14,6 +14,7 @@ mod device;
 mod directory;
 mod error;
 mod files;
+mod folder;
 pub mod leftovers;
 mod lock;
 mod mount;
