@@ -106,13 +106,26 @@ impl Daemon {
         process.wait().map(drop).map_err(|source| Error::Run { program: self.program.to_owned(), source })
     }
 
-    /// Stops it as one that hangs, if it runs.
+    /// Stops it as one that hangs, if it runs. `nsenter` stops when its child does: only from then
+    /// on it can be resumed.
     pub(crate) fn pause(&self, namespaces: &Namespaces) -> Result<(), Error> {
-        self.signal(namespaces, "STOP")
+        self.signal(namespaces, "STOP")?;
+        let Some(process) = &self.process else { return Ok(()) };
+        let path = PathBuf::from(format!("/proc/{}/stat", process.id()));
+        let deadline = Instant::now() + READY_WITHIN;
+        loop {
+            let stat = fs::read_to_string(&path).map_err(|source| Error::File { path: path.clone(), source })?;
+            if stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('T')) {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(self.failed(format!("not stopped within {READY_WITHIN:?}")));
+            }
+            std::thread::sleep(POLL);
+        }
     }
 
-    /// Lets it run again. `nsenter` stops when its child does, and continues it when it is
-    /// continued itself.
+    /// Lets it run again: `nsenter` continues its child when it is continued itself.
     pub(crate) fn resume(&self) -> Result<(), Error> {
         let Some(process) = &self.process else { return Ok(()) };
         let mut command = Command::new("kill");
