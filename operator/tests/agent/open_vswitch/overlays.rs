@@ -177,7 +177,10 @@ fn another_vni_is_another_device() {
     wait_until_programmed(&agent, "blue");
     let first = testbed.joined("blue");
     agent.set_spec(2, &[overlay("blue", 7002, &["10.0.0.2"])]);
-    until("another device", || (testbed.is_joined("blue") && testbed.joined("blue") != first).then_some(()));
+    until("another device", || {
+        let index = testbed.joined("blue")?;
+        (Some(index) != first && testbed.is_joined("blue")).then_some(())
+    });
     assert!(ip(&testbed, &format!("-d link show {}", device("blue"))).contains("vxlan id 7002"));
     wait_until_programmed(&agent, "blue");
 }
