@@ -4,6 +4,7 @@
 //! - [`types`]: validated newtypes (names, numbers, addresses), each checked once, on input.
 //! - [`engine`]: the engines, and what each of them supports.
 //! - [`network`]: `UserspaceNetwork`, which users write: one file for each part of its spec.
+//! - [`uplink`]: `UserspaceUplink`, by which networks reach a NIC of the nodes.
 //! - [`compiled_network`]: what the controller makes of it for the nodes.
 //! - [`node_slice`]: the addresses of nodes, for overlays.
 //! - [`node_state`]: the spec and the status of one node.
@@ -21,6 +22,7 @@ pub mod engine;
 pub mod legacy;
 pub mod network;
 pub mod types;
+pub mod uplink;
 
 #[cfg(feature = "api")]
 mod cel;
@@ -47,13 +49,16 @@ pub use types::bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
 pub use types::device::{DeviceId, InvalidDeviceId};
 pub use types::limits::{DeviceCount, InvalidRingSize, Mtu, Queues, RingSize, VlanTag};
 pub use types::mac::{InvalidMac, MacAddress};
-pub use types::names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName};
+pub use types::names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName, UplinkName};
+pub use types::nic::{InvalidNic, NicName, PciAddress};
 pub use types::number::OutOfRange;
 pub use types::port_type::{Memif, MemifSecretKind, MemifSocketKind, PortType, SocketRole, VhostUser};
 pub use types::rate::{InvalidRate, KilobitsPerSecond, RateLimit};
 pub use types::vlan::Vlan;
+pub use types::vlan_ranges::{InvalidVlanRange, VlanRange, VlanRanges};
 pub use types::vxlan::{UdpPort, Vni};
 pub use types::{device, names};
+pub use uplink::{Bond, BondMode, NetworkUplink, Nic, NicDevice, NicDriver, NodeTraffic, NodeUplink};
 
 #[cfg(feature = "api")]
 pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec, CompiledOverlay, selection as node_selection};

@@ -7,6 +7,7 @@
 
 use crate::EngineKind;
 use crate::names::{NAMESPACE_NAME_MAX, NETWORK_NAME_MAX, POD_NAME_MAX};
+use crate::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -33,8 +34,8 @@ pub const ATTACHMENTS_COUNT_MAX: i64 = 100_000;
 /// Numbers of nodes end here: what is derived from them has to fit into address ranges.
 pub const NODE_NUMBER_MAX: u32 = 65_535;
 /// Largest generation or epoch: what a double of JSON holds exactly.
-const NUMBER_MAX: i64 = 9_007_199_254_740_991;
-const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$";
+pub(crate) const NUMBER_MAX: i64 = 9_007_199_254_740_991;
+pub(crate) const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$";
 const POD_REFERENCE_MAX: usize = NAMESPACE_NAME_MAX + 1 + POD_NAME_MAX;
 
 /// One node. The object has the name of the Node, which owns it.
@@ -115,6 +116,11 @@ pub struct UserspaceNodeStateStatus {
     #[schemars(length(max = REPORTS_MAX))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub networks: Vec<NetworkReport>,
+    /// The uplinks of the node, by name. The list is replaced whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = UPLINK_REPORTS_MAX))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub uplinks: Vec<UplinkReport>,
     /// The engines that the agent is connected to.
     #[serde(default)]
     #[schemars(length(max = EngineKind::ALL.len()))]

@@ -36,6 +36,7 @@ pub fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
         attachments: Vec::new(),
         device_plugin: None,
         overlay: None,
+        uplink: None,
         name,
     }
 }

@@ -6,7 +6,7 @@ use crate::network::attachments::FixedAttachment;
 use crate::network::bridge::Bridge;
 use crate::network::device_plugin::DevicePlugin;
 use crate::network::port::Port;
-use crate::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, PortType};
+use crate::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, NetworkUplink, PortType};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -102,6 +102,10 @@ pub struct NodeNetwork {
     /// How its bridge is connected to those of other nodes; none means that it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<NodeOverlay>,
+    /// The uplink that connects its bridge to the network outside of the node; none means that no
+    /// NIC does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<NetworkUplink>,
 }
 
 impl NodeNetwork {
@@ -124,7 +128,7 @@ impl NodeNetwork {
     /// The network as its network file has it, which the plugin reads at each ADD: without what
     /// only the agent uses.
     pub fn for_plugin(&self) -> Self {
-        Self { overlay: None, ..self.clone() }
+        Self { overlay: None, uplink: None, ..self.clone() }
     }
 
     /// Whether pods of this namespace may attach.
@@ -138,9 +142,9 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Node files of a node whose networks end there have no overlay.
+    /// Node files of a node whose networks end there have neither overlay nor uplink.
     #[test]
-    fn a_network_without_an_overlay_is_read_and_written_without_one() {
+    fn a_network_without_a_topology_is_read_and_written_without_one() {
         let text = json!({
             "name": "blue", "generation": 1, "phase": "Active", "engine": "OVS",
             "bridge": {"name": "br-blue", "mtu": 1500}, "port": {"type": "Veth", "queues": 1},
@@ -151,6 +155,9 @@ mod tests {
         let overlay = json!({"vni": 5001, "port": 4789, "local": "10.0.0.1", "peers": ["10.0.0.2", "fd00::3"]});
         network.overlay = Some(serde_json::from_value(overlay.clone()).unwrap());
         assert_eq!(serde_json::to_value(&network).unwrap()["overlay"], overlay);
-        assert_eq!(network.for_plugin().overlay, None);
+        let uplink = json!({"name": "fab", "vlan": 142});
+        network.uplink = Some(serde_json::from_value(uplink.clone()).unwrap());
+        assert_eq!(serde_json::to_value(&network).unwrap()["uplink"], uplink);
+        assert_eq!((network.for_plugin().overlay, network.for_plugin().uplink), (None, None));
     }
 }

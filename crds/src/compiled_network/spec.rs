@@ -105,6 +105,7 @@ impl CompiledNetworkSpec {
             attachments: self.attachments.clone(),
             device_plugin: self.device_plugin,
             overlay: None,
+            uplink: None,
         }
     }
 }

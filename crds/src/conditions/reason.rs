@@ -98,6 +98,19 @@ pub const PORT_TAKEN: &str = "PortTaken";
 /// A network on a node: its VXLAN device could not be created or changed.
 pub const DEVICE_FAILED: &str = "DeviceFailed";
 
+/// An uplink on a node: the node has no such NIC.
+pub const NIC_MISSING: &str = "NicMissing";
+/// An uplink on a node: the NIC has an address or the default route of the node, or a master.
+pub const NIC_CARRIES_NODE: &str = "NicCarriesNode";
+/// An uplink on a node: another bridge, bond or uplink has the NIC.
+pub const NIC_TAKEN: &str = "NicTaken";
+/// An uplink on a node: the engine had the NIC, and it is gone.
+pub const NIC_LOST: &str = "NicLost";
+/// A network on a node: its uplink is not programmed there, or selects no NIC of the node.
+pub const UPLINK_NOT_READY: &str = "UplinkNotReady";
+/// Accepted, and a network on a node: another network or device has the same VLAN on the NIC.
+pub const VLAN_TAKEN: &str = "VlanTaken";
+
 /// Whether a network on a node stays as it is until an operator acts: retrying does not help.
 pub fn needs_operator(reason: &str) -> bool {
     [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_PREFIX_EXHAUSTED].contains(&reason)

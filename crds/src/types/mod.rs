@@ -7,10 +7,12 @@ pub mod device;
 pub mod limits;
 pub mod mac;
 pub mod names;
+pub mod nic;
 pub mod number;
 pub mod port_type;
 pub mod rate;
 pub mod vlan;
+pub mod vlan_ranges;
 pub mod vxlan;
 
 #[cfg(feature = "api")]

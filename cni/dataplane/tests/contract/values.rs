@@ -29,6 +29,7 @@ pub(crate) trait Values: Switch {
             attachments: Vec::new(),
             device_plugin: None,
             overlay: None,
+            uplink: None,
             name,
         }
     }

@@ -24,6 +24,9 @@ pub const RESERVED_BRIDGE_NAMES: [&str; 4] = ["all", "default", "lo", "ovs-netde
 /// prefix precedes the name.
 pub const VPP_NETWORK_NAME_MAX: usize = 57;
 
+/// Longest name of an uplink, in bytes: tags of VPP have 63 bytes, our prefix included.
+pub const UPLINK_NAME_MAX: usize = 48;
+
 /// Longest name of a namespace, in bytes: a DNS label (RFC 1123).
 pub const NAMESPACE_NAME_MAX: usize = 63;
 /// Longest name of a pod, in bytes: a DNS subdomain (RFC 1123).
@@ -74,6 +77,11 @@ pub enum InvalidName {
         "pod name {0:?} is not a DNS subdomain: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.', each part starting and ending with a letter or digit"
     )]
     Pod(String),
+    /// The name of an uplink is not a short DNS label.
+    #[error(
+        "uplink name {0:?} is not a DNS label: use 1 to {UPLINK_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
+    )]
+    Uplink(String),
     /// The name of a bridge is reserved.
     #[error("bridge name {0:?} is reserved by Open vSwitch or Linux: choose another")]
     ReservedBridge(String),
@@ -93,6 +101,11 @@ pub struct BridgeName(String);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct NamespaceName(String);
+
+/// The name of a `UserspaceUplink`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct UplinkName(String);
 
 /// The name of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -138,6 +151,13 @@ impl TryFrom<String> for NetworkName {
     type Error = InvalidName;
     fn try_from(name: String) -> Result<Self, InvalidName> {
         if is_dns_label(&name, NETWORK_NAME_MAX) { Ok(Self(name)) } else { Err(InvalidName::Network(name)) }
+    }
+}
+
+impl TryFrom<String> for UplinkName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        if is_dns_label(&name, UPLINK_NAME_MAX) { Ok(Self(name)) } else { Err(InvalidName::Uplink(name)) }
     }
 }
 
@@ -195,7 +215,7 @@ macro_rules! text_conversions {
         }
     )*};
 }
-text_conversions!(NetworkName, BridgeName, NamespaceName, PodName);
+text_conversions!(NetworkName, BridgeName, NamespaceName, PodName, UplinkName);
 
 #[cfg(test)]
 mod tests {
@@ -209,6 +229,12 @@ mod tests {
         for bad in ["", "-a", "a-", "Blue", "a.b", "a/b", &"a".repeat(64)] {
             assert!(bad.parse::<NetworkName>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn names_of_uplinks_are_short_dns_labels() {
+        assert!(["fab", "rack-1", &"a".repeat(48)].iter().all(|name| name.parse::<UplinkName>().is_ok()));
+        assert!(["", "-a", "Fab", "a.b", &"a".repeat(49)].iter().all(|name| name.parse::<UplinkName>().is_err()));
     }
 
     #[test]

@@ -163,6 +163,7 @@ pub(super) fn status(facts: &Facts) -> UserspaceNodeStateStatus {
             condition(VPP_CONNECTED, "False", reason::NEVER_SEEN, "there is no /run/vpp/api.sock".to_owned()),
         ],
         networks: reports.clone(),
+        uplinks: Vec::new(),
         engines: vec![EngineReport { engine: EngineKind::OpenVswitch, version: "3.5.0".to_owned(), epoch: 1 }],
         summary: NodeSummary {
             engines: "OVS 3.5.0".to_owned(),

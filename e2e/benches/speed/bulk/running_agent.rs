@@ -67,6 +67,7 @@ impl RunningAgent {
             generation: 1,
             through,
             networks,
+            uplinks: last.uplinks.clone(),
             versions,
             refused,
         })));

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, NodeUplink, UplinkName};
 
 pub use usnet_dataplane::node_file::RefusedNetwork;
 
@@ -19,6 +19,8 @@ pub struct NodeSpec {
     pub through: u64,
     /// The networks of the node, sorted by name.
     pub networks: Vec<Arc<NodeNetwork>>,
+    /// The uplinks of the node: those that select it, and those that its networks still use.
+    pub uplinks: BTreeMap<UplinkName, Arc<NodeUplink>>,
     /// The resourceVersions of the compiled networks that `networks` and `refused` were selected
     /// from.
     pub versions: BTreeMap<NetworkName, u64>,

@@ -56,10 +56,11 @@ impl PersistedState {
 
     /// The last spec, as revision 0; none when there never was one.
     pub(crate) fn spec(&self) -> Option<Arc<NodeSpec>> {
-        let NodeFile { generation, through, networks, versions, refused, .. } = self.file.clone();
+        let NodeFile { generation, through, networks, versions, refused, uplinks, .. } = self.file.clone();
         // Kubernetes counts generations from 1.
         let is_known = generation > 0;
-        is_known.then(|| Arc::new(NodeSpec { revision: 0, generation, through, networks, versions, refused }))
+        let spec = NodeSpec { revision: 0, generation, through, networks, uplinks, versions, refused };
+        is_known.then(|| Arc::new(spec))
     }
 
     /// Restarts of an engine that were seen on this node.
@@ -83,6 +84,7 @@ impl PersistedState {
             networks: spec.networks.clone(),
             versions: spec.versions.clone(),
             refused: spec.refused.clone(),
+            uplinks: spec.uplinks.clone(),
             ..self.file.clone()
         };
         let last = std::mem::replace(&mut self.file, file);
@@ -90,7 +92,8 @@ impl PersistedState {
         // change.
         let is_same = (last.generation > 0) == (spec.generation > 0)
             && last.networks == self.file.networks
-            && last.refused == self.file.refused;
+            && last.refused == self.file.refused
+            && last.uplinks == self.file.uplinks;
         if is_same && self.is_saved { Ok(()) } else { self.save() }
     }
 

@@ -4,7 +4,7 @@ use super::{NodeFile, RefusedNetwork};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, NodeUplink, UplinkName};
 
 /// How one content differs from the one before. Networks that are not named stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +22,9 @@ pub(super) struct NodeFileChange {
     /// All of them; none if they are the same as before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refused: Option<Vec<RefusedNetwork>>,
+    /// All of them; none if they are the same as before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uplinks: Option<BTreeMap<UplinkName, Arc<NodeUplink>>>,
     engines_seen: BTreeSet<EngineKind>,
     epochs: BTreeMap<EngineKind, u64>,
 }
@@ -46,13 +49,14 @@ impl NodeFileChange {
             versions: versions.map(|(name, version)| (name.clone(), *version)).collect(),
             removed,
             refused: (last.refused != file.refused).then(|| file.refused.clone()),
+            uplinks: (last.uplinks != file.uplinks).then(|| file.uplinks.clone()),
             engines_seen: file.engines_seen.clone(),
             epochs: file.epochs.clone(),
         }
     }
 
     pub(super) fn apply_to(self, file: &mut NodeFile) {
-        let Self { generation, through, removed, networks, versions, refused, engines_seen, epochs } = self;
+        let Self { generation, through, removed, networks, versions, refused, uplinks, engines_seen, epochs } = self;
         let kept = std::mem::take(&mut file.networks).into_iter().filter(|network| !removed.contains(&network.name));
         let all: BTreeMap<_, _> = kept.chain(networks).map(|network| (network.name.clone(), network)).collect();
         file.networks = all.into_values().collect();
@@ -60,6 +64,9 @@ impl NodeFileChange {
         file.versions.extend(versions);
         if let Some(refused) = refused {
             file.refused = refused;
+        }
+        if let Some(uplinks) = uplinks {
+            file.uplinks = uplinks;
         }
         (file.generation, file.through, file.engines_seen, file.epochs) = (generation, through, engines_seen, epochs);
     }

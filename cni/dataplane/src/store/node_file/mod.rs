@@ -18,7 +18,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, NodeUplink, UplinkName};
 
 /// Ten thousand networks need 20 MiB.
 const SIZE_MAX: u64 = 256 << 20;
@@ -60,6 +60,9 @@ pub struct NodeFile {
     /// Networks that select the node and that it cannot have, sorted by name.
     #[serde(default)]
     pub refused: Vec<RefusedNetwork>,
+    /// The uplinks of the node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub uplinks: BTreeMap<UplinkName, Arc<NodeUplink>>,
     /// The engines that this node ever had. The agent waits for an engine that it had before and
     /// does not report one that it never had as missing.
     #[serde(default)]

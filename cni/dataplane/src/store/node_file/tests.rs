@@ -18,9 +18,20 @@ fn node_file() -> NodeFile {
         networks: vec![Arc::new(network("blue"))],
         versions: BTreeMap::from([(name, 48_000)]),
         refused: vec![refused],
+        uplinks: uplinks(&["fab"]),
         engines_seen: BTreeSet::from([EngineKind::OpenVswitch]),
         epochs: BTreeMap::from([(EngineKind::OpenVswitch, 2), (EngineKind::Vpp, 5)]),
     }
+}
+
+fn uplinks(names: &[&str]) -> BTreeMap<UplinkName, Arc<NodeUplink>> {
+    let uplink = |name: &&str| {
+        let text = format!(
+            r#"{{"name": "{name}", "generation": 1, "engine": "OVS", "nic": {{"device": {{"type": "Name", "name": "eth1"}}}}}}"#
+        );
+        (name.parse().unwrap(), Arc::new(serde_json::from_str(&text).unwrap()))
+    };
+    names.iter().map(uplink).collect()
 }
 
 #[test]
@@ -44,6 +55,7 @@ fn changed() -> NodeFile {
         networks: named(&["green", "red"]),
         versions: names.into(),
         refused: Vec::new(),
+        uplinks: uplinks(&["lab"]),
         engines_seen: EngineKind::ALL.into(),
         epochs: BTreeMap::from([(EngineKind::Vpp, 6)]),
         ..node_file()

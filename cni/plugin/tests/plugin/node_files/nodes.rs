@@ -10,6 +10,7 @@ use crate::support::output::Output;
 use crate::support::pod::Pod;
 use crate::support::{NAMESPACE, TestNode, configuration};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -264,6 +265,7 @@ fn program(node: &TestNode, name: &str, spec: &Value) -> NodeNetwork {
         attachments: Vec::new(),
         device_plugin: None,
         overlay: None,
+        uplink: None,
         name: name.clone(),
     };
     let mut whole = serde_json::to_value(standard).unwrap();
@@ -308,6 +310,7 @@ fn publish_others(node: &TestNode, networks: Vec<NodeNetwork>) {
         versions: networks.iter().map(|network| (network.name.clone(), 48_000)).collect(),
         networks,
         refused: serde_json::from_value(refused).unwrap(),
+        uplinks: BTreeMap::new(),
         engines_seen: [engine].into(),
         epochs: [(engine, 2)].into(),
     };

@@ -158,6 +158,7 @@ impl TestNode {
             attachments: Vec::new(),
             device_plugin: None,
             overlay: None,
+            uplink: None,
         };
         self.publish(network.clone());
         network

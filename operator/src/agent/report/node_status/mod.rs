@@ -66,6 +66,7 @@ impl Report {
             programmed_through: through.map(|through| through.to_string()),
             conditions: conditions::merge(old, findings, generation, now),
             networks,
+            uplinks: Vec::new(),
             engines: self.engines.iter().map(bounded_engine).collect(),
             summary: self.summary(),
         }

@@ -86,6 +86,7 @@ pub fn select(facts: Facts<'_>) -> NodeSpec {
         generation: facts.input.generation,
         through: facts.previous.through,
         networks: networks.into_values().collect(),
+        uplinks: facts.previous.uplinks.clone(),
         versions,
         refused: refused.into_values().collect(),
     };

@@ -100,12 +100,12 @@ impl Node {
 
     /// A new process, which only has the node file.
     fn restart(&mut self) {
-        let NodeSpec { generation, through, networks, versions, refused, .. } =
+        let NodeSpec { generation, through, networks, uplinks, versions, refused, .. } =
             NodeSpec::clone(self.spec.as_ref().unwrap());
-        let file = NodeFile { generation, through, networks, versions, refused, ..NodeFile::default() };
+        let file = NodeFile { generation, through, networks, versions, refused, uplinks, ..NodeFile::default() };
         let file: NodeFile = serde_json::from_str(&serde_json::to_string(&file).unwrap()).unwrap();
-        let NodeFile { generation, through, networks, versions, refused, .. } = file;
-        let held = Arc::new(NodeSpec { revision: 0, generation, through, networks, versions, refused });
+        let NodeFile { generation, through, networks, versions, refused, uplinks, .. } = file;
+        let held = Arc::new(NodeSpec { revision: 0, generation, through, networks, uplinks, versions, refused });
         self.folder = Folder::new(self.place.path().to_owned());
         self.builder = SpecBuilder::new(Some(Arc::clone(&held)));
         (self.last, self.spec) = (None, Some(held));
