@@ -17,7 +17,9 @@ const QUEUE: i32 = 5;
 /// What VPP's file modes are with the usual umask: the group may connect to a memif.
 const MEMIF_MODE: u32 = 0o775;
 const VHOST_MODE: u32 = 0o755;
-/// How often to check whether a process listens: together longer than it takes to start a program.
+/// How often to check whether a socket is in use: together longer than it takes to start a program.
+/// One that another thread is starting has copies of all our sockets until its exec, also of those
+/// that were closed meanwhile.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// `sun_path` without its closing zero.
@@ -32,7 +34,7 @@ pub(crate) fn for_memif(address: &MemifAddress) -> io::Result<OwnedFd> {
             fs::set_permissions(path, Permissions::from_mode(MEMIF_MODE))?;
             Ok(listener)
         }
-        MemifAddress::Abstract { name, namespace: None } => listen_at(&UnixAddr::new_abstract(name.as_bytes())?),
+        MemifAddress::Abstract { name, namespace: None } => listen_at_name(&UnixAddr::new_abstract(name.as_bytes())?),
         MemifAddress::Abstract { name, namespace: Some(namespace) } => listen_in(namespace, name),
     }
 }
@@ -48,16 +50,26 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether no process listens. A program that another thread is starting has copies of all our
-/// sockets until its exec, also of those that were closed meanwhile: so this is looked at again for
-/// a moment.
+/// Whether no process listens.
 fn is_stale(path: &Path) -> bool {
-    (0..TRIES).any(|attempt| {
+    tries().any(|()| matches!(UnixStream::connect(path), Err(error) if error.kind() == ErrorKind::ConnectionRefused))
+}
+
+/// [`TRIES`] attempts, with a pause before each but the first.
+fn tries() -> impl Iterator<Item = ()> {
+    let pause = |attempt| {
         if attempt > 0 {
             std::thread::sleep(BETWEEN_TRIES);
         }
-        matches!(UnixStream::connect(path), Err(error) if error.kind() == ErrorKind::ConnectionRefused)
-    })
+    };
+    (0..TRIES).map(pause)
+}
+
+/// Listens at an abstract name, which is in use as long as any process has a copy of the socket.
+fn listen_at_name(address: &UnixAddr) -> io::Result<OwnedFd> {
+    let is_in_use = |result: &io::Result<OwnedFd>| matches!(result, Err(error) if error.kind() == ErrorKind::AddrInUse);
+    let found = tries().map(|()| listen_at(address)).find(|result| !is_in_use(result));
+    found.unwrap_or_else(|| Err(ErrorKind::AddrInUse.into()))
 }
 
 fn listen_at(address: &UnixAddr) -> io::Result<OwnedFd> {
@@ -73,7 +85,7 @@ fn listen_in(namespace: &Path, name: &str) -> io::Result<OwnedFd> {
     let address = UnixAddr::new_abstract(name.as_bytes())?;
     let enter_and_listen = move || {
         setns(namespace, CloneFlags::CLONE_NEWNET)?;
-        listen_at(&address)
+        listen_at_name(&address)
     };
     std::thread::spawn(enter_and_listen).join().unwrap_or_else(|_| Err(ErrorKind::Other.into()))
 }
@@ -87,4 +99,26 @@ pub(crate) fn for_vhost(path: &str) -> io::Result<UnixListener> {
     let listener = UnixListener::bind(cut)?;
     fs::set_permissions(cut, Permissions::from_mode(VHOST_MODE))?;
     Ok(listener)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_can_be_used_again_although_a_program_that_starts_still_has_the_last_socket() {
+        let name = format!("usnet-test-{}", std::process::id());
+        let address = MemifAddress::Abstract { name, namespace: None };
+        let listener = for_memif(&address).unwrap();
+        let of_starting_program = listener.try_clone().unwrap();
+        drop(listener);
+        let starting = std::thread::spawn(move || {
+            std::thread::sleep(BETWEEN_TRIES);
+            drop(of_starting_program);
+        });
+        let again = for_memif(&address);
+        starting.join().unwrap();
+        assert!(again.is_ok(), "{again:?}");
+        assert_eq!(for_memif(&address).unwrap_err().kind(), ErrorKind::AddrInUse);
+    }
 }
