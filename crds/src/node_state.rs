@@ -126,6 +126,11 @@ pub struct UserspaceNodeStateStatus {
     #[schemars(length(max = EngineKind::ALL.len()))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["engine".into()]))]
     pub engines: Vec<EngineReport>,
+    /// The last end of each engine that the agent has seen since it was started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = EngineKind::ALL.len()))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["engine".into()]))]
+    pub engine_ends: Vec<EngineEnd>,
     /// For users: the columns of `kubectl get`.
     #[serde(default)]
     pub summary: NodeSummary,
@@ -216,6 +221,20 @@ pub struct EngineReport {
     /// Counts the restarts of the engine that the agent has seen.
     #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub epoch: i64,
+}
+
+/// The process of an engine ended.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
+#[serde(rename_all = "camelCase")]
+pub struct EngineEnd {
+    /// Which one.
+    pub engine: EngineKind,
+    /// Counts the ends that the agent has seen since it was started.
+    #[schemars(range(min = 0, max = NUMBER_MAX))]
+    pub number: i64,
+    /// The pods whose programs had connected last, and what to do.
+    #[schemars(length(max = MESSAGE_MAX))]
+    pub message: String,
 }
 
 /// A node in one line.

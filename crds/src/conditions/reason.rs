@@ -74,6 +74,9 @@ pub const PORT_FAILED: &str = "PortFailed";
 pub const NOT_CONNECTED: &str = "NotConnected";
 /// An attachment: the engine cannot listen on its socket, because of what its pod has left there.
 pub const SOCKET_UNUSABLE: &str = "SocketUnusable";
+/// An event of a node state: the process of an engine ended. It names the pods whose programs had
+/// connected last.
+pub const ENGINE_ENDED: &str = "EngineEnded";
 /// A network on a node: operations for it are not complete.
 pub const WAITING: &str = "Waiting";
 /// A network on a node: the agent cannot read its newest version.

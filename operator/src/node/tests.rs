@@ -33,6 +33,7 @@ fn state() -> StateFile {
         spec: Some(Arc::new(NodeSpec { revision: 1, generation: 7, through: 48_120, ..NodeSpec::default() })),
         networks: vec![network],
         engines: Vec::new(),
+        engine_ends: Vec::new(),
         findings: vec![ConditionUpdate::new(READY, Status::False, "NotProgrammed", "0 of 1 networks are programmed")],
     };
     let problem = Problem {

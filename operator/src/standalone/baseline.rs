@@ -138,6 +138,6 @@ fn of_held(held: &NodeSpec, network: &Arc<NodeNetwork>) -> Compiled {
 
 /// A network that stays on this node, which an empty selector selects whatever engines it has.
 fn kept(version: u64, network: Arc<NodeNetwork>) -> Compiled {
-    let per_node = PerNode::default();
-    Compiled { version, uid: String::new(), created: None, selector: Some(Selector::default()), network, per_node }
+    let selector = Some(Selector::default());
+    Compiled { selector, ..Compiled::without_selector(version, String::new(), network) }
 }

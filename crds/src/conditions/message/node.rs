@@ -4,6 +4,7 @@ use crate::EngineKind;
 use crate::types::names::{BridgeName, NetworkName};
 use std::fmt::Display;
 use std::path::Path;
+use std::time::Duration;
 
 /// A draining network.
 pub const PODS_ATTACHED: &str = "pods are still attached to it";
@@ -79,6 +80,30 @@ pub fn no_change_within(seconds: u64) -> String {
 /// The condition of VPP: it is connected, and what it has cannot be read.
 pub fn vpp_unreadable(socket: &Path, problem: &dyn Display) -> String {
     format!("VPP at {} cannot be observed: {problem}", socket.display())
+}
+
+/// An engine whose process ended: the attached interfaces whose programs connected last, each with
+/// how long before, and those without a connected program.
+pub fn engine_ended(engine: EngineKind, connected: &[(String, Duration)], unconnected: &[&str]) -> String {
+    let connected: Vec<_> = connected.iter().map(|(pod, before)| format!("{pod} {} before", ago(*before))).collect();
+    let lists = [("connected last", connected.join(", ")), ("not connected", unconnected.join(", "))];
+    let lists: Vec<_> = lists.into_iter().filter(|(_, pods)| !pods.is_empty()).collect();
+    if lists.is_empty() {
+        return format!("{engine} ended; no pod was attached whose program connects to it");
+    }
+    let lists: Vec<_> = lists.into_iter().map(|(what, pods)| format!("{what}: {pods}")).collect();
+    format!(
+        "{engine} ended. The programs of its pods: {}. Unless it was stopped on purpose, one of them may have made it crash: see its log, and docs/operations.md#tenants",
+        lists.join("; ")
+    )
+}
+
+fn ago(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
+    }
 }
 
 /// A network whose bridge another network has on this node.

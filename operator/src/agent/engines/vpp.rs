@@ -67,7 +67,7 @@ impl VppWatcher {
         let now = (connected.epoch, connected.instance);
         if self.connection != Some(now) {
             let restarted = self.connection.is_some_and(|(_, instance)| instance != connected.instance);
-            self.reconnected = Some(Reconnected { restarted });
+            self.reconnected = Some(Reconnected { restarted, has_ended: restarted });
             self.connection = Some(now);
         }
         match self.driver().observe().await {
@@ -75,17 +75,22 @@ impl VppWatcher {
             Err(error) => match &*self.states.borrow() {
                 // The connection was lost meanwhile, and the session knows why.
                 State::Disconnected { reason } => disconnected(reason),
-                State::Connected(_) => {
-                    EngineState::Stalled { message: vpp_unreadable(&self.socket, &ErrorChain(&error)) }
-                }
+                State::Connected(_) => EngineState::Stalled {
+                    message: vpp_unreadable(&self.socket, &ErrorChain(&error)),
+                    has_ended: false,
+                },
             },
         }
     }
 }
 
 fn disconnected(reason: &Error) -> EngineState {
-    let is_first_attempt = matches!(reason, Error::NotYetConnected { .. });
-    EngineState::Disconnected { message: ErrorChain(reason).to_string(), is_first_attempt }
+    EngineState::Disconnected {
+        message: ErrorChain(reason).to_string(),
+        is_first_attempt: matches!(reason, Error::NotYetConnected { .. }),
+        // Nothing but its end makes VPP close the connection, or its socket refuse one.
+        has_ended: matches!(reason, Error::Closed { .. } | Error::Io { .. } | Error::Connect { .. }),
+    }
 }
 
 impl EngineWatcher for VppWatcher {

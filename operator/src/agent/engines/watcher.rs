@@ -66,11 +66,15 @@ pub(crate) enum EngineState {
         message: String,
         /// Whether the first attempt to connect is still under way.
         is_first_attempt: bool,
+        /// Whether that is because its process ended.
+        has_ended: bool,
     },
     /// There is a connection, but the engine does not apply changes, or does not answer.
     Stalled {
         /// Why, for users.
         message: String,
+        /// Whether that is because its process ended.
+        has_ended: bool,
     },
 }
 
@@ -79,4 +83,6 @@ pub(crate) enum EngineState {
 pub(crate) struct Reconnected {
     /// Whether the engine was restarted since this agent was last connected to it.
     pub restarted: bool,
+    /// Whether its process is known to have ended since then.
+    pub has_ended: bool,
 }

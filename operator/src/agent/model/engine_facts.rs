@@ -4,7 +4,7 @@ use super::spec::NodeSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use usnet_crds::conditions::ConditionUpdate;
-use usnet_crds::node_state::{EngineReport, NetworkReport};
+use usnet_crds::node_state::{EngineEnd, EngineReport, NetworkReport};
 
 /// The state of one engine of the node.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,8 @@ pub(crate) struct EngineFacts {
     pub degraded: BTreeMap<&'static str, i64>,
     /// Version and epoch of the engine; none while it is down.
     pub engine: Option<EngineReport>,
+    /// Its last end; none if it did not end since the agent was started.
+    pub last_end: Option<EngineEnd>,
     /// The condition of the engine: whether the agent is connected to it.
     pub connected: ConditionUpdate,
 }

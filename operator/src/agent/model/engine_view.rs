@@ -31,11 +31,13 @@ pub(crate) struct Outage {
     pub reason: &'static str,
     /// For users: what failed, where and why.
     pub message: String,
+    /// Whether the process of the engine ended, as far as that is known.
+    pub has_ended: bool,
 }
 
 impl Outage {
     /// The state of the engine is not known.
     pub(crate) fn unknown(engine: EngineKind) -> Self {
-        Self { reason: DISCONNECTED, message: reconnecting(engine) }
+        Self { reason: DISCONNECTED, message: reconnecting(engine), has_ended: false }
     }
 }

@@ -90,6 +90,11 @@ impl Compiled {
         let selector = spec.node_selector.clone().map(Selector::try_from).transpose()?;
         let per_node = PerNode { overlay: spec.overlay, node_prefix: spec.node_prefix };
         let network = Arc::new(spec.on_node(name));
-        Ok(Self { version, uid, created: spec.created.clone(), selector, network, per_node })
+        Ok(Self { created: spec.created.clone(), selector, per_node, ..Self::without_selector(version, uid, network) })
+    }
+
+    /// A network of every node that has its engine, the same on each.
+    pub fn without_selector(version: u64, uid: String, network: Arc<NodeNetwork>) -> Self {
+        Self { version, uid, created: None, selector: None, network, per_node: PerNode::default() }
     }
 }

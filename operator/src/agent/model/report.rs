@@ -9,7 +9,7 @@ use std::sync::Arc;
 use usnet_crds::NetworkName;
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
-use usnet_crds::node_state::{EngineReport, NetworkReport};
+use usnet_crds::node_state::{EngineEnd, EngineReport, NetworkReport};
 
 /// The actual state of the node.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub struct Report {
     pub networks: Vec<NetworkReport>,
     /// The engines that the agent is connected to.
     pub engines: Vec<EngineReport>,
+    /// The last end of each engine that ended since the agent was started.
+    pub engine_ends: Vec<EngineEnd>,
     /// The conditions, without their transition times, which only a stored status has.
     pub findings: Vec<ConditionUpdate>,
 }
@@ -71,6 +73,7 @@ impl Report {
         let networks = self.networks.iter().filter(|report| report.attachments > 0 || is_awaited(&report.name));
         networks.for_each(|report| report.hash(&mut hasher));
         self.engines.hash(&mut hasher);
+        self.engine_ends.hash(&mut hasher);
         // The condition Ready has counts of all networks in its message.
         let findings = self.findings.iter().filter(|finding| finding.kind != READY);
         findings.for_each(|finding| finding.hash(&mut hasher));

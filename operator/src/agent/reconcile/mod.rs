@@ -1,8 +1,8 @@
-//! The reconcile loop of one engine. Each engine has its own ([`reconcilers`]), so that one that
-//! hangs or is down never delays the other.
+//! The reconcile loop of one engine. Each engine has its own, so that one that hangs or is down
+//! never delays the other.
 //!
-//! [`reconcile_loop`] waits for a reason to work ([`wake`]), lets the [`reconciler`] work, and
-//! hands on its result. One reconcile has these steps, whose order keeps pods connected:
+//! [`schedule`] says when the [`reconciler`] works. One reconcile has these steps, whose order
+//! keeps pods connected:
 //!
 //! 1. Observe (IO): the engine ([`observer`]), then the [`journal`]. The plugin writes a record
 //!    before it creates the port. In the other order, a port created in between would seem to have
@@ -31,9 +31,7 @@ mod links;
 mod observer;
 mod plan;
 pub(crate) mod publish;
-mod reconcile_loop;
 mod reconciler;
-pub(crate) mod reconcilers;
+pub(crate) mod schedule;
 mod steps;
 mod verify;
-mod wake;

@@ -97,8 +97,10 @@ impl<W: EngineWatcher> Observer<W> {
                 reconnected = self.watcher.take_reconnect();
                 EngineView::Up(engine)
             }
-            EngineState::Stalled { message } => EngineView::Down(Outage { reason: ENGINE_STALLED, message }),
-            EngineState::Disconnected { message, is_first_attempt } => {
+            EngineState::Stalled { message, has_ended } => {
+                EngineView::Down(Outage { reason: ENGINE_STALLED, message, has_ended })
+            }
+            EngineState::Disconnected { message, is_first_attempt, has_ended } => {
                 check_socket_folder(W::ENGINE, self.watcher.socket())?;
                 observe_at = Some(now + CHECK_FOLDER);
                 if is_first_attempt && now < self.started + FIRST_CONNECTION {
@@ -107,7 +109,7 @@ impl<W: EngineWatcher> Observer<W> {
                 }
                 let was_seen = agent_state.persisted_state.borrow().has_seen(W::ENGINE);
                 let reason = if was_seen { DISCONNECTED } else { NEVER_SEEN };
-                EngineView::Down(Outage { reason, message })
+                EngineView::Down(Outage { reason, message, has_ended })
             }
         };
         self.times = ObservationTimes { observe_at, not_before };

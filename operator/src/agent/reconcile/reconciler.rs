@@ -7,9 +7,9 @@ use super::links::{self, EngineLinks, LinkContext, LinkHealth};
 use super::observer::{Observation as EngineObservation, ObservationTimes, Observer};
 use super::plan::{self, DesiredState};
 use super::publish::{self, Access, Files};
+use super::schedule::wake::Wake;
 use super::steps::{Applied, Error, Outcome, Planned, Reconciled};
-use super::verify::{self, Evidence, UnconnectedPorts};
-use super::wake::Wake;
+use super::verify::{self, Evidence, Programs};
 use crate::agent::engines::{EngineWatcher, Reconnected, SocketFolderDeleted};
 use crate::agent::model::engine_view::{EngineUp, EngineView, Outage};
 use crate::agent::model::health::NetworkHealth;
@@ -50,7 +50,7 @@ pub(super) struct EngineReconciler<W> {
     spec_is_known: bool,
     /// The attachments that had their port at the end of the last reconcile.
     attached: BTreeSet<AttachmentId>,
-    unconnected: UnconnectedPorts,
+    programs: Programs,
     /// When the report changes although the engine does not.
     report_at: Option<Instant>,
     links: EngineLinks,
@@ -79,7 +79,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             failures: FailedOperations::default(),
             spec_is_known: false,
             attached: BTreeSet::new(),
-            unconnected: UnconnectedPorts::default(),
+            programs: Programs::of(W::ENGINE),
             report_at: None,
             links: EngineLinks::new(W::ENGINE, network_namespace),
             converged: None,
@@ -141,6 +141,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             self.on_reconnect(reconnected);
         }
         self.transition_log.engine(&observation.view);
+        let end = self.programs.on_observation(&observation.view, observation.reconnected, Instant::now());
+        self.transition_log.end(end);
         observation.view
     }
 
@@ -174,8 +176,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         self.spec_is_known = true;
         let now = Instant::now();
         let mut degraded = reconciled.degraded;
-        degraded.extend(self.unconnected.update(W::ENGINE, &reconciled.records, &reconciled.view, now));
-        self.report_at = self.unconnected.next_due(now);
+        degraded.extend(self.programs.update(&reconciled.records, &reconciled.view, now));
+        self.report_at = self.programs.next_due(now);
         let facts = engine_report::report(Facts {
             engine: W::ENGINE,
             spec: self.spec.as_ref(),
@@ -183,6 +185,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             blockers: &reconciled.blockers,
             kept_bridges: &reconciled.kept_bridges,
             degraded: &degraded,
+            last_end: self.programs.last_end(),
             records: &reconciled.records,
             view: &reconciled.view,
             epoch: self.agent_state.persisted_state.borrow().epoch(W::ENGINE),

@@ -6,7 +6,8 @@ use crate::display::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::time::Duration;
-use usnet_crds::node_state::NetworkState;
+use usnet_crds::conditions::reason::ENGINE_ENDED;
+use usnet_crds::node_state::{EngineEnd, NetworkState};
 use usnet_crds::{EngineKind, NetworkName};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
@@ -67,6 +68,13 @@ impl TransitionLog {
                 }
                 self.outage = Some(outage.clone());
             }
+        }
+    }
+
+    /// Logs that the process of the engine ended.
+    pub(crate) fn end(&self, end: Option<&EngineEnd>) {
+        if let Some(end) = end {
+            tracing::warn!(reason = ENGINE_ENDED, "{}", end.message);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::agent::model::spec::NodeSpec;
 use crate::agent::reconcile::agent_state::{AgentState, Inputs};
 use crate::agent::reconcile::journal::JournalReader;
 use crate::agent::reconcile::publish::{self, Publisher};
-use crate::agent::reconcile::reconcilers::{self, Reconciler};
+use crate::agent::reconcile::schedule::reconcilers::{self, Reconciler};
 use crate::agent::report::garbage_counter;
 use crate::agent::report::metrics::Metrics;
 use crate::agent::report::node_report::NodeReport;

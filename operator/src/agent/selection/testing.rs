@@ -1,6 +1,6 @@
 //! Inputs and reports for tests of the selection.
 
-use crate::agent::model::input::{Compiled, Input, PerNode};
+use crate::agent::model::input::{Compiled, Input};
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::testing::network;
@@ -8,15 +8,7 @@ use std::sync::Arc;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 
 pub(crate) fn compiled(version: u64, name: &str) -> Compiled {
-    let network = Arc::new(network(name));
-    Compiled {
-        version,
-        uid: format!("uid-{name}"),
-        created: None,
-        selector: None,
-        network,
-        per_node: PerNode::default(),
-    }
+    Compiled::without_selector(version, format!("uid-{name}"), Arc::new(network(name)))
 }
 
 pub(crate) fn input_of(compiled: &[Compiled]) -> Input {
@@ -41,5 +33,11 @@ pub(crate) fn report_of(spec: Option<Arc<NodeSpec>>, attachments: &[(&str, i64)]
         pods: Vec::new(),
         degraded: Vec::new(),
     };
-    Report { spec, networks: attachments.iter().map(entry).collect(), engines: Vec::new(), findings: Vec::new() }
+    Report {
+        spec,
+        networks: attachments.iter().map(entry).collect(),
+        engines: Vec::new(),
+        engine_ends: Vec::new(),
+        findings: Vec::new(),
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
-use usnet_crds::node_state::NetworkReport;
+use usnet_crds::node_state::{EngineEnd, NetworkReport};
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{CompiledOverlay, EngineKind, NetworkName, Phase, UserspaceNetworkStatus};
 
@@ -160,6 +160,8 @@ pub struct NodeStatus {
     pub down: BTreeMap<EngineKind, String>,
     /// Networks that are not programmed, or have pods.
     pub reports: BTreeMap<String, NetworkReport>,
+    /// The last end of each engine that the agent has seen.
+    pub engine_ends: Vec<EngineEnd>,
 }
 
 impl NodeState {

@@ -21,7 +21,8 @@ use usnet_crds::nad::{self, FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOU
 use usnet_crds::network::{FINALIZER, FORCE_DELETE};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::{
-    ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DegradedAttachment, MESSAGE_MAX, NetworkReport, PODS_MAX, REASON_MAX,
+    ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DegradedAttachment, EngineEnd, MESSAGE_MAX, NetworkReport, PODS_MAX,
+    REASON_MAX,
 };
 use usnet_crds::validate::validate;
 use usnet_crds::{
@@ -155,6 +156,8 @@ pub(crate) fn node_status(status: UserspaceNodeStateStatus) -> NodeStatus {
     }
     let reports = status.networks.into_iter().map(report).map(|report| (report.name.clone(), report));
     parsed.reports = reports.collect();
+    let ends = status.engine_ends.into_iter().take(EngineKind::ALL.len());
+    parsed.engine_ends = ends.map(|end| EngineEnd { message: one_line(&end.message), ..end }).collect();
     parsed
 }
 

@@ -1,16 +1,18 @@
 //! Kubernetes Events (`events.k8s.io/v1`): what happened; the status holds the current state.
 //!
 //! 1. [`record`]: one event; which transitions of conditions are reported;
-//!    and of attachments ([`attachments`]);
+//!    and of attachments ([`attachments`]) and engines ([`engines`]);
 //! 2. [`reported_conditions`]: reports each transition once;
 //! 3. [`publish`](mod@publish) (IO): a separate task sends them, and nothing waits for it.
 
 mod attachments;
+mod engines;
 mod publish;
 mod record;
 mod reported_conditions;
 
 pub use attachments::degraded;
+pub use engines::engine_ends;
 pub use publish::{EventReceiver, EventRecorder, publish, queue};
 pub use record::{EventRecord, EventType, network_reference, transitions};
 pub use reported_conditions::ReportedConditions;

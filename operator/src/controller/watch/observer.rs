@@ -6,7 +6,7 @@ use crate::controller::cache::dirty::Dirty;
 use crate::controller::cache::nads::Availability;
 use crate::controller::cache::reflector::{Changed, Reflector};
 use crate::controller::cache::{Cache, NodeState};
-use crate::controller::events::{EventRecord, degraded};
+use crate::controller::events::{EventRecord, degraded, engine_ends};
 use crate::controller::write::Target;
 use kube::runtime::watcher::{self, Event};
 use std::collections::BTreeSet;
@@ -104,8 +104,12 @@ impl Observer {
                 let changed = self.states.apply(&mut cache.states, event);
                 for changed in changed {
                     let (name, before) = &changed;
-                    let now = cache.states.get(name).and_then(|state| state.status.as_ref());
-                    self.events.extend(degraded(before.as_ref().and_then(|state| state.status.as_ref()), now));
+                    let (before, now) = (before.as_ref(), cache.states.get(name));
+                    self.events.extend(engine_ends(name, before, now));
+                    self.events.extend(degraded(
+                        before.and_then(|state| state.status.as_ref()),
+                        now.and_then(|state| state.status.as_ref()),
+                    ));
                     node_state(cache, dirty, changed);
                 }
             }

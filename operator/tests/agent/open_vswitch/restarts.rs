@@ -108,6 +108,9 @@ fn a_switch_that_restarts_under_traffic_is_programmed_again_each_time() {
         testbed.ovs.kill_vswitchd().unwrap();
         agent.wait_for_connection("NotActing");
         times.not_ready.add(killed.elapsed());
+        let end = agent.wait_for_end_of(EngineKind::OpenVswitch, restart.into());
+        assert!(end.contains("default/c1 (net1)") && end.contains("default/c2 (net1)"), "{end}");
+        assert!(end.contains("connected last: ") && !end.contains("not connected"), "{end}");
         let returned = watch_return(&testbed, &pods);
         testbed.ovs.start_vswitchd().unwrap();
         let started = Instant::now();

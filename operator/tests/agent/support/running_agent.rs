@@ -91,6 +91,14 @@ impl RunningAgent {
         })
     }
 
+    /// What is reported of the end of an engine with this number.
+    pub(crate) fn wait_for_end_of(&self, engine: EngineKind, number: i64) -> String {
+        self.wait_for_report(&format!("end {number} of {engine}"), |report| {
+            let end = report.engine_ends.iter().find(|end| (end.engine, end.number) == (engine, number));
+            end.map(|end| end.message.clone())
+        })
+    }
+
     pub(crate) fn epoch(&self, engine: EngineKind) -> i64 {
         self.wait_for_report(&format!("{engine} is up"), |report| {
             report.engines.iter().find(|up| up.engine == engine).map(|up| up.epoch)

@@ -8,7 +8,7 @@ use usnet_crds::{NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
-use usnet_operator::agent::model::input::{Compiled, Input, PerNode};
+use usnet_operator::agent::model::input::{Compiled, Input};
 use usnet_operator::agent::model::report::Report;
 use usnet_operator::agent::selection::spec_builder;
 
@@ -22,15 +22,7 @@ pub(crate) struct SelectingAgent {
 
 /// Network `name` as the controller compiled it; it selects every node that has its engine.
 pub(crate) fn compiled(name: &str, version: u64) -> Compiled {
-    let network = Arc::new(network(name));
-    Compiled {
-        version,
-        uid: format!("uid-{name}"),
-        created: None,
-        selector: None,
-        network,
-        per_node: PerNode::default(),
-    }
+    Compiled::without_selector(version, format!("uid-{name}"), Arc::new(network(name)))
 }
 
 impl SelectingAgent {

@@ -7,8 +7,8 @@ use super::testbed::{VppTestbed, domain_id, network};
 use crate::support::node::until;
 use crate::support::running_agent::RunningAgent;
 use std::fs;
-use usnet_crds::Mtu;
 use usnet_crds::node_state::NetworkState;
+use usnet_crds::{EngineKind, Mtu};
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_vpp::messages::{
     IfStatusFlags, L2PortType, MemifDelete, SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMtu,
@@ -24,7 +24,10 @@ on_each_vpp!(
     a_new_agent_changes_nothing,
     what_a_pod_leaves_at_its_socket_degrades_its_own_attachment_only,
 );
-on_each_vpp!(with_programs: the_pods_whose_program_is_connected_are_counted);
+on_each_vpp!(
+    with_programs: the_pods_whose_program_is_connected_are_counted,
+    the_pod_whose_program_connected_last_is_named_when_vpp_ends,
+);
 
 /// Network blue with one attached pod.
 fn with_pod(testbed: &VppTestbed) -> (RunningAgent, Record) {
@@ -150,4 +153,15 @@ fn the_pods_whose_program_is_connected_are_counted(testbed: &VppTestbed) {
     drop(program);
     agent.wait_for_network("blue", "has lost it", |entry| entry.connected == 0);
     assert!(testbed.is_programmed("blue"));
+}
+
+fn the_pod_whose_program_connected_last_is_named_when_vpp_ends(testbed: &mut VppTestbed) {
+    let (agent, pod) = with_pod(testbed);
+    testbed.write(&testbed.pod("c2", &network("blue")));
+    let _program = connect_to(&pod.port.backend);
+    agent.wait_for_network("blue", "has one program", |entry| (entry.attachments, entry.connected) == (2, 1));
+    testbed.vpp.kill().unwrap();
+    let end = agent.wait_for_end_of(EngineKind::Vpp, 1);
+    assert!(end.contains("connected last: default/c1 (net1) "), "{end}");
+    assert!(end.contains("not connected: default/c2 (net1)"), "{end}");
 }

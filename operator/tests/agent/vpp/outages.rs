@@ -55,11 +55,14 @@ fn all_ports_are_back_after_vpp_died(testbed: &mut VppTestbed) {
         "{}",
         connection.message
     );
+    let end = agent.wait_for_end_of(EngineKind::Vpp, 1);
+    assert!(end.contains("VPP ended") && end.contains("not connected: default/c"), "{end}");
     testbed.vpp.start_again().unwrap();
     testbed.wait_until_programmed("blue");
     assert_eq!(tags(testbed), before, "promised before all ports were back");
     assert_eq!(agent.epoch(EngineKind::Vpp), epoch + 1);
     assert_eq!(agent.metric("usnet_agent_repairs_total", EngineKind::Vpp), 0.0, "VPP lost it, it was not changed");
+    assert_eq!(agent.wait_for_end_of(EngineKind::Vpp, 1), end, "its return is no other end");
     agent.wait_for_network("blue", "has its pods", |entry| entry.attachments == i64::try_from(pods.len()).unwrap());
     drop(agent);
     assert_eq!(RunningAgent::start(&testbed.paths).epoch(EngineKind::Vpp), epoch + 1, "the count outlives the agent");
@@ -126,4 +129,5 @@ fn a_node_without_vpp_is_not_missed_until_it_is_there(testbed: &mut VppTestbed) 
     testbed.vpp.start_again().unwrap();
     testbed.wait_until_programmed("blue");
     agent.wait_for_condition(VPP_CONNECTED, "Connected");
+    assert!(agent.wait_for_report("one", |report| Some(report.engine_ends.is_empty())), "nothing ended");
 }

@@ -75,11 +75,11 @@ impl OpenVswitchWatcher {
         let root = snapshot.cache.open_vswitch().map_err(ReplyError::from)?.ok_or(EmptyDatabase)?;
         let has_progress = self.liveness.update(root.next_cfg, root.cur_cfg, Instant::now());
         if self.has_ended(&root) {
-            return Ok(self.stalled(message::VSWITCHD_ENDED));
+            return Ok(self.stalled(message::VSWITCHD_ENDED, true));
         }
         if !has_progress {
             let waited = STALL_TIMEOUT.as_secs();
-            return Ok(self.stalled(&message::no_change_within(waited)));
+            return Ok(self.stalled(&message::no_change_within(waited), false));
         }
         Ok(EngineState::Up(EngineUp { observed: observed_from(&snapshot.cache)?, version: root.ovs_version }))
     }
@@ -92,22 +92,22 @@ impl OpenVswitchWatcher {
         }
         if root.cur_cfg >= process.required_cfg {
             self.recovered_ends = process.ends;
-            self.reconnected = Some(Reconnected { restarted: true });
+            self.reconnected = Some(Reconnected { restarted: true, has_ended: true });
             self.status_refresh.on_restart();
             return false;
         }
         true
     }
 
-    fn stalled(&self, problem: &str) -> EngineState {
-        EngineState::Stalled { message: message::vswitchd_stalled(&self.socket, problem) }
+    fn stalled(&self, problem: &str, has_ended: bool) -> EngineState {
+        EngineState::Stalled { message: message::vswitchd_stalled(&self.socket, problem), has_ended }
     }
 
     fn record_connection(&mut self, connection: u64) {
         if self.connection != connection {
             // The database does not say whether it was restarted: each new connection counts as a
             // restart.
-            self.reconnected = Some(Reconnected { restarted: self.connection != 0 });
+            self.reconnected = Some(Reconnected { restarted: self.connection != 0, has_ended: false });
             self.connection = connection;
             let process = *self.process.borrow();
             if process.is_running {
@@ -166,10 +166,13 @@ impl EngineWatcher for OpenVswitchWatcher {
             State::Disconnected { reason } => EngineState::Disconnected {
                 message: ErrorChain(&*reason).to_string(),
                 is_first_attempt: matches!(*reason, Error::NotYetConnected { .. }),
+                // The switch forwards packets without its database.
+                has_ended: false,
             },
             State::Connected(snapshot) => {
                 self.record_connection(snapshot.epoch);
-                let state = self.read(&snapshot).unwrap_or_else(|error| self.stalled(&ErrorChain(&error).to_string()));
+                let state =
+                    self.read(&snapshot).unwrap_or_else(|error| self.stalled(&ErrorChain(&error).to_string(), false));
                 let is_due = match &state {
                     EngineState::Up(up) => self.status_refresh.is_due(has_failed_port(&up.observed), Instant::now()),
                     EngineState::Stalled { .. } | EngineState::Disconnected { .. } => false,

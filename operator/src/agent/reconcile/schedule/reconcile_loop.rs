@@ -1,12 +1,12 @@
 //! The reconcile loop of one engine: waits for a reason to reconcile, and for the time to retry.
 
-use super::agent_state::{AgentState, Inputs};
-use super::reconciler::EngineReconciler;
-use super::steps::Outcome;
 use super::wake::{Sources, Timers, Wake};
 use crate::agent::engines::{EngineWatcher, SocketFolderDeleted};
 use crate::agent::model::engine_facts::EngineFacts;
 use crate::agent::model::spec::{EngineSpec, NodeSpec, SpecChange};
+use crate::agent::reconcile::agent_state::{AgentState, Inputs};
+use crate::agent::reconcile::reconciler::EngineReconciler;
+use crate::agent::reconcile::steps::Outcome;
 use crate::backoff::Backoff;
 use crate::display::ErrorChain;
 use std::convert::Infallible;

@@ -1,9 +1,9 @@
 //! The reconcilers of the node: one for each engine. A further engine adds a line to the factory
 //! here, and nothing else outside its own folder.
 
-use super::agent_state::Inputs;
 use super::reconcile_loop::ReconcileLoop;
 use crate::agent::engines::{EngineWatcher, OpenVswitchWatcher, SocketFolderDeleted, VppWatcher};
+use crate::agent::reconcile::agent_state::Inputs;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use std::convert::Infallible;

@@ -1,9 +1,9 @@
 //! Step seven of a reconcile: the health of each network, from the engine as it was observed after
 //! the last operation. Pure.
 
-mod unconnected;
+mod programs;
 
-pub(crate) use unconnected::UnconnectedPorts;
+pub(crate) use programs::Programs;
 
 use crate::agent::model::health::{NetworkHealth, Why};
 use crate::agent::model::reason;

@@ -13,7 +13,9 @@ use usnet_crds::conditions::reason::{
     CONNECTED, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NOT_CONNECTED, RECORD_UNREADABLE, SOCKET_UNUSABLE,
 };
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
-use usnet_crds::node_state::{DEGRADED_MAX, DegradedAttachment, EngineReport, NetworkReport, NetworkState, PODS_MAX};
+use usnet_crds::node_state::{
+    DEGRADED_MAX, DegradedAttachment, EngineEnd, EngineReport, NetworkReport, NetworkState, PODS_MAX,
+};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::observed::{ObservedPort, Peer};
@@ -34,6 +36,8 @@ pub(crate) struct Facts<'a> {
     pub kept_bridges: &'a BTreeMap<NetworkName, String>,
     /// Attachments with a problem of their own.
     pub degraded: &'a BTreeMap<AttachmentId, Why>,
+    /// The last end of the engine.
+    pub last_end: Option<&'a EngineEnd>,
     /// Its part of the journal.
     pub records: &'a [Record],
     /// How it was last observed.
@@ -65,7 +69,7 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
     let spec = facts.spec.map(|spec| Arc::clone(&spec.node));
     let mut degraded = BTreeMap::from([NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| (reason, 0)));
     facts.degraded.values().for_each(|why| *degraded.entry(why.reason).or_default() += 1);
-    EngineFacts { spec, networks, degraded, engine, connected: connected(facts) }
+    EngineFacts { spec, networks, degraded, engine, last_end: facts.last_end.cloned(), connected: connected(facts) }
 }
 
 /// The pods that use the networks.

@@ -16,7 +16,7 @@ fn up() -> EngineView {
 }
 
 fn outage() -> Outage {
-    Outage { reason: NEVER_SEEN, message: "no socket at /run/db.sock".into() }
+    Outage { reason: NEVER_SEEN, message: "no socket at /run/db.sock".into(), has_ended: false }
 }
 
 fn spec(networks: &[NodeNetwork]) -> EngineSpec {
@@ -47,6 +47,7 @@ fn report_with(
         blockers: &BTreeMap::new(),
         kept_bridges: &BTreeMap::new(),
         degraded,
+        last_end: None,
         records,
         view,
         epoch: 2,
@@ -138,6 +139,7 @@ fn a_bridge_that_is_kept_for_an_unreadable_record_is_reported_although_its_netwo
             network_health: &network_health,
             blockers: &BTreeMap::new(),
             degraded: &BTreeMap::new(),
+            last_end: None,
             kept_bridges: &kept,
             records,
             view: &view,

@@ -94,6 +94,7 @@ fn merge(
     Report {
         spec,
         engines: engines.values().filter_map(|facts| facts.engine.clone()).collect(),
+        engine_ends: engines.values().filter_map(|facts| facts.last_end.clone()).collect(),
         findings: std::iter::once(ready).chain(connected).collect(),
         networks,
     }

@@ -32,6 +32,7 @@ fn facts_of(engine: EngineKind, spec: NodeSpec, networks: &[NetworkReport]) -> E
         networks: networks.to_vec(),
         degraded: BTreeMap::new(),
         engine: None,
+        last_end: None,
         connected: ConditionUpdate::new(kind, Status::True, "Connected", ""),
     }
 }

@@ -12,7 +12,7 @@ use usnet_crds::conditions::reason::{
 };
 use usnet_crds::conditions::{self, ConditionUpdate, READY, Status, engine_connected};
 use usnet_crds::node_state::{
-    ATTACHMENT_MESSAGE_MAX, ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DEGRADED_OF_NODE_MAX, DegradedAttachment,
+    ATTACHMENT_MESSAGE_MAX, ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DEGRADED_OF_NODE_MAX, DegradedAttachment, EngineEnd,
     EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX, REPORTS_MAX,
     UserspaceNodeStateStatus,
 };
@@ -68,6 +68,7 @@ impl Report {
             networks,
             uplinks: Vec::new(),
             engines: self.engines.iter().map(bounded_engine).collect(),
+            engine_ends: self.engine_ends.iter().map(bounded_end).collect(),
             summary: self.summary(),
         }
     }
@@ -157,6 +158,10 @@ fn bounded_engine(report: &EngineReport) -> EngineReport {
         version: truncate(&report.version, VERSION_MAX),
         epoch: report.epoch.clamp(0, NUMBER_MAX),
     }
+}
+
+fn bounded_end(end: &EngineEnd) -> EngineEnd {
+    EngineEnd { message: truncate(&end.message, MESSAGE_MAX), ..end.clone() }
 }
 
 fn bounded_finding(finding: &ConditionUpdate) -> ConditionUpdate {

@@ -35,7 +35,7 @@ fn report(networks: Vec<NetworkReport>) -> Report {
     let versions = networks.iter().zip(101..).map(|(entry, version)| (entry.name.parse().unwrap(), version));
     let spec =
         NodeSpec { revision: 3, generation: 2, through: 1000, versions: versions.collect(), ..NodeSpec::default() };
-    Report { spec: Some(Arc::new(spec)), networks, engines: Vec::new(), findings: Vec::new() }
+    Report { spec: Some(Arc::new(spec)), networks, engines: Vec::new(), engine_ends: Vec::new(), findings: Vec::new() }
 }
 
 fn status(report: &Report) -> UserspaceNodeStateStatus {
@@ -110,6 +110,7 @@ fn texts_and_numbers_fit_into_the_schema() {
     let mut report = report(vec![long, programmed("b", i64::MAX)]);
     let version = "9".repeat(200);
     report.engines = vec![EngineReport { engine: EngineKind::Vpp, version, epoch: -1 }];
+    report.engine_ends = vec![EngineEnd { engine: EngineKind::Vpp, number: 1, message: "p".repeat(2000) }];
     report.findings = vec![ConditionUpdate::new(READY, Status::False, AGENT_FAILED, "x".repeat(5000))];
     let status = status(&report);
     let entry = &status.networks[0];
@@ -117,6 +118,7 @@ fn texts_and_numbers_fit_into_the_schema() {
     assert!(entry.message.starts_with("one\\ntwo ü") && entry.message.ends_with('…'), "{}", entry.message);
     assert_eq!((entry.generation, entry.attachments), (NUMBER_MAX, ATTACHMENTS_COUNT_MAX));
     assert_eq!((status.engines[0].version.chars().count(), status.engines[0].epoch), (VERSION_MAX, 0));
+    assert_eq!(status.engine_ends[0].message.chars().count(), MESSAGE_MAX);
     assert_eq!(status.conditions[0].message.chars().count(), CONDITION_MESSAGE_MAX);
     assert_eq!(status.summary.attachments, ATTACHMENTS_COUNT_MAX);
     assert!(status.summary.problem.chars().count() <= SUMMARY_MAX);

@@ -115,7 +115,7 @@ impl Cluster {
             reports.insert(name.clone(), found);
         }
         let (observed_generation, through) = (Some(spec.generation), spec.through);
-        NodeStatus { observed_generation, through, down: down.collect(), missing, reports }
+        NodeStatus { observed_generation, through, down: down.collect(), missing, reports, ..NodeStatus::default() }
     }
 }
 

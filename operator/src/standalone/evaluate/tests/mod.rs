@@ -39,7 +39,13 @@ impl Node {
     fn new() -> Self {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::new(place.path().to_owned());
-        let report = Report { spec: None, networks: Vec::new(), engines: Vec::new(), findings: Vec::new() };
+        let report = Report {
+            spec: None,
+            networks: Vec::new(),
+            engines: Vec::new(),
+            engine_ends: Vec::new(),
+            findings: Vec::new(),
+        };
         Self { place, folder, last: None, builder: SpecBuilder::new(None), spec: None, report, attachments: 0 }
     }
 

@@ -1,0 +1,67 @@
+//! The programs in the pods, at the other end of the ports of one engine. Pure; time is passed in.
+
+mod last_connected;
+mod unconnected;
+
+use crate::agent::engines::Reconnected;
+use crate::agent::model::engine_view::EngineView;
+use crate::agent::model::health::Why;
+use last_connected::LastConnected;
+use std::collections::BTreeMap;
+use std::time::Instant;
+use unconnected::UnconnectedPorts;
+use usnet_crds::EngineKind;
+use usnet_crds::node_state::EngineEnd;
+use usnet_dataplane::attachment::{AttachmentId, Record};
+
+/// What is known of the programs.
+#[derive(Debug)]
+pub(crate) struct Programs {
+    engine: EngineKind,
+    unconnected: UnconnectedPorts,
+    last_connected: LastConnected,
+}
+
+impl Programs {
+    /// Nothing is known yet.
+    pub(crate) fn of(engine: EngineKind) -> Self {
+        Self { engine, unconnected: UnconnectedPorts::default(), last_connected: LastConnected::default() }
+    }
+
+    /// Called with each observation of the engine, before it is worked on. Returns the end of the
+    /// engine that it is the first to show.
+    pub(crate) fn on_observation(
+        &mut self,
+        view: &EngineView,
+        reconnected: Option<Reconnected>,
+        now: Instant,
+    ) -> Option<&EngineEnd> {
+        let has_ended = match view {
+            EngineView::Up(_) => reconnected.is_some_and(|reconnected| reconnected.has_ended),
+            EngineView::Down(outage) => outage.has_ended,
+        };
+        if has_ended { self.last_connected.on_end(self.engine, now) } else { None }
+    }
+
+    /// Updates them from what was observed; returns the attachments without a connected program
+    /// that are to be reported, and why.
+    pub(crate) fn update(
+        &mut self,
+        records: &[Record],
+        view: &EngineView,
+        now: Instant,
+    ) -> BTreeMap<AttachmentId, Why> {
+        self.last_connected.update(records, view, now);
+        self.unconnected.update(self.engine, records, view, now)
+    }
+
+    /// When the next one is to be reported.
+    pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
+        self.unconnected.next_due(now)
+    }
+
+    /// The last end of the engine since the agent was started.
+    pub(crate) fn last_end(&self) -> Option<&EngineEnd> {
+        self.last_connected.last_end()
+    }
+}
