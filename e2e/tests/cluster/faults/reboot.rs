@@ -35,7 +35,10 @@ pub(super) fn reboot(scene: &Scene, traffic: &mut Traffic) -> Recovery {
     disk::mount_run_again();
 
     let booted = Instant::now();
-    PROGRAMS.iter().for_each(|program| drop(run("component", &["start", program, NODE])));
+    // kubelet ends while containerd still reads what was there; a service manager starts it again.
+    PROGRAMS.iter().for_each(|program| {
+        eventually("the programs of the node run", || try_run("component", &["start", program, NODE], "").map(drop));
+    });
     eventually("all pods run again", || {
         let pods = pods(scene);
         check(pods.len() == before.len(), format!("{} pods", pods.len()))?;
