@@ -65,7 +65,7 @@ fn every_network_is_accepted_by_cel_and_rust_and_has_no_unknown_field() {
 
 #[test]
 fn samples_cover_each_port_type() {
-    let shown: BTreeSet<_> = networks()
+    let observed: BTreeSet<_> = networks()
         .into_values()
         .map(|network| (network.engine, network.port.port_type, network.port.memif.socket))
         .collect();
@@ -76,7 +76,7 @@ fn samples_cover_each_port_type() {
         (EngineKind::Vpp, PortType::Memif, MemifSocketKind::Volume),
         (EngineKind::Vpp, PortType::Memif, MemifSocketKind::Abstract),
     ];
-    assert_eq!(shown, expected.into());
+    assert_eq!(observed, expected.into());
 }
 
 #[test]

@@ -129,9 +129,9 @@ fn a_testbed_of_vpp_alone_has_the_simulator_when_asked_to_and_says_so() {
         component stop ovs-vswitchd node-a 2>&1";
     let output = testbed_with("vpp", script).env("USNET_VPP", "").stdin(Stdio::null()).output().unwrap();
     assert!(text(&output.stderr).contains("VPP: simulator"), "{}", text(&output.stderr));
-    let shown = text(&output.stdout);
-    assert!(shown.starts_with("simulator\n") && shown.contains("\napi.sock\n"), "{shown}");
-    assert!(shown.contains("there is no ovs-vswitchd on node-a"), "{shown}");
+    let observed = text(&output.stdout);
+    assert!(observed.starts_with("simulator\n") && observed.contains("\napi.sock\n"), "{observed}");
+    assert!(observed.contains("there is no ovs-vswitchd on node-a"), "{observed}");
     assert_eq!(output.status.code(), Some(1));
     let kept = text(&output.stderr);
     let kept = kept.lines().find_map(|line| line.split_once("the logs of all programs are in ")).unwrap().1;

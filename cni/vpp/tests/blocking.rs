@@ -55,8 +55,8 @@ fn version_process_and_command_line() {
     let answers = answers.expect("answers");
     let version = answers.reply(version).expect("a version");
     assert_eq!((version.program.as_str(), answers.reply(ping).expect("pong").vpe_pid), ("vpe", vpp.pid()));
-    let shown = answers.reply(command).expect("text").reply;
-    assert!(shown.as_str().contains(version.version.as_str()), "{shown:?}");
+    let observed = answers.reply(command).expect("text").reply;
+    assert!(observed.as_str().contains(version.version.as_str()), "{observed:?}");
 }
 
 /// A memif of id 3 on socket id 7, after a refused one.
@@ -173,8 +173,8 @@ fn thousands_of_requests_in_one_batch() {
         assert_eq!(answers.details(dump).expect("interfaces").len(), 1 + LOOPBACKS as usize);
     }
     for command in commands {
-        let shown = answers.reply(command).expect("text").reply;
-        assert!(shown.as_str().contains(&format!("loop{}", LOOPBACKS - 1)));
+        let observed = answers.reply(command).expect("text").reply;
+        assert!(observed.as_str().contains(&format!("loop{}", LOOPBACKS - 1)));
     }
 }
 

@@ -49,12 +49,12 @@ pub enum Error {
     #[error("{0} runs already")]
     RunsAlready(&'static str),
     /// The database holds something else than a new one should.
-    #[error("{what} in the database is not a number: {shown:?}")]
+    #[error("{what} in the database is not a number: {observed:?}")]
     Unexpected {
         /// The column.
         what: &'static str,
         /// What `ovs-vsctl` showed.
-        shown: String,
+        observed: String,
     },
     /// A command did not exit with 0.
     #[error("`{command}` failed: {problem}")]

@@ -150,8 +150,8 @@ impl OpenVswitch {
     /// Raises `next_cfg` and waits until `cur_cfg` has caught up. The numbers of an earlier run
     /// stay in the database and are equal, so equality without raising says nothing.
     fn wait_for_vswitchd(&self) -> Result<(), Error> {
-        let shown = self.vsctl(&["get", "Open_vSwitch", ".", "next_cfg"])?;
-        let next = shown.trim().parse::<i64>().map_err(|_| Error::Unexpected { what: "next_cfg", shown })? + 1;
+        let observed = self.vsctl(&["get", "Open_vSwitch", ".", "next_cfg"])?;
+        let next = observed.trim().parse::<i64>().map_err(|_| Error::Unexpected { what: "next_cfg", observed })? + 1;
         self.vsctl(&["--no-wait", "set", "Open_vSwitch", ".", &format!("next_cfg={next}")])?;
         self.vsctl(&["wait-until", "Open_vSwitch", ".", &format!("cur_cfg>={next}")]).map(drop)
     }

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::host::wait::{self, FACTOR_VARIABLE};
 
 /// Lines of a log that an error shows.
-const SHOWN_LINES: usize = 12;
+const EXCERPT_LINES: usize = 12;
 
 /// Which program, and on which node; none for the control plane's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -192,7 +192,7 @@ impl Component {
         let text = fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let lines: Vec<&str> = text.lines().collect();
-        lines.get(lines.len().saturating_sub(SHOWN_LINES)..).unwrap_or_default().join("\n")
+        lines.get(lines.len().saturating_sub(EXCERPT_LINES)..).unwrap_or_default().join("\n")
     }
 
     /// A panic in another thread leaves no half-made state here.

@@ -35,7 +35,7 @@ fn a_right_that_was_used_is_neither_unused_nor_missing() {
 }
 
 #[test]
-fn what_nobody_used_and_what_was_refused_is_told() {
+fn unused_and_refused_rights_are_reported() {
     let log = event("list", "states", 200, "allow") + &event("get", "states", 403, "forbid");
     let [unused, missing] = differences(&[right("list", "states"), right("delete", "states")], &log);
     assert_eq!(unused, ["usnet-agent: delete states.usnet.dev"]);

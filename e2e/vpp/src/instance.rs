@@ -201,9 +201,9 @@ impl Vpp {
     /// When it does not answer, or does not know the command.
     pub fn cli(&self, command: &str) -> Result<String, Error> {
         let mut batch = Batch::new();
-        let shown = batch.request(CliInband { cmd: command.into() });
+        let observed = batch.request(CliInband { cmd: command.into() });
         let answers = self.client()?.send(&batch)?;
-        Ok(answers.reply(shown)?.reply.as_str().to_owned())
+        Ok(answers.reply(observed)?.reply.as_str().to_owned())
     }
 
     /// The last lines that a real VPP wrote to standard output and standard error.

@@ -33,17 +33,17 @@ impl Kind {
     /// first call writes to standard error which these are, so that a report of tests shows it.
     #[must_use]
     pub fn available() -> Vec<Self> {
-        static SHOWN: OnceLock<()> = OnceLock::new();
+        static REPORTED: OnceLock<()> = OnceLock::new();
         let program = program();
-        SHOWN.get_or_init(|| {
-            let shown = match &program {
+        REPORTED.get_or_init(|| {
+            let text = match &program {
                 Some(program) => format!("VPP tests run on the simulator and on {}\n", program.display()),
                 None => {
                     format!("VPP tests run on the simulator alone: no vpp by {PROGRAM_VARIABLE} or on PATH\n")
                 }
             };
             // Not with eprintln!, whose text the test harness shows only for a test that fails.
-            let _shown = std::io::stderr().write_all(shown.as_bytes());
+            let _written = std::io::stderr().write_all(text.as_bytes());
         });
         let real = program.map(|_| Self::Real);
         [Self::Simulator].into_iter().chain(real).collect()
@@ -59,14 +59,14 @@ impl Kind {
         }
         let number = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
         let text = format!("SKIPPED, number {number} of these tests: it needs a real VPP\n");
-        let _shown = std::io::stderr().write_all(text.as_bytes());
+        let _written = std::io::stderr().write_all(text.as_bytes());
         None
     }
 
     /// A line on standard error that says that a test is skipped on a VPP without a plugin.
     pub fn note_missing_plugin(plugin: &str) {
         let text = format!("SKIPPED on a VPP without {plugin}\n");
-        let _shown = std::io::stderr().write_all(text.as_bytes());
+        let _written = std::io::stderr().write_all(text.as_bytes());
     }
 
     /// The real VPP if there is one.

@@ -1,6 +1,6 @@
 //! What the kernel refuses.
 
-use super::{ENGINE, Node, device, ip, shown};
+use super::{ENGINE, Node, device, ip, output_of};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use std::net::UdpSocket;
 use usnet_dataplane::links::{LinkBlocker, LinkError, blockers, diff};
@@ -32,9 +32,9 @@ fn a_vni_of_others_is_seen_before_and_refused_by_the_kernel() {
     let operations = diff(ENGINE, &node.desired, &observed);
     ip("link add vxlan0 type vxlan id 7001 dstport 4789 local 10.0.0.1 dev eth0");
     assert!(matches!(blocker(&mut node), LinkBlocker::VniTaken { vni: 7001, port: 4789, .. }));
-    let before = shown("ip -d link show vxlan0");
+    let before = output_of("ip -d link show vxlan0");
     assert!(matches!(node.links.apply(&operations[0]), Err(LinkError::Exists)));
-    assert_eq!(shown("ip -d link show vxlan0"), before);
+    assert_eq!(output_of("ip -d link show vxlan0"), before);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_port_that_another_kind_of_device_or_a_program_has_is_an_error() {
     assert!(matches!(node.apply(), Err(LinkError::PortInUse)));
     drop(program);
     assert_eq!(node.converge().len(), 1);
-    assert!(shown(&format!("ip link show {}", device("blue"))).contains(",UP"));
+    assert!(output_of(&format!("ip link show {}", device("blue"))).contains(",UP"));
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn ip(arguments: &str) {
     assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn shown(arguments: &str) -> String {
+fn output_of(arguments: &str) -> String {
     let mut words = arguments.split(' ');
     let output = Command::new(words.next().unwrap()).args(words).output().expect("a program");
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -104,14 +104,14 @@ fn a_device_is_created_as_desired_and_a_second_plan_is_empty() {
         let mut node = Node::new().with("blue", 7001, local);
         assert_eq!(node.converge().len(), 1, "{local}");
         let name = device("blue");
-        let details = shown(&format!("ip -d link show {name}"));
+        let details = output_of(&format!("ip -d link show {name}"));
         let settings = format!("vxlan id 7001 local {local} dev eth0 srcport 0 0 dstport 4789");
         for part in ["mtu 1400", "NOARP", "alias usnet OVS blue", &settings, checksum, "state UNKNOWN"] {
             assert!(details.contains(part), "{part}: {details}");
         }
         let (_, found) = node.device("blue");
         assert_eq!(found.peers, *node.desired("blue").peers);
-        assert!(shown(&format!("bridge fdb show dev {name}")).starts_with("00:00:00:00:00:00 dst"));
+        assert!(output_of(&format!("bridge fdb show dev {name}")).starts_with("00:00:00:00:00:00 dst"));
         let observed = node.observe();
         assert_eq!(joinable(ENGINE, &node.desired, &observed).len(), 1);
         assert!(blockers(ENGINE, &node.desired, &observed).is_empty());
@@ -123,7 +123,7 @@ fn the_node_takes_no_part_in_the_network() {
     let mut node = Node::new().with("blue", 7001, "10.0.0.1");
     node.converge();
     let name = device("blue");
-    assert_eq!(shown(&format!("ip -6 addr show dev {name}")), "", "no address of its own");
+    assert_eq!(output_of(&format!("ip -6 addr show dev {name}")), "", "no address of its own");
     // They are those of the namespace of the thread that opens them.
     let setting = |setting: &str| {
         let file = format!("/proc/sys/net/ipv4/conf/{name}/{setting}");

@@ -27,8 +27,8 @@ fn mutate_refers_to_the_named_row() {
         "mutations": [["ports", "insert", ["named-uuid", "row0"]], ["next_cfg", "+=", 1]],
     });
     assert_eq!(serde_json::to_value(&operation).expect("JSON"), expected);
-    let shown = operation.to_string();
-    assert_eq!(shown, r#"mutate Bridge where name == "br0" and external_ids includes ["map",[["a","b"]]]"#);
+    let observed = operation.to_string();
+    assert_eq!(observed, r#"mutate Bridge where name == "br0" and external_ids includes ["map",[["a","b"]]]"#);
 }
 
 #[test]

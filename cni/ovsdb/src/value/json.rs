@@ -25,7 +25,7 @@ pub enum ParseError {
 
 /// Longest part of the peer's JSON in an error, in characters: enough to recognize it, and short
 /// enough for a log line.
-const SHOWN_MAX: usize = 200;
+const EXCERPT_MAX: usize = 200;
 
 impl ParseError {
     pub(crate) fn new(expected: &'static str, found: &Json) -> Self {
@@ -35,11 +35,11 @@ impl ParseError {
 
 /// The beginning of a text that may be very long.
 pub(crate) fn shortened(text: &str) -> String {
-    let mut shown: String = text.chars().take(SHOWN_MAX).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
+    let mut excerpt: String = text.chars().take(EXCERPT_MAX).collect();
+    if excerpt.len() < text.len() {
+        excerpt.push('…');
     }
-    shown
+    excerpt
 }
 
 pub(crate) fn from_json(json: &Json) -> Result<Value, ParseError> {

@@ -93,7 +93,7 @@ pub fn engine_ended(engine: EngineKind, connected: &[(String, Duration)], unconn
     }
     let lists: Vec<_> = lists.into_iter().map(|(what, pods)| format!("{what}: {pods}")).collect();
     format!(
-        "{engine} ended. The programs of its pods: {}. Unless it was stopped on purpose, one of them may have made it crash: see its log, and docs/operations.md#tenants",
+        "{engine} ended. Programs {}. Unless it was stopped on purpose, one of them may have made it crash: see its log, and docs/operations.md#tenants",
         lists.join("; ")
     )
 }

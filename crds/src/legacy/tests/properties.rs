@@ -73,9 +73,9 @@ proptest! {
     fn no_text_yields_a_path(whole in configuration()) {
         if let Ok(read) = read(&whole) {
             // All texts but `ipam`, which is passed on to another plugin unchanged.
-            let mut shown = format!("{:?}", Legacy { ipam: None, ..read.clone() });
-            shown.push_str(read.network_name().as_str());
-            prop_assert!(!shown.contains(['/', '@', '\\']) && !shown.contains(".."), "{shown}");
+            let mut observed = format!("{:?}", Legacy { ipam: None, ..read.clone() });
+            observed.push_str(read.network_name().as_str());
+            prop_assert!(!observed.contains(['/', '@', '\\']) && !observed.contains(".."), "{observed}");
             prop_assert!(read.bridge.as_str().len() <= 15);
         }
     }

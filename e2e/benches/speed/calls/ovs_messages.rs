@@ -32,8 +32,8 @@ pub(crate) fn add_port(client: &mut Client, bridge: &str, name: &str, backend: (
     let mut wait = Transaction::new();
     wait.wait_for_cur_cfg(reply.next_cfg(next).expect("next_cfg"), TIMEOUT);
     let rows = wait.select_columns::<Interface>(vec![Condition::equal("name", name)], ["name", "ofport", "error"]);
-    let shown = client.transact(&wait).expect("the switch acts").rows(rows).expect("the interface");
-    assert!(shown[0].ofport.is_some_and(|number| number > 0), "{shown:?}");
+    let observed = client.transact(&wait).expect("the switch acts").rows(rows).expect("the interface");
+    assert!(observed[0].ofport.is_some_and(|number| number > 0), "{observed:?}");
     reply.inserted(port).expect("the port's row")
 }
 

@@ -58,7 +58,7 @@ fn what_cannot_change_is_refused_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_pod_without_the_volume_is_told_to_add_it_and_leaves_nothing() {
+fn a_pod_without_the_volume_is_rejected_with_advice_and_leaves_nothing() {
     let scene = Scene::new("novolume");
     scene.network("novolume", &json!({"ipam": {"type": "host-local", "ranges": [[{"subnet": "10.56.4.0/24"}]]}}));
     let mut pod = sleeping_pod(&scene, "bare", "novolume");

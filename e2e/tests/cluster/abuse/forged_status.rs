@@ -17,7 +17,7 @@ const MESSAGE_MAX: usize = 512;
 const COUNT_MAX: i64 = 100_000;
 /// Most characters of a node's message in the status of a network, with what the controller writes
 /// before it.
-const SHOWN_MAX: usize = 2 * MESSAGE_MAX;
+const REPORTED_MAX: usize = 2 * MESSAGE_MAX;
 
 /// Writes that status of node-b; `dry_run` only asks whether it would be taken.
 fn write(status: &Value, dry_run: bool) -> Result<String, String> {
@@ -137,7 +137,7 @@ fn the_worst_status_of_one_node_concerns_the_networks_that_it_names_alone() {
     write(&worst("slander"), false).unwrap();
 
     let message = await_condition("slander", "Ready", "False", "Forged");
-    assert!(message.chars().count() <= SHOWN_MAX && !message.contains('\n'), "{message:?}");
+    assert!(message.chars().count() <= REPORTED_MAX && !message.contains('\n'), "{message:?}");
     let object = get(&["usn", "slander"]).unwrap();
     texts(&object["status"]).into_iter().for_each(assert_unforged);
     assert_eq!(object["status"]["nodes"]["failed"], 1, "{}", object["status"]);

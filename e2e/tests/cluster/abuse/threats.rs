@@ -101,13 +101,13 @@ pub(crate) fn controller_log() -> String {
 }
 
 #[test]
-fn the_secret_of_a_memif_is_told_to_its_pod_and_to_nobody_else() {
+fn the_secret_of_a_memif_is_given_to_its_pod_alone() {
     let scene = Scene::new("secret");
     scene.network("secret", &json!({"engine": "VPP", "port": {"type": "Memif", "memif": {"secret": "Generated"}}}));
     start(&scene, &sleeping_pod(&scene, "keeper", "secret"));
     eventually("the status counts the pod", || {
-        let shown = get(&["usn", "secret"]).unwrap()["status"]["attachments"].clone();
-        check(shown == 1, shown.to_string())
+        let observed = get(&["usn", "secret"]).unwrap()["status"]["attachments"].clone();
+        check(observed == 1, observed.to_string())
     });
     let described: Value = description(&scene, "keeper", "net1");
     let secret = described["secret"].as_str().unwrap_or_else(|| panic!("{described}"));

@@ -58,9 +58,9 @@ pub(super) fn ports(engine: &str, network: &str) -> Option<usize> {
         return Some(vpp::try_ports(NODE, network).ok()??.len());
     }
     // The database has them also while the switch is dead.
-    let shown = try_run("on-node", &[NODE, "ovs-appctl", "--timeout=5", "dpif/show"], "").ok()?;
+    let observed = try_run("on-node", &[NODE, "ovs-appctl", "--timeout=5", "dpif/show"], "").ok()?;
     let names = vsctl(NODE, &["list-ports", &format!("br-{network}")]);
-    let is_listed = |name: &&str| shown.lines().any(|line| line.split_whitespace().next() == Some(*name));
+    let is_listed = |name: &&str| observed.lines().any(|line| line.split_whitespace().next() == Some(*name));
     Some(names.lines().filter(is_listed).count())
 }
 

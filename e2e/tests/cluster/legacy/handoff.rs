@@ -82,10 +82,10 @@ fn testpmd_of_the_older_tests_finds_its_socket_and_packets_flow() {
     wait_running(&scene, "rx");
     let packets = await_packets(&scene, "rx", 1);
     println!("packets received by the program of the older tests: {packets:?}");
-    let told = elements(&scene, "rx", 1);
-    let container = told[0]["containerId"].as_str().unwrap();
-    assert_eq!(told[0]["config"]["vhost"]["socketfile"], format!("{}-net1", &container[..12]));
-    assert_eq!(told[0]["ipResult"]["ips"][0]["gateway"], "10.56.217.1");
+    let reported = elements(&scene, "rx", 1);
+    let container = reported[0]["containerId"].as_str().unwrap();
+    assert_eq!(reported[0]["config"]["vhost"]["socketfile"], format!("{}-net1", &container[..12]));
+    assert_eq!(reported[0]["ipResult"]["ips"][0]["gateway"], "10.56.217.1");
     // Another agent repeats no event that was reported already.
     let version = || get(&["pod", "rx", "-n", &scene.name]).unwrap()["metadata"]["resourceVersion"].clone();
     let before = version();
@@ -136,11 +136,11 @@ fn a_program_finds_its_memif_by_the_older_annotation_and_packets_flow() {
     }
     vpp::await_ports(NODE, network, 2);
     for pod in ["left", "right"] {
-        let told = elements(&scene, pod, 1);
-        let container = told[0]["containerId"].as_str().unwrap();
+        let reported = elements(&scene, pod, 1);
+        let container = reported[0]["containerId"].as_str().unwrap();
         let expected =
             json!({"role": "slave", "mode": "ethernet", "socketfile": format!("memif-{}-net1.sock", &container[..12])});
-        assert_eq!(told[0]["config"]["memif"], expected);
+        assert_eq!(reported[0]["config"]["memif"], expected);
         if vpp::moves_packets("packets of programs that read the older annotation") {
             wait_running(&scene, pod);
             println!("{pod} received {:?} packets", await_packets(&scene, pod, 1));

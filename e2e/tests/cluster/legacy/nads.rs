@@ -75,7 +75,7 @@ fn bridges_appear_pods_attach_and_all_goes_with_the_definitions() {
 }
 
 #[test]
-fn people_are_told_of_definitions_that_cannot_be_and_their_pods_are_refused() {
+fn invalid_definitions_are_reported_and_their_pods_are_refused() {
     let scene = Scene::new("told-definitions");
     let definition = |name: &str, config: Value| {
         apply(&json!({
@@ -100,8 +100,8 @@ fn people_are_told_of_definitions_that_cannot_be_and_their_pods_are_refused() {
         ("wrong", "InvalidConfiguration", "host.bridge.bridgeName"),
     ] {
         eventually(&format!("an event at {name}"), || {
-            let told = events(&scene, name, reason);
-            check(told.contains(words), told)
+            let reported = events(&scene, name, reason);
+            check(reported.contains(words), reported)
         });
     }
     apply(&sleeping_pod(&scene, "refused", "second"));

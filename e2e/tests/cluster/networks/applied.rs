@@ -74,8 +74,8 @@ fn a_definition_that_somebody_edited_is_healed_and_one_that_somebody_made_is_lef
         r#"{"spec":{"config":"{}"}}"#,
     ]);
     eventually("the definition is healed", || {
-        let shown = get(&["net-attach-def", "edited", "-n", &scene.name]).ok_or("gone")?;
-        check(shown["spec"] == before["spec"], shown["spec"].to_string())
+        let observed = get(&["net-attach-def", "edited", "-n", &scene.name]).ok_or("gone")?;
+        check(observed["spec"] == before["spec"], observed["spec"].to_string())
     });
 }
 

@@ -75,8 +75,8 @@ fn every_sample_works_as_it_stands() {
     assert!(networks.len() >= 4 && pods.len() >= 4, "{} networks, {} pods", networks.len(), pods.len());
     for pod in &pods {
         eventually(&format!("pod {pod} runs"), || {
-            let shown = get(&["pod", pod, "-n", &scene.name]).ok_or("gone")?;
-            check(shown["status"]["phase"] == "Running", format!("{} {}", shown["status"], scene.events(pod)))
+            let observed = get(&["pod", pod, "-n", &scene.name]).ok_or("gone")?;
+            check(observed["status"]["phase"] == "Running", format!("{} {}", observed["status"], scene.events(pod)))
         });
     }
     drop(applied);

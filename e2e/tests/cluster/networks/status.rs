@@ -68,9 +68,10 @@ fn scripts_agree_with_the_truth_from_creation_to_deletion() {
     wait("delete", "life");
     assert_eq!(kstatus("life"), "NotFound");
     eventually("each transition is told", || {
-        let told = events("life");
-        let missing = ["Ready", "Terminating", "InUse"].into_iter().find(|reason| !told.iter().any(|it| it == reason));
-        check(missing.is_none(), format!("{missing:?} is missing in {told:?}"))
+        let reported = events("life");
+        let missing =
+            ["Ready", "Terminating", "InUse"].into_iter().find(|reason| !reported.iter().any(|it| it == reason));
+        check(missing.is_none(), format!("{missing:?} is missing in {reported:?}"))
     });
 }
 
@@ -95,10 +96,10 @@ fn a_failure_on_one_node_is_failed_only_if_a_person_must_mend_it() {
     wait("condition=Ready", "mend");
     await_kstatus("mend", "Current");
     eventually("the events", || {
-        let told = events("mend");
+        let reported = events("mend");
         check(
-            ["BridgeExists", ENGINE_GONE, "Ready"].iter().all(|it| told.iter().any(|told| told == it)),
-            format!("{told:?}"),
+            ["BridgeExists", ENGINE_GONE, "Ready"].iter().all(|it| reported.iter().any(|reported| reported == it)),
+            format!("{reported:?}"),
         )
     });
 }

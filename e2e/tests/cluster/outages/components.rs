@@ -28,8 +28,8 @@ fn a_restarted_agent_changes_nothing_and_traffic_goes_on() {
     }
     await_packets(&scene, "right", 1);
     eventually("the status settles", || {
-        let shown = get(&["usn", "restart"]).unwrap()["status"]["attachments"].clone();
-        check(shown == 2, shown.to_string())
+        let observed = get(&["usn", "restart"]).unwrap()["status"]["attachments"].clone();
+        check(observed == 2, observed.to_string())
     });
 
     // What Open vSwitch keeps on disk grows with each changed row; counters are not part of it.
@@ -88,8 +88,8 @@ fn open_vswitch_gone_is_said_and_mended_by_itself() {
     run("component", &["stop", "ovsdb-server", NODE]);
     eventually("the node says so", || {
         let state = get(&["usns", NODE]).unwrap();
-        let shown = condition(&state, "OVSConnected").cloned().unwrap_or_default();
-        check(shown["status"] == "False" && shown["reason"] == "Disconnected", state["status"].to_string())
+        let observed = condition(&state, "OVSConnected").cloned().unwrap_or_default();
+        check(observed["status"] == "False" && observed["reason"] == "Disconnected", state["status"].to_string())
     });
     await_condition("ovsgone", "Ready", "False", ENGINE_GONE);
     crate::support::cluster::apply(&sleeping_pod(&scene, "waits", "ovsgone"));

@@ -21,8 +21,8 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
     start(&scene, &sleeping_pod(&scene, "user", "gap-kept"));
     let _foreign = Foreign::make(&scene);
     eventually("the pod is counted", || {
-        let shown = get(&["usn", "gap-kept"]).unwrap()["status"]["attachments"].clone();
-        check(shown == 1, shown.to_string())
+        let observed = get(&["usn", "gap-kept"]).unwrap()["status"]["attachments"].clone();
+        check(observed == 1, observed.to_string())
     });
     let (before, controllers) = (untouched(&scene), Controller::all());
 
@@ -126,9 +126,11 @@ fn compact(version: &str) {
 /// watch, so that the audit log has it as success.
 fn assert_forgotten(version: &str) {
     for (path, _) in WATCHED {
-        let told = kubectl(&["get", "--raw", &format!("/{path}?watch=1&resourceVersion={version}&timeoutSeconds=5")]);
-        let event: Value = serde_json::from_str(&told).unwrap_or_else(|error| panic!("{path}: {error}: {told}"));
-        assert_eq!((&event["type"], &event["object"]["code"]), (&json!("ERROR"), &json!(410)), "{path}: {told}");
+        let reported =
+            kubectl(&["get", "--raw", &format!("/{path}?watch=1&resourceVersion={version}&timeoutSeconds=5")]);
+        let event: Value =
+            serde_json::from_str(&reported).unwrap_or_else(|error| panic!("{path}: {error}: {reported}"));
+        assert_eq!((&event["type"], &event["object"]["code"]), (&json!("ERROR"), &json!(410)), "{path}: {reported}");
     }
 }
 

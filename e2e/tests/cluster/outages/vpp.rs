@@ -112,8 +112,8 @@ fn vpp_gone_is_said_and_mended_by_itself() {
     run("component", &["stop", "vpp", NODE]);
     eventually("the node says so", || {
         let state = get(&["usns", NODE]).unwrap();
-        let shown = condition(&state, "VPPConnected").cloned().unwrap_or_default();
-        check(shown["status"] == "False" && shown["reason"] == "Disconnected", state["status"].to_string())
+        let observed = condition(&state, "VPPConnected").cloned().unwrap_or_default();
+        check(observed["status"] == "False" && observed["reason"] == "Disconnected", state["status"].to_string())
     });
     await_condition("vppgone", "Ready", "False", ENGINE_GONE);
     apply(&sleeping_pod(&scene, "waits", "vppgone"));

@@ -35,17 +35,20 @@ fn a_definition_of_each_version_attaches_its_pod() {
     definitions.iter().for_each(apply);
     start(&scene, &sleeping_pod(&scene, "all", &names.join(",")));
 
-    let shown = get(&["pod", "all", "-n", &scene.name]).unwrap();
-    let status = shown["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"].as_str().unwrap();
+    let observed = get(&["pod", "all", "-n", &scene.name]).unwrap();
+    let status = observed["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"].as_str().unwrap();
     let status: Vec<Value> = serde_json::from_str(status).unwrap();
     for (name, number) in names.iter().zip(1..) {
         let interface = format!("net{number}");
-        let told = description(&scene, "all", &interface);
+        let reported = description(&scene, "all", &interface);
         let entry = status.iter().find(|entry| entry["interface"] == interface).unwrap_or_else(|| panic!("{status:?}"));
         assert_eq!(entry["name"], format!("{}/{name}", scene.name));
-        assert_eq!(entry["mac"], told["mac"], "{entry} {told}");
+        assert_eq!(entry["mac"], reported["mac"], "{entry} {reported}");
         let address = entry["ips"][0].as_str().unwrap();
-        assert!(told["ips"][0]["address"].as_str().unwrap().starts_with(&format!("{address}/")), "{entry} {told}");
+        assert!(
+            reported["ips"][0]["address"].as_str().unwrap().starts_with(&format!("{address}/")),
+            "{entry} {reported}"
+        );
     }
     assert_eq!(vsctl(NODE, &["list-ports", "br-versions"]).lines().count(), names.len());
     let gone = uid(&scene, "all");

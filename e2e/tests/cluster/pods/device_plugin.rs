@@ -53,8 +53,8 @@ fn allocatable(node: &str, network: &str) -> Option<String> {
 #[track_caller]
 fn await_allocatable(node: &str, network: &str, devices: Option<&str>) {
     eventually("the node's resource", || {
-        let shown = allocatable(node, network);
-        check(shown.as_deref() == devices, format!("{shown:?}"))
+        let observed = allocatable(node, network);
+        check(observed.as_deref() == devices, format!("{observed:?}"))
     });
 }
 
@@ -165,9 +165,9 @@ fn pods_go_on_and_others_wait_while_kubelet_engine_or_network_are_away() {
     run("component", &["start", "kubelet", NODE]);
     eventually("the resource is offered again", || {
         let log = try_run("kubectl", &["logs", &agent_pod(NODE), "-n", "usnet-system"], "")?;
-        let told =
+        let reported =
             log.lines().filter(|line| line.contains("registered with kubelet") && line.contains("rooms")).count();
-        check(told >= 2, log)
+        check(reported >= 2, log)
     });
     await_allocatable(NODE, "rooms", Some("4"));
     start(&scene, &here(sleeper(&scene, "after-kubelet", "rooms")));

@@ -39,7 +39,7 @@ fn await_next(scene: &Scene, before: &str) -> String {
 
 /// MAC and addresses of each interface, as the kernel has them.
 fn identity(scene: &Scene) -> Vec<String> {
-    let shown =
+    let observed =
         ["net1", "net2", "net3"].map(|interface| in_pod(scene, &format!("busybox ip addr show dev {interface}")));
     let words = |text: &String| {
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -50,7 +50,7 @@ fn identity(scene: &Scene) -> Vec<String> {
             .concat()
             .join(" ")
     };
-    shown.iter().map(words).collect()
+    observed.iter().map(words).collect()
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_pod_keeps_its_addresses_and_mac_when_it_is_made_anew_and_on_another_node() 
     let second = await_next(&scene, &first);
     assert_eq!(identity(&scene), expected, "recreated");
 
-    a_pod_that_asks_for_an_address_of_another_is_told_whose_it_is(&scene);
+    a_pod_that_requests_an_address_of_another_is_rejected_with_its_name(&scene);
 
     apply(&stateful_set(&scene, networks, "node-b"));
     await_next(&scene, &second);
@@ -110,7 +110,7 @@ fn a_pod_keeps_its_addresses_and_mac_when_it_is_made_anew_and_on_another_node() 
     kubectl(&["delete", "statefulset", "web", "-n", &scene.name, timeout()]);
 }
 
-fn a_pod_that_asks_for_an_address_of_another_is_told_whose_it_is(scene: &Scene) {
+fn a_pod_that_requests_an_address_of_another_is_rejected_with_its_name(scene: &Scene) {
     let asking = |name: &str, requested: Value| {
         let mut element = json!({"name": "stateful-3"});
         for (key, value) in requested.as_object().unwrap() {

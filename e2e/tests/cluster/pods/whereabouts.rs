@@ -83,14 +83,18 @@ fn pods_of_two_nodes_share_a_pool_and_what_fails_holds_nothing() {
     start(&scene, &sleeping_pod(&scene, "left", "shared"));
     start(&scene, &on_node_b(sleeping_pod(&scene, "right", "shared")));
     let described = ["left", "right"].map(|pod| description(&scene, pod, "net1"));
-    for shown in &described {
-        let families: Vec<_> =
-            shown["ips"].as_array().unwrap().iter().map(|ip| ip["address"].as_str().unwrap().contains(':')).collect();
-        assert_eq!(families, [false, true], "{shown}");
-        assert_eq!(shown["routes"], json!([{"dst": "10.99.0.0/16", "gw": "10.66.0.1"}]));
-        assert_eq!(shown["ips"][0]["gateway"], "10.66.0.1", "{shown}");
+    for observed in &described {
+        let families: Vec<_> = observed["ips"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|ip| ip["address"].as_str().unwrap().contains(':'))
+            .collect();
+        assert_eq!(families, [false, true], "{observed}");
+        assert_eq!(observed["routes"], json!([{"dst": "10.99.0.0/16", "gw": "10.66.0.1"}]));
+        assert_eq!(observed["ips"][0]["gateway"], "10.66.0.1", "{observed}");
     }
-    let addresses = described.each_ref().map(|shown| shown["ips"].as_array().unwrap().clone());
+    let addresses = described.each_ref().map(|observed| observed["ips"].as_array().unwrap().clone());
     assert!(
         addresses[0].iter().all(|address| !addresses[1].contains(address)),
         "each once in the cluster: {addresses:?}"

@@ -97,7 +97,7 @@ fn pods_attach_to_the_networks_of_their_annotation_and_leave_nothing() {
     kubelet_restarts_and_packets_go_on(&scene);
     interfaces_of_the_kernel_by_the_own_annotation(&scene);
     ten_interfaces(&scene);
-    what_cannot_be_attached_is_told_in_the_pods_event(&scene);
+    what_cannot_be_attached_is_reported_in_the_pods_event(&scene);
 }
 
 fn two_networks_and_packets_on_both(scene: &Scene) {
@@ -112,14 +112,14 @@ fn two_networks_and_packets_on_both(scene: &Scene) {
             object["metadata"]["annotations"].get("k8s.v1.cni.cncf.io/network-status").is_none(),
             "Multus was here"
         );
-        let shown: Vec<_> = object["status"]["podIPs"]
+        let observed: Vec<_> = object["status"]["podIPs"]
             .as_array()
             .unwrap()
             .iter()
             .map(|ip| ip["ip"].as_str().unwrap().to_owned())
             .collect();
-        assert_eq!(shown.len(), 1, "those of eth0 alone: {shown:?}");
-        assert!(shown[0].starts_with(PODS), "{shown:?}");
+        assert_eq!(observed.len(), 1, "those of eth0 alone: {observed:?}");
+        assert!(observed[0].starts_with(PODS), "{observed:?}");
     }
     let described: Value =
         serde_json::from_str(&kubectl(&["exec", "left", "-n", &scene.name, "--", "cat", "/run/usnet/net1.json"]))
@@ -138,8 +138,8 @@ fn kubelet_restarts_and_packets_go_on(scene: &Scene) {
         check(now.iter().zip(&before).all(|(now, before)| now > before), format!("{now:?}"))
     });
     eventually("the count of attached pods", || {
-        let shown = get(&["usn", "alone-b"]).unwrap()["status"]["attachments"].clone();
-        check(shown == 3, shown.to_string())
+        let observed = get(&["usn", "alone-b"]).unwrap()["status"]["attachments"].clone();
+        check(observed == 3, observed.to_string())
     });
     delete(scene, &["later", "left", "right"]);
 }
@@ -169,7 +169,7 @@ fn ten_interfaces(scene: &Scene) {
     delete(scene, &["many"]);
 }
 
-fn what_cannot_be_attached_is_told_in_the_pods_event(scene: &Scene) {
+fn what_cannot_be_attached_is_reported_in_the_pods_event(scene: &Scene) {
     crate::support::cluster::apply(&sleeping_pod(scene, "refused", "alone-a,nowhere"));
     scene.await_refusal("refused", &["element 2 (nowhere as net2) of annotation k8s.v1.cni.cncf.io/networks"]);
     let left = get(&["usn", "alone-a"]).unwrap()["status"]["attachments"].clone();

@@ -82,8 +82,8 @@ fn mixed_pod(scene: &Scene, name: &str) -> Value {
 
 /// The addresses of a pod's interfaces, by name, as Multus wrote them.
 fn address(scene: &Scene, pod: &str, interface: &str) -> String {
-    let shown = get(&["pod", pod, "-n", &scene.name]).unwrap();
-    let status = shown["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"].as_str().unwrap();
+    let observed = get(&["pod", pod, "-n", &scene.name]).unwrap();
+    let status = observed["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"].as_str().unwrap();
     let status: Vec<Value> = serde_json::from_str(status).unwrap();
     let ours = status.iter().find(|entry| entry["interface"] == interface).unwrap();
     ours["ips"][0].as_str().unwrap().to_owned()

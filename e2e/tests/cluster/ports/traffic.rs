@@ -18,8 +18,8 @@ fn two_pods_exchange_packets_in_both_directions_and_leave_nothing() {
         await_packets(&scene, pod, 1);
     }
     eventually("the count of attached pods", || {
-        let shown = get(&["usn", "exchange"]).unwrap()["status"]["attachments"].clone();
-        check(shown == 2, shown.to_string())
+        let observed = get(&["usn", "exchange"]).unwrap()["status"]["attachments"].clone();
+        check(observed == 2, observed.to_string())
     });
 
     let addresses = || on_node(NODE, &["sh", "-c", "ls /var/lib/cni/networks/exchange | grep '^10' || true"]);
@@ -36,7 +36,7 @@ fn two_pods_exchange_packets_in_both_directions_and_leave_nothing() {
 }
 
 #[test]
-fn a_pod_is_told_what_its_program_needs() {
+fn a_pod_gets_what_its_program_needs() {
     let scene = Scene::new("told");
     scene.network(
         "told",

@@ -24,8 +24,8 @@ fn exchange(name: &str, port: &Value, driver: Driver) {
         eventually("the count of connected pods", || {
             let state = get(&["usns", NODE]).unwrap();
             let networks = state["status"]["networks"].as_array().cloned().unwrap_or_default();
-            let shown = networks.iter().find(|network| network["name"] == name).cloned().unwrap_or_default();
-            check(shown["attachments"] == 2 && shown["connected"] == 2, shown.to_string())
+            let observed = networks.iter().find(|network| network["name"] == name).cloned().unwrap_or_default();
+            check(observed["attachments"] == 2 && observed["connected"] == 2, observed.to_string())
         });
     }
     let left = uid(&scene, "left");

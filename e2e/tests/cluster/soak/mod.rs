@@ -98,8 +98,8 @@ fn settle(run: &SoakRun<'_>) {
         "kubectl",
         &["rollout", "status", "-n", "usnet-system", "deployment/usnet-controller", "--timeout=180s"],
     );
-    let told = eventually_within(SETTLING, "all is as it was written", || converged::complaint(run));
-    println!("settled after {:.1} s: {told}", start.elapsed().as_secs_f32());
+    let reported = eventually_within(SETTLING, "all is as it was written", || converged::complaint(run));
+    println!("settled after {:.1} s: {reported}", start.elapsed().as_secs_f32());
 }
 
 /// Everything goes, and nothing of ours may be left.

@@ -122,9 +122,9 @@ pub(crate) const ENGINE_GONE: &str = "EngineUnreachable";
 pub(crate) fn await_condition(network: &str, kind: &str, status: &str, reason: &str) -> String {
     eventually(&format!("{kind}={status}/{reason} of {network}"), || {
         let object = get(&["usn", network]).ok_or("the network is gone")?;
-        let shown = condition(&object, kind).ok_or_else(|| format!("no such condition: {}", object["status"]))?;
-        check(shown["status"] == status && shown["reason"] == reason, object["status"].to_string())?;
-        Ok(shown["message"].as_str().unwrap_or_default().to_owned())
+        let observed = condition(&object, kind).ok_or_else(|| format!("no such condition: {}", object["status"]))?;
+        check(observed["status"] == status && observed["reason"] == reason, object["status"].to_string())?;
+        Ok(observed["message"].as_str().unwrap_or_default().to_owned())
     })
 }
 

@@ -99,14 +99,14 @@ impl Release {
     pub(super) fn assert_installed(&self) {
         let image = format!("usnet:{}", self.tag);
         eventually(&format!("only programs of {self}"), || {
-            let shown = kubectl(&[
+            let observed = kubectl(&[
                 "get",
                 "pods",
                 "--namespace=usnet-system",
                 "-o",
                 "jsonpath={range .items[*]}{.spec.containers[0].image} {end}",
             ]);
-            check(shown.split_whitespace().all(|running| running.ends_with(&image)), shown)
+            check(observed.split_whitespace().all(|running| running.ends_with(&image)), observed)
         });
         let sum = |text: String| text.split_whitespace().next().map(ToOwned::to_owned);
         let expected = sum(run("sha256sum", &[self.binaries.join("userspace").to_str().unwrap()]));

@@ -25,11 +25,11 @@ impl Ports {
         for network in networks {
             let tag = format!("external_ids:usnet.dev/network={network}");
             for (table, columns) in [("Bridge", "name,_uuid"), ("Port", "name,_uuid,qos,tag")] {
-                let shown = vsctl(
+                let observed = vsctl(
                     NODE,
                     &["--format=csv", "--no-headings", &format!("--columns={columns}"), "find", table, &tag],
                 );
-                rows.extend(shown.lines().map(ToOwned::to_owned));
+                rows.extend(observed.lines().map(ToOwned::to_owned));
             }
             if let Some(ports) = vpp::ports(NODE, network) {
                 let mut ports: Vec<_> = ports.into_iter().map(|port| (port.name, port.tag)).collect();

@@ -74,11 +74,12 @@ fn adding_one_that_is_there_changes_nothing() {
         vpp.ask(first.clone()).expect("add");
         let second = BridgeDomainAddDelV2 { flood: true, bd_tag: FixedText::default(), ..first };
         assert_eq!(vpp.ask(second).err(), Some(ReturnCode::BdAlreadyExists));
-        let shown = vpp.only_bridge();
-        assert_eq!((shown.bd_id, shown.mac_age, shown.bd_tag), (4, 5, tag));
-        let flags = [shown.learn, shown.arp_term, shown.flood, shown.uu_flood, shown.forward, shown.arp_ufwd];
+        let observed = vpp.only_bridge();
+        assert_eq!((observed.bd_id, observed.mac_age, observed.bd_tag), (4, 5, tag));
+        let flags =
+            [observed.learn, observed.arp_term, observed.flood, observed.uu_flood, observed.forward, observed.arp_ufwd];
         assert_eq!(flags, [true, true, false, false, false, false]);
-        assert_eq!((shown.bvi_sw_if_index, shown.uu_fwd_sw_if_index), (NO_INTERFACE, NO_INTERFACE));
+        assert_eq!((observed.bvi_sw_if_index, observed.uu_fwd_sw_if_index), (NO_INTERFACE, NO_INTERFACE));
     });
 }
 
@@ -100,8 +101,8 @@ fn flags_and_age_can_be_changed() {
         }
         bitmap(true, BdFlags::LEARN | BdFlags::FLOOD);
         vpp.ask(BridgeDomainSetMacAge { bd_id: 4, mac_age: 255 }).expect("age");
-        let shown = vpp.only_bridge();
-        assert_eq!((shown.learn, shown.flood, shown.forward, shown.mac_age), (true, true, false, 255));
+        let observed = vpp.only_bridge();
+        assert_eq!((observed.learn, observed.flood, observed.forward, observed.mac_age), (true, true, false, 255));
         for (bd_id, refused) in [(0, ReturnCode::BdNotModifiable), (998, ReturnCode::NoSuchEntry)] {
             assert_eq!(vpp.ask(flags(bd_id, true, BdFlags::LEARN)).err(), Some(refused));
             assert_eq!(vpp.ask(BridgeDomainSetMacAge { bd_id, mac_age: 1 }).err(), Some(refused));
@@ -114,18 +115,22 @@ fn putting_an_interface_into_one_that_is_not_there_makes_it() {
     on_each(|vpp| {
         let loopback = vpp.loopback();
         vpp.enter(loopback, 6, L2PortType::Normal).expect("silent create");
-        let shown = vpp.only_bridge();
-        assert_eq!((shown.bd_id, members(&shown), shown.bd_tag.as_str(), shown.mac_age), (6, vec![loopback], "", 0));
-        let flags = [shown.learn, shown.forward, shown.flood, shown.uu_flood, shown.arp_term, shown.arp_ufwd];
+        let observed = vpp.only_bridge();
+        assert_eq!(
+            (observed.bd_id, members(&observed), observed.bd_tag.as_str(), observed.mac_age),
+            (6, vec![loopback], "", 0)
+        );
+        let flags =
+            [observed.learn, observed.forward, observed.flood, observed.uu_flood, observed.arp_term, observed.arp_ufwd];
         assert_eq!(flags, [true, true, true, true, false, false]);
         assert_eq!(vpp.enter(loopback, 0x0100_0000, L2PortType::Normal), Err(ReturnCode::BdIdExceedMax));
         assert_eq!(vpp.enter(loopback, 6, L2PortType::Other(7)), Err(ReturnCode::InvalidValue));
-        assert_eq!(vpp.only_bridge(), shown);
+        assert_eq!(vpp.only_bridge(), observed);
     });
 }
 
 #[test]
-fn domain_0_takes_interfaces_and_is_not_shown() {
+fn domain_0_takes_interfaces_and_is_not_listed() {
     on_each(|vpp| {
         let loopback = vpp.loopback();
         vpp.enter(loopback, 4, L2PortType::Normal).expect("enter");
@@ -145,8 +150,8 @@ fn interface_moves_and_a_domain_with_members_stays() {
             vpp.ask(enter).expect("enter");
         }
         vpp.enter(first, 4, L2PortType::Normal).expect("again");
-        let groups = |shown: &BridgeDomainDetails| {
-            shown.sw_if_details.iter().map(|member| (member.sw_if_index, member.shg)).collect::<Vec<_>>()
+        let groups = |observed: &BridgeDomainDetails| {
+            observed.sw_if_details.iter().map(|member| (member.sw_if_index, member.shg)).collect::<Vec<_>>()
         };
         assert_eq!(groups(&vpp.only_bridge()), [(second, 3), (third, 3), (first, 0)]);
         assert_eq!(vpp.bridge(4, false), Err(ReturnCode::BdInUse));
@@ -168,14 +173,14 @@ fn domain_has_one_way_to_layer_3() {
         vpp.enter(other, 4, L2PortType::Normal).expect("member");
         assert_eq!(vpp.enter(other, 4, L2PortType::Bvi), Err(ReturnCode::BdAlreadyHasBvi));
         vpp.enter(unknown, 4, L2PortType::UuFwd).expect("way of unknown addresses");
-        let shown = vpp.only_bridge();
-        assert_eq!((shown.bvi_sw_if_index, shown.uu_fwd_sw_if_index), (bvi, unknown));
-        assert_eq!(members(&shown), [bvi], "the refusal took the other one out");
+        let observed = vpp.only_bridge();
+        assert_eq!((observed.bvi_sw_if_index, observed.uu_fwd_sw_if_index), (bvi, unknown));
+        assert_eq!(members(&observed), [bvi], "the refusal took the other one out");
         vpp.enter(bvi, 4, L2PortType::Bvi).expect("the same again");
         vpp.ask(DeleteLoopback { sw_if_index: bvi }).expect("delete");
         vpp.ask(DeleteLoopback { sw_if_index: unknown }).expect("delete");
-        let shown = vpp.only_bridge();
-        assert_eq!((shown.bvi_sw_if_index, shown.uu_fwd_sw_if_index), (NO_INTERFACE, NO_INTERFACE));
+        let observed = vpp.only_bridge();
+        assert_eq!((observed.bvi_sw_if_index, observed.uu_fwd_sw_if_index), (NO_INTERFACE, NO_INTERFACE));
     });
 }
 

@@ -26,16 +26,16 @@ impl Raw {
 }
 
 #[test]
-fn subscribers_are_told_what_another_client_does() {
+fn subscribers_get_events_of_what_another_client_does() {
     on_each(|vpp| {
         let mut raw = Raw::connect(&vpp.vpp);
         assert_eq!(raw.want_events(1), ReturnCode::from(0));
         let (none, up) = (IfStatusFlags(0), IfStatusFlags::ADMIN_UP);
         let sw_if_index = vpp.create_memif(0, 0).expect("memif");
         assert_eq!(raw.event(), (sw_if_index, none, false), "made");
-        for (flags, told) in [(up, up), (none, none), (up, up)] {
+        for (flags, reported) in [(up, up), (none, none), (up, up)] {
             vpp.ask(SwInterfaceSetFlags { sw_if_index, flags }).expect("flags");
-            assert_eq!(raw.event(), (sw_if_index, told, false));
+            assert_eq!(raw.event(), (sw_if_index, reported, false));
             // The same again is no event.
             vpp.ask(SwInterfaceSetFlags { sw_if_index, flags }).expect("flags");
         }

@@ -107,7 +107,7 @@ fn old_vpp_lacks_a_message_and_one_without_a_plugin_all_of_it() {
     let mut batch = Batch::new();
     batch.dump(MemifDump {});
     let remedy = Remedy::LoadPlugin("memif_plugin.so");
-    assert!(matches!(client.send(&batch), Err(Error::Unsupported { remedy: told, .. }) if told == remedy));
+    assert!(matches!(client.send(&batch), Err(Error::Unsupported { remedy: reported, .. }) if reported == remedy));
 }
 
 #[test]
@@ -119,14 +119,14 @@ fn log_has_each_message_and_no_secret() {
     assert!(vpp.ask(asked).is_err());
     vpp.dump(BridgeDomainDump::default());
     let log = simulator(&vpp.vpp).log();
-    let told: Vec<_> = log.iter().map(|entry| (entry.message, entry.changes, entry.retval)).collect();
+    let reported: Vec<_> = log.iter().map(|entry| (entry.message, entry.changes, entry.retval)).collect();
     let expected = [
         ("memif_create_v2", true, Some(0)),
         ("memif_create_v2", true, Some(-68)),
         ("bridge_domain_dump", false, None),
         ("control_ping", false, Some(0)),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     let file = std::fs::read_to_string(vpp.path("messages.log")).expect("the file");
     let lines: Vec<&str> = file.lines().collect();
     assert!(lines.first().is_some_and(|line| line.starts_with("changes memif_create_v2 0 ") && line.contains("4711")));

@@ -21,8 +21,8 @@ impl Fixture {
     }
 
     pub(crate) fn features(&mut self, sw_if_index: u32) -> Result<(L2InputFeatures, L2OutputFeatures), ReturnCode> {
-        let shown = self.ask(L2FlagsGet { sw_if_index })?;
-        Ok((shown.input_feature_bitmap, shown.output_feature_bitmap))
+        let observed = self.ask(L2FlagsGet { sw_if_index })?;
+        Ok((observed.input_feature_bitmap, observed.output_feature_bitmap))
     }
 
     fn set_filter(&mut self, sw_if_index: u32, enable_disable: bool) {
@@ -36,7 +36,7 @@ impl Fixture {
 }
 
 #[test]
-fn features_are_shown_of_members_of_bridge_domains_only() {
+fn features_are_listed_for_members_of_bridge_domains_only() {
     on_each(|vpp| {
         let sw_if_index = vpp.create_memif(0, 0).expect("memif");
         let refused = Err(ReturnCode::InvalidSwIfIndex);

@@ -129,8 +129,8 @@ fn tag_is_kept_until_it_is_removed() {
 
 /// Operation, 802.1Q, and both tags, as they are shown.
 fn rewrite_of(vpp: &mut Fixture, sw_if_index: u32) -> (VtrOp, u32, u32, u32) {
-    let shown = vpp.interface(sw_if_index);
-    (shown.vtr_op, shown.vtr_push_dot1q, shown.vtr_tag1, shown.vtr_tag2)
+    let observed = vpp.interface(sw_if_index);
+    (observed.vtr_op, observed.vtr_push_dot1q, observed.vtr_tag1, observed.vtr_tag2)
 }
 
 fn push(sw_if_index: u32) -> L2InterfaceVlanTagRewrite {
@@ -142,7 +142,7 @@ fn vlan_tags_are_not_checked_and_a_refusal_forgets_them() {
     on_each(|vpp| {
         let sw_if_index = vpp.create_memif(0, 0).expect("memif");
         let refused = Err(ReturnCode::InvalidVlanTagCount);
-        for (vtr_op, push_dot1q, tag1, tag2, answer, shown) in [
+        for (vtr_op, push_dot1q, tag1, tag2, answer, observed) in [
             (VtrOp::Push1, 1, 100, 0, Ok(()), (VtrOp::Push1, 1, 100, 0)),
             (VtrOp::Push1, 0, 100, 0, Ok(()), (VtrOp::Push1, 0, 100, 0)),
             (VtrOp::Push1, 1, 5000, 0, Ok(()), (VtrOp::Push1, 1, 5000, 0)),
@@ -155,7 +155,7 @@ fn vlan_tags_are_not_checked_and_a_refusal_forgets_them() {
         ] {
             let asked = L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q, tag1, tag2 };
             assert_eq!(vpp.ask(asked.clone()).map(drop), answer, "{asked:?}");
-            assert_eq!(rewrite_of(vpp, sw_if_index), shown, "{asked:?}");
+            assert_eq!(rewrite_of(vpp, sw_if_index), observed, "{asked:?}");
         }
     });
 }
@@ -168,8 +168,8 @@ fn only_ethernet_has_vlan_tags() {
             let asked = L2InterfaceVlanTagRewrite { sw_if_index, vtr_op: VtrOp::Push1, ..Default::default() };
             assert_eq!(vpp.ask(asked).err(), Some(ReturnCode::InvalidInterface));
         }
-        let shown = vpp.interface(ip);
-        assert_eq!((shown.link_mtu, shown.mtu, shown.l2_address), (0, [0; 4], [0; 6]));
+        let observed = vpp.interface(ip);
+        assert_eq!((observed.link_mtu, observed.mtu, observed.l2_address), (0, [0; 4], [0; 6]));
     });
 }
 

@@ -63,10 +63,10 @@ fn a_policer_is_made_once_by_its_name_and_read_back() {
         assert_eq!(vpp.add_policer(policer(&longest, 1000)), Ok(0));
         assert_eq!(vpp.add_policer(policer(&longest, 2000)), Err(ReturnCode::ValueExist));
         assert_eq!(vpp.add_policer(policer("b", 7)), Ok(1));
-        let shown = vpp.policers();
-        let rates: Vec<_> = shown.iter().map(|policer| (policer.name.as_str(), policer.cir, policer.cb)).collect();
+        let observed = vpp.policers();
+        let rates: Vec<_> = observed.iter().map(|policer| (policer.name.as_str(), policer.cir, policer.cb)).collect();
         assert_eq!(rates, [(longest.as_str(), 1000, 10_000), ("b", 7, 10_000)]);
-        let [first, _] = shown.as_slice() else { panic!("two policers") };
+        let [first, _] = observed.as_slice() else { panic!("two policers") };
         let actions = [&first.conform_action, &first.exceed_action, &first.violate_action].map(|action| action.r#type);
         let expected = [PolicerActionType::Transmit, PolicerActionType::Drop, PolicerActionType::Drop];
         assert_eq!((actions, first.r#type), (expected, PolicerType::OneRateTwoColour));

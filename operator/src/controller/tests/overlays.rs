@@ -47,7 +47,7 @@ fn slice_writes(cluster: &mut Cluster) -> usize {
 }
 
 #[test]
-fn a_vni_is_chosen_kept_and_shown() {
+fn a_vni_is_chosen_kept_and_reported() {
     let mut cluster = Cluster::new();
     cluster.network("blue", &network("OVS", &json!({})));
     cluster.settle();

@@ -54,8 +54,8 @@ impl OvsTestbed {
     /// The index with which a network's device was joined.
     fn joined(&self, name: &str) -> Option<String> {
         let port = format!("name={}", device(name));
-        let shown = self.vsctl(&format!("--bare --columns=external_ids find Port {port}"));
-        let index = shown.split_whitespace().find_map(|pair| pair.strip_prefix("usnet.dev/device-index="));
+        let observed = self.vsctl(&format!("--bare --columns=external_ids find Port {port}"));
+        let index = observed.split_whitespace().find_map(|pair| pair.strip_prefix("usnet.dev/device-index="));
         index.map(str::to_owned)
     }
 
@@ -68,8 +68,8 @@ impl OvsTestbed {
 
     fn peers(&self, name: &str) -> usize {
         let output = self.ovs.command("bridge").args(["fdb", "show", "dev", &device(name)]).output().unwrap();
-        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-        shown.lines().filter(|line| line.starts_with("00:00:00:00:00:00 dst")).count()
+        let observed = String::from_utf8_lossy(&output.stdout).into_owned();
+        observed.lines().filter(|line| line.starts_with("00:00:00:00:00:00 dst")).count()
     }
 }
 

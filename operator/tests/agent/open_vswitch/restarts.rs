@@ -82,9 +82,9 @@ fn watch_return(testbed: &OvsTestbed, pods: &[Record]) -> JoinHandle<Return> {
         let socket = restarts::await_socket(&control_socket);
         until("the datapath has the ports", || {
             let target = format!("--target={}", control_socket.display());
-            let shown = Command::new("ovs-appctl").args([&target, "dpif/show"]).output().unwrap();
-            let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-            names.iter().all(|name| shown.contains(name.as_str())).then_some(())
+            let observed = Command::new("ovs-appctl").args([&target, "dpif/show"]).output().unwrap();
+            let observed = String::from_utf8_lossy(&observed.stdout).into_owned();
+            names.iter().all(|name| observed.contains(name.as_str())).then_some(())
         });
         Return { socket, ports: Instant::now() }
     })

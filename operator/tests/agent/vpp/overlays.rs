@@ -84,8 +84,8 @@ fn a_network_is_joined_repaired_and_left(kind: Kind) {
     ip(&format!("link del {name}"));
     until("the new device is joined", || {
         let output = Command::new("ip").args(["-o", "link", "show", "dev", &name]).output().unwrap();
-        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-        let index: u32 = shown.split(':').next()?.parse().ok()?;
+        let observed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let index: u32 = observed.split(':').next()?.parse().ok()?;
         (testbed.joined(&blue)?.l2_address[2..] == index.to_be_bytes()).then_some(())
     });
     programmed();

@@ -28,15 +28,15 @@ fn create_device(switch: &impl Switch, network: &NodeNetwork) -> u32 {
     run(switch, &format!("ip link add {device} up type veth peer name {FAR}"));
     run(switch, &format!("ip link set {FAR} up"));
     run(switch, &format!("ip addr add 192.0.2.1/24 dev {FAR}"));
-    let shown = run(switch, &format!("ip -o link show dev {device}"));
-    shown.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
+    let observed = run(switch, &format!("ip -o link show dev {device}"));
+    observed.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
 }
 
 /// Frames that the pod has received. IPv6 would add some of its own.
 fn received(switch: &impl Switch, container: &str) -> u64 {
     let pod = port_name(container).as_str().replace("vhu", "pod");
-    let shown = run(switch, &format!("ip -s link show dev {pod}"));
-    let counters = shown.lines().skip_while(|line| !line.contains("RX:")).nth(1).expect("counters");
+    let observed = run(switch, &format!("ip -s link show dev {pod}"));
+    let counters = observed.lines().skip_while(|line| !line.contains("RX:")).nth(1).expect("counters");
     counters.split_whitespace().nth(1).and_then(|frames| frames.parse().ok()).expect("a number")
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 
-fn shown(version: SpecVersion, assignment: &Assignment, previous: Option<&Value>) -> Value {
+fn observed(version: SpecVersion, assignment: &Assignment, previous: Option<&Value>) -> Value {
     let interface = Interface {
         name: "net1",
         mac: "02:00:00:00:00:01",
@@ -36,7 +36,7 @@ fn version_1_1_0_has_everything() {
         "routes": [{"dst": "0.0.0.0/0", "gw": "10.1.0.1", "mtu": 1400}],
         "dns": {"nameservers": ["10.1.0.2"]}
     });
-    assert_eq!(shown(SpecVersion::V1_1_0, &assignment(), None), expected);
+    assert_eq!(observed(SpecVersion::V1_1_0, &assignment(), None), expected);
 }
 
 #[test]
@@ -48,19 +48,19 @@ fn an_interface_without_a_socket_file_has_no_socket_path() {
         sandbox: Path::new("/run/netns/p"),
         socket: None,
     };
-    let shown = result(SpecVersion::V1_1_0, interface, &Assignment::default(), None);
+    let observed = result(SpecVersion::V1_1_0, interface, &Assignment::default(), None);
     let expected = json!([{"name": "net1", "mac": "02:00:00:00:00:01", "mtu": 1500, "sandbox": "/run/netns/p"}]);
-    assert_eq!(shown["interfaces"], expected);
+    assert_eq!(observed["interfaces"], expected);
 }
 
 #[test]
 fn older_versions_have_neither_socket_nor_mtu_nor_route_metrics() {
     for version in [SpecVersion::V0_3_1, SpecVersion::V0_4_0, SpecVersion::V1_0_0] {
-        let shown = shown(version, &assignment(), None);
+        let observed = observed(version, &assignment(), None);
         let interface = json!({"name": "net1", "mac": "02:00:00:00:00:01", "sandbox": "/run/netns/p"});
-        assert_eq!(shown["interfaces"], json!([interface]), "{version}");
-        assert_eq!(shown["routes"], json!([{"dst": "0.0.0.0/0", "gw": "10.1.0.1"}]), "{version}");
-        assert_eq!(shown["cniVersion"], version.as_str());
+        assert_eq!(observed["interfaces"], json!([interface]), "{version}");
+        assert_eq!(observed["routes"], json!([{"dst": "0.0.0.0/0", "gw": "10.1.0.1"}]), "{version}");
+        assert_eq!(observed["cniVersion"], version.as_str());
     }
 }
 
@@ -72,15 +72,15 @@ fn addresses_have_a_version_before_1_0_0_only() {
         (SpecVersion::V1_0_0, json!([null, null])),
         (SpecVersion::V1_1_0, json!([null, null])),
     ] {
-        let shown = shown(version, &assignment(), None);
-        assert_eq!(json!([shown["ips"][0]["version"], shown["ips"][1]["version"]]), families, "{version}");
+        let observed = observed(version, &assignment(), None);
+        assert_eq!(json!([observed["ips"][0]["version"], observed["ips"][1]["version"]]), families, "{version}");
     }
 }
 
 #[test]
 fn without_ipam_there_is_the_interface_alone() {
-    let shown = shown(SpecVersion::V1_1_0, &Assignment::default(), None);
-    let keys: Vec<_> = shown.as_object().unwrap().keys().map(String::as_str).collect();
+    let observed = observed(SpecVersion::V1_1_0, &Assignment::default(), None);
+    let keys: Vec<_> = observed.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["cniVersion", "interfaces"]);
 }
 
@@ -92,10 +92,10 @@ fn in_a_chain_our_entries_are_appended() {
         "ips": [{"address": "10.9.0.2/24", "interface": 1}],
         "dns": {"nameservers": ["10.9.0.1"]}, "unknown": true
     });
-    let shown = shown(SpecVersion::V1_0_0, &assignment(), Some(&previous));
-    assert_eq!(shown["interfaces"][1], previous["interfaces"][1]);
-    assert_eq!(shown["interfaces"][2]["name"], "net1");
-    assert_eq!(shown["ips"][0], previous["ips"][0]);
-    assert_eq!(shown["ips"][1]["interface"], 2);
-    assert_eq!((&shown["dns"], &shown["unknown"]), (&previous["dns"], &json!(true)));
+    let observed = observed(SpecVersion::V1_0_0, &assignment(), Some(&previous));
+    assert_eq!(observed["interfaces"][1], previous["interfaces"][1]);
+    assert_eq!(observed["interfaces"][2]["name"], "net1");
+    assert_eq!(observed["ips"][0], previous["ips"][0]);
+    assert_eq!(observed["ips"][1]["interface"], 2);
+    assert_eq!((&observed["dns"], &observed["unknown"]), (&previous["dns"], &json!(true)));
 }

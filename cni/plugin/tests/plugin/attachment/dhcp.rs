@@ -97,8 +97,8 @@ fn lease(node: &mut TestNode) {
     let result = node.add(&first, "net1").result();
     let expected = json!([{"address": format!("{ADDRESS}/24"), "gateway": "10.56.0.1", "interface": 0}]);
     assert_eq!(result["ips"], expected);
-    let shown = ip(&["-n", "p", "addr", "show", "dev", "net1"]);
-    assert!(shown.contains(&format!("{ADDRESS}/24")), "{shown}");
+    let observed = ip(&["-n", "p", "addr", "show", "dev", "net1"]);
+    assert!(observed.contains(&format!("{ADDRESS}/24")), "{observed}");
     assert!(ip(&["-n", "p", "route"]).contains("default via 10.56.0.1 dev net1"));
     let mut after = configuration(NETWORK);
     after["prevResult"] = result;

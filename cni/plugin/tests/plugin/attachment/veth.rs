@@ -36,7 +36,7 @@ fn add(node: &TestNode, pod: &Pod, namespace: &str) -> Value {
 }
 
 /// The pod's interface as listed by `ip`.
-fn shown(namespace: &str) -> Value {
+fn observed(namespace: &str) -> Value {
     let all: Value = serde_json::from_str(&ip(&["-n", namespace, "-j", "addr", "show", "dev", "net1"])).unwrap();
     all[0].clone()
 }
@@ -66,15 +66,15 @@ fn add_configures_the_interface_as_assigned_and_del_removes_it(node: &mut TestNo
     let expected = json!({"name": "net1", "mac": interface["mac"], "mtu": 1400, "sandbox": "/run/netns/p"});
     assert_eq!(*interface, expected, "no socket");
 
-    let shown = shown("p");
-    assert_eq!((&shown["address"], &shown["mtu"]), (&interface["mac"], &json!(1400)));
-    assert!(shown["flags"].as_array().unwrap().contains(&json!("UP")), "{shown}");
-    let addresses: Vec<String> = shown["addr_info"]
+    let observed = observed("p");
+    assert_eq!((&observed["address"], &observed["mtu"]), (&interface["mac"], &json!(1400)));
+    assert!(observed["flags"].as_array().unwrap().contains(&json!("UP")), "{observed}");
+    let addresses: Vec<String> = observed["addr_info"]
         .as_array()
         .unwrap()
         .iter()
         .map(|one| {
-            assert!(one["tentative"].is_null() || one["scope"] == "link", "{shown}");
+            assert!(one["tentative"].is_null() || one["scope"] == "link", "{observed}");
             format!("{}/{}", one["local"].as_str().unwrap(), one["prefixlen"])
         })
         .collect();

@@ -116,8 +116,8 @@ impl TestEngine {
                 ports.iter().map(|port| path(port).trim().trim_matches('"').to_owned()).collect()
             }
             Self::Vpp(vpp) => {
-                let shown = VppSnapshot::of(vpp);
-                ports.iter().map(|port| shown.socket(port)).collect()
+                let observed = VppSnapshot::of(vpp);
+                ports.iter().map(|port| observed.socket(port)).collect()
             }
         }
     }

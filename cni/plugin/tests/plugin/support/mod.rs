@@ -236,8 +236,8 @@ impl TestNode {
 
     /// The same, as Open vSwitch's namespace sees them.
     pub(crate) fn mounts_of_switch(&mut self) -> Vec<(PathBuf, BTreeSet<String>)> {
-        let shown = self.open_vswitch().command("cat").arg("/proc/self/mountinfo").output().unwrap();
-        mounts_below(&self.roots.run, &String::from_utf8(shown.stdout).unwrap())
+        let observed = self.open_vswitch().command("cat").arg("/proc/self/mountinfo").output().unwrap();
+        mounts_below(&self.roots.run, &String::from_utf8(observed.stdout).unwrap())
     }
 
     /// The files of the journal.
@@ -256,8 +256,8 @@ impl TestNode {
 
     /// The ends of veth pairs on the node.
     pub(crate) fn devices(&self) -> Vec<String> {
-        let shown = ip(&["-o", "link", "show", "type", "veth"]);
-        shown.lines().filter_map(|line| Some(line.split([':', '@']).nth(1)?.trim().to_owned())).collect()
+        let observed = ip(&["-o", "link", "show", "type", "veth"]);
+        observed.lines().filter_map(|line| Some(line.split([':', '@']).nth(1)?.trim().to_owned())).collect()
     }
 
     /// Asserts that nothing of any attachment remains: no port, no device, no mount, no file.
@@ -330,8 +330,8 @@ fn list(folder: &Path) -> Vec<PathBuf> {
 
 /// The format is that of proc_pid_mountinfo(5): the fifth field is the mount point, the sixth its
 /// options.
-fn mounts_below(root: &Path, shown: &str) -> Vec<(PathBuf, BTreeSet<String>)> {
-    let fields = shown.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+fn mounts_below(root: &Path, observed: &str) -> Vec<(PathBuf, BTreeSet<String>)> {
+    let fields = observed.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let all = fields.map(|fields| (PathBuf::from(fields[4]), fields[5].split(',').map(str::to_owned).collect()));
     all.filter(|(path, _)| path != root && path.starts_with(root)).collect()
 }

@@ -137,11 +137,11 @@ fn a_slow_vpp_gets_every_message_once(node: &mut TestNode) {
         node.program_network_with(NETWORK, &port, None);
         let expected = messages(node);
         simulator(node).fault("slow 20".parse().unwrap());
-        let shown = messages(node);
+        let observed = messages(node);
         simulator(node).well();
         let names =
             |messages: [Vec<LogEntry>; 2]| messages.map(|all| all.iter().map(|it| it.message).collect::<Vec<_>>());
-        assert_eq!(names(shown), names(expected));
+        assert_eq!(names(observed), names(expected));
         node.del(&pod, "net1").assert_done();
         node.assert_clean();
     }

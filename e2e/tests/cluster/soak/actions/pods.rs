@@ -134,11 +134,11 @@ fn ended(verb: &str, child: Child, trace: &Trace) -> String {
     if output.status.success() {
         return format!("{verb} succeeded");
     }
-    let shown = String::from_utf8_lossy(&output.stdout);
-    let error: Value = serde_json::from_str(&shown).unwrap_or_else(|error| {
-        panic!("{verb} failed without an error of CNI ({error}): {shown}{}", String::from_utf8_lossy(&output.stderr))
+    let observed = String::from_utf8_lossy(&output.stdout);
+    let error: Value = serde_json::from_str(&observed).unwrap_or_else(|error| {
+        panic!("{verb} failed without an error of CNI ({error}): {observed}{}", String::from_utf8_lossy(&output.stderr))
     });
-    assert!(error["code"].is_u64() && error["msg"].as_str().is_some_and(|message| !message.is_empty()), "{shown}");
+    assert!(error["code"].is_u64() && error["msg"].as_str().is_some_and(|message| !message.is_empty()), "{observed}");
     trace.note(format!("      {verb} refused: {}", error["msg"]));
     format!("{verb} refused with code {}", error["code"])
 }

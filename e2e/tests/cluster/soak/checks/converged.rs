@@ -158,7 +158,7 @@ fn has_settled(network: &Value) -> Result<(), String> {
     let (metadata, status) = (&network["metadata"], &network["status"]);
     let complaint = || format!("{} of generation {}: {status}", metadata["name"], metadata["generation"]);
     check(status["observedGeneration"] == metadata["generation"], complaint())?;
-    let word = |kind| condition(network, kind).map(|shown| (shown["status"].clone(), shown["reason"].clone()));
+    let word = |kind| condition(network, kind).map(|observed| (observed["status"].clone(), observed["reason"].clone()));
     let (ready, reason) = word("Ready").ok_or_else(complaint)?;
     let lasting = ["BridgeExists", "BridgeMissing", "BridgeConflict", "Draining", "InUse", "ForeignPorts", "Invalid"];
     let is_deleting = metadata["deletionTimestamp"].is_string();
@@ -170,7 +170,7 @@ fn is_without_owner(object: &Value) -> bool {
 }
 
 fn is_accepted(network: &Value) -> bool {
-    let accepted = condition(network, "Accepted").is_some_and(|shown| shown["status"] == "True");
+    let accepted = condition(network, "Accepted").is_some_and(|observed| observed["status"] == "True");
     accepted && network["metadata"]["deletionTimestamp"].is_null()
 }
 

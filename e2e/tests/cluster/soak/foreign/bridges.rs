@@ -24,12 +24,12 @@ pub(crate) fn is_ours(node: &str, name: &str) -> Result<bool, String> {
 /// What a person sees of a bridge and what is on it, without our ports.
 pub(crate) fn show(node: &str, name: &str) -> Result<String, String> {
     let columns = "--columns=name,external_ids,other_config,datapath_type,mirrors,controller,fail_mode,flood_vlans";
-    let mut shown = vsctl(node, &[columns, "list", "Bridge", name])?;
+    let mut observed = vsctl(node, &[columns, "list", "Bridge", name])?;
     for port in ports(node, name)?.into_iter().chain([name.to_owned()]) {
         let seen = show_port(node, &port)?;
-        shown.push_str(if seen.contains(OURS) { "" } else { &seen });
+        observed.push_str(if seen.contains(OURS) { "" } else { &seen });
     }
-    Ok(shown)
+    Ok(observed)
 }
 
 /// What a person sees of a port and its interface.

@@ -160,8 +160,8 @@ pub(crate) fn sent(node: &str, interfaces: &[Port]) -> Result<Vec<u64>, Error> {
 }
 
 /// The count in what `show interface` prints; a count of 0 is left out there.
-fn sent_in(shown: &str) -> u64 {
-    let line = shown.lines().find_map(|line| line.split_once("tx packets"));
+fn sent_in(observed: &str) -> u64 {
+    let line = observed.lines().find_map(|line| line.split_once("tx packets"));
     line.map_or(0, |(_, count)| count.trim().parse().unwrap())
 }
 

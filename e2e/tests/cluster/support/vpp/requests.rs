@@ -26,8 +26,8 @@ impl Requests {
     /// All that VPP was asked, by name, and those of it that change something.
     pub(crate) fn all_and_changing(&self) -> (Vec<String>, Vec<String>) {
         if is_real() {
-            let shown = on_node(self.node, &["vppctl", "api", "trace", "dump"]);
-            let names = shown.lines().filter_map(|line| line.trim().strip_prefix("vl_api_")?.split_once("_t:"));
+            let observed = on_node(self.node, &["vppctl", "api", "trace", "dump"]);
+            let names = observed.lines().filter_map(|line| line.trim().strip_prefix("vl_api_")?.split_once("_t:"));
             let names: Vec<String> = names.map(|(name, _)| name.to_owned()).collect();
             let changing = names.iter().filter(|name| !READING.contains(&name.as_str()) && !name.ends_with("_dump"));
             let changing = changing.cloned().collect();

@@ -21,11 +21,11 @@ impl List for SwInterfaceDump {
     fn list(&self, state: &State) -> Vec<SwInterfaceDetails> {
         let all = state.interfaces.iter();
         let filter = self.name_filter.as_str().to_ascii_lowercase();
-        let shown = all.filter(|(index, interface)| match self.name_filter_valid {
+        let observed = all.filter(|(index, interface)| match self.name_filter_valid {
             true => interface.name.to_ascii_lowercase().contains(&filter),
             false => matches!(self.sw_if_index, 0 | NO_INTERFACE) || *index == self.sw_if_index,
         });
-        shown.map(|(index, interface)| interface.details(index, state.rewrite(index))).collect()
+        observed.map(|(index, interface)| interface.details(index, state.rewrite(index))).collect()
     }
 }
 

@@ -125,6 +125,6 @@ fn details(sw_if_index: u32, interface: &Interface, memif: &Memif) -> MemifDetai
         ring_size: UNCONNECTED_RING,
         buffer_size: 0,
         flags: interface.flags(),
-        if_name: interface.shown_name(),
+        if_name: interface.reported_name(),
     }
 }

@@ -26,9 +26,9 @@ impl Handle for CreateVhostUserIfV2 {
             Err(_) => return Ok(refuse(ReturnCode::SyscallError2, NO_INTERFACE)),
         };
         let number = state.vhost_numbers.insert(());
-        let shown_number = if self.renumber { self.custom_dev_instance } else { number };
+        let reported_number = if self.renumber { self.custom_dev_instance } else { number };
         let vhost = Vhost { path: self.sock_filename.clone(), number, listener };
-        let mut interface = Interface::new(format!("VirtualEthernet0/0/{shown_number}"), Device::Vhost(vhost));
+        let mut interface = Interface::new(format!("VirtualEthernet0/0/{reported_number}"), Device::Vhost(vhost));
         interface.address = if self.use_custom_mac { self.mac_address } else { state.new_address() };
         interface.tag = self.tag.clone();
         Ok(CreateVhostUserIfV2Reply { retval: 0, sw_if_index: state.add_interface(interface) })
@@ -67,7 +67,7 @@ impl List for SwInterfaceVhostUserDump {
         let details = all.filter_map(|(sw_if_index, interface)| match &interface.device {
             Device::Vhost(vhost) => Some(SwInterfaceVhostUserDetails {
                 sw_if_index,
-                interface_name: interface.shown_name(),
+                interface_name: interface.reported_name(),
                 is_server: vhost.listener.is_some(),
                 sock_filename: vhost.path.clone(),
                 sock_errno: vhost.socket_error(),

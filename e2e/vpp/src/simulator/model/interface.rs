@@ -66,7 +66,7 @@ impl Interface {
     }
 
     /// The name as it is in details.
-    pub(crate) fn shown_name(&self) -> FixedText<64> {
+    pub(crate) fn reported_name(&self) -> FixedText<64> {
         FixedText::new(self.name.as_str()).unwrap_or_default()
     }
 
@@ -89,7 +89,7 @@ impl Interface {
             vtr_push_dot1q: rewrite.push_dot1q.into(),
             vtr_tag1: rewrite.tags.0.into(),
             vtr_tag2: rewrite.tags.1.into(),
-            interface_name: self.shown_name(),
+            interface_name: self.reported_name(),
             interface_dev_type: FixedText::new(device_type).unwrap_or_default(),
             tag: self.tag.clone(),
             ..SwInterfaceDetails::default()

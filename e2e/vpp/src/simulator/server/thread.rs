@@ -133,8 +133,8 @@ impl Server {
                 });
                 let Some((client, id)) = found else { continue };
                 let envelope = Envelope { client_index: *client_index, context: 0 };
-                let told = SwInterfaceEvent { pid: *pid, sw_if_index, flags: up | linked, deleted: event.deleted };
-                client.send(id, envelope, &told);
+                let reported = SwInterfaceEvent { pid: *pid, sw_if_index, flags: up | linked, deleted: event.deleted };
+                client.send(id, envelope, &reported);
             }
         }
     }

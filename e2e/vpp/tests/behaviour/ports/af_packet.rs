@@ -28,7 +28,7 @@ impl Fixture {
     fn devices(&mut self) -> Vec<(u32, String)> {
         self.dump(AfPacketDump {})
             .into_iter()
-            .map(|shown| (shown.sw_if_index, shown.host_if_name.to_string()))
+            .map(|observed| (observed.sw_if_index, observed.host_if_name.to_string()))
             .collect()
     }
 }
@@ -70,9 +70,9 @@ fn a_device_has_one_interface_which_goes_by_its_name_also_when_the_device_is_gon
     on_each(|vpp| {
         ip("link add veth0 up type veth peer name veth1");
         let index = vpp.on_device("veth0").expect("an interface").sw_if_index;
-        let shown = vpp.interface(index);
-        assert_eq!((shown.interface_name.as_str(), shown.link_mtu), ("host-veth0", 9000));
-        assert_eq!((shown.tag.as_str(), shown.flags.contains(IfStatusFlags::ADMIN_UP)), ("", false));
+        let observed = vpp.interface(index);
+        assert_eq!((observed.interface_name.as_str(), observed.link_mtu), ("host-veth0", 9000));
+        assert_eq!((observed.tag.as_str(), observed.flags.contains(IfStatusFlags::ADMIN_UP)), ("", false));
         vpp.ask(SwInterfaceSetFlags { sw_if_index: index, flags: IfStatusFlags::ADMIN_UP }).expect("on");
         assert_eq!(vpp.devices(), [(index, "veth0".to_owned())]);
 

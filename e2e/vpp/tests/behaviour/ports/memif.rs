@@ -8,7 +8,7 @@ use usnet_vpp::messages::{
 };
 
 #[test]
-fn server_as_it_is_shown() {
+fn server_as_it_is_dumped() {
     on_each(|vpp| {
         let path = vpp.path("m.sock");
         vpp.add_socket(5, &path).expect("socket");
@@ -16,14 +16,18 @@ fn server_as_it_is_shown() {
         let asked = MemifCreateV2 { ring_size: 2048, buffer_size: 4096, hw_addr, ..memif(5, 7) };
         let index = vpp.ask(asked).expect("memif").sw_if_index;
         vpp.ask(SwInterfaceSetFlags { sw_if_index: index, flags: IfStatusFlags::ADMIN_UP }).expect("up");
-        let shown = vpp.memifs().pop().expect("the memif");
-        assert_eq!((shown.sw_if_index, shown.id, shown.socket_id), (index, 7, 5));
-        assert_eq!((shown.role, shown.mode), (MemifRole::Master, MemifMode::Ethernet));
-        assert_eq!((shown.ring_size, shown.buffer_size, shown.zero_copy), (1, 0, false), "unknown until connected");
-        assert_eq!((shown.hw_addr, shown.flags), (hw_addr, IfStatusFlags::ADMIN_UP));
+        let observed = vpp.memifs().pop().expect("the memif");
+        assert_eq!((observed.sw_if_index, observed.id, observed.socket_id), (index, 7, 5));
+        assert_eq!((observed.role, observed.mode), (MemifRole::Master, MemifMode::Ethernet));
+        assert_eq!(
+            (observed.ring_size, observed.buffer_size, observed.zero_copy),
+            (1, 0, false),
+            "unknown until connected"
+        );
+        assert_eq!((observed.hw_addr, observed.flags), (hw_addr, IfStatusFlags::ADMIN_UP));
         let interface = vpp.interface(index);
         assert_eq!((interface.interface_name.as_str(), interface.interface_dev_type.as_str()), ("memif5/7", "memif"));
-        assert_eq!((shown.if_name, interface.l2_address), (interface.interface_name, hw_addr));
+        assert_eq!((observed.if_name, interface.l2_address), (interface.interface_name, hw_addr));
         assert_eq!(interface.sup_sw_if_index, index);
     });
 }
@@ -36,9 +40,10 @@ fn client_needs_no_server() {
         let asked = MemifCreateV2 { role: MemifRole::Slave, mode: MemifMode::Ip, no_zero_copy: true, ..memif(5, 0) };
         vpp.ask(asked).expect("memif");
         vpp.ask(MemifCreateV2 { role: MemifRole::Other(9), ..memif(5, 1) }).expect("any other role is a client's");
-        let shown: Vec<_> = vpp.memifs().into_iter().map(|memif| (memif.role, memif.mode, memif.zero_copy)).collect();
+        let observed: Vec<_> =
+            vpp.memifs().into_iter().map(|memif| (memif.role, memif.mode, memif.zero_copy)).collect();
         let expected = [(MemifRole::Slave, MemifMode::Ip, false), (MemifRole::Slave, MemifMode::Ethernet, true)];
-        assert_eq!(shown, expected);
+        assert_eq!(observed, expected);
         assert!(!vpp.exists("absent.sock"));
     });
 }

@@ -32,7 +32,7 @@ fn vhost(path: &str, is_server: bool) -> CreateVhostUserIfV2 {
 }
 
 #[test]
-fn server_as_it_is_shown() {
+fn server_as_it_is_dumped() {
     on_each(|vpp| {
         let path = vpp.path("v.sock");
         let tag = FixedText::new("t".repeat(63)).expect("fits");
@@ -42,12 +42,12 @@ fn server_as_it_is_shown() {
         let file = fs::metadata(&path).expect("the file");
         assert!(file.file_type().is_socket());
         assert_eq!(file.permissions().mode() & 0o777, 0o755);
-        let shown = vpp.interface(index);
+        let observed = vpp.interface(index);
         assert_eq!(
-            (shown.interface_name.as_str(), shown.interface_dev_type.as_str()),
+            (observed.interface_name.as_str(), observed.interface_dev_type.as_str()),
             ("VirtualEthernet0/0/0", "vhost-user")
         );
-        assert_eq!((shown.tag, shown.l2_address, shown.link_mtu), (tag, mac_address, 9000));
+        assert_eq!((observed.tag, observed.l2_address, observed.link_mtu), (tag, mac_address, 9000));
         let details = vpp.vhosts().pop().expect("the vhost");
         assert_eq!((details.sw_if_index, details.is_server, details.sock_errno), (index, true, 0));
         assert_eq!((details.sock_filename.as_str(), details.num_regions), (path.as_str(), 0));
@@ -130,8 +130,8 @@ fn link_mtu_stays_and_that_of_layer_3_can_be_set() {
         let set = HwInterfaceSetMtu { sw_if_index, mtu: 1500 };
         assert_eq!(vpp.ask(set).err(), Some(ReturnCode::Unsupported));
         vpp.ask(SwInterfaceSetMtu { sw_if_index, mtu: [1200, 0, 0, 0] }).expect("layer 3");
-        let shown = vpp.interface(sw_if_index);
-        assert_eq!((shown.link_mtu, shown.mtu), (9000, [1200, 0, 0, 0]));
+        let observed = vpp.interface(sw_if_index);
+        assert_eq!((observed.link_mtu, observed.mtu), (9000, [1200, 0, 0, 0]));
     });
 }
 

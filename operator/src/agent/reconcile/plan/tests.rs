@@ -3,9 +3,9 @@ use crate::agent::testing::{bridge_of, network, port_of, record};
 
 /// The bridge of network blue with the port of this record, neither of them desired.
 fn unwanted(record: &Record) -> Observed {
-    let (bridge, mut shown) = bridge_of(&network("blue"));
-    shown.ports.insert(record.port.name.clone(), port_of(record));
-    Observed { bridges: [(bridge, shown)].into(), ..Observed::default() }
+    let (bridge, mut actual) = bridge_of(&network("blue"));
+    actual.ports.insert(record.port.name.clone(), port_of(record));
+    Observed { bridges: [(bridge, actual)].into(), ..Observed::default() }
 }
 
 fn plan_of(observed: &Observed) -> Vec<PlannedOp> {

@@ -15,8 +15,8 @@ fn detached(volume: &File, _: &Path, path: &Path) -> Result<(), PodDirectoryErro
 
 /// The options of the mounts on a path, of this thread.
 fn options(path: &Path) -> Vec<String> {
-    let shown = fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
-    let fields = shown.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let observed = fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
+    let fields = observed.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let of_path = fields.filter(|fields| Path::new(fields[4]) == path);
     of_path.map(|fields| fields[5].to_owned()).collect()
 }
@@ -55,7 +55,7 @@ fn both_ways_mount_with_flags_that_every_copy_has() {
             for path in [path.clone(), copies.join("pod")] {
                 let [options] = options(&path).try_into().unwrap();
                 for option in ["nosuid", "nodev", "noexec", "nosymfollow"] {
-                    assert!(options.split(',').any(|shown| shown == option), "{options}");
+                    assert!(options.split(',').any(|observed| observed == option), "{options}");
                 }
                 assert_eq!(fs::read_dir(path.join("link")).unwrap_err().raw_os_error(), Some(libc::ELOOP));
             }

@@ -7,9 +7,9 @@ fn read(annotations: &Value) -> Result<Vec<String>, String> {
         json!({"name": "pods", "networks": "FromPodAnnotations", "runtimeConfig": {CAPABILITY: annotations}});
     let configuration = Configuration::parse(configuration.to_string().as_bytes()).unwrap();
     let used = ["eth0", "lo"].map(|name| name.parse().unwrap()).into();
-    let shown = |element: &NetworkSelectionElement| format!("{}@{}", element.network, element.interface);
+    let observed = |element: &NetworkSelectionElement| format!("{}@{}", element.network, element.interface);
     match NetworkSelection::read(&configuration, &used) {
-        Ok(networks) => Ok(networks.elements.iter().map(shown).collect()),
+        Ok(networks) => Ok(networks.elements.iter().map(observed).collect()),
         Err(error) => Err(format!("{error}: {}", crate::error::causes(&error))),
     }
 }

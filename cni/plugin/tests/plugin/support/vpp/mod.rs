@@ -21,8 +21,8 @@ fn request<R: Request>(vpp: &Vpp, request: R) -> R::Reply {
 
 /// Its ports are kept, without a bridge domain.
 pub(crate) fn remove_bridge_domain(vpp: &Vpp, id: &str) {
-    let (shown, bd_id) = (VppSnapshot::of(vpp), id.parse().unwrap());
-    for member in &shown.domains[&bd_id].sw_if_details {
+    let (observed, bd_id) = (VppSnapshot::of(vpp), id.parse().unwrap());
+    for member in &observed.domains[&bd_id].sw_if_details {
         request(
             vpp,
             SwInterfaceSetL2Bridge {

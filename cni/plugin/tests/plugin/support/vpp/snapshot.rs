@@ -80,7 +80,7 @@ fn name(interface: &SwInterfaceDetails) -> String {
 }
 
 fn by<T>(details: Vec<T>, index: impl Fn(&T) -> u32) -> BTreeMap<u32, T> {
-    details.into_iter().map(|shown| (index(&shown), shown)).collect()
+    details.into_iter().map(|observed| (index(&observed), observed)).collect()
 }
 
 /// None when the message belongs to a plugin that is not loaded.
