@@ -2,7 +2,9 @@
 
 use super::namespaces::within;
 use crate::calls::pod;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -51,7 +53,29 @@ pub(crate) struct Node {
     pub(crate) socket: PathBuf,
     /// Of the engine, for sockets: its path is short.
     pub(crate) folder: PathBuf,
+    _run_folder: RunFolder,
     _files: TempDir,
+}
+
+/// The folder of what does not outlive a boot, in memory as `/run` of a node. Mounted as long as
+/// this lives.
+struct RunFolder(PathBuf);
+
+impl RunFolder {
+    fn mount(path: PathBuf) -> Self {
+        fs::create_dir_all(&path).expect("a folder");
+        mount(Some("tmpfs"), &path, Some("tmpfs"), MsFlags::empty(), Some("mode=755"))
+            .expect("a file system in memory");
+        Self(path)
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        if let Err(error) = umount2(&self.0, MntFlags::MNT_DETACH) {
+            eprintln!("{}: {error}", self.0.display());
+        }
+    }
 }
 
 /// Measures on Open vSwitch with DPDK, in its network namespace.
@@ -77,17 +101,21 @@ pub(crate) fn on_vpp(measure: impl FnOnce(&Node)) {
 
 impl Node {
     fn new(engine: EngineKind, name: String, folder: &Path, socket: &Path) -> Self {
+        Self::with_run_folder(engine, name, folder, (socket, "run"))
+    }
+
+    fn with_run_folder(engine: EngineKind, name: String, folder: &Path, (socket, run): (&Path, &str)) -> Self {
         let files = tempfile::tempdir().expect("a folder");
-        let roots = NodePaths { run: folder.join("run"), ..NodePaths::below(files.path()) };
+        let run_folder = RunFolder::mount(folder.join(run));
+        let roots = NodePaths { run: run_folder.0.clone(), ..NodePaths::below(files.path()) };
         let roots = roots.with_socket(engine, socket);
-        Self { engine, name, roots, socket: socket.to_owned(), folder: folder.to_owned(), _files: files }
+        let (socket, folder) = (socket.to_owned(), folder.to_owned());
+        Self { engine, name, roots, socket, folder, _run_folder: run_folder, _files: files }
     }
 
     /// The same engine with other records.
     pub(crate) fn with_other_records(&self) -> Self {
-        let run = self.roots.run.with_file_name("run2");
-        let node = Self::new(self.engine, self.name.clone(), &self.folder, &self.socket);
-        Self { roots: NodePaths { run, ..node.roots.clone() }, ..node }
+        Self::with_run_folder(self.engine, self.name.clone(), &self.folder, (&self.socket, "run2"))
     }
 
     /// The network, with ports of this kind, as the agent would say it.
