@@ -107,7 +107,9 @@ pub const NIC_MISSING: &str = "NicMissing";
 pub const NIC_CARRIES_NODE: &str = "NicCarriesNode";
 /// An uplink on a node: another bridge, bond or uplink has the NIC.
 pub const NIC_TAKEN: &str = "NicTaken";
-/// An uplink on a node: the engine had the NIC, and it is gone.
+/// An uplink on a node: this release does not support what it asks for.
+pub const UPLINK_UNSUPPORTED: &str = "UplinkUnsupported";
+/// An uplink on a node: the engine has the NIC, and it is gone, down or without a carrier.
 pub const NIC_LOST: &str = "NicLost";
 /// A network on a node: its uplink is not programmed there, or selects no NIC of the node.
 pub const UPLINK_NOT_READY: &str = "UplinkNotReady";
@@ -117,5 +119,5 @@ pub const VLAN_TAKEN: &str = "VlanTaken";
 /// Whether a network on a node stays as it is until an operator acts: retrying does not help.
 pub fn needs_operator(reason: &str) -> bool {
     [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_PREFIX_EXHAUSTED].contains(&reason)
-        || [MISSING_PRIVILEGE, MTU_TOO_LARGE, PORT_TAKEN, VNI_TAKEN].contains(&reason)
+        || [MISSING_PRIVILEGE, MTU_TOO_LARGE, PORT_TAKEN, VLAN_TAKEN, VNI_TAKEN].contains(&reason)
 }

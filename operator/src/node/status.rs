@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::time::SystemTime;
 use usnet_crds::conditions::{READY, Status, find};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
+use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_dataplane::paths::NodePaths;
 
 /// The agent's last report.
@@ -89,6 +90,11 @@ pub(super) fn text(state: &StateFile, is_running: bool, seconds: u64) -> String 
         let rows: Vec<_> = state.status.networks.iter().map(row).collect();
         text.push_str(&table(["NETWORK", "STATE", "GENERATION", "PODS", "CONNECTED", "REASON", "MESSAGE"], &rows));
     }
+    if !state.status.uplinks.is_empty() {
+        text.push('\n');
+        let rows: Vec<_> = state.status.uplinks.iter().map(uplink_row).collect();
+        text.push_str(&table(["UPLINK", "STATE", "GENERATION", "NIC", "REASON", "MESSAGE"], &rows));
+    }
     if !state.manifest_problems.is_empty() {
         text.push_str("\nInvalid manifests; what they describe keeps its last valid state:\n");
         for problem in &state.manifest_problems {
@@ -96,6 +102,22 @@ pub(super) fn text(state: &StateFile, is_running: bool, seconds: u64) -> String 
         }
     }
     text
+}
+
+fn uplink_row(uplink: &UplinkReport) -> [String; 6] {
+    let state = match uplink.state {
+        UplinkState::Programmed => "Programmed",
+        UplinkState::Pending => "Pending",
+        UplinkState::Failed => "Failed",
+    };
+    [
+        uplink.name.clone(),
+        state.to_owned(),
+        uplink.generation.to_string(),
+        uplink.nic.clone(),
+        uplink.reason.clone(),
+        uplink.message.clone(),
+    ]
 }
 
 fn row(network: &NetworkReport) -> [String; 7] {

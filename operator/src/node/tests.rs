@@ -10,6 +10,7 @@ use std::sync::Arc;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
+use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_dataplane::call_log::{Call, Verb};
 use usnet_dataplane::paths::NodePaths;
 
@@ -32,6 +33,14 @@ fn state() -> StateFile {
     let report = Report {
         spec: Some(Arc::new(NodeSpec { revision: 1, generation: 7, through: 48_120, ..NodeSpec::default() })),
         networks: vec![network],
+        uplinks: vec![UplinkReport {
+            name: "fab".into(),
+            generation: 2,
+            state: UplinkState::Failed,
+            reason: "NicMissing".into(),
+            message: "this node has no NIC eth1".into(),
+            nic: String::new(),
+        }],
         engines: Vec::new(),
         engine_ends: Vec::new(),
         findings: vec![ConditionUpdate::new(READY, Status::False, "NotProgrammed", "0 of 1 networks are programmed")],
@@ -76,7 +85,8 @@ fn users_see_what_is_wrong_where_and_how_old_that_is() {
         "2m ago",
         "generation 7",
         "0/1 networks programmed, 2 attached interfaces",
-        "Problem: blue: BridgeExists",
+        "Problem: uplink fab: NicMissing",
+        "this node has no NIC eth1",
         "BridgeExists",
         "a.yaml, document 2, line 9: spec.bridge.mtu: must be less",
     ] {

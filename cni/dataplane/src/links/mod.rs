@@ -1,5 +1,5 @@
-//! VXLAN devices of the node, by which a network is joined with other nodes: one device for each
-//! network, which its engine takes as one port.
+//! Devices of the node. VXLAN devices, by which a network is joined with other nodes: one for each
+//! network, which its engine takes as one port. And [`nics`], which uplinks have.
 //!
 //! - `model`: what should exist and what exists. No IO.
 //! - `plan`: the operations between both, and what blocks them. No IO.
@@ -11,6 +11,7 @@
 mod blocker;
 mod kernel;
 mod model;
+pub mod nics;
 mod operation;
 mod plan;
 #[cfg(test)]

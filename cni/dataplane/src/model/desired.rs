@@ -2,8 +2,9 @@
 
 use crate::model::attachment::{AttachmentId, Progress, Record};
 use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortSettings};
+use crate::model::uplink::{DesiredUplink, PatchPair};
 use std::collections::BTreeMap;
-use usnet_crds::{NetworkName, NodeNetwork, RateLimit};
+use usnet_crds::{NetworkName, NodeNetwork, RateLimit, UplinkName};
 
 /// What one engine of this node should have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,6 +15,10 @@ pub struct Desired {
     pub attachments: BTreeMap<AttachmentId, DesiredAttachment>,
     /// The networks' own ports, for those whose device exists.
     pub network_ports: BTreeMap<NetworkName, NetworkPort>,
+    /// The uplinks that networks are connected to.
+    pub uplinks: BTreeMap<UplinkName, DesiredUplink>,
+    /// How networks are connected to them.
+    pub patches: BTreeMap<NetworkName, DesiredPatch>,
     /// The attachments that must not have a port any more. A port that was not tagged yet is
     /// identified by its socket alone.
     pub detached: BTreeMap<AttachmentId, TornDownAttachment>,
@@ -36,6 +41,15 @@ pub struct DesiredAttachment {
     /// Its port.
     pub port: AttachedPort,
     /// Whether a missing port is created. While ADD is in progress only the plugin may create it.
+    pub policy: PortPolicy,
+}
+
+/// A network that is, or may be, connected to an uplink.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DesiredPatch {
+    /// Its ports.
+    pub pair: PatchPair,
+    /// Whether missing ports are created. What hinders a network later does not disconnect it.
     pub policy: PortPolicy,
 }
 
@@ -68,6 +82,19 @@ impl Desired {
             Some((name.clone(), NetworkPort::new(self.networks.get(name)?, *index)))
         };
         self.network_ports = devices.iter().filter_map(port).collect();
+        self
+    }
+
+    /// With these uplinks and connections. Networks that this node has not are left out.
+    #[must_use]
+    pub fn with_uplinks(
+        mut self,
+        uplinks: impl IntoIterator<Item = DesiredUplink>,
+        patches: impl IntoIterator<Item = DesiredPatch>,
+    ) -> Self {
+        self.uplinks = uplinks.into_iter().map(|uplink| (uplink.name.clone(), uplink)).collect();
+        let patches = patches.into_iter().map(|patch| (patch.pair.network.clone(), patch));
+        self.patches = patches.filter(|(network, _)| self.networks.contains_key(network)).collect();
         self
     }
 

@@ -1,7 +1,8 @@
 //! Values of this crate. No IO.
 //!
 //! [`desired`] and [`observed`] describe an engine with the same terms ([`bridge_settings`],
-//! [`port`], [`attachment`], [`memif`]); [`drift`] describes their differences for users.
+//! [`port`], [`uplink`], [`attachment`], [`memif`]); [`drift`] describes their differences for
+//! users.
 
 pub mod attachment;
 pub mod bridge_settings;
@@ -11,3 +12,4 @@ pub mod memif;
 pub mod observed;
 pub mod owner;
 pub mod port;
+pub mod uplink;

@@ -3,8 +3,8 @@
 use crate::model::bridge_settings::BridgeSettings;
 use crate::model::owner::PortOwner;
 use crate::model::port::{PortBackend, PortName};
-use std::collections::BTreeMap;
-use usnet_crds::{NetworkName, RateLimit, Vlan};
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::{NetworkName, RateLimit, UplinkName, Vlan, VlanTag};
 
 /// All bridges of an engine, whether owned by usnet or not. Names are those of the engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Observed {
 pub struct ObservedBridge {
     /// The network that owns the bridge; `None` if usnet does not own it.
     pub owner: Option<NetworkName>,
+    /// The uplink that owns the bridge; then no network does.
+    pub uplink: Option<UplinkName>,
     /// Whether its datapath is one that usnet supports (Open vSwitch: `datapath_type=netdev`; VPP:
     /// it forwards and floods, and does not answer ARP).
     pub has_supported_datapath: bool,
@@ -37,10 +39,12 @@ pub struct ObservedBridge {
 /// One port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedPort {
-    /// The attachment that owns the port; `None` if usnet does not own it.
+    /// What owns the port; `None` if usnet does not own it.
     pub owner: Option<PortOwner>,
     /// The endpoint towards the pod; `None` if it is of a kind that usnet does not support.
     pub backend: Option<PortBackend>,
+    /// The port at the other end of a patch port; `None` for all other ports.
+    pub patch_peer: Option<PortName>,
     /// The requested MTU, in bytes.
     pub mtu: Option<i64>,
     /// How its frames are tagged.
@@ -71,6 +75,10 @@ pub enum Tagging {
     Untagged,
     /// In these VLANs.
     Vlan(Vlan),
+    /// Frames without a tag alone.
+    OnlyUntagged,
+    /// Frames without a tag, and those of these VLANs.
+    UntaggedAndTrunk(BTreeSet<VlanTag>),
     /// Anything else, set by others.
     Other,
 }

@@ -3,7 +3,7 @@
 
 use crate::model::attachment::AttachmentId;
 use std::fmt;
-use usnet_crds::NetworkName;
+use usnet_crds::{NetworkName, UplinkName};
 
 /// What a port belongs to. The drivers' `tags` store each variant in a form of its own, and parse
 /// it back into the same variant.
@@ -13,6 +13,10 @@ pub enum Owner {
     Attachment(AttachmentId),
     /// A network: it is joined with other nodes by this device.
     Network(NetworkDevice),
+    /// An uplink: this is its NIC.
+    Nic(UplinkNic),
+    /// A network that is connected to an uplink by patch ports: this is one of the two.
+    Patch(PatchedNetwork),
 }
 
 /// The kernel device by which a network is joined with other nodes.
@@ -25,12 +29,38 @@ pub struct NetworkDevice {
     pub index: u32,
 }
 
+/// The NIC of an uplink.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UplinkNic {
+    /// The uplink.
+    pub uplink: UplinkName,
+    /// The index of the NIC when it became a port, as that of a [`NetworkDevice`].
+    pub index: u32,
+}
+
+/// A network on an uplink.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PatchedNetwork {
+    /// The uplink.
+    pub uplink: UplinkName,
+    /// The network.
+    pub network: NetworkName,
+}
+
 impl Owner {
     /// The attachment, if it is one.
     pub fn attachment(&self) -> Option<&AttachmentId> {
         match self {
             Self::Attachment(attachment) => Some(attachment),
-            Self::Network(_) => None,
+            Self::Network(_) | Self::Nic(_) | Self::Patch(_) => None,
+        }
+    }
+
+    /// The uplink, if it is one alone.
+    pub fn uplink(&self) -> Option<&UplinkName> {
+        match self {
+            Self::Nic(nic) => Some(&nic.uplink),
+            Self::Attachment(_) | Self::Network(_) | Self::Patch(_) => None,
         }
     }
 }
@@ -40,6 +70,8 @@ impl fmt::Display for Owner {
         match self {
             Self::Attachment(attachment) => attachment.fmt(formatter),
             Self::Network(device) => write!(formatter, "network {}", device.network),
+            Self::Nic(nic) => write!(formatter, "uplink {}", nic.uplink),
+            Self::Patch(patch) => write!(formatter, "network {} on uplink {}", patch.network, patch.uplink),
         }
     }
 }
@@ -62,6 +94,16 @@ impl PortOwner {
     /// The complete owner of a network's own port.
     pub fn of_device(device: &NetworkDevice) -> Self {
         Self { network: Some(device.network.clone()), owner: Owner::Network(device.clone()) }
+    }
+
+    /// The complete owner of the port of an uplink's NIC.
+    pub fn of_nic(uplink: &UplinkName, index: u32) -> Self {
+        Self { network: None, owner: Owner::Nic(UplinkNic { uplink: uplink.clone(), index }) }
+    }
+
+    /// The complete owner of the patch ports of a network.
+    pub fn of_patch(patch: &PatchedNetwork) -> Self {
+        Self { network: Some(patch.network.clone()), owner: Owner::Patch(patch.clone()) }
     }
 
     /// The attachment that the port belongs to, if it is one.

@@ -56,6 +56,11 @@ const PREFIX: &str = "vhu";
 const DIGITS: usize = 11;
 /// Of devices of networks.
 const NETWORK_PREFIX: &str = "usv-";
+/// Of the two patch ports of a network: on its own bridge, and on that of its uplink.
+const NETWORK_END_PREFIX: &str = "usn-";
+const UPLINK_END_PREFIX: &str = "usu-";
+/// Of NICs of uplinks, in an engine that does not name them as the kernel does.
+const NIC_PREFIX: &str = "usp-";
 
 /// The name of a port in the engine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -73,11 +78,23 @@ impl PortName {
         Self(DeviceName::of_network(network).0)
     }
 
-    /// The name of the port that has this owner.
+    /// The name of the patch port that connects a network, on the network's bridge.
+    pub fn of_network_end(network: &NetworkName) -> Self {
+        Self(generated(NETWORK_END_PREFIX, network.as_str()))
+    }
+
+    /// The name of the patch port that connects a network, on the bridge of its uplink.
+    pub fn of_uplink_end(network: &NetworkName) -> Self {
+        Self(generated(UPLINK_END_PREFIX, network.as_str()))
+    }
+
+    /// The name of the port that has this owner, in an engine that names ports by their owners.
     pub fn of_owner(owner: &Owner) -> Self {
         match owner {
             Owner::Attachment(attachment) => Self::of(attachment),
             Owner::Network(device) => Self::of_network(&device.network),
+            Owner::Patch(patch) => Self::of_network_end(&patch.network),
+            Owner::Nic(nic) => Self(generated(NIC_PREFIX, nic.uplink.as_str())),
         }
     }
 
@@ -89,6 +106,18 @@ impl PortName {
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// A prefix and ten digits, which is short enough for a network device.
+fn generated(prefix: &str, of: &str) -> String {
+    format!("{prefix}{:010x}", fnv1a(of.as_bytes()) & 0xff_ffff_ffff)
+}
+
+impl From<&DeviceName> for PortName {
+    /// Open vSwitch names the port of a device as the kernel names the device.
+    fn from(device: &DeviceName) -> Self {
+        Self(device.0.clone())
     }
 }
 
@@ -111,7 +140,7 @@ impl DeviceName {
 
     /// The device that joins a network with other nodes: `usv-` and ten digits.
     pub fn of_network(network: &NetworkName) -> Self {
-        Self(format!("{NETWORK_PREFIX}{:010x}", fnv1a(network.as_str().as_bytes()) & 0xff_ffff_ffff))
+        Self(generated(NETWORK_PREFIX, network.as_str()))
     }
 
     /// A name that an engine or the kernel showed.

@@ -6,7 +6,7 @@ use crate::model::attachment::AttachmentId;
 use crate::model::desired::Desired;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use usnet_crds::NetworkName;
+use usnet_crds::{NetworkName, UplinkName};
 
 /// Why an operation is planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +65,8 @@ pub struct PlanContext {
     pub spec: SpecOrigin,
     /// The networks that were programmed at the end of the last reconcile.
     pub programmed: BTreeSet<NetworkName>,
+    /// The uplinks that were.
+    pub programmed_uplinks: BTreeSet<UplinkName>,
     /// The attachments that had their port then. A port that was never there cannot drift: ADD may
     /// still have been creating it when the engine was observed.
     pub attached: BTreeSet<AttachmentId>,
@@ -98,8 +100,9 @@ impl PlanContext {
                 Cause::Attached
             }
             (None, SpecOrigin::Known) => {
-                let was_programmed = operation.network().is_some_and(|network| self.programmed.contains(network));
-                if was_programmed { Cause::Drift } else { Cause::Retry }
+                let network = operation.network().is_some_and(|network| self.programmed.contains(network));
+                let uplink = operation.uplink().is_some_and(|uplink| self.programmed_uplinks.contains(uplink));
+                if network || uplink { Cause::Drift } else { Cause::Retry }
             }
         }
     }

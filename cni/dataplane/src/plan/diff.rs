@@ -15,14 +15,17 @@ use super::cause::{Cause, PlanContext};
 use super::matching::{adoption_blocker, bridge_matches_spec, port_matches_spec};
 use super::operation::Op;
 use super::removal::{Remaining, is_desired_bridge, removals};
+use super::uplink::{nic_port, uplink_bridge_matches};
+use super::uplink_operation::UplinkOp;
 use crate::model::attachment::AttachmentId;
-use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
+use crate::model::desired::{Desired, DesiredAttachment, DesiredPatch, PortPolicy};
 use crate::model::observed::Observed;
 use crate::model::owner::PortOwner;
 use crate::model::port::NetworkPort;
+use crate::model::uplink::{DesiredUplink, PatchPair};
 use std::collections::BTreeSet;
 use std::fmt;
-use usnet_crds::{NetworkName, NodeNetwork, Ownership};
+use usnet_crds::{NetworkName, NodeNetwork, Ownership, UplinkName};
 
 /// An operation, and why it is planned.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,8 +52,11 @@ pub fn plan(desired: &Desired, observed: &Observed, context: &PlanContext) -> Ve
 /// Empty if there is no difference.
 pub fn diff(desired: &Desired, observed: &Observed) -> Vec<Op> {
     let (mut operations, remaining) = removals(desired, observed);
-    let mut additions = Additions { desired, remaining: &remaining, bridges: BTreeSet::new(), names: BTreeSet::new() };
+    let mut additions = Additions::new(desired, &remaining);
     operations.extend(desired.networks.values().filter_map(|network| additions.bridge(network)));
+    operations.extend(desired.uplinks.values().filter_map(|uplink| additions.uplink_bridge(uplink)));
+    operations.extend(desired.uplinks.values().filter_map(|uplink| additions.nic(uplink)));
+    operations.extend(desired.patches.values().filter_map(|patch| additions.patch(patch)));
     operations.extend(desired.network_ports.values().filter_map(|port| additions.network_port(port)));
     operations.extend(desired.attachments.iter().filter_map(|(id, attachment)| additions.port(id, attachment)));
     operations
@@ -62,11 +68,18 @@ struct Additions<'a> {
     remaining: &'a Remaining<'a>,
     /// The bridges that the plan creates, with their networks.
     bridges: BTreeSet<(&'a str, &'a NetworkName)>,
+    /// The bridges that it creates for uplinks.
+    uplink_bridges: BTreeSet<(&'a str, &'a UplinkName)>,
     /// Names that the plan assigns.
     names: BTreeSet<&'a str>,
 }
 
 impl<'a> Additions<'a> {
+    fn new(desired: &'a Desired, remaining: &'a Remaining<'a>) -> Self {
+        let (bridges, uplink_bridges, names) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Self { desired, remaining, bridges, uplink_bridges, names }
+    }
+
     /// An adopted bridge is not changed.
     fn bridge(&mut self, spec: &'a NodeNetwork) -> Option<Op> {
         if spec.bridge.ownership == Ownership::Adopted {
@@ -110,6 +123,55 @@ impl<'a> Additions<'a> {
             && self.bridge_accepts_ports(bridge, &port.device.network, port.ownership)
             && self.reserve_name(port.name.as_str());
         is_needed.then(|| Op::JoinDevice { port: port.clone() })
+    }
+
+    /// Without a NIC to join, a bridge is not created.
+    fn uplink_bridge(&mut self, spec: &'a DesiredUplink) -> Option<Op> {
+        let (uplink, bridge, name) = (spec.name.clone(), spec.bridge.clone(), spec.bridge.as_str());
+        match self.remaining.bridges.get(name) {
+            Some(actual) if actual.uplink.as_ref() != Some(&uplink) || uplink_bridge_matches(actual) => None,
+            Some(_) => Some(Op::Uplink(UplinkOp::RestoreBridge { uplink, bridge })),
+            None if spec.nic.is_none() || !self.reserve_name(name) => None,
+            None => {
+                self.uplink_bridges.insert((name, &spec.name));
+                Some(Op::Uplink(UplinkOp::CreateBridge { uplink, bridge }))
+            }
+        }
+    }
+
+    /// A NIC that differs is among the removals.
+    fn nic(&mut self, spec: &'a DesiredUplink) -> Option<Op> {
+        let (uplink, bridge, vlans) = (spec.name.clone(), spec.bridge.as_str(), spec.vlans.clone());
+        let ports = self.remaining.ports.iter().filter(|((on, _), _)| *on == bridge);
+        if let Some((port, actual, index)) = nic_port(spec, ports.map(|((_, name), port)| (*name, *port))) {
+            let port = port.clone();
+            let differs = actual.tagging != vlans.tagging();
+            return differs.then_some(Op::Uplink(UplinkOp::SetVlans { uplink, index, port, vlans }));
+        }
+        let nic = spec.nic.as_ref()?;
+        let is_possible = self.uplink_accepts_ports(bridge, &spec.name) && self.reserve_name(nic.device.as_str());
+        let (bridge, nic) = (spec.bridge.clone(), nic.clone());
+        is_possible.then_some(Op::Uplink(UplinkOp::JoinNic { uplink, bridge, nic, vlans }))
+    }
+
+    /// A pair that differs is among the removals, both ports of it.
+    fn patch(&mut self, DesiredPatch { pair, policy }: &'a DesiredPatch) -> Option<Op> {
+        let PatchPair { network, bridge, ownership, uplink, uplink_bridge, .. } = pair;
+        let names = [pair.network_end.as_str(), pair.uplink_end.as_str()];
+        let is_possible = *policy == PortPolicy::Ensure
+            && names.iter().all(|name| !self.remaining.names.contains(name))
+            && self.bridge_accepts_ports(bridge.as_str(), network, *ownership)
+            && self.uplink_accepts_ports(uplink_bridge.as_str(), uplink)
+            && names.into_iter().all(|name| self.reserve_name(name));
+        is_possible.then(|| Op::Uplink(UplinkOp::Connect { pair: pair.clone() }))
+    }
+
+    /// Whether the bridge will be owned by the uplink when the ports are created.
+    fn uplink_accepts_ports(&self, name: &str, uplink: &UplinkName) -> bool {
+        match self.remaining.bridges.get(name) {
+            Some(actual) => actual.uplink.as_ref() == Some(uplink),
+            None => self.uplink_bridges.contains(&(name, uplink)),
+        }
     }
 
     /// Whether the bridge will be owned by the network when the ports are created.

@@ -4,12 +4,15 @@
 use crate::model::observed::{ObservedBridge, ObservedPort, Tagging};
 use crate::model::owner::PortOwner;
 use crate::model::port::{NetworkPort, PortSettings};
-use usnet_crds::conditions::message::node::bridge_of_network;
+use usnet_crds::conditions::message::node::{bridge_of_network, bridge_of_uplink};
 use usnet_crds::{Bridge, NetworkName, RateLimit};
 
 /// Why a network cannot adopt a bridge; `None` if it can.
 pub(crate) fn adoption_blocker(actual: Option<&ObservedBridge>, network: &NetworkName) -> Option<String> {
     let Some(actual) = actual else { return Some("it does not exist".to_owned()) };
+    if let Some(uplink) = &actual.uplink {
+        return Some(bridge_of_uplink(uplink));
+    }
     match &actual.owner {
         Some(other) if other != network => Some(bridge_of_network(other)),
         _ => actual.adoption_blocker.clone(),

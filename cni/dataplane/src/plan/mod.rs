@@ -12,9 +12,14 @@ mod operation;
 mod removal;
 #[cfg(test)]
 mod tests;
+mod uplink;
+mod uplink_operation;
 
 pub use blocker::{Blocker, blockers};
 pub use cause::{Cause, PlanContext, SpecOrigin};
 pub use diff::{PlannedOp, diff, plan};
 pub(crate) use matching::{adoption_blocker, bridge_matches_spec, network_port_matches, port_matches_spec};
 pub use operation::Op;
+pub(crate) use uplink::uplink_bridge_matches;
+pub use uplink::{UplinkBlocker, is_connected, uplink_blockers};
+pub use uplink_operation::UplinkOp;

@@ -1,11 +1,12 @@
 //! The operations of a plan.
 
+use super::uplink_operation::UplinkOp;
 use crate::model::attachment::AttachmentId;
 use crate::model::bridge_settings::desired_settings;
 use crate::model::owner::PortOwner;
 use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortName, PortSettings};
 use std::fmt;
-use usnet_crds::{Bridge, NetworkName};
+use usnet_crds::{Bridge, NetworkName, UplinkName};
 
 /// One operation on an engine. Deletions name what they expect, so that a driver can reject them if
 /// it finds something else.
@@ -67,6 +68,9 @@ pub enum Op {
         /// The settings that it should have.
         settings: PortSettings,
     },
+    /// Creates or changes an uplink, or connects a network to it. The ports of an uplink are
+    /// deleted as any other port.
+    Uplink(UplinkOp),
 }
 
 impl Op {
@@ -79,6 +83,16 @@ impl Op {
             | Self::UpdateBridge { network, .. }
             | Self::CreatePort { network, .. } => Some(network),
             Self::JoinDevice { port } => Some(&port.device.network),
+            Self::Uplink(operation) => operation.network(),
+        }
+    }
+
+    /// The uplink that it is for, if it is for no network.
+    pub fn uplink(&self) -> Option<&UplinkName> {
+        match self {
+            Self::RemovePort { owner, .. } => owner.owner.uplink(),
+            Self::Uplink(operation) if operation.network().is_none() => Some(operation.uplink()),
+            _ => None,
         }
     }
 
@@ -90,7 +104,8 @@ impl Op {
             Self::RemoveBridge { .. }
             | Self::CreateBridge { .. }
             | Self::UpdateBridge { .. }
-            | Self::JoinDevice { .. } => None,
+            | Self::JoinDevice { .. }
+            | Self::Uplink(_) => None,
         }
     }
 
@@ -102,6 +117,7 @@ impl Op {
             Self::RemovePort { port, .. } | Self::UpdatePort { port, .. } => format!("port {port}"),
             Self::CreatePort { port, .. } => format!("port {}", port.name),
             Self::JoinDevice { port } => format!("port {}", port.name),
+            Self::Uplink(operation) => operation.subject(),
         }
     }
 }
@@ -138,6 +154,7 @@ impl fmt::Display for Op {
                 }
                 write!(formatter, " and {} on port {port} of {}", settings.rate_limit, owner.owner)
             }
+            Self::Uplink(operation) => operation.fmt(formatter),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::matching::network_port_matches;
 use super::operation::Op;
+use super::uplink::{nic_stays, patch_stays};
+use super::uplink_operation::UplinkOp;
 use crate::model::desired::{Desired, DesiredAttachment};
 use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
 use crate::model::owner::{Owner, PortOwner};
@@ -48,6 +50,11 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
             {
                 bridges.push(Op::RemoveBridge { bridge: bridge.clone(), network: network.clone() });
             }
+            _ if !has_ports && expected.is_unused_uplink(bridge, actual) => {
+                let uplink = actual.uplink.iter().cloned();
+                bridges
+                    .extend(uplink.map(|uplink| Op::Uplink(UplinkOp::RemoveBridge { uplink, bridge: bridge.clone() })));
+            }
             _ => {
                 left.bridges.insert(bridge, actual);
                 left.names.insert(bridge);
@@ -63,6 +70,7 @@ struct Expected<'a> {
     /// The bridges that they are on, with the owners that those must have.
     bridges: BTreeSet<(&'a str, &'a NetworkName)>,
     desired: &'a Desired,
+    observed: &'a Observed,
     on_two_bridges: BTreeSet<&'a PortName>,
 }
 
@@ -72,6 +80,7 @@ impl<'a> Expected<'a> {
         Self {
             bridges: desired.attachments.values().map(bridge).collect(),
             desired,
+            observed,
             on_two_bridges: on_two_bridges(observed),
         }
     }
@@ -85,23 +94,40 @@ impl<'a> Expected<'a> {
     /// not kept on a bridge that another network owns and that has to be recreated for its own.
     fn removal(&self, (bridge, actual): (&str, &ObservedBridge), name: &PortName, port: &ObservedPort) -> Option<Op> {
         let owner = port.owner.as_ref()?;
-        if let Owner::Network(device) = &owner.owner {
-            let stays = self.desired.network_ports.get(&device.network).is_some_and(|desired| {
+        let is_in_place = match &owner.owner {
+            Owner::Attachment(_) => self.is_in_place((bridge, actual), name, (port, owner)),
+            Owner::Network(device) => self.desired.network_ports.get(&device.network).is_some_and(|desired| {
                 let is_its_bridge = desired.bridge.as_str() == bridge && owns(desired, actual);
                 is_its_bridge && desired.name == *name && network_port_matches(port, desired)
-            });
-            let stays = stays && !self.on_two_bridges.contains(name);
-            return (!stays).then(|| remove(Some(bridge), name, port, owner.clone()));
-        }
+            }),
+            Owner::Nic(nic) => nic_stays(self.desired, (bridge, actual), (name, port), nic),
+            Owner::Patch(patch) => patch_stays(self.desired, self.observed, (bridge, name), patch),
+        };
+        let stays = is_in_place && !self.on_two_bridges.contains(name);
+        (!stays).then(|| remove(Some(bridge), name, port, owner.clone()))
+    }
+
+    /// Whether the port of an attachment is where it should be.
+    fn is_in_place(
+        &self,
+        (bridge, actual): (&str, &ObservedBridge),
+        name: &PortName,
+        (port, owner): (&ObservedPort, &PortOwner),
+    ) -> bool {
         let is_its_bridge = |attachment: &&DesiredAttachment| {
             let is_of_another = actual.owner.as_ref().is_some_and(|network| *network != attachment.network);
             let is_replaced = is_of_another && is_desired_bridge(self.desired, bridge, &attachment.network);
             attachment.port.bridge.as_str() == bridge && !is_replaced
         };
-        let owner_attachment = self.attachment_of(owner).filter(is_its_bridge);
-        let is_in_place = owner_attachment.is_some_and(|attachment| is_port_of(attachment, name, port));
-        let stays = is_in_place && !self.on_two_bridges.contains(name);
-        (!stays).then(|| remove(Some(bridge), name, port, owner.clone()))
+        let attachment = self.attachment_of(owner).filter(is_its_bridge);
+        attachment.is_some_and(|attachment| is_port_of(attachment, name, port))
+    }
+
+    /// Whether a bridge is of an uplink that no network needs.
+    fn is_unused_uplink(&self, bridge: &str, actual: &ObservedBridge) -> bool {
+        actual.uplink.as_ref().is_some_and(|uplink| {
+            self.desired.uplinks.get(uplink).is_none_or(|desired| desired.bridge.as_str() != bridge)
+        })
     }
 
     /// `None` if an unbridged port is kept: it can be moved to its attachment's bridge, or usnet

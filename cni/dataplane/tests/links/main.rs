@@ -3,6 +3,7 @@
 
 mod faults;
 mod monitor;
+mod nics;
 
 use nix::sched::{CloneFlags, unshare};
 use std::collections::{BTreeMap, BTreeSet};

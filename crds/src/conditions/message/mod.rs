@@ -6,6 +6,7 @@
 pub mod network;
 pub mod node;
 pub mod overlay;
+pub mod uplink;
 
 /// A number with its noun.
 #[cfg(feature = "api")]

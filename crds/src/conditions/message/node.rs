@@ -1,7 +1,7 @@
 //! Messages of the conditions of a node, and of its networks, which the agent writes.
 
 use crate::EngineKind;
-use crate::types::names::{BridgeName, NetworkName};
+use crate::types::names::{BridgeName, NetworkName, UplinkName};
 use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
@@ -23,6 +23,11 @@ pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str,
             format!("{programmed} of {total} networks are programmed; network {name}: {message}")
         }
     }
+}
+
+/// Ready: all networks are programmed, and the first uplink that is not with its message.
+pub fn uplink_not_programmed(name: &str, message: &str) -> String {
+    format!("uplink {name}: {message}")
 }
 
 /// Ready, and networks: the state or run directory cannot be written.
@@ -169,6 +174,11 @@ pub fn bridge_unusable(bridge: &str, found: &str) -> String {
 /// What is found where the bridge to adopt belongs to another network.
 pub fn bridge_of_network(owner: &NetworkName) -> String {
     format!("it is owned by usnet for network {owner}")
+}
+
+/// What is found where the bridge to adopt is that of an uplink.
+pub fn bridge_of_uplink(uplink: &UplinkName) -> String {
+    format!("it is owned by usnet for uplink {uplink}: set spec.topology of the network to that uplink instead")
 }
 
 /// A deleted network whose bridge has ports of others.

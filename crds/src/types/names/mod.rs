@@ -124,6 +124,16 @@ impl BridgeName {
         Self(format!("br-{start}-{:06x}", fnv1a(network.as_str().as_bytes()) & 0xff_ffff))
     }
 
+    /// The bridge of an uplink with Open vSwitch: `br-up-` and its name, or a hash of the name
+    /// where that is too long.
+    pub fn of_uplink(uplink: &UplinkName) -> Self {
+        let whole = format!("br-up-{uplink}");
+        if whole.len() <= BRIDGE_NAME_MAX {
+            return Self(whole);
+        }
+        Self(format!("br-up-{:09x}", fnv1a(uplink.as_str().as_bytes()) & 0xf_ffff_ffff))
+    }
+
     /// The name of a bridge domain of VPP: the digits of its id.
     pub(super) fn of_id(id: u32) -> Self {
         Self(id.to_string())
@@ -229,6 +239,15 @@ mod tests {
         for bad in ["", "-a", "a-", "Blue", "a.b", "a/b", &"a".repeat(64)] {
             assert!(bad.parse::<NetworkName>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn the_bridge_of_an_uplink_has_its_name_or_a_hash_of_it() {
+        let bridge = |uplink: &str| BridgeName::of_uplink(&uplink.parse().unwrap());
+        assert_eq!(bridge("fab").as_str(), "br-up-fab");
+        let (one, other) = (bridge("rack-a-fabric"), bridge("rack-b-fabric"));
+        assert_ne!(one, other);
+        assert!([one, other].into_iter().all(|name| BridgeName::try_from(name.to_string()).is_ok()));
     }
 
     #[test]

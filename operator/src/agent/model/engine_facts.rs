@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use usnet_crds::conditions::ConditionUpdate;
 use usnet_crds::node_state::{EngineEnd, EngineReport, NetworkReport};
+use usnet_crds::uplink::report::UplinkReport;
 
 /// The state of one engine of the node.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +14,8 @@ pub(crate) struct EngineFacts {
     pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each of its networks.
     pub networks: Vec<NetworkReport>,
+    /// One entry for each of its uplinks.
+    pub uplinks: Vec<UplinkReport>,
     /// How many attachments have a problem of their own, by its reason.
     pub degraded: BTreeMap<&'static str, i64>,
     /// Version and epoch of the engine; none while it is down.

@@ -10,6 +10,7 @@ use usnet_crds::NetworkName;
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{EngineEnd, EngineReport, NetworkReport};
+use usnet_crds::uplink::report::UplinkReport;
 
 /// The actual state of the node.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Report {
     pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each network that is applied or desired on the node, sorted by name.
     pub networks: Vec<NetworkReport>,
+    /// One entry for each uplink, sorted by name.
+    pub uplinks: Vec<UplinkReport>,
     /// The engines that the agent is connected to.
     pub engines: Vec<EngineReport>,
     /// The last end of each engine that ended since the agent was started.
@@ -72,6 +75,7 @@ impl Report {
         versions.filter(|(name, _)| is_awaited(name.as_str())).for_each(|version| version.hash(&mut hasher));
         let networks = self.networks.iter().filter(|report| report.attachments > 0 || is_awaited(&report.name));
         networks.for_each(|report| report.hash(&mut hasher));
+        self.uplinks.hash(&mut hasher);
         self.engines.hash(&mut hasher);
         self.engine_ends.hash(&mut hasher);
         // The condition Ready has counts of all networks in its message.

@@ -41,8 +41,12 @@ impl NodeSpec {
 pub(crate) struct EngineSpec {
     /// The spec of the node.
     pub node: Arc<NodeSpec>,
+    /// Which engine.
+    pub engine: EngineKind,
     /// The networks of this engine.
     pub networks: Vec<Arc<NodeNetwork>>,
+    /// Its uplinks.
+    pub uplinks: BTreeMap<UplinkName, Arc<NodeUplink>>,
     /// Networks of this engine that select the node and cannot be applied there.
     pub refused: Vec<RefusedNetwork>,
     /// The node's other networks: their network files belong to the reconcilers of other engines.
@@ -69,8 +73,11 @@ impl EngineSpec {
         let (own_refused, other_refused): (Vec<_>, Vec<_>) =
             absent.filter(|refused| refused.engine.is_some()).partition(|refused| refused.engine == Some(engine));
         let networks_of_other_engines = other.into_iter().map(|network| &network.name);
+        let uplinks = node.uplinks.iter().filter(|(_, uplink)| uplink.engine == engine);
         Self {
             node: Arc::clone(node),
+            engine,
+            uplinks: uplinks.map(|(name, uplink)| (name.clone(), Arc::clone(uplink))).collect(),
             networks: own.into_iter().cloned().collect(),
             refused: own_refused.into_iter().cloned().collect(),
             networks_of_other_engines: networks_of_other_engines
@@ -82,7 +89,7 @@ impl EngineSpec {
 
     /// How this spec differs from the one before it.
     pub(crate) fn change_since(&self, last: &Self) -> SpecChange {
-        if self.networks != last.networks || self.refused != last.refused {
+        if (&self.networks, &self.uplinks, &self.refused) != (&last.networks, &last.uplinks, &last.refused) {
             SpecChange::Networks
         } else if self.node != last.node {
             SpecChange::MetadataOnly
@@ -93,7 +100,12 @@ impl EngineSpec {
 
     /// The generation of one of these networks.
     pub(crate) fn generation_of(&self, network: &str) -> Option<i64> {
-        let position = self.networks.binary_search_by(|present| present.name.as_str().cmp(network)).ok()?;
-        self.networks.get(position).map(|network| network.generation)
+        self.network(network).map(|network| network.generation)
+    }
+
+    /// One of these networks.
+    pub(crate) fn network(&self, name: &str) -> Option<&NodeNetwork> {
+        let position = self.networks.binary_search_by(|present| present.name.as_str().cmp(name)).ok()?;
+        self.networks.get(position).map(AsRef::as_ref)
     }
 }

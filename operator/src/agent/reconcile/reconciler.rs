@@ -3,7 +3,7 @@
 use super::agent_state::AgentState;
 use super::apply::{self, ApplyContext, FailedOperations};
 use super::journal::{JournalSnapshot, finish_detached};
-use super::links::{self, EngineLinks, LinkContext, LinkHealth};
+use super::links::{self, EngineLinks, LinkContext, PreparedLinks, UplinkEvidence};
 use super::observer::{Observation as EngineObservation, ObservationTimes, Observer};
 use super::plan::{self, DesiredState};
 use super::publish::{self, Access, Files};
@@ -15,10 +15,9 @@ use crate::agent::model::engine_view::{EngineUp, EngineView, Outage};
 use crate::agent::model::health::NetworkHealth;
 use crate::agent::model::spec::{EngineSpec, SpecChange};
 use crate::agent::report::engine_report::{self, Facts};
-use crate::agent::report::history_recorder::{Attempt, Failure, HistoryRecorder, Now, Observation};
+use crate::agent::report::history_recorder::{Attempt, HistoryRecorder, Now, Observation};
 use crate::agent::report::replay::Replay;
 use crate::agent::report::transition_log::TransitionLog;
-use crate::display::ErrorChain;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,9 +27,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use usnet_crds::{NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::engine::OpError;
 use usnet_dataplane::network_file;
-use usnet_dataplane::plan::{Cause, Op, PlanContext, PlannedOp, SpecOrigin, blockers};
+use usnet_dataplane::plan::{Cause, Op, PlanContext, SpecOrigin, blockers};
 
 /// The state of the reconciler of one engine.
 #[derive(Debug)]
@@ -184,6 +182,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             network_health: &reconciled.network_health,
             blockers: &reconciled.blockers,
             kept_bridges: &reconciled.kept_bridges,
+            uplinks: &reconciled.uplinks,
             degraded: &degraded,
             last_end: self.programs.last_end(),
             records: &reconciled.records,
@@ -221,8 +220,9 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let plan_context = self.plan_context(spec);
         let agent_state = Rc::clone(&self.agent_state);
         let link_context = LinkContext { metrics: &agent_state.metrics, plan: &plan_context, since: wake.since };
-        let links = self.links.prepare(spec.networks.iter().map(AsRef::as_ref), link_context).await?;
-        let desired = DesiredState { networks: &spec.networks, devices: &links.joinable, context: &plan_context };
+        let links = self.links.prepare(spec, &engine.observed, link_context).await?;
+        let (devices, uplinks) = (&links.joinable, &links.uplinks);
+        let desired = DesiredState { networks: &spec.networks, devices, uplinks, context: &plan_context };
         let mut planned = desired.plan(&engine.observed, &mut journal, &self.agent_state.journal)?;
         let due = self.failures.skip_backed_off(std::mem::take(&mut planned.operations), wake.retry);
         let (operations, causes): (Vec<Op>, Vec<Cause>) = due.into_iter().map(|due| (due.op, due.cause)).unzip();
@@ -239,7 +239,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(W::ENGINE))) {
             EngineView::Up(engine) => {
                 let joined = links::joined(&engine.observed);
-                let evidence = (engine_error.as_deref(), &links.health);
+                let evidence = (engine_error.as_deref(), &links);
                 let (mut reconciled, remaining) = self.verify(spec, &planned, engine, journal, evidence)?;
                 reconciled.retry |= links.retry;
                 self.links.finish(links, &joined, link_context).await?;
@@ -278,6 +278,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
                 (false, false) => SpecOrigin::New,
             },
             programmed: self.transition_log.programmed(),
+            programmed_uplinks: self.links.programmed_uplinks(),
             attached: self.attached.clone(),
             restarted: restarted.then(|| self.agent_state.persisted_state.borrow().epoch(W::ENGINE)),
             unresolved: self.history_recorder.unresolved(),
@@ -312,27 +313,13 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             self.observer.watcher.on_engine_error(error);
         }
         self.transition_log.problem("engine", results.as_ref().err());
-        let planned = operations.iter().cloned().zip(causes).map(|(op, cause)| PlannedOp { op, cause });
-        match results {
-            Ok(results) => {
-                let attempts = planned.zip(results).map(|(planned, result)| self.attempt(planned, result));
-                Applied { attempts: attempts.collect(), engine_error: None }
-            }
-            Err(error) => {
-                let engine_error = ErrorChain(&error).to_string();
-                let failed = |planned| Attempt { planned, failure: Some(Failure::of_all(&engine_error)) };
-                Applied { attempts: planned.map(failed).collect(), engine_error: Some(engine_error) }
+        for (operation, result) in operations.iter().zip(results.iter().flatten()) {
+            match result {
+                Ok(()) => self.replay.count_created(usize::from(matches!(operation, Op::CreatePort { .. }))),
+                Err(error) => self.failures.add(operation.clone(), error.clone()),
             }
         }
-    }
-
-    fn attempt(&mut self, planned: PlannedOp, result: Result<(), OpError>) -> Attempt {
-        let failure = result.as_ref().err().map(Failure::of);
-        match result {
-            Ok(()) => self.replay.count_created(usize::from(matches!(planned.op, Op::CreatePort { .. }))),
-            Err(error) => self.failures.add(planned.op.clone(), error),
-        }
-        Attempt { planned, failure }
+        apply::attempts(operations, causes, results)
     }
 
     /// Returns the result and the operations that remain to be done.
@@ -342,7 +329,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         planned: &Planned,
         engine: EngineUp,
         mut journal: JournalSnapshot,
-        (engine_error, link_health): (Option<&str>, &LinkHealth),
+        (engine_error, links): (Option<&str>, &PreparedLinks),
     ) -> Result<(Reconciled, Vec<Op>), Error> {
         let Planned { desired, locks, .. } = planned;
         let remaining = plan::remaining(desired, &engine.observed, &journal.unreadable);
@@ -363,7 +350,10 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             failures: self.failures.as_slice(),
             engine_error,
         });
-        links::apply_to(&mut network_health, link_health);
+        links::apply_to(&mut network_health, &links.health);
+        let evidence = UplinkEvidence { desired, observed: &engine.observed, failures: self.failures.as_slice() };
+        let uplinks = self.links.verify_uplinks(&links.uplinks, evidence);
+        links::apply_to(&mut network_health, &uplinks.network_health);
         let problem = self.agent_state.state_problem.borrow().clone();
         if let Some(problem) = &problem {
             verify::without_writable_directories(&mut network_health, problem);
@@ -372,13 +362,15 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let is_published = publish::unless_reported(published, problem.as_deref())?;
         self.transition_log.networks(&network_health);
         let is_complete = remaining.is_empty() && engine_error.is_none() && is_published;
-        let retry = !is_complete || locks.has_contended() || !journal.unreadable.is_empty();
+        let retry =
+            !is_complete || locks.has_contended() || !journal.unreadable.is_empty() || !uplinks.are_programmed();
         if remaining.is_empty() && engine_error.is_none() {
             self.transition_log.replayed(self.replay.finish(Instant::now()));
         }
         let (records, view) = (journal.records, EngineView::Up(engine));
         let degraded = verify::degraded(self.failures.as_slice());
-        Ok((Reconciled { network_health, blockers, kept_bridges, degraded, records, view, retry }, remaining))
+        let uplinks = uplinks.reports;
+        Ok((Reconciled { network_health, blockers, uplinks, kept_bridges, degraded, records, view, retry }, remaining))
     }
 
     fn files(&self, spec: &EngineSpec, network_health: &BTreeMap<NetworkName, NetworkHealth>) -> Files {

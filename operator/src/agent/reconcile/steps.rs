@@ -7,6 +7,7 @@ use crate::agent::model::health::{NetworkHealth, Why};
 use crate::agent::report::history_recorder::Attempt;
 use std::collections::BTreeMap;
 use usnet_crds::NetworkName;
+use usnet_crds::uplink::report::UplinkReport;
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::links::LinkError;
@@ -40,6 +41,8 @@ pub(super) struct Outcome {
 pub(super) struct Reconciled {
     pub(super) network_health: BTreeMap<NetworkName, NetworkHealth>,
     pub(super) blockers: BTreeMap<NetworkName, Blocker>,
+    /// What was found of the uplinks.
+    pub(super) uplinks: Vec<UplinkReport>,
     /// Bridges that are kept for records that cannot be read.
     pub(super) kept_bridges: BTreeMap<NetworkName, String>,
     /// Attachments with a problem of their own.
@@ -57,12 +60,13 @@ impl Reconciled {
         view: EngineView,
     ) -> Self {
         let (blockers, kept_bridges, degraded) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { network_health, blockers, kept_bridges, degraded, records, view, retry: false }
+        let (uplinks, retry) = (Vec::new(), false);
+        Self { network_health, blockers, uplinks, kept_bridges, degraded, records, view, retry }
     }
 }
 
 /// The results of the operations of one reconcile.
-pub(super) struct Applied {
+pub(crate) struct Applied {
     pub(super) attempts: Vec<Attempt>,
     /// Why the engine as a whole did not answer.
     pub(super) engine_error: Option<String>,

@@ -11,8 +11,11 @@ use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::Status;
 use usnet_crds::node_state::NetworkState;
-use usnet_dataplane::plan::Op;
+use usnet_crds::uplink::report::UplinkState;
+use usnet_dataplane::plan::{Op, UplinkOp};
 
+const UPLINK_STATES: [(UplinkState, &str); 3] =
+    [(UplinkState::Programmed, "Programmed"), (UplinkState::Pending, "Pending"), (UplinkState::Failed, "Failed")];
 const NETWORK_STATES: [NetworkState; 4] =
     [NetworkState::Programmed, NetworkState::Pending, NetworkState::Failed, NetworkState::Draining];
 
@@ -20,6 +23,7 @@ const NETWORK_STATES: [NetworkState; 4] =
 #[derive(Debug, Clone)]
 pub struct Metrics {
     networks: IntGaugeVec,
+    uplinks: IntGaugeVec,
     attachments: IntGaugeVec,
     attachments_connected: IntGaugeVec,
     attachments_degraded: IntGaugeVec,
@@ -45,6 +49,7 @@ impl Metrics {
         let counters = |name, help, labels: &[&str]| IntCounterVec::new(options(name, help), labels);
         Ok(Self {
             networks: gauges("networks", "Networks of this node by state.", &["engine", "state"])?,
+            uplinks: gauges("uplinks", "Uplinks of this node by state.", &["engine", "state"])?,
             attachments: gauges("attachments", "Interfaces of pods that are attached.", &["engine"])?,
             attachments_connected: gauges(
                 "attachments_connected",
@@ -99,6 +104,7 @@ impl Metrics {
     pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
         let gauges = [
             &self.networks,
+            &self.uplinks,
             &self.attachments,
             &self.attachments_connected,
             &self.attachments_degraded,
@@ -122,6 +128,10 @@ impl Metrics {
             self.networks
                 .with_label_values(&[engine, state_label(state)])
                 .set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+        for (state, name) in UPLINK_STATES {
+            let count = facts.uplinks.iter().filter(|uplink| uplink.state == state).count();
+            self.uplinks.with_label_values(&[engine, name]).set(i64::try_from(count).unwrap_or(i64::MAX));
         }
         let sum = |part: fn(&_) -> i64| facts.networks.iter().map(part).sum();
         self.attachments.with_label_values(&[engine]).set(sum(|network| network.attachments));
@@ -218,5 +228,11 @@ const fn kind(operation: &Op) -> &'static str {
         Op::CreatePort { .. } => "CreatePort",
         Op::JoinDevice { .. } => "JoinDevice",
         Op::UpdatePort { .. } => "UpdatePort",
+        Op::Uplink(UplinkOp::CreateBridge { .. }) => "CreateUplink",
+        Op::Uplink(UplinkOp::RestoreBridge { .. }) => "UpdateUplink",
+        Op::Uplink(UplinkOp::RemoveBridge { .. }) => "RemoveUplink",
+        Op::Uplink(UplinkOp::JoinNic { .. }) => "JoinNic",
+        Op::Uplink(UplinkOp::SetVlans { .. }) => "UpdateNic",
+        Op::Uplink(UplinkOp::Connect { .. }) => "ConnectNetwork",
     }
 }

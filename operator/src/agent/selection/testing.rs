@@ -36,6 +36,7 @@ pub(crate) fn report_of(spec: Option<Arc<NodeSpec>>, attachments: &[(&str, i64)]
     Report {
         spec,
         networks: attachments.iter().map(entry).collect(),
+        uplinks: Vec::new(),
         engines: Vec::new(),
         engine_ends: Vec::new(),
         findings: Vec::new(),

@@ -16,6 +16,7 @@ pub(crate) fn name(name: &str) -> NetworkName {
 pub(crate) fn bridge_of(network: &NodeNetwork) -> (String, ObservedBridge) {
     let bridge = ObservedBridge {
         owner: Some(network.name.clone()),
+        uplink: None,
         has_supported_datapath: true,
         adoption_blocker: None,
         settings: (&network.bridge).into(),
@@ -30,6 +31,7 @@ pub(crate) fn port_of(record: &Record) -> ObservedPort {
     ObservedPort {
         owner: Some(PortOwner::new(&record.network, &record.id)),
         backend: Some(record.port.backend.clone()),
+        patch_peer: None,
         mtu: Some(record.port.settings.mtu.into()),
         tagging: record.port.settings.vlan.clone().into(),
         rate_limit: Some(record.port.settings.rate_limit),

@@ -7,4 +7,5 @@ mod outages;
 mod overlays;
 mod restarts;
 pub(crate) mod testbed;
+mod uplinks;
 mod writable_directories;

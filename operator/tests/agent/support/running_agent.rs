@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED};
 use usnet_crds::node_state::NetworkReport;
-use usnet_crds::{EngineKind, NodeNetwork};
+use usnet_crds::{EngineKind, NodeNetwork, NodeUplink};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
 use usnet_operator::agent::Agent;
@@ -49,9 +49,15 @@ impl RunningAgent {
 
     /// Gives the agent a spec with this revision, by which its report is recognised.
     pub(crate) fn set_spec(&self, number: u32, networks: &[NodeNetwork]) {
+        self.set_spec_with_uplinks(number, networks, &[]);
+    }
+
+    /// The same with uplinks.
+    pub(crate) fn set_spec_with_uplinks(&self, number: u32, networks: &[NodeNetwork], uplinks: &[NodeUplink]) {
         let networks = networks.iter().cloned().map(Arc::new).collect();
+        let uplinks = uplinks.iter().map(|uplink| (uplink.name.clone(), Arc::new(uplink.clone()))).collect();
         let (revision, generation) = (number.into(), number.into());
-        let spec = NodeSpec { revision, generation, through: revision, networks, ..NodeSpec::default() };
+        let spec = NodeSpec { revision, generation, through: revision, networks, uplinks, ..NodeSpec::default() };
         self.specs.send_replace(Some(Arc::new(spec)));
     }
 

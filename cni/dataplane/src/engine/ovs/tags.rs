@@ -1,33 +1,60 @@
 //! Ownership tags in Open vSwitch: keys in `external_ids` of bridges and ports.
 
-use crate::model::owner::{NetworkDevice, Owner, PortOwner};
+use crate::model::owner::{NetworkDevice, Owner, PatchedNetwork, PortOwner};
 use std::collections::BTreeMap;
-use usnet_crds::NetworkName;
+use usnet_crds::{NetworkName, UplinkName};
 use usnet_ovsdb::{Condition, Value};
 
 /// On bridges and ports: the network.
 pub const NETWORK_KEY: &str = "usnet.dev/network";
 /// On ports of pods: the attachment.
 pub const ATTACHMENT_KEY: &str = "usnet.dev/attachment";
-/// On a network's own port: the index that its device had when it was joined.
+/// On the bridge of an uplink and on the port of its NIC; beside the network on both patch ports of
+/// a network: the uplink.
+pub const UPLINK_KEY: &str = "usnet.dev/uplink";
+/// On a network's own port and on that of a NIC: the index that the device had when it was joined.
 pub const DEVICE_KEY: &str = "usnet.dev/device-index";
 
+/// What owns a bridge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BridgeOwner<'a> {
+    Network(&'a NetworkName),
+    Uplink(&'a UplinkName),
+}
+
 type ExternalIds = BTreeMap<String, String>;
+
+/// The uplink that owns a bridge. One that a network owns is of none.
+pub(super) fn uplink(external_ids: &ExternalIds) -> Option<UplinkName> {
+    if external_ids.contains_key(NETWORK_KEY) {
+        return None;
+    }
+    external_ids.get(UPLINK_KEY)?.parse().ok()
+}
 
 /// The network that owns a row. An invalid name is not a tag of usnet.
 pub(super) fn network(external_ids: &ExternalIds) -> Option<NetworkName> {
     external_ids.get(NETWORK_KEY)?.parse().ok()
 }
 
-/// The owner of a port. Without a network, with an invalid attachment or index, or with both, it is
-/// not a tag of usnet.
+/// The owner of a port. With keys that do not belong together, or with an invalid value, it is not
+/// a tag of usnet.
 pub(super) fn port(external_ids: &ExternalIds) -> Option<PortOwner> {
-    let network = network(external_ids)?;
-    match (external_ids.get(ATTACHMENT_KEY), external_ids.get(DEVICE_KEY)) {
-        (Some(attachment), None) => Some(PortOwner::new(&network, &attachment.parse().ok()?)),
-        (None, Some(index)) => Some(PortOwner::of_device(&NetworkDevice { network, index: index.parse().ok()? })),
-        (Some(_), Some(_)) | (None, None) => None,
-    }
+    let value = |key| external_ids.get(key);
+    let keys = (value(NETWORK_KEY), value(ATTACHMENT_KEY), value(DEVICE_KEY), value(UPLINK_KEY));
+    Some(match keys {
+        (Some(network), Some(attachment), None, None) => {
+            PortOwner::new(&network.parse().ok()?, &attachment.parse().ok()?)
+        }
+        (Some(network), None, Some(index), None) => {
+            PortOwner::of_device(&NetworkDevice { network: network.parse().ok()?, index: index.parse().ok()? })
+        }
+        (None, None, Some(index), Some(uplink)) => PortOwner::of_nic(&uplink.parse().ok()?, index.parse().ok()?),
+        (Some(network), None, None, Some(uplink)) => {
+            PortOwner::of_patch(&PatchedNetwork { uplink: uplink.parse().ok()?, network: network.parse().ok()? })
+        }
+        _ => return None,
+    })
 }
 
 /// Whether a port has this owner. An unknown network matches any.
@@ -40,13 +67,26 @@ pub(super) fn network_value(network: &NetworkName) -> Value {
     Value::map([(NETWORK_KEY, network.as_str())])
 }
 
+pub(super) fn uplink_value(uplink: &UplinkName) -> Value {
+    Value::map([(UPLINK_KEY, uplink.as_str())])
+}
+
+pub(super) fn bridge_value(owner: BridgeOwner<'_>) -> Value {
+    match owner {
+        BridgeOwner::Network(network) => network_value(network),
+        BridgeOwner::Uplink(uplink) => uplink_value(uplink),
+    }
+}
+
 pub(super) fn port_value(owner: &PortOwner) -> Value {
-    let network = owner.network.as_ref().map(|network| (NETWORK_KEY, network.as_str()));
-    let (key, text) = match &owner.owner {
-        Owner::Attachment(attachment) => (ATTACHMENT_KEY, attachment.to_string()),
-        Owner::Network(device) => (DEVICE_KEY, device.index.to_string()),
+    let network = owner.network.as_ref().map(|network| (NETWORK_KEY, network.to_string()));
+    let keys = match &owner.owner {
+        Owner::Attachment(attachment) => [Some((ATTACHMENT_KEY, attachment.to_string())), None],
+        Owner::Network(device) => [Some((DEVICE_KEY, device.index.to_string())), None],
+        Owner::Nic(nic) => [Some((UPLINK_KEY, nic.uplink.to_string())), Some((DEVICE_KEY, nic.index.to_string()))],
+        Owner::Patch(patch) => [Some((UPLINK_KEY, patch.uplink.to_string())), None],
     };
-    Value::map(network.into_iter().chain([(key, text.as_str())]))
+    Value::map(network.into_iter().chain(keys.into_iter().flatten()))
 }
 
 /// Matches rows with this tag, whatever other external_ids they have.
@@ -68,6 +108,11 @@ mod tests {
         let network = (NETWORK_KEY, "blue");
         let attachment = PortOwner::new(&blue, &"c1.net1".parse().unwrap());
         assert_eq!(owner(&[network, (ATTACHMENT_KEY, "c1.net1")]), Some(attachment));
+        let uplink = (UPLINK_KEY, "fab");
+        let patch = PatchedNetwork { uplink: "fab".parse().unwrap(), network: blue.clone() };
+        assert_eq!(owner(&[network, uplink]), Some(PortOwner::of_patch(&patch)));
+        let nic = PortOwner::of_nic(&patch.uplink, 17);
+        assert_eq!(owner(&[uplink, (DEVICE_KEY, "17")]), Some(nic));
         let device = PortOwner::of_device(&NetworkDevice { network: blue, index: 17 });
         assert_eq!(owner(&[network, (DEVICE_KEY, "17")]), Some(device));
         for none in [
@@ -75,6 +120,9 @@ mod tests {
             vec![(DEVICE_KEY, "17")],
             vec![network, (DEVICE_KEY, "x")],
             vec![network, (DEVICE_KEY, "17"), (ATTACHMENT_KEY, "c1.net1")],
+            vec![uplink],
+            vec![uplink, network, (DEVICE_KEY, "17")],
+            vec![uplink, network, (ATTACHMENT_KEY, "c1.net1")],
         ] {
             assert_eq!(owner(&none), None, "{none:?}");
         }

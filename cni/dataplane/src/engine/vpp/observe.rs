@@ -52,6 +52,7 @@ pub(super) fn update_bridges(mut before: Observed, ids: &BTreeSet<u32>, snapshot
 pub(super) fn observe_domain(domain: &BridgeDomain) -> ObservedBridge {
     ObservedBridge {
         owner: domain.owner.clone(),
+        uplink: None,
         has_supported_datapath: domain.has_supported_datapath,
         adoption_blocker: adoption_blocker(domain),
         settings: domain.settings.clone(),
@@ -77,12 +78,15 @@ pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> Obs
     ObservedPort {
         owner: interface.owner.as_ref().map(|owner| match owner {
             Owner::Network(device) => PortOwner::of_device(device),
+            Owner::Nic(nic) => PortOwner::of_nic(&nic.uplink, nic.index),
+            Owner::Patch(patch) => PortOwner::of_patch(patch),
             Owner::Attachment(_) => PortOwner { network, owner: owner.clone() },
         }),
         backend: interface.backend(),
+        patch_peer: None,
         // That of a network's own device is the device's.
         mtu: match &interface.owner {
-            Some(Owner::Network(_)) => None,
+            Some(Owner::Network(_) | Owner::Nic(_) | Owner::Patch(_)) => None,
             Some(Owner::Attachment(_)) | None => Some(interface.mtu.into()),
         },
         tagging: interface.tagging.clone(),

@@ -20,6 +20,7 @@ pub(super) type Tag = FixedText<64>;
 pub const TAG_MAX: usize = Tag::LIMIT;
 
 const NETWORK: &str = "usnet:";
+const UPLINK: &str = "usnet^";
 const PACKED: &str = "usn:";
 const PLAIN: &str = "usn=";
 /// The first bytes of the MAC address of an interface on a network's own device: locally
@@ -52,7 +53,14 @@ pub(super) fn owner_tag(owner: &Owner) -> Result<Tag, TagTooLong> {
     match owner {
         Owner::Attachment(attachment) => attachment_tag(attachment),
         Owner::Network(device) => network_tag(&device.network),
+        Owner::Nic(nic) => uplink_tag(&format!("{}", nic.uplink)),
+        Owner::Patch(patch) => uplink_tag(&format!("{}/{}", patch.uplink, patch.network)),
     }
+}
+
+/// The tag of what belongs to an uplink.
+fn uplink_tag(name: &str) -> Result<Tag, TagTooLong> {
+    Tag::new(format!("{UPLINK}{name}")).map_err(|_| too_long(format!("uplink {name}"), USE_SHORTER_NAME))
 }
 
 /// The MAC address of the interface on a network's own device: the index of the device, for which

@@ -4,6 +4,7 @@ mod fdb;
 mod isolation;
 mod monitor;
 mod namespace;
+mod nics;
 mod observe;
 mod vxlan;
 

@@ -20,10 +20,7 @@ use std::net::IpAddr;
 const CAP_NET_ADMIN: u32 = 12;
 
 pub(super) fn observe(links: &mut KernelLinks, addresses: &BTreeSet<IpAddr>) -> Result<ObservedLinks, LinkError> {
-    let may_change = has_net_admin().map_err(|source| LinkError::Netlink {
-        what: "read the capabilities of this process".to_owned(),
-        source: NetlinkError::Socket(source),
-    })?;
+    let may_change = has_net_admin()?;
     let mut vxlans = links.vxlans().map_err(failed("list VXLAN devices"))?;
     let owned = vxlans.iter().filter(|(_, device)| is_owned(device)).map(|(index, _)| *index).collect();
     for (index, peers) in links.peers(&owned).map_err(failed("list the peers of VXLAN devices"))? {
@@ -40,7 +37,15 @@ fn is_owned(device: &ObservedVxlan) -> bool {
     device.owner().is_some() || device.alias.is_none()
 }
 
-fn has_net_admin() -> io::Result<bool> {
+/// Whether this process may change devices.
+pub(super) fn has_net_admin() -> Result<bool, LinkError> {
+    read_net_admin().map_err(|source| LinkError::Netlink {
+        what: "read the capabilities of this process".to_owned(),
+        source: NetlinkError::Socket(source),
+    })
+}
+
+fn read_net_admin() -> io::Result<bool> {
     let status = fs::read_to_string("/proc/thread-self/status")?;
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let effective = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
@@ -99,7 +104,7 @@ impl KernelLinks {
 }
 
 /// The address of this end: on a point-to-point device the other attribute is that of the peer.
-fn address_of(found: &AddressMessage) -> Option<IpAddr> {
+pub(super) fn address_of(found: &AddressMessage) -> Option<IpAddr> {
     let local = found.attributes.iter().find_map(|attribute| match attribute {
         AddressAttribute::Local(address) => Some(*address),
         _ => None,
@@ -112,14 +117,14 @@ fn address_of(found: &AddressMessage) -> Option<IpAddr> {
     })
 }
 
-fn name(link: &LinkMessage) -> Option<&str> {
+pub(super) fn name(link: &LinkMessage) -> Option<&str> {
     link.attributes.iter().find_map(|attribute| match attribute {
         LinkAttribute::IfName(name) => Some(name.as_str()),
         _ => None,
     })
 }
 
-fn mtu(link: &LinkMessage) -> Option<u32> {
+pub(super) fn mtu(link: &LinkMessage) -> Option<u32> {
     link.attributes.iter().find_map(|attribute| match attribute {
         LinkAttribute::Mtu(mtu) => Some(*mtu),
         _ => None,

@@ -74,7 +74,7 @@ impl KernelLinks {
         self.execute(RouteNetlinkMessage::SetLink(message), 0)
     }
 
-    fn set_up(&mut self, index: u32, is_up: bool) -> Result<(), NetlinkError> {
+    pub(super) fn set_up(&mut self, index: u32, is_up: bool) -> Result<(), NetlinkError> {
         let mut message = of_index(index);
         let flags = if is_up { LinkFlags::Up } else { LinkFlags::empty() };
         (message.header.flags, message.header.change_mask) = (flags, LinkFlags::Up);

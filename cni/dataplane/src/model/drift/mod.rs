@@ -52,7 +52,9 @@ fn tagging(tagging: &Tagging) -> String {
     match tagging {
         Tagging::Untagged => "none".to_owned(),
         Tagging::Vlan(vlan) => vlan.to_string(),
-        Tagging::Other => "a value that usnet does not set".to_owned(),
+        Tagging::OnlyUntagged | Tagging::UntaggedAndTrunk(_) | Tagging::Other => {
+            "a value that usnet does not set".to_owned()
+        }
     }
 }
 

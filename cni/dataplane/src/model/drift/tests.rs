@@ -13,6 +13,7 @@ fn in_sync() -> (AttachmentId, DesiredAttachment, Observed) {
     let port = ObservedPort {
         owner: Some(PortOwner::new(&network.name, &record.id)),
         backend: Some(record.port.backend.clone()),
+        patch_peer: None,
         mtu: Some(record.port.settings.mtu.into()),
         tagging: Tagging::Untagged,
         rate_limit: Some(record.port.settings.rate_limit),
@@ -22,6 +23,7 @@ fn in_sync() -> (AttachmentId, DesiredAttachment, Observed) {
     };
     let bridge = ObservedBridge {
         owner: Some(network.name.clone()),
+        uplink: None,
         has_supported_datapath: true,
         adoption_blocker: None,
         settings: (&network.bridge).into(),

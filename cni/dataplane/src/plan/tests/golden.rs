@@ -8,22 +8,22 @@ use crate::model::bridge_settings::BridgeMtu;
 use crate::model::desired::{Desired, PortPolicy};
 use crate::model::observed::{Observed, ObservedPort};
 use crate::model::port::PortName;
-use crate::plan::{PlanContext, SpecOrigin, blockers, diff, plan};
+use crate::plan::{PlanContext, SpecOrigin, blockers, diff, plan, uplink_blockers};
 use crate::testing::{attachment, network, record};
 use std::fmt::Write;
 use std::path::Path;
 use usnet_crds::{EngineKind, Mtu, NodeNetwork, Ownership, Vlan, VlanTag};
 
 /// One situation.
-struct Scenario {
-    about: &'static str,
-    desired: Desired,
-    observed: Observed,
-    context: PlanContext,
+pub(super) struct Scenario {
+    pub(super) about: &'static str,
+    pub(super) desired: Desired,
+    pub(super) observed: Observed,
+    pub(super) context: PlanContext,
 }
 
 /// The engine as this desired state leaves it.
-fn programmed(kind: EngineKind, desired: &Desired) -> Observed {
+pub(super) fn programmed(kind: EngineKind, desired: &Desired) -> Observed {
     let mut engine = Model::empty(kind);
     engine.apply_all(&diff(desired, &engine.observed)).unwrap();
     engine.observed
@@ -34,7 +34,7 @@ fn blue_with_pod() -> Desired {
 }
 
 /// The spec is that of the last reconcile, which programmed network blue.
-fn known() -> PlanContext {
+pub(super) fn known() -> PlanContext {
     let programmed = ["blue".parse().unwrap()].into();
     let attached = [attachment("c1")].into();
     PlanContext { spec: SpecOrigin::Known, programmed, attached, ..PlanContext::default() }
@@ -70,7 +70,10 @@ fn text(scenario: &Scenario) -> String {
     section("observed", observed_lines(observed));
     section("plan", plan(desired, observed, context).iter().map(ToString::to_string).collect());
     let blocked = blockers(desired, observed);
-    section("blocked", blocked.iter().map(|(network, blocker)| format!("{network}: {blocker}")).collect());
+    let uplinks = uplink_blockers(desired, observed);
+    let uplinks = uplinks.iter().map(|(uplink, blocker)| format!("{uplink}: {blocker:?}"));
+    let blocked = blocked.iter().map(|(network, blocker)| format!("{network}: {blocker}"));
+    section("blocked", blocked.chain(uplinks).collect());
     text
 }
 
@@ -83,8 +86,17 @@ fn desired_lines(desired: &Desired) -> Vec<String> {
         let being_added = if attachment.policy == PortPolicy::Keep { ", while its ADD is in progress" } else { "" };
         format!("port {} of {id} on bridge {}{being_added}", attachment.port.name, attachment.port.bridge)
     });
+    let uplinks = desired.uplinks.values().map(|uplink| {
+        let nic =
+            uplink.nic.as_ref().map_or("any".to_owned(), |nic| format!("{} with index {}", nic.device, nic.index));
+        format!("uplink {} with bridge {}, NIC {nic}, {}", uplink.name, uplink.bridge, uplink.vlans)
+    });
+    let patches = desired.patches.values().map(|patch| {
+        let vlan = patch.pair.vlan.map_or("no VLAN".to_owned(), |tag| format!("VLAN {tag}"));
+        format!("network {} on uplink {} in {vlan}, {:?}", patch.pair.network, patch.pair.uplink, patch.policy)
+    });
     let detached = desired.detached.keys().map(|id| format!("no port of {id}, which is detached"));
-    networks.chain(attachments).chain(detached).collect()
+    networks.chain(uplinks).chain(patches).chain(attachments).chain(detached).collect()
 }
 
 fn observed_lines(observed: &Observed) -> Vec<String> {
@@ -94,14 +106,16 @@ fn observed_lines(observed: &Observed) -> Vec<String> {
         format!("port {name} of {owner} {place}, MTU {mtu}, {:?}", port.tagging)
     };
     let bridges = observed.bridges.iter().flat_map(|(name, bridge)| {
-        let owner = bridge.owner.as_ref().map_or("others".to_owned(), |network| format!("network {network}"));
+        let network = bridge.owner.as_ref().map(|network| format!("network {network}"));
+        let uplink = bridge.uplink.as_ref().map(|uplink| format!("uplink {uplink}"));
+        let owner = network.or(uplink).unwrap_or("others".to_owned());
         let ports = bridge.ports.iter().map(move |entry| port(entry, &format!("on bridge {name}")));
         [format!("bridge {name} of {owner}, MTU {:?}", bridge.settings.mtu)].into_iter().chain(ports)
     });
     bridges.chain(observed.unbridged_ports.iter().map(|entry| port(entry, "on no bridge"))).collect()
 }
 
-fn check(name: &str, scenario: &Scenario) {
+pub(super) fn check(name: &str, scenario: &Scenario) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("testdata/plans/{name}.txt"));
     let now = text(scenario);
     if std::env::var_os("USNET_UPDATE_GOLDEN").is_some() {

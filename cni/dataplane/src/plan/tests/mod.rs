@@ -7,3 +7,5 @@ mod model;
 mod properties;
 mod strategies;
 mod unbridged;
+mod uplink_model;
+mod uplinks;

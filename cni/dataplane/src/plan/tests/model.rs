@@ -50,14 +50,15 @@ impl Model {
             Op::CreatePort { network, attachment, port } => self.create_port(network, attachment, port),
             Op::JoinDevice { port } => self.join_device(port),
             Op::UpdatePort { port, owner, settings } => self.update_port(port, owner, settings),
+            Op::Uplink(operation) => self.apply_uplink(operation),
         }
     }
 
-    fn bridge(&mut self, name: &str) -> Result<&mut ObservedBridge, &'static str> {
+    pub(super) fn bridge(&mut self, name: &str) -> Result<&mut ObservedBridge, &'static str> {
         self.observed.bridges.get_mut(name).ok_or("no such bridge")
     }
 
-    fn name_is_taken(&self, name: &str) -> bool {
+    pub(super) fn name_is_taken(&self, name: &str) -> bool {
         let bridges = &self.observed.bridges;
         let mut ports = bridges.values().flat_map(|bridge| bridge.ports.keys());
         bridges.contains_key(name) || ports.any(|port| port.as_str() == name)
@@ -75,6 +76,7 @@ impl Model {
         check(!self.name_is_taken(bridge.name.as_str()), "the name is taken")?;
         let created = ObservedBridge {
             owner: Some(network.clone()),
+            uplink: None,
             has_supported_datapath: true,
             adoption_blocker: None,
             settings: self.settings(bridge),
@@ -114,6 +116,7 @@ impl Model {
         let created = ObservedPort {
             owner: Some(PortOwner::new(network, attachment)),
             backend: Some(port.backend.clone()),
+            patch_peer: None,
             mtu: Some(port.settings.mtu.into()),
             tagging: port.settings.vlan.clone().into(),
             rate_limit: Some(port.settings.rate_limit),
@@ -133,6 +136,7 @@ impl Model {
         let joined = ObservedPort {
             owner: Some(PortOwner::of_device(&port.device)),
             backend: Some(port.backend()),
+            patch_peer: None,
             mtu: None,
             tagging: Tagging::Untagged,
             rate_limit: Some(RateLimit::default()),
@@ -180,6 +184,6 @@ fn carries(port: &ObservedPort, owner: &PortOwner) -> bool {
     })
 }
 
-fn check(condition: bool, problem: &str) -> Result<(), String> {
+pub(super) fn check(condition: bool, problem: &str) -> Result<(), String> {
     if condition { Ok(()) } else { Err(problem.to_owned()) }
 }

@@ -5,7 +5,7 @@ use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
 use crate::model::desired::{Desired, DesiredAttachment, PortPolicy};
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::model::port::{NetworkPort, PortName, PortSettings};
-use crate::plan::{Blocker, Op, blockers, diff, network_port_matches};
+use crate::plan::{Blocker, Op, UplinkOp, blockers, diff, network_port_matches};
 use crate::testing::{network, record};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,11 +18,13 @@ pub(super) fn converge(desired: &Desired, mut engine: Model) -> Result<Observed,
 }
 
 /// 0 for deletions, 1 for bridges, 2 for ports.
-fn rank(operation: &Op) -> u8 {
+pub(super) fn rank(operation: &Op) -> u8 {
     match operation {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => 0,
+        Op::Uplink(UplinkOp::RemoveBridge { .. }) => 0,
         Op::CreateBridge { .. } | Op::UpdateBridge { .. } => 1,
-        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::UpdatePort { .. } => 2,
+        Op::Uplink(UplinkOp::CreateBridge { .. } | UplinkOp::RestoreBridge { .. }) => 1,
+        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::UpdatePort { .. } | Op::Uplink(_) => 2,
     }
 }
 
@@ -184,7 +186,7 @@ proptest! {
                 Op::RemovePort { port, .. } | Op::UpdatePort { port, .. } => {
                     prop_assert!(!foreign_ports.iter().any(|(_, name, _)| name == port), "{}", operation);
                 }
-                Op::CreateBridge { .. } | Op::CreatePort { .. } | Op::JoinDevice { .. } => {}
+                Op::CreateBridge { .. } | Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::Uplink(_) => {}
             }
         }
         prop_assert_eq!(foreign(&desired, &converge(&desired, engine)?), before);

@@ -172,6 +172,7 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
         |(owner, (has_supported_datapath, adoption_blocker), mtu, ((mac_learning, age), has_age), state)| {
             ObservedBridge {
                 owner,
+                uplink: None,
                 has_supported_datapath,
                 adoption_blocker,
                 settings: BridgeSettings {
@@ -201,6 +202,7 @@ fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
     parts.prop_map(|(owner, backend, mtu, (tagging, rate_limit), peer, state)| ObservedPort {
         owner,
         backend,
+        patch_peer: None,
         mtu,
         tagging,
         rate_limit,

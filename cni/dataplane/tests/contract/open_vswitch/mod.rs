@@ -3,6 +3,7 @@
 mod limits;
 mod mac_learning;
 mod own;
+mod uplinks;
 mod veth;
 
 use crate::switch::{Forwarding, Settings, Switch, contract};

@@ -4,11 +4,14 @@ mod failed_operations;
 
 pub(crate) use failed_operations::FailedOperations;
 
+use crate::agent::reconcile::steps::Applied;
+use crate::agent::report::history_recorder::{Attempt, Failure};
 use crate::agent::report::metrics::Metrics;
+use crate::display::ErrorChain;
 use std::time::Instant;
 use usnet_crds::NetworkName;
 use usnet_dataplane::engine::{EngineDriver, EngineError, OpError};
-use usnet_dataplane::plan::{Cause, Op};
+use usnet_dataplane::plan::{Cause, Op, PlannedOp};
 
 /// What the log and the metrics need to know beside the operations.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +50,27 @@ pub(crate) async fn apply(
         }
     }
     Ok(results)
+}
+
+/// What was attempted, for the history.
+pub(crate) fn attempts(
+    operations: &[Op],
+    causes: Vec<Cause>,
+    results: Result<Vec<Result<(), OpError>>, EngineError>,
+) -> Applied {
+    let planned = operations.iter().cloned().zip(causes).map(|(op, cause)| PlannedOp { op, cause });
+    match results {
+        Ok(results) => {
+            let failure = |result: Result<(), OpError>| result.err().map(|error| Failure::of(&error));
+            let attempt = |(planned, result)| Attempt { planned, failure: failure(result) };
+            Applied { attempts: planned.zip(results).map(attempt).collect(), engine_error: None }
+        }
+        Err(error) => {
+            let engine_error = ErrorChain(&error).to_string();
+            let failed = |planned| Attempt { planned, failure: Some(Failure::of_all(&engine_error)) };
+            Applied { attempts: planned.map(failed).collect(), engine_error: Some(engine_error) }
+        }
+    }
 }
 
 fn log_success(operation: &Op, cause: Cause, context: ApplyContext<'_>, milliseconds: u64) {

@@ -18,7 +18,7 @@ pub(super) async fn observe(
 
 pub(super) async fn with_kernel<T: Send + 'static>(
     network_namespace: Option<PathBuf>,
-    request: impl FnOnce(&mut dyn Links) -> Result<T, LinkError> + Send + 'static,
+    request: impl FnOnce(&mut KernelLinks) -> Result<T, LinkError> + Send + 'static,
 ) -> Result<T, LinkError> {
     let run = move || request(&mut KernelLinks::open(network_namespace.as_deref())?);
     spawn_blocking(run).await.unwrap_or_else(|error| {

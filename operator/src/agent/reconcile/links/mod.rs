@@ -1,25 +1,30 @@
-//! The VXLAN devices of the networks of one engine (IO). A device is created before it becomes a
-//! port of the engine, and deleted after it was one.
+//! The VXLAN devices of the networks of one engine, and the NICs of its uplinks (IO). A VXLAN
+//! device is created before it becomes a port of the engine, and deleted after it was one; a NIC
+//! belongs to the node.
 
+mod context;
 mod health;
 mod kernel;
+mod uplinks;
 
+pub(super) use context::LinkContext;
 pub(super) use health::{LinkHealth, apply_to};
+pub(super) use uplinks::{PreparedUplinks, UplinkEvidence, UplinksVerified};
 
 use self::health::LinkFailures;
 use self::kernel::{observe, with_kernel};
-use crate::agent::report::metrics::Metrics;
+use self::uplinks::EngineUplinks;
+use crate::agent::model::spec::EngineSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::time::Instant;
-use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, UplinkName};
 use usnet_dataplane::links::{
-    DesiredVxlan, LinkError, LinkOp, Links, ObservedLinks, PlannedLinkOp, blockers, diff, joinable, plan,
+    DesiredVxlan, KernelLinks, LinkError, LinkOp, Links, ObservedLinks, PlannedLinkOp, blockers, diff, joinable, plan,
 };
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::owner::Owner;
-use usnet_dataplane::plan::{Cause, PlanContext};
+use usnet_dataplane::plan::Cause;
 
 /// The devices of one engine's networks.
 #[derive(Debug)]
@@ -29,14 +34,7 @@ pub(super) struct EngineLinks {
     desired: BTreeMap<NetworkName, DesiredVxlan>,
     /// The devices when they were last observed; none before the first time.
     last: Option<ObservedLinks>,
-}
-
-/// What the log and the metrics need to know.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct LinkContext<'a> {
-    pub(super) metrics: &'a Metrics,
-    pub(super) plan: &'a PlanContext,
-    pub(super) since: Instant,
+    uplinks: EngineUplinks,
 }
 
 /// The devices after what is missing was created.
@@ -46,6 +44,8 @@ pub(super) struct PreparedLinks {
     pub(super) joinable: BTreeMap<NetworkName, u32>,
     /// What is wrong with the others.
     pub(super) health: LinkHealth,
+    /// The uplinks.
+    pub(super) uplinks: PreparedUplinks,
     /// Deletions, which wait until the engine has no port of these devices.
     deletions: Vec<PlannedLinkOp>,
     /// Whether something remains to be done that a later attempt may achieve.
@@ -55,12 +55,17 @@ pub(super) struct PreparedLinks {
 impl EngineLinks {
     /// Nothing was observed yet.
     pub(super) fn new(engine: EngineKind, network_namespace: Option<PathBuf>) -> Self {
-        Self { engine, network_namespace, desired: BTreeMap::new(), last: None }
+        let (desired, uplinks) = (BTreeMap::new(), EngineUplinks::default());
+        Self { engine, network_namespace, desired, last: None, uplinks }
     }
 
     /// Whether the devices differ from those that were last observed. Without overlays nothing is
     /// read. That they cannot be read is for the next reconcile to report.
     pub(super) async fn have_changed(&self) -> bool {
+        self.have_vxlans_changed().await || self.uplinks.have_changed(self.network_namespace.clone()).await
+    }
+
+    async fn have_vxlans_changed(&self) -> bool {
         let Some(last) = self.last.as_ref().filter(|_| self.is_in_use()) else { return false };
         let observed = observe(self.network_namespace.clone(), addresses(&self.desired)).await;
         observed.map_or(true, |observed| observed != *last)
@@ -75,11 +80,36 @@ impl EngineLinks {
         !self.desired.is_empty() || self.last.as_ref().is_none_or(owns)
     }
 
-    /// Observes the devices, and creates and changes those of these networks.
+    /// The uplinks that were as they should be after the last reconcile.
+    pub(super) fn programmed_uplinks(&self) -> BTreeSet<UplinkName> {
+        self.uplinks.programmed()
+    }
+
+    /// Observes the devices, and creates and changes those of networks.
     ///
     /// # Errors
     /// The devices cannot be read, and a network needs one.
     pub(super) async fn prepare(
+        &mut self,
+        spec: &EngineSpec,
+        engine: &Observed,
+        context: LinkContext<'_>,
+    ) -> Result<PreparedLinks, LinkError> {
+        let uplinks = self.uplinks.prepare(self.network_namespace.clone(), (spec, engine), context).await?;
+        let vxlans = self.prepare_vxlans(spec.networks.iter().map(AsRef::as_ref), context).await?;
+        Ok(PreparedLinks { uplinks, ..vxlans })
+    }
+
+    /// Judges the uplinks and their networks.
+    pub(super) fn verify_uplinks(
+        &mut self,
+        prepared: &PreparedUplinks,
+        evidence: UplinkEvidence<'_>,
+    ) -> UplinksVerified {
+        self.uplinks.verify(prepared, evidence)
+    }
+
+    async fn prepare_vxlans(
         &mut self,
         networks: impl IntoIterator<Item = &NodeNetwork>,
         context: LinkContext<'_>,
@@ -120,7 +150,7 @@ impl EngineLinks {
         let retry = !failures.is_empty() || !remaining.is_empty() || !blockers.is_empty();
         let health = health::of(&self.desired, &joinable, &blockers, failures);
         self.last = Some(observed);
-        PreparedLinks { joinable, health, deletions, retry }
+        PreparedLinks { joinable, health, deletions, retry, uplinks: PreparedUplinks::default() }
     }
 
     /// Deletes the devices that are no port of the engine any more; `joined` are those that are.
@@ -151,7 +181,7 @@ impl EngineLinks {
         if planned.is_empty() {
             return Ok(LinkFailures::new());
         }
-        let apply = move |kernel: &mut dyn Links| {
+        let apply = move |kernel: &mut KernelLinks| {
             let result = |planned: PlannedLinkOp| {
                 let result = kernel.apply(&planned.op);
                 (planned, result)
@@ -189,7 +219,7 @@ pub(super) fn joined(engine: &Observed) -> BTreeSet<u32> {
     let ports = bridged.chain(engine.unbridged_ports.values());
     let index = |owner: &Owner| match owner {
         Owner::Network(device) => Some(device.index),
-        Owner::Attachment(_) => None,
+        Owner::Attachment(_) | Owner::Nic(_) | Owner::Patch(_) => None,
     };
     ports.filter_map(|port| index(&port.owner.as_ref()?.owner)).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::{attachments_to_lock, planned, without_contended};
 use crate::agent::reconcile::journal::{AttachmentLocks, JournalSnapshot};
+use crate::agent::reconcile::links::PreparedUplinks;
 use crate::agent::reconcile::steps::{Error, Planned};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub(crate) struct DesiredState<'a> {
     pub(crate) networks: &'a [Arc<NodeNetwork>],
     /// The devices that networks have as ports, by their indexes.
     pub(crate) devices: &'a BTreeMap<NetworkName, u32>,
+    /// The uplinks, and the networks on them.
+    pub(crate) uplinks: &'a PreparedUplinks,
     /// What the planner needs to tell causes apart.
     pub(crate) context: &'a PlanContext,
 }
@@ -33,6 +36,8 @@ impl DesiredState<'_> {
         let plan = |snapshot: &JournalSnapshot| {
             let networks = self.networks.iter().map(|network| NodeNetwork::clone(network));
             let desired = Desired::new(networks, &snapshot.records).with_devices(self.devices);
+            let PreparedUplinks { uplinks, patches, .. } = self.uplinks;
+            let desired = desired.with_uplinks(uplinks.iter().cloned(), patches.iter().cloned());
             let operations = planned(&desired, observed, &snapshot.unreadable, self.context);
             (desired, operations)
         };

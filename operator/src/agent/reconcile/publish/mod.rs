@@ -93,9 +93,9 @@ pub(crate) fn files_after_observe<'a>(
             }
             (Phase::Active, _) => NetworkFile::Programmed(ProgrammedNetwork {
                 version: ProgrammedNetwork::VERSION,
-                network: match network.overlay {
-                    None => Arc::clone(network),
-                    Some(_) => Arc::new(network.for_plugin()),
+                network: match (&network.overlay, &network.uplink) {
+                    (None, None) => Arc::clone(network),
+                    _ => Arc::new(network.for_plugin()),
                 },
                 engine_socket: access.engine_socket.to_owned(),
                 epoch: access.epoch,

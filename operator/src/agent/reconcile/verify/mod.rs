@@ -18,7 +18,7 @@ use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::{Desired, PortPolicy};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::{ElementState, Observed};
-use usnet_dataplane::plan::{Blocker, Op};
+use usnet_dataplane::plan::{Blocker, Op, UplinkOp};
 use usnet_dataplane::port::AttachedPort;
 
 /// What the health of networks is computed from.
@@ -111,6 +111,7 @@ fn bridge_of(operation: &Op) -> Option<&NetworkName> {
     match operation {
         Op::CreateBridge { network, .. } | Op::UpdateBridge { network, .. } => Some(network),
         Op::JoinDevice { port } => Some(&port.device.network),
+        Op::Uplink(UplinkOp::Connect { pair }) => Some(&pair.network),
         _ => None,
     }
 }
@@ -196,7 +197,7 @@ const fn port_change(operation: &Op) -> PortChange {
     match operation {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => PortChange::Delete,
         Op::UpdatePort { .. } | Op::UpdateBridge { .. } => PortChange::Update,
-        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::CreateBridge { .. } => PortChange::Create,
+        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::CreateBridge { .. } | Op::Uplink(_) => PortChange::Create,
     }
 }
 

@@ -16,7 +16,8 @@ use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
 use usnet_crds::node_state::{
     DEGRADED_MAX, DegradedAttachment, EngineEnd, EngineReport, NetworkReport, NetworkState, PODS_MAX,
 };
-use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
+use usnet_crds::uplink::report::{UplinkReport, UplinkState};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, NodeUplink, Phase};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::observed::{ObservedPort, Peer};
 use usnet_dataplane::plan::Blocker;
@@ -34,6 +35,8 @@ pub(crate) struct Facts<'a> {
     pub blockers: &'a BTreeMap<NetworkName, Blocker>,
     /// Bridges of networks that are no longer desired, kept for records that cannot be read.
     pub kept_bridges: &'a BTreeMap<NetworkName, String>,
+    /// What was found of its uplinks; nothing while the engine is down.
+    pub uplinks: &'a [UplinkReport],
     /// Attachments with a problem of their own.
     pub degraded: &'a BTreeMap<AttachmentId, Why>,
     /// The last end of the engine.
@@ -69,7 +72,22 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
     let spec = facts.spec.map(|spec| Arc::clone(&spec.node));
     let mut degraded = BTreeMap::from([NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| (reason, 0)));
     facts.degraded.values().for_each(|why| *degraded.entry(why.reason).or_default() += 1);
-    EngineFacts { spec, networks, degraded, engine, last_end: facts.last_end.cloned(), connected: connected(facts) }
+    let (uplinks, last_end) = (uplinks(facts), facts.last_end.cloned());
+    EngineFacts { spec, networks, uplinks, degraded, engine, last_end, connected: connected(facts) }
+}
+
+/// While their engine is down, uplinks fail with the outage.
+fn uplinks(facts: Facts<'_>) -> Vec<UplinkReport> {
+    let EngineView::Down(outage) = facts.view else { return facts.uplinks.to_vec() };
+    let failed = |uplink: &Arc<NodeUplink>| UplinkReport {
+        name: uplink.name.to_string(),
+        generation: uplink.generation,
+        state: UplinkState::Failed,
+        reason: ENGINE_UNREACHABLE.to_owned(),
+        message: outage.message.clone(),
+        nic: String::new(),
+    };
+    facts.spec.iter().flat_map(|spec| spec.uplinks.values()).map(failed).collect()
 }
 
 /// The pods that use the networks.

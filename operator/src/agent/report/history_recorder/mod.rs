@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use usnet_crds::{EngineKind, NetworkName};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::{Op, PlannedOp};
+use usnet_dataplane::plan::{Op, PlannedOp, UplinkOp};
 
 /// More port operations of one kind for one network in one reconcile than this are one change of
 /// the history: the history is bounded, and a restart of an engine with a thousand ports would
@@ -145,7 +145,8 @@ impl HistoryRecorder {
         }
         // The incomplete bridge or port was removed, else it would not have to be created again.
         let creates =
-            matches!(attempt.planned.op, Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::CreateBridge { .. });
+            matches!(attempt.planned.op, Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::CreateBridge { .. })
+                || is_uplink_creation(&attempt.planned.op);
         let is_undone = observation.is_some_and(|observation| observation.remaining.contains(&attempt.planned.op));
         let is_rolled_back = failure.is_refusal && creates && is_undone;
         let first_failed = before.map_or(since, |open| open.since);
@@ -191,10 +192,16 @@ impl HistoryRecorder {
 impl OpenFailure {
     /// How it was resolved; none while something remains to be done about it.
     fn resolution(&self, observation: Observation<'_>) -> Option<(Why, Outcome)> {
-        let is_removal = matches!(self.operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
+        let is_removal = matches!(
+            self.operation,
+            Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::Uplink(UplinkOp::RemoveBridge { .. })
+        );
         let is_about = |remaining: &Op| match self.operation.attachment() {
             Some(_) => is_same_port(remaining, &self.operation),
-            None => remaining.attachment().is_none() && remaining.network() == self.operation.network(),
+            None => {
+                let of_same = remaining.network() == self.operation.network();
+                remaining.attachment().is_none() && of_same && remaining.uplink() == self.operation.uplink()
+            }
         };
         let is_unfinished = observation
             .remaining
@@ -207,7 +214,8 @@ impl OpenFailure {
         if is_removal {
             Some((Why::Retry, Outcome::CompletedLater))
         } else if is_desired(&self.operation, observation.desired) {
-            (health == Some(&NetworkHealth::PROGRAMMED)).then_some((Why::Retry, Outcome::CompletedLater))
+            let is_done = self.operation.uplink().is_some() || health == Some(&NetworkHealth::PROGRAMMED);
+            is_done.then_some((Why::Retry, Outcome::CompletedLater))
         } else {
             let is_of_pod = health.is_some() && matches!(self.operation, Op::CreatePort { .. });
             let why = if is_of_pod { Why::PodEnded } else { Why::NewSpec };
@@ -235,8 +243,17 @@ fn is_desired(operation: &Op, desired: &Desired) -> bool {
             let attachment = owner.attachment().and_then(|id| desired.attachments.get(id));
             attachment.is_some_and(|attachment| attachment.port.settings == *settings)
         }
+        Op::Uplink(UplinkOp::Connect { pair }) => {
+            desired.patches.get(&pair.network).is_some_and(|patch| patch.pair == *pair)
+        }
+        Op::Uplink(operation) => desired.uplinks.contains_key(operation.uplink()),
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => false,
     }
+}
+
+/// Whether it creates something that is rolled back when the engine refuses it.
+fn is_uplink_creation(operation: &Op) -> bool {
+    matches!(operation, Op::Uplink(UplinkOp::CreateBridge { .. } | UplinkOp::JoinNic { .. } | UplinkOp::Connect { .. }))
 }
 
 /// An operation with an outcome.

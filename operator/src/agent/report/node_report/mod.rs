@@ -11,6 +11,7 @@ use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{AGENT_FAILED, ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING, STATE_NOT_WRITABLE};
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
 use usnet_crds::node_state::{DEGRADED_MAX, NetworkReport, NetworkState, PODS_MAX};
+use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 
 /// The last results of all engines.
 #[derive(Debug)]
@@ -82,13 +83,15 @@ fn merge(
         None => oldest_spec(engines.values()),
     };
     let networks = networks(engines.values(), spec.as_deref().map(|spec| spec.refused.as_slice()).unwrap_or_default());
+    let mut uplinks: Vec<_> = engines.values().flat_map(|facts| facts.uplinks.iter().cloned()).collect();
+    uplinks.sort_by(|one, other| one.name.cmp(&other.name));
     let ready = match (state_problem, problems.values().next(), unknown) {
         (Some(problem), ..) => ConditionUpdate::new(READY, Status::False, STATE_NOT_WRITABLE, problem),
         (None, Some(problem), _) => ConditionUpdate::new(READY, Status::False, AGENT_FAILED, problem),
         (None, None, Some(engine)) => {
             ConditionUpdate::new(READY, Status::Unknown, STARTING, message::not_observed(engine))
         }
-        (None, None, None) => ready(&networks),
+        (None, None, None) => ready(&networks, &uplinks),
     };
     let connected = engines.values().map(|facts| facts.connected.clone());
     Report {
@@ -97,6 +100,7 @@ fn merge(
         engine_ends: engines.values().filter_map(|facts| facts.last_end.clone()).collect(),
         findings: std::iter::once(ready).chain(connected).collect(),
         networks,
+        uplinks,
     }
 }
 
@@ -156,13 +160,21 @@ fn merge_pods(mut desired: NetworkReport, leftover: NetworkReport) -> NetworkRep
 }
 
 /// A node without networks is ready, with or without an engine: nothing is required of it.
-fn ready(networks: &[NetworkReport]) -> ConditionUpdate {
+fn ready(networks: &[NetworkReport], uplinks: &[UplinkReport]) -> ConditionUpdate {
     let is_done = |network: &&NetworkReport| matches!(network.state, NetworkState::Programmed | NetworkState::Draining);
     let total = networks.len();
+    let uplink = uplinks.iter().find(|uplink| uplink.state != UplinkState::Programmed);
     match networks.iter().find(|network| !is_done(network)) {
-        None => {
-            ConditionUpdate::new(READY, Status::True, ALL_PROGRAMMED, message::networks_programmed(total, total, None))
-        }
+        None => match uplink {
+            None => {
+                let message = message::networks_programmed(total, total, None);
+                ConditionUpdate::new(READY, Status::True, ALL_PROGRAMMED, message)
+            }
+            Some(uplink) => {
+                let message = message::uplink_not_programmed(&uplink.name, &uplink.message);
+                ConditionUpdate::new(READY, Status::False, NOT_PROGRAMMED, message)
+            }
+        },
         Some(first) => {
             let done = networks.iter().filter(is_done).count();
             let message = message::networks_programmed(done, total, Some((&first.name, &first.message)));

@@ -30,6 +30,7 @@ fn facts_of(engine: EngineKind, spec: NodeSpec, networks: &[NetworkReport]) -> E
     EngineFacts {
         spec: Some(Arc::new(spec)),
         networks: networks.to_vec(),
+        uplinks: Vec::new(),
         degraded: BTreeMap::new(),
         engine: None,
         last_end: None,
@@ -167,4 +168,28 @@ fn a_state_directory_that_cannot_be_written_comes_before_everything_else() {
     assert_eq!(ready("disk full"), STATE_NOT_WRITABLE);
     node_report.set_state_problem(None);
     assert_eq!(ready("cannot list"), AGENT_FAILED);
+}
+
+#[test]
+fn a_node_whose_uplink_is_not_programmed_is_not_ready() {
+    let uplink = |name: &str, state, message: &str| UplinkReport {
+        name: name.to_owned(),
+        generation: 1,
+        state,
+        reason: "NicMissing".to_owned(),
+        message: message.to_owned(),
+        nic: String::new(),
+    };
+    let (sender, reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    let [first, second] = ENGINES;
+    let fab = uplink("fab", UplinkState::Failed, "this node has no NIC eth1");
+    node_report.update(first, EngineFacts { uplinks: vec![fab.clone()], ..facts(first, 1, &[]) });
+    let lab = uplink("lab", UplinkState::Programmed, "");
+    node_report.update(second, EngineFacts { uplinks: vec![lab.clone()], ..facts(second, 1, &[]) });
+    let report = reports.borrow().clone().expect("both are known");
+    assert_eq!(report.uplinks, [fab, lab]);
+    let ready = ready_of(&report);
+    assert_eq!((ready.status, ready.reason.as_str()), (Status::False, "NotProgrammed"));
+    assert_eq!(ready.message, "uplink fab: this node has no NIC eth1");
 }

@@ -16,6 +16,7 @@ use usnet_crds::node_state::{
     EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX, REPORTS_MAX,
     UserspaceNodeStateStatus,
 };
+use usnet_crds::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport, UplinkState};
 
 /// Largest number that the schema of the CRD accepts: 2^53 - 1, beyond which JSON parsers in
 /// JavaScript lose digits.
@@ -66,7 +67,7 @@ impl Report {
             programmed_through: through.map(|through| through.to_string()),
             conditions: conditions::merge(old, findings, generation, now),
             networks,
-            uplinks: Vec::new(),
+            uplinks: self.uplinks.iter().take(UPLINK_REPORTS_MAX).map(bounded_uplink).collect(),
             engines: self.engines.iter().map(bounded_engine).collect(),
             engine_ends: self.engine_ends.iter().map(bounded_end).collect(),
             summary: self.summary(),
@@ -126,7 +127,12 @@ impl Report {
             let failed = self.networks.iter().find(|entry| entry.state == NetworkState::Failed);
             failed.map(|entry| format!("{}: {}", entry.name, entry.reason))
         };
-        disconnected.or_else(agent).or_else(network)
+        // It is the reason of its networks.
+        let uplink = || {
+            let failed = self.uplinks.iter().find(|entry| entry.state == UplinkState::Failed);
+            failed.map(|entry| format!("uplink {}: {}", entry.name, entry.reason))
+        };
+        disconnected.or_else(agent).or_else(uplink).or_else(network)
     }
 }
 
@@ -145,6 +151,15 @@ fn bounded_network(entry: &NetworkReport) -> NetworkReport {
         connected: count(entry.connected),
         pods: entry.pods.iter().take(PODS_MAX).cloned().collect(),
         degraded: entry.degraded.iter().take(DEGRADED_MAX).map(bounded_attachment).collect(),
+    }
+}
+
+fn bounded_uplink(entry: &UplinkReport) -> UplinkReport {
+    UplinkReport {
+        generation: entry.generation.clamp(0, NUMBER_MAX),
+        reason: truncate(&entry.reason, REASON_MAX),
+        message: truncate(&entry.message, MESSAGE_MAX),
+        ..entry.clone()
     }
 }
 

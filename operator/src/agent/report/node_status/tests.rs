@@ -35,7 +35,14 @@ fn report(networks: Vec<NetworkReport>) -> Report {
     let versions = networks.iter().zip(101..).map(|(entry, version)| (entry.name.parse().unwrap(), version));
     let spec =
         NodeSpec { revision: 3, generation: 2, through: 1000, versions: versions.collect(), ..NodeSpec::default() };
-    Report { spec: Some(Arc::new(spec)), networks, engines: Vec::new(), engine_ends: Vec::new(), findings: Vec::new() }
+    Report {
+        spec: Some(Arc::new(spec)),
+        networks,
+        uplinks: Vec::new(),
+        engines: Vec::new(),
+        engine_ends: Vec::new(),
+        findings: Vec::new(),
+    }
 }
 
 fn status(report: &Report) -> UserspaceNodeStateStatus {

@@ -11,6 +11,7 @@ fn report(revision: u64, status: Status) -> Report {
     Report {
         spec: Some(Arc::new(NodeSpec { revision, generation: 1, through: 7, ..NodeSpec::default() })),
         networks: Vec::new(),
+        uplinks: Vec::new(),
         engines: Vec::new(),
         engine_ends: Vec::new(),
         findings: vec![ConditionUpdate::new(READY, status, "Reason", "text")],

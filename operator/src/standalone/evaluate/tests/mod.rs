@@ -42,6 +42,7 @@ impl Node {
         let report = Report {
             spec: None,
             networks: Vec::new(),
+            uplinks: Vec::new(),
             engines: Vec::new(),
             engine_ends: Vec::new(),
             findings: Vec::new(),

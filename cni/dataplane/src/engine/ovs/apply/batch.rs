@@ -4,10 +4,12 @@
 //! at that moment. An update of a guarded row always matches it, so that the counts of changed rows
 //! need no check.
 
+use super::uplinks::{self, Guarded};
 use crate::engine::error::OpError;
 use crate::engine::ovs::bridge_settings::{self, NETDEV};
 use crate::engine::ovs::plan_op::{Action, NewPort};
 use crate::engine::ovs::qos::{self, Shaper};
+use crate::engine::ovs::tags::BridgeOwner;
 use crate::engine::ovs::{ports, tags};
 use crate::model::owner::PortOwner;
 use crate::model::port::{NetworkPort, PortName, PortSettings};
@@ -31,6 +33,22 @@ struct Attribution {
     guard_error: Option<OpError>,
 }
 
+/// The part of one operation.
+struct OneOperation<'a> {
+    batch: &'a mut Batch,
+    operation: usize,
+}
+
+impl Guarded for OneOperation<'_> {
+    fn guard(&mut self, error: OpError, table: &'static str, conditions: Vec<Condition>) {
+        self.batch.guard(self.operation, error, table, conditions);
+    }
+
+    fn transaction(&mut self) -> &mut Transaction {
+        &mut self.batch.transaction
+    }
+}
+
 impl Batch {
     pub(super) fn is_empty(&self) -> bool {
         self.attributions.is_empty()
@@ -52,8 +70,8 @@ impl Batch {
     pub(super) fn add(&mut self, operation: usize, action: &Action<'_>) {
         match action {
             Action::DetachPort { bridge, port, row, owner } => self.detach_port(operation, (bridge, port), *row, owner),
-            Action::DeleteBridge { name, row, own_ports, network } => {
-                self.delete_bridge(operation, (name, *row), own_ports, network);
+            Action::DeleteBridge { name, row, own_ports, owner } => {
+                self.delete_bridge(operation, (name, *row), own_ports, *owner);
             }
             Action::DeleteQos { owner } => qos::delete(&mut self.transaction, owner),
             Action::InsertBridge { bridge, network } => self.insert_bridge(bridge, network),
@@ -62,6 +80,7 @@ impl Batch {
             }
             Action::InsertPort(new) => self.insert_port(operation, new),
             Action::JoinDevice(port) => self.join_device(operation, port),
+            Action::Uplink(uplink) => uplinks::add(&mut OneOperation { batch: self, operation }, uplink),
             Action::UpdatePort { port, settings, shaper, owner } => {
                 self.update_port(operation, port, (settings, *shaper), owner);
             }
@@ -94,11 +113,11 @@ impl Batch {
         operation: usize,
         (name, row): (&str, Uuid),
         own_ports: &BTreeSet<Uuid>,
-        network: &NetworkName,
+        owner: BridgeOwner<'_>,
     ) {
         let in_use = OpError::BridgeInUse { bridge: name.to_owned() };
         let empty = Condition::equal("ports", Value::set(own_ports.iter().copied()));
-        let owned = vec![Condition::uuid(row), tags::carries(tags::network_value(network)), empty];
+        let owned = vec![Condition::uuid(row), tags::carries(tags::bridge_value(owner)), empty];
         self.guard(operation, in_use, "Bridge", owned);
         let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::delete("bridges", row)]);
     }

@@ -15,6 +15,7 @@ mod legacy;
 mod session;
 #[cfg(test)]
 mod tests;
+mod uplinks;
 mod verify;
 
 pub(super) use legacy::remove_legacy_port;

@@ -4,7 +4,7 @@
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::ovs::observe::{bridge_state, interface_state};
 use crate::model::observed::ElementState;
-use crate::plan::Op;
+use crate::plan::{Op, UplinkOp};
 use std::collections::BTreeMap;
 use usnet_ovsdb::{Bridge, Condition, Interface, Reply, RowsIndex, TableRow, Transaction};
 
@@ -28,16 +28,26 @@ pub(super) struct Answers {
     interfaces: BTreeMap<String, Interface>,
 }
 
-/// The bridge and the interface that must run after an operation.
-fn expected_to_run(operation: &Op) -> (Option<&str>, Option<&str>) {
+/// The bridge and the interfaces that must run after an operation.
+fn expected_to_run(operation: &Op) -> (Option<&str>, [Option<&str>; 2]) {
+    let one = |name| [Some(name), None];
     match operation {
-        Op::RemovePort { .. } | Op::RemoveBridge { .. } => (None, None),
-        Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => {
-            (Some(bridge.name.as_str()), Some(bridge.name.as_str()))
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::Uplink(UplinkOp::RemoveBridge { .. }) => {
+            (None, [None, None])
         }
-        Op::CreatePort { port, .. } => (None, Some(port.name.as_str())),
-        Op::JoinDevice { port } => (None, Some(port.name.as_str())),
-        Op::UpdatePort { port, .. } => (None, Some(port.as_str())),
+        Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => {
+            (Some(bridge.name.as_str()), one(bridge.name.as_str()))
+        }
+        Op::Uplink(UplinkOp::CreateBridge { bridge, .. } | UplinkOp::RestoreBridge { bridge, .. }) => {
+            (Some(bridge.as_str()), one(bridge.as_str()))
+        }
+        Op::CreatePort { port, .. } => (None, one(port.name.as_str())),
+        Op::JoinDevice { port } => (None, one(port.name.as_str())),
+        Op::UpdatePort { port, .. } | Op::Uplink(UplinkOp::SetVlans { port, .. }) => (None, one(port.as_str())),
+        Op::Uplink(UplinkOp::JoinNic { nic, .. }) => (None, one(nic.device.as_str())),
+        Op::Uplink(UplinkOp::Connect { pair }) => {
+            (None, [Some(pair.network_end.as_str()), Some(pair.uplink_end.as_str())])
+        }
     }
 }
 
@@ -48,7 +58,7 @@ impl Queries {
             operations.iter().map(|operation| expected_to_run(operation)).unzip();
         Self {
             bridges: select(transaction, &BRIDGE_COLUMNS, bridges),
-            interfaces: select(transaction, &INTERFACE_COLUMNS, interfaces),
+            interfaces: select(transaction, &INTERFACE_COLUMNS, interfaces.into_iter().flatten().collect()),
         }
     }
 
@@ -89,12 +99,18 @@ impl Answers {
     /// Verifies that the switch runs what an operation creates or updates.
     pub(super) fn verify(&self, operation: &Op) -> Result<(), OpError> {
         let refused = |reason: &str| Err(OpError::Refused { what: operation.subject(), reason: reason.to_owned() });
-        let (bridge, interface) = expected_to_run(operation);
-        let interface_row = interface.and_then(|name| self.interfaces.get(name));
-        let state = match (bridge, interface) {
+        let (bridge, interfaces) = expected_to_run(operation);
+        let row = |name: &str| self.interfaces.get(name);
+        let mut interfaces = interfaces.into_iter().flatten();
+        let state = match (bridge, interfaces.next()) {
             (None, None) => return Ok(()),
-            (Some(name), _) => self.bridges.get(name).map(|bridge| bridge_state(bridge, interface_row)),
-            (None, Some(_)) => interface_row.map(interface_state),
+            (Some(name), interface) => {
+                self.bridges.get(name).map(|bridge| bridge_state(bridge, interface.and_then(row)))
+            }
+            (None, Some(first)) => {
+                let mut states = [first].into_iter().chain(interfaces).map(|name| row(name).map(interface_state));
+                states.find(|state| *state != Some(ElementState::Running)).unwrap_or(Some(ElementState::Running))
+            }
         };
         match state {
             Some(ElementState::Running) => Ok(()),

@@ -26,6 +26,7 @@ pub(super) fn observe_bridge(snapshot: &OvsSnapshot, bridge: &Bridge) -> Observe
     let others = snapshot.ports_of(bridge).filter(|port| port.name != bridge.name);
     ObservedBridge {
         owner: tags::network(&bridge.external_ids),
+        uplink: tags::uplink(&bridge.external_ids),
         has_supported_datapath: bridge_settings::has_supported_datapath(bridge),
         adoption_blocker: adoption_blocker(bridge),
         settings: bridge_settings::observe(bridge, own_interface),
@@ -45,6 +46,7 @@ pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort 
     ObservedPort {
         owner: tags::port(&port.external_ids),
         backend: interface.and_then(ports::backend),
+        patch_peer: interface.and_then(ports::patch_peer),
         mtu: interface.and_then(|interface| interface.mtu_request),
         tagging: ports::tagging(port),
         rate_limit: interface.and_then(|interface| qos::observe(snapshot, port, interface)),

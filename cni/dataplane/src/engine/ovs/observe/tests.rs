@@ -113,6 +113,10 @@ fn a_port_is_in_vlans_as_its_columns_say_together() {
     assert_eq!(tagging(Row::new().with("tag", 7)), vlan(Vlan::Access { tag: tag(7) }));
     assert_eq!(tagging(row("access").with("tag", 7)), vlan(Vlan::Access { tag: tag(7) }));
     assert_eq!(tagging(row("trunk").with("trunks", set())), vlan(Vlan::Trunk { trunks: trunks.clone() }));
+    assert_eq!(tagging(row("access").with("tag", 0)), Tagging::OnlyUntagged);
+    let untagged = |trunks: &[i64]| tagging(row("trunk").with("trunks", Value::set(trunks.iter().copied())));
+    assert_eq!(untagged(&[0, 8, 7]), Tagging::UntaggedAndTrunk(trunks.clone()));
+    assert_eq!(untagged(&[0]), Tagging::UntaggedAndTrunk(BTreeSet::new()));
     let native = |mode| row(mode).with("tag", 5).with("trunks", set());
     let tagged = Vlan::NativeTagged { tag: tag(5), trunks: trunks.clone() };
     assert_eq!(tagging(native("native-tagged")), vlan(tagged));
@@ -130,8 +134,9 @@ fn unsupported_combinations_of_vlan_columns_are_foreign() {
         row("trunk"),
         row("trunk").with("tag", 7).with("trunks", Value::set([7])),
         row("access"),
-        row("access").with("tag", 0),
-        row("trunk").with("trunks", Value::set([0, 7])),
+        Row::new().with("tag", 0),
+        row("native-tagged").with("tag", 7).with("trunks", Value::set([0, 7])),
+        Row::new().with("trunks", Value::set([0])),
         row("dot1q-tunnel").with("tag", 7),
     ] {
         assert_eq!(tagging(strange.clone()), Tagging::Other, "{strange:?}");

@@ -3,17 +3,19 @@
 //! This file is the only place in the driver that tells them apart. A new type of port is a file
 //! beside it, and a line in each function here.
 
+mod patch;
 mod veth;
 mod vhost_user;
 mod vlan;
 
 use super::qos::Shaper;
 use crate::model::port::{AttachedPort, PortBackend, SocketPath};
+pub(super) use patch::{peer as patch_peer, row as patch_row};
 use usnet_crds::SocketRole;
 use usnet_ovsdb::{Condition, Interface, Row};
 pub(super) use veth::row as device_row;
 pub(super) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
-pub(super) use vlan::{tagging, vlan};
+pub(super) use vlan::{tagging, tagging_columns, vlan};
 
 /// Why a port without support is refused.
 const NO_MEMIF: &str = "Open vSwitch does not support memif: use port type VhostUser, or engine VPP";

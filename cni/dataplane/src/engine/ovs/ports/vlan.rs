@@ -3,6 +3,7 @@
 use crate::model::observed::Tagging;
 use crate::model::port::PortSettings;
 use std::collections::BTreeSet;
+use std::iter;
 use usnet_crds::{Vlan, VlanTag};
 use usnet_ovsdb::{Port, Row, Value};
 
@@ -12,9 +13,30 @@ const TRUNK: &str = "trunk";
 const NATIVE_TAGGED: &str = "native-tagged";
 const NATIVE_UNTAGGED: &str = "native-untagged";
 
+/// Frames without a tag, where the columns need a number for them.
+const UNTAGGED: u16 = 0;
+
 /// All VLAN columns of a port, so that no value that others set remains.
 pub(in crate::engine::ovs) fn vlan(settings: &PortSettings) -> Row {
-    let vlan = settings.vlan.as_ref();
+    vlan_columns(settings.vlan.as_ref())
+}
+
+/// The same for a port of an uplink.
+pub(in crate::engine::ovs) fn tagging_columns(tagging: &Tagging) -> Row {
+    match tagging {
+        Tagging::Untagged | Tagging::Other => vlan_columns(None),
+        Tagging::Vlan(vlan) => vlan_columns(Some(vlan)),
+        Tagging::OnlyUntagged => {
+            Row::new().with("tag", i64::from(UNTAGGED)).with("vlan_mode", ACCESS).with("trunks", Value::empty())
+        }
+        Tagging::UntaggedAndTrunk(trunks) => {
+            let all = iter::once(i64::from(UNTAGGED)).chain(trunks.iter().copied().map(i64::from));
+            Row::new().with("tag", Value::empty()).with("vlan_mode", TRUNK).with("trunks", Value::set(all))
+        }
+    }
+}
+
+fn vlan_columns(vlan: Option<&Vlan>) -> Row {
     let mode = vlan.map(|vlan| match vlan {
         Vlan::Access { .. } => ACCESS,
         Vlan::Trunk { .. } => TRUNK,
@@ -32,12 +54,22 @@ pub(in crate::engine::ovs) fn vlan(settings: &PortSettings) -> Row {
 /// trunks all VLANs, which with empty `trunks` is what usnet sets.
 pub(in crate::engine::ovs) fn tagging(port: &Port) -> Tagging {
     let tag = port.tag.map(|tag| VlanTag::try_from(i64::from(tag)).ok());
-    let trunks: Option<BTreeSet<VlanTag>> =
-        port.trunks.iter().map(|tag| VlanTag::try_from(i64::from(*tag)).ok()).collect();
+    let has_untagged = port.trunks.contains(&UNTAGGED);
+    let tags = port.trunks.iter().filter(|tag| **tag != UNTAGGED);
+    let trunks: Option<BTreeSet<VlanTag>> = tags.map(|tag| VlanTag::try_from(i64::from(*tag)).ok()).collect();
+    if has_untagged {
+        return match (port.vlan_mode.as_deref(), tag, trunks) {
+            (Some(TRUNK), None, Some(trunks)) => Tagging::UntaggedAndTrunk(trunks),
+            _ => Tagging::Other,
+        };
+    }
     match (port.vlan_mode.as_deref(), tag, trunks) {
         (None, None, Some(trunks)) if trunks.is_empty() => Tagging::Untagged,
         (None | Some(ACCESS), Some(Some(tag)), Some(trunks)) if trunks.is_empty() => {
             Tagging::Vlan(Vlan::Access { tag })
+        }
+        (Some(ACCESS), Some(None), Some(trunks)) if trunks.is_empty() && port.tag == Some(UNTAGGED) => {
+            Tagging::OnlyUntagged
         }
         (Some(TRUNK), None, Some(trunks)) if !trunks.is_empty() => Tagging::Vlan(Vlan::Trunk { trunks }),
         (Some(NATIVE_TAGGED), Some(Some(tag)), Some(trunks)) if !trunks.is_empty() => {

@@ -42,7 +42,8 @@ fn names(operation: &Op) -> Option<(&str, &PortName, PortOwner)> {
         | Op::CreateBridge { .. }
         | Op::UpdateBridge { .. }
         | Op::RemoveBridge { .. }
-        | Op::UpdatePort { .. } => None,
+        | Op::UpdatePort { .. }
+        | Op::Uplink(_) => None,
     }
 }
 

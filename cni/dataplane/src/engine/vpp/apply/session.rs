@@ -26,7 +26,7 @@ fn kind(operation: &Op) -> u8 {
         Op::RemovePort { .. } => 0,
         Op::RemoveBridge { .. } => 1,
         Op::CreateBridge { .. } | Op::UpdateBridge { .. } => 2,
-        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::UpdatePort { .. } => 3,
+        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::UpdatePort { .. } | Op::Uplink(_) => 3,
     }
 }
 

@@ -8,11 +8,15 @@ mod port_settings;
 mod ports;
 
 use super::snapshot::FEW_DOMAINS;
+use crate::engine::error::OpError;
 use crate::plan::Op;
 pub(super) use claims::Claims;
 pub(super) use decision::{Context, Decision, NewPort, Origin};
 pub(super) use port_settings::vlan_commands;
 use std::collections::BTreeSet;
+
+/// Why an uplink is refused.
+const NO_UPLINKS: &str = "this release of usnet has no uplinks with VPP: use engine OVS";
 
 /// The bridge domains that operations are about, if these are few and about nothing else.
 pub(super) fn few_domains(operations: &[Op]) -> Option<BTreeSet<u32>> {
@@ -37,6 +41,7 @@ pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut 
         Op::CreatePort { network, attachment, port } => ports::create(context, claims, (network, attachment, port)),
         Op::JoinDevice { port } => network_port::join(context, claims, port),
         Op::UpdatePort { port, owner, settings } => ports::update(context, port, &owner.owner, settings),
+        Op::Uplink(_) => Err(OpError::Refused { what: operation.subject(), reason: NO_UPLINKS.to_owned() }),
     };
     decision.unwrap_or_else(Decision::Reject)
 }

@@ -1,93 +1,22 @@
 //! Plans one operation, given a snapshot of the rows. Pure.
 
+mod decision;
+mod uplinks;
+
+pub(super) use decision::{Action, Decision, NewPort};
+
+use self::decision::{adoption_error, delete_bridge, foreign};
 use super::observe::{observe_bridge, observe_port};
-use super::ports::{self, NewInterface};
+use super::ports;
 use super::qos::{self, Shaper};
 use super::snapshot::OvsSnapshot;
-use super::tags;
+use super::tags::{self, BridgeOwner};
 use crate::engine::error::OpError;
-use crate::model::attachment::AttachmentId;
 use crate::model::observed::ObservedPort;
 use crate::model::owner::PortOwner;
-use crate::model::port::{AttachedPort, NetworkPort, PortName, PortSettings};
-use crate::plan::{Op, adoption_blocker, bridge_matches_spec, network_port_matches, port_matches_spec};
-use std::collections::BTreeSet;
-use usnet_crds::{Bridge, BridgeName, NetworkName, Ownership};
-use usnet_ovsdb::Uuid;
-
-/// Outcome of planning one operation.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Decision<'a> {
-    /// The database is as desired already.
-    NoOp,
-    /// The database has to be changed.
-    Apply(Action<'a>),
-    /// It is refused.
-    Reject(OpError),
-}
-
-/// A change of the database.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Action<'a> {
-    DetachPort {
-        bridge: &'a str,
-        port: &'a PortName,
-        row: Uuid,
-        owner: &'a PortOwner,
-    },
-    /// Deletes the QoS of a port that was deleted by others.
-    DeleteQos {
-        owner: &'a PortOwner,
-    },
-    DeleteBridge {
-        name: &'a str,
-        row: Uuid,
-        own_ports: BTreeSet<Uuid>,
-        network: &'a NetworkName,
-    },
-    InsertBridge {
-        bridge: &'a Bridge,
-        network: &'a NetworkName,
-    },
-    /// `own_port`: whether the bridge has its local port, which others may have deleted.
-    UpdateBridge {
-        bridge: &'a Bridge,
-        network: &'a NetworkName,
-        own_port: bool,
-    },
-    InsertPort(NewPort<'a>),
-    JoinDevice(&'a NetworkPort),
-    UpdatePort {
-        port: &'a PortName,
-        settings: &'a PortSettings,
-        shaper: Shaper,
-        owner: PortOwner,
-    },
-}
-
-/// A port to create.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NewPort<'a> {
-    pub(super) network: &'a NetworkName,
-    pub(super) attachment: &'a AttachmentId,
-    pub(super) port: &'a AttachedPort,
-    pub(super) interface: NewInterface<'a>,
-}
-
-impl<'a> NewPort<'a> {
-    /// The port to create, or why Open vSwitch does not support it.
-    fn plan(
-        network: &'a NetworkName,
-        attachment: &'a AttachmentId,
-        port: &'a AttachedPort,
-    ) -> Result<Self, &'static str> {
-        Ok(Self { network, attachment, port, interface: NewInterface::plan(port)? })
-    }
-
-    pub(super) fn owner(&self) -> PortOwner {
-        PortOwner::new(self.network, self.attachment)
-    }
-}
+use crate::model::port::{NetworkPort, PortName, PortSettings};
+use crate::plan::{Op, bridge_matches_spec, network_port_matches, port_matches_spec};
+use usnet_crds::{Bridge, NetworkName, Ownership};
 
 /// Plans an operation on the assumption that there is no conflict, which saves reading; `None` if
 /// the rows are needed.
@@ -105,7 +34,7 @@ pub(super) fn plan_optimistic(operation: &Op) -> Option<Action<'_>> {
         Op::UpdatePort { port, owner, settings } => {
             Some(Action::UpdatePort { port, settings, shaper: Shaper::Policer, owner: owner.clone() })
         }
-        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } => None,
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } | Op::Uplink(_) => None,
     }
 }
 
@@ -127,6 +56,7 @@ pub(super) fn plan_op<'a>(operation: &'a Op, snapshot: &OvsSnapshot) -> Decision
             Err(reason) => Decision::Reject(OpError::Refused { what: operation.subject(), reason: reason.to_owned() }),
         },
         Op::JoinDevice { port } => join_device(snapshot, port),
+        Op::Uplink(operation) => uplinks::plan(snapshot, operation),
         Op::UpdatePort { port, owner, settings } => match snapshot.port(port.as_str()) {
             Some(row) if tags::is_owned_by(&row.external_ids, owner) => {
                 configure_port(port, &observe_port(snapshot, row), settings, owner.clone())
@@ -134,10 +64,6 @@ pub(super) fn plan_op<'a>(operation: &'a Op, snapshot: &OvsSnapshot) -> Decision
             _ => Decision::Reject(OpError::PortMissing { port: port.clone() }),
         },
     }
-}
-
-fn foreign(what: String) -> Decision<'static> {
-    Decision::Reject(OpError::Foreign { what })
 }
 
 /// For a port that does not exist any more.
@@ -160,8 +86,7 @@ fn remove_bridge<'a>(snapshot: &OvsSnapshot, name: &'a str, network: &'a Network
     match snapshot.bridges.get(name) {
         None => Decision::NoOp,
         Some(bridge) if tags::network(&bridge.external_ids).as_ref() == Some(network) => {
-            let own_ports = snapshot.ports_of(bridge).filter(|port| port.name == name).map(|port| port.uuid).collect();
-            Decision::Apply(Action::DeleteBridge { name, row: bridge.uuid, own_ports, network })
+            delete_bridge(snapshot, (name, bridge), BridgeOwner::Network(network))
         }
         Some(_) => foreign(format!("bridge {name}")),
     }
@@ -186,21 +111,6 @@ fn create_bridge<'a>(snapshot: &OvsSnapshot, bridge: &'a Bridge, network: &'a Ne
     }
     let own_port = snapshot.ports_of(row).any(|port| port.name == name);
     Decision::Apply(Action::UpdateBridge { bridge, network, own_port })
-}
-
-/// Why a network cannot adopt a bridge.
-fn adoption_error(
-    snapshot: &OvsSnapshot,
-    (bridge, ownership): (&BridgeName, Ownership),
-    network: &NetworkName,
-) -> Option<OpError> {
-    if ownership == Ownership::Managed {
-        return None;
-    }
-    let name = bridge.as_str();
-    let observed = snapshot.bridges.get(name).map(|row| observe_bridge(snapshot, row));
-    let found = adoption_blocker(observed.as_ref(), network)?;
-    Some(OpError::BridgeUnusable { bridge: name.to_owned(), found })
 }
 
 fn create_port<'a>(snapshot: &OvsSnapshot, new: NewPort<'a>) -> Decision<'a> {

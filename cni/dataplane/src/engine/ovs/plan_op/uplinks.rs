@@ -1,0 +1,122 @@
+//! Plans an operation on an uplink, given a snapshot of the rows. Pure.
+
+use super::decision::{Action, Decision, adoption_error, delete_bridge, foreign};
+use crate::engine::error::OpError;
+use crate::engine::ovs::observe::{observe_bridge, observe_port};
+use crate::engine::ovs::snapshot::OvsSnapshot;
+use crate::engine::ovs::tags::{self, BridgeOwner};
+use crate::model::observed::{Observed, Tagging};
+use crate::model::owner::PortOwner;
+use crate::model::port::PortName;
+use crate::model::uplink::PatchPair;
+use crate::plan::{UplinkOp, is_connected, uplink_bridge_matches};
+use std::collections::BTreeMap;
+use usnet_crds::UplinkName;
+use usnet_ovsdb::Bridge;
+
+/// Plans an operation on a snapshot of the rows. They may change before the transaction, which has
+/// guards against that.
+pub(super) fn plan<'a>(snapshot: &OvsSnapshot, operation: &'a UplinkOp) -> Decision<'a> {
+    let apply = || Decision::Apply(Action::Uplink(operation));
+    match operation {
+        UplinkOp::CreateBridge { uplink, bridge } => match snapshot.bridges.get(bridge.as_str()) {
+            Some(row) if tags::uplink(&row.external_ids).as_ref() == Some(uplink) => Decision::NoOp,
+            Some(_) => foreign(format!("bridge {bridge}")),
+            None if is_taken(snapshot, bridge.as_str()) => foreign(format!("port {bridge}")),
+            None => apply(),
+        },
+        UplinkOp::RestoreBridge { uplink, bridge } => match bridge_of(snapshot, bridge.as_str(), uplink) {
+            Ok(row) if uplink_bridge_matches(&observe_bridge(snapshot, row)) => Decision::NoOp,
+            Ok(_) => apply(),
+            Err(error) => Decision::Reject(error),
+        },
+        UplinkOp::RemoveBridge { uplink, bridge } => match bridge_of(snapshot, bridge, uplink) {
+            Ok(row) => delete_bridge(snapshot, (bridge, row), BridgeOwner::Uplink(uplink)),
+            Err(OpError::BridgeMissing { .. }) => Decision::NoOp,
+            Err(error) => Decision::Reject(error),
+        },
+        UplinkOp::JoinNic { uplink, nic, vlans, .. } => {
+            let (name, owner) = (PortName::from(&nic.device), PortOwner::of_nic(uplink, nic.index));
+            match observed_owner(snapshot, &name) {
+                Port::Absent => apply(),
+                Port::Foreign => foreign(format!("port {name}")),
+                Port::Owned(found) if found == owner => set_vlans(snapshot, &name, &vlans.tagging(), apply),
+                Port::Owned(found) => differs(name, &found),
+            }
+        }
+        UplinkOp::SetVlans { uplink, index, port, vlans } => match observed_owner(snapshot, port) {
+            Port::Owned(found) if found == PortOwner::of_nic(uplink, *index) => {
+                set_vlans(snapshot, port, &vlans.tagging(), apply)
+            }
+            _ => Decision::Reject(OpError::PortMissing { port: port.clone() }),
+        },
+        UplinkOp::Connect { pair } => connect(snapshot, pair, apply),
+    }
+}
+
+/// What has the name of a port.
+enum Port {
+    Absent,
+    Foreign,
+    Owned(PortOwner),
+}
+
+fn observed_owner(snapshot: &OvsSnapshot, name: &PortName) -> Port {
+    match snapshot.port(name.as_str()).map(|row| observe_port(snapshot, row).owner) {
+        None if is_taken(snapshot, name.as_str()) => Port::Foreign,
+        None => Port::Absent,
+        Some(None) => Port::Foreign,
+        Some(Some(owner)) => Port::Owned(owner),
+    }
+}
+
+fn is_taken(snapshot: &OvsSnapshot, name: &str) -> bool {
+    snapshot.port(name).is_some() || snapshot.interface(name).is_some()
+}
+
+/// The bridge of an uplink.
+fn bridge_of<'a>(snapshot: &'a OvsSnapshot, name: &str, uplink: &UplinkName) -> Result<&'a Bridge, OpError> {
+    match snapshot.bridges.get(name) {
+        None => Err(OpError::BridgeMissing { bridge: name.to_owned() }),
+        Some(row) if tags::uplink(&row.external_ids).as_ref() == Some(uplink) => Ok(row),
+        Some(_) => Err(OpError::Foreign { what: format!("bridge {name}") }),
+    }
+}
+
+fn set_vlans<'a>(
+    snapshot: &OvsSnapshot,
+    port: &PortName,
+    tagging: &Tagging,
+    apply: impl FnOnce() -> Decision<'a>,
+) -> Decision<'a> {
+    let is_set = snapshot.port(port.as_str()).is_some_and(|row| observe_port(snapshot, row).tagging == *tagging);
+    if is_set { Decision::NoOp } else { apply() }
+}
+
+/// A pair of which one port is missing or differs is removed by operations of its own.
+fn connect<'a>(snapshot: &OvsSnapshot, pair: &PatchPair, apply: impl FnOnce() -> Decision<'a>) -> Decision<'a> {
+    if let Some(error) = adoption_error(snapshot, (&pair.bridge, pair.ownership), &pair.network) {
+        return Decision::Reject(error);
+    }
+    let owners = [&pair.network_end, &pair.uplink_end].map(|name| (name, observed_owner(snapshot, name)));
+    match owners.into_iter().find(|(_, port)| !matches!(port, Port::Absent)) {
+        None => apply(),
+        Some(_) if is_connected(pair, &observed(snapshot, pair)) => Decision::NoOp,
+        Some((name, Port::Owned(owner))) => differs(name.clone(), &owner),
+        Some((name, _)) => foreign(format!("port {name}")),
+    }
+}
+
+/// Both bridges of a pair.
+fn observed(snapshot: &OvsSnapshot, pair: &PatchPair) -> Observed {
+    let bridges = [&pair.bridge, &pair.uplink_bridge].into_iter().filter_map(|name| {
+        let row = snapshot.bridges.get(name.as_str())?;
+        Some((name.to_string(), observe_bridge(snapshot, row)))
+    });
+    Observed { bridges: bridges.collect(), unbridged_ports: BTreeMap::new() }
+}
+
+fn differs<'a>(port: PortName, owner: &PortOwner) -> Decision<'a> {
+    let found = format!("it is of {} and has other settings or is on another bridge", owner.owner);
+    Decision::Reject(OpError::PortDiffers { port, found })
+}

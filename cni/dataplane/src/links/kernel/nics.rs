@@ -1,0 +1,122 @@
+//! Reading the NICs of the node, and setting one up.
+
+use super::observe::{address_of, has_net_admin, mtu, name};
+use super::{KernelLinks, failed};
+use crate::links::LinkError;
+use crate::links::nics::{Nics, ObservedNic, ObservedNics};
+use crate::model::port::DeviceName;
+use crate::netlink::NetlinkError;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::address::{AddressMessage, AddressScope};
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage};
+use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteType};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+impl Nics for KernelLinks {
+    fn observe_nics(&mut self) -> Result<ObservedNics, LinkError> {
+        let may_change = has_net_admin()?;
+        let mut nics = self.nics().map_err(failed("list the devices of the node"))?;
+        for (index, address) in self.addresses().map_err(failed("list the addresses of the node"))? {
+            if let Some(nic) = nics.get_mut(&index) {
+                nic.address = nic.address.or(Some(address));
+            }
+        }
+        for index in self.default_routes().map_err(failed("list the routes of the node"))? {
+            if let Some(nic) = nics.get_mut(&index) {
+                nic.has_default_route = true;
+            }
+        }
+        Ok(ObservedNics { may_change, nics })
+    }
+
+    fn set_nic_up(&mut self, index: u32) -> Result<(), LinkError> {
+        self.set_up(index, true).map_err(failed("set a NIC up"))
+    }
+}
+
+impl KernelLinks {
+    fn nics(&mut self) -> Result<BTreeMap<u32, ObservedNic>, NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.attributes = vec![LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
+        let answers = self.dump(&RouteNetlinkMessage::GetLink(message))?;
+        let nic = |answer: RouteNetlinkMessage| match answer {
+            RouteNetlinkMessage::NewLink(link) => Some((link.header.index, nic(&link)?)),
+            _ => None,
+        };
+        Ok(answers.into_iter().filter_map(nic).collect())
+    }
+
+    /// Addresses of the node that others can reach, with the devices that have them.
+    fn addresses(&mut self) -> Result<Vec<(u32, IpAddr)>, NetlinkError> {
+        let answers = self.dump(&RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
+        let address = |answer: &RouteNetlinkMessage| match answer {
+            RouteNetlinkMessage::NewAddress(found)
+                if matches!(found.header.scope, AddressScope::Universe | AddressScope::Site) =>
+            {
+                Some((found.header.index, address_of(found)?))
+            }
+            _ => None,
+        };
+        Ok(answers.iter().filter_map(address).collect())
+    }
+
+    /// The devices of default routes.
+    fn default_routes(&mut self) -> Result<BTreeSet<u32>, NetlinkError> {
+        let answers = self.dump(&RouteNetlinkMessage::GetRoute(RouteMessage::default()))?;
+        let mut devices = BTreeSet::new();
+        for answer in &answers {
+            let RouteNetlinkMessage::NewRoute(route) = answer else { continue };
+            if route.header.destination_prefix_length != 0 || route.header.kind != RouteType::Unicast {
+                continue;
+            }
+            for attribute in &route.attributes {
+                match attribute {
+                    RouteAttribute::Oif(index) => drop(devices.insert(*index)),
+                    RouteAttribute::MultiPath(hops) => devices.extend(hops.iter().map(|hop| hop.interface_index)),
+                    _ => {}
+                }
+            }
+        }
+        Ok(devices)
+    }
+}
+
+fn nic(link: &LinkMessage) -> Option<ObservedNic> {
+    let flags = link.header.flags;
+    let mut nic = ObservedNic {
+        name: DeviceName::observed(name(link)?),
+        macs: Vec::new(),
+        pci: None,
+        is_physical: true,
+        master: None,
+        mtu: mtu(link)?,
+        is_up: flags.contains(LinkFlags::Up),
+        has_carrier: flags.contains(LinkFlags::LowerUp),
+        address: None,
+        has_default_route: false,
+    };
+    let mut is_pci = false;
+    for attribute in &link.attributes {
+        match attribute {
+            LinkAttribute::Address(mac) | LinkAttribute::PermAddress(mac) => {
+                nic.macs.extend(<[u8; 6]>::try_from(mac.as_slice()));
+            }
+            LinkAttribute::Controller(index) => nic.master = Some(*index).filter(|index| *index != 0),
+            LinkAttribute::LinkInfo(info) => nic.is_physical = is_physical(info),
+            LinkAttribute::ParentDevName(name) => nic.pci = Some(name.clone()),
+            LinkAttribute::ParentDevBusName(bus) => is_pci = bus == "pci",
+            _ => {}
+        }
+    }
+    nic.pci = nic.pci.filter(|_| is_pci);
+    Some(nic)
+}
+
+/// Drivers of real NICs have no kind; a veth pair stands for a NIC in a network namespace.
+fn is_physical(info: &[LinkInfo]) -> bool {
+    info.iter().all(|info| match info {
+        LinkInfo::Kind(kind) => matches!(kind, InfoKind::Veth),
+        _ => true,
+    })
+}

@@ -1,0 +1,27 @@
+//! NICs of the node, which uplinks have. They belong to the node: usnet reads them, and sets those
+//! up that the node does not use itself. No IO.
+
+mod model;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+pub use model::{JoinedNic, NicBlocker, NodeUse, ObservedNic, ObservedNics};
+pub use resolve::{ResolvedUplink, UplinkRequest, resolve};
+
+use super::LinkError;
+
+/// The NICs of a node.
+pub trait Nics {
+    /// Reads all of them.
+    ///
+    /// # Errors
+    /// Something could not be read. It never looks like a node without NICs.
+    fn observe_nics(&mut self) -> Result<ObservedNics, LinkError>;
+
+    /// Sets one up.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    fn set_nic_up(&mut self, index: u32) -> Result<(), LinkError>;
+}

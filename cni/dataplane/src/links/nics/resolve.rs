@@ -1,0 +1,154 @@
+//! Which NIC each uplink has on this node, and what is wrong with it. Pure.
+
+use super::model::{JoinedNic, NicBlocker, ObservedNic, ObservedNics};
+use crate::model::uplink::KernelNic;
+use std::collections::BTreeMap;
+use usnet_crds::{EngineKind, NicDevice, NicDriver, NodeTraffic, NodeUplink, UplinkName};
+
+/// An uplink of this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResolvedUplink {
+    /// The device; none if there is none that fits.
+    pub device: Option<KernelNic>,
+    /// Its MTU.
+    pub mtu: Option<u32>,
+    /// Whether the engine may have it; one that the engine has already stays.
+    pub may_join: bool,
+    /// Whether it has to be set up before.
+    pub must_set_up: bool,
+    /// What is wrong.
+    pub blocker: Option<NicBlocker>,
+}
+
+impl ResolvedUplink {
+    fn blocked(blocker: NicBlocker) -> Self {
+        Self { device: None, mtu: None, may_join: false, must_set_up: false, blocker: Some(blocker) }
+    }
+
+    /// The NIC to join.
+    pub fn nic(&self) -> Option<&KernelNic> {
+        self.device.as_ref().filter(|_| self.may_join)
+    }
+}
+
+/// What an uplink asks for, and what its engine has.
+#[derive(Debug, Clone, Copy)]
+pub struct UplinkRequest<'a> {
+    /// The uplink.
+    pub uplink: &'a NodeUplink,
+    /// Whether it has networks here.
+    pub is_used: bool,
+    /// Whether one of them has untagged frames.
+    pub is_untagged: bool,
+    /// The NIC that the engine has for it.
+    pub joined: Option<&'a JoinedNic>,
+}
+
+/// The NICs of these uplinks. One that two ask for goes to the one whose engine has it, else to the
+/// first.
+pub fn resolve(requests: &[UplinkRequest<'_>], observed: &ObservedNics) -> BTreeMap<UplinkName, ResolvedUplink> {
+    let mut resolved = BTreeMap::new();
+    let mut taken: BTreeMap<u32, &UplinkName> = BTreeMap::new();
+    type Requests<'a, 'b> = Vec<&'a UplinkRequest<'b>>;
+    let (first, then): (Requests<'_, '_>, Requests<'_, '_>) =
+        requests.iter().partition(|request| request.joined.is_some());
+    for request in first.into_iter().chain(then) {
+        let mut found = resolve_one(*request, observed);
+        if let Some(nic) = &found.device {
+            match taken.get(&nic.index) {
+                Some(uplink) => {
+                    let blocker = NicBlocker::Taken { nic: nic.device.clone(), uplink: (*uplink).clone() };
+                    found = ResolvedUplink::blocked(blocker);
+                }
+                None => drop(taken.insert(nic.index, &request.uplink.name)),
+            }
+        }
+        resolved.insert(request.uplink.name.clone(), found);
+    }
+    resolved
+}
+
+fn resolve_one(request: UplinkRequest<'_>, observed: &ObservedNics) -> ResolvedUplink {
+    let UplinkRequest { uplink, is_used, is_untagged, joined } = request;
+    if !observed.may_change {
+        return ResolvedUplink::blocked(NicBlocker::MissingPrivilege);
+    }
+    if let Some(what) = unsupported(uplink) {
+        return ResolvedUplink::blocked(NicBlocker::Unsupported { what });
+    }
+    let (index, nic) = match find(&uplink.nic.device, observed) {
+        Ok(found) => found,
+        Err(blocker) => {
+            let lost = joined.filter(|_| matches!(blocker, NicBlocker::Missing { .. }));
+            let lost = lost.map(|joined| NicBlocker::Lost {
+                port: joined.port.clone(),
+                renamed: observed.nics.get(&joined.index).map(|nic| nic.name.clone()),
+            });
+            return ResolvedUplink::blocked(lost.unwrap_or(blocker));
+        }
+    };
+    let is_shared = uplink.node_traffic == NodeTraffic::Shared;
+    let node_use = observed.node_use(nic);
+    let refusal = match node_use {
+        Some(what) if !is_shared => Some(NicBlocker::CarriesNode { nic: nic.name.clone(), what }),
+        Some(_) if is_untagged => Some(NicBlocker::SharedUntagged { nic: nic.name.clone() }),
+        _ => None,
+    };
+    let device = KernelNic { device: nic.name.clone(), index };
+    let may_join = refusal.is_none();
+    ResolvedUplink {
+        must_set_up: may_join && is_used && !is_shared && !nic.is_up,
+        blocker: refusal.or_else(|| out_of_service(nic).filter(|_| is_used)),
+        device: Some(device),
+        mtu: Some(nic.mtu),
+        may_join,
+    }
+}
+
+/// A NIC without carrier is joined all the same: it comes back by itself.
+fn out_of_service(nic: &ObservedNic) -> Option<NicBlocker> {
+    let name = nic.name.clone();
+    match (nic.is_up, nic.has_carrier) {
+        (false, _) => Some(NicBlocker::Down { nic: name }),
+        (true, false) => Some(NicBlocker::NoCarrier { nic: name }),
+        (true, true) => None,
+    }
+}
+
+fn unsupported(uplink: &NodeUplink) -> Option<&'static str> {
+    match (uplink.engine, uplink.nic.driver, &uplink.nic.device) {
+        (EngineKind::Vpp, _, _) => Some("engine VPP"),
+        (_, NicDriver::AfXdp, _) => Some("driver AFXDP"),
+        (_, NicDriver::Dpdk, _) => Some("driver DPDK"),
+        (_, NicDriver::AfPacket, NicDevice::Bond { .. }) => Some("a bond of the engine"),
+        (EngineKind::OpenVswitch, NicDriver::AfPacket, _) => None,
+    }
+}
+
+/// The device that is described.
+fn find<'a>(device: &NicDevice, observed: &'a ObservedNics) -> Result<(u32, &'a ObservedNic), NicBlocker> {
+    let (wanted, mut found): (String, Vec<_>) = match device {
+        NicDevice::Name { name } => (name.to_string(), matching(observed, |nic| nic.name.as_str() == name.as_str())),
+        NicDevice::MacAddress { mac_address } => {
+            let has_mac = |nic: &ObservedNic| nic.is_physical && nic.macs.contains(&mac_address.octets());
+            (format!("with MAC address {mac_address}"), matching(observed, has_mac))
+        }
+        NicDevice::PciAddress { pci_address } => {
+            let is_there = |nic: &ObservedNic| nic.is_physical && nic.pci.as_deref() == Some(pci_address.as_str());
+            (format!("at PCI address {pci_address}"), matching(observed, is_there))
+        }
+        NicDevice::Bond { .. } => ("a bond".to_owned(), Vec::new()),
+    };
+    match (found.pop(), found.is_empty()) {
+        (None, _) => Err(NicBlocker::Missing { wanted }),
+        (Some(only), true) => Ok(only),
+        (Some((_, last)), false) => {
+            let names = found.iter().map(|(_, nic)| nic.name.clone()).chain([last.name.clone()]);
+            Err(NicBlocker::Ambiguous { wanted, found: names.collect() })
+        }
+    }
+}
+
+fn matching(observed: &ObservedNics, is_it: impl Fn(&ObservedNic) -> bool) -> Vec<(u32, &ObservedNic)> {
+    observed.nics.iter().filter(|(_, nic)| is_it(nic)).map(|(index, nic)| (*index, nic)).collect()
+}

@@ -1,0 +1,191 @@
+//! Networks on uplinks: examples, golden plans, and any drift.
+
+use super::golden::{Scenario, check, known, programmed};
+use super::model::Model;
+use super::properties::{converge, rank};
+use super::uplink_model::is_nic;
+use crate::model::desired::{Desired, DesiredPatch, PortPolicy};
+use crate::model::observed::{Observed, Tagging};
+use crate::model::port::{DeviceName, PortName};
+use crate::model::uplink::{DesiredUplink, KernelNic, PatchPair, UplinkVlans};
+use crate::plan::{Op, PlanContext, UplinkBlocker, diff, uplink_blockers};
+use crate::testing::network;
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use usnet_crds::{BridgeName, EngineKind, NetworkUplink, NodeNetwork, VlanTag};
+
+fn on_uplink(name: &str, uplink: &str, vlan: Option<i64>) -> NodeNetwork {
+    let vlan = vlan.map(|tag| VlanTag::try_from(tag).unwrap());
+    NodeNetwork { uplink: Some(NetworkUplink { name: uplink.parse().unwrap(), vlan }), ..network(name) }
+}
+
+/// These networks on uplink `fab`, whose NIC has this index; without one it is not there.
+fn desired(networks: &[(&str, Option<i64>)], nic: Option<(&str, u32)>) -> Desired {
+    let networks: Vec<_> = networks.iter().map(|(name, vlan)| on_uplink(name, "fab", *vlan)).collect();
+    let patches: Vec<_> = networks
+        .iter()
+        .filter_map(PatchPair::of)
+        .map(|pair| DesiredPatch { pair, policy: PortPolicy::Ensure })
+        .collect();
+    let uplink = UplinkVlans::of(patches.iter().map(|patch| patch.pair.vlan)).map(|vlans| {
+        let name = "fab".parse().unwrap();
+        let nic = nic.map(|(device, index)| KernelNic { device: DeviceName::observed(device), index });
+        DesiredUplink { bridge: BridgeName::of_uplink(&name), name, nic, vlans }
+    });
+    Desired::new(networks, []).with_uplinks(uplink, patches)
+}
+
+const ETH1: Option<(&str, u32)> = Some(("eth1", 7));
+
+fn texts(desired: &Desired, observed: &Observed) -> Vec<String> {
+    diff(desired, observed).iter().map(ToString::to_string).collect()
+}
+
+/// The engine with networks blue (VLAN 100) and red (VLAN 200).
+fn two() -> Observed {
+    programmed(EngineKind::OpenVswitch, &desired(&[("blue", Some(100)), ("red", Some(200))], ETH1))
+}
+
+fn golden(name: &str, about: &'static str, desired: Desired, observed: Observed, context: PlanContext) {
+    check(name, &Scenario { about, desired, observed, context });
+}
+
+#[test]
+fn uplink_new() {
+    let about = "A new uplink with a network in a VLAN and one without.";
+    let spec = desired(&[("blue", Some(100)), ("red", None)], ETH1);
+    golden("uplink_new", about, spec, Observed::default(), PlanContext::default());
+}
+
+#[test]
+fn uplink_another_network() {
+    let about = "Another network: only its own ports are created, and the NIC lets its VLAN through.";
+    let spec = desired(&[("blue", Some(100)), ("green", Some(300)), ("red", Some(200))], ETH1);
+    golden("uplink_another_network", about, spec, two(), PlanContext::default());
+}
+
+#[test]
+fn uplink_last_network() {
+    let about = "The last network leaves: the NIC before its last VLAN, never a trunk of all VLANs.";
+    let observed = programmed(EngineKind::OpenVswitch, &desired(&[("blue", Some(100))], ETH1));
+    golden("uplink_last_network", about, Desired::default(), observed, PlanContext::default());
+}
+
+#[test]
+fn uplink_nic_recreated() {
+    let about = "The NIC was deleted and created again: its port is, too.";
+    let spec = desired(&[("blue", Some(100)), ("red", Some(200))], Some(("eth1", 9)));
+    golden("uplink_nic_recreated", about, spec, two(), known());
+}
+
+#[test]
+fn uplink_drift() {
+    let about = "Others removed a patch port, and made the NIC a trunk of all VLANs.";
+    let mut observed = two();
+    let fab = observed.bridges.get_mut("br-up-fab").unwrap();
+    fab.ports.remove(&PortName::of_uplink_end(&"blue".parse().unwrap()));
+    fab.ports.get_mut(&PortName::observed("eth1")).unwrap().tagging = Tagging::Untagged;
+    let context = PlanContext { programmed_uplinks: ["fab".parse().unwrap()].into(), ..known() };
+    golden("uplink_drift", about, desired(&[("blue", Some(100)), ("red", Some(200))], ETH1), observed, context);
+}
+
+#[test]
+fn without_a_nic_to_join_nothing_is_created_and_what_is_there_stays() {
+    let networks = [("blue", Some(100)), ("red", Some(200))];
+    let (blocked, mut empty) = (desired(&networks, None), Model::empty(EngineKind::OpenVswitch));
+    empty.apply_all(&diff(&Desired::new([network("blue"), network("red")], []), &Observed::default())).unwrap();
+    assert_eq!(texts(&blocked, &empty.observed), Vec::<String>::new());
+    assert_eq!(texts(&blocked, &two()), Vec::<String>::new());
+}
+
+#[test]
+fn a_network_that_may_not_be_connected_is_not_and_one_that_is_stays() {
+    let mut spec = desired(&[("blue", Some(100)), ("red", Some(200))], ETH1);
+    spec.patches.get_mut(&"red".parse().unwrap()).unwrap().policy = PortPolicy::Keep;
+    assert_eq!(texts(&spec, &two()), Vec::<String>::new());
+    let only_blue = programmed(EngineKind::OpenVswitch, &spec);
+    assert_eq!(only_blue.bridges["br-red"].ports.len(), 0);
+}
+
+#[test]
+fn what_others_have_is_not_changed_and_is_reported() {
+    let spec = desired(&[("blue", Some(100))], ETH1);
+    let mut observed = two();
+    let bridge = observed.bridges.get_mut("br-up-fab").unwrap();
+    bridge.uplink = None;
+    bridge.ports.values_mut().for_each(|port| port.owner = None);
+    let operations = texts(&spec, &observed);
+    let touches = |operation: &String| operation.contains("br-up-fab") || operation.contains("eth1");
+    assert!(!operations.iter().any(touches), "{operations:?}");
+    let exists = UplinkBlocker::BridgeExists { bridge: "br-up-fab".to_owned() };
+    assert_eq!(uplink_blockers(&spec, &observed), [("fab".parse().unwrap(), exists)].into());
+
+    let mut observed = programmed(EngineKind::OpenVswitch, &Desired::new([network("other")], []));
+    let nic = two().bridges["br-up-fab"].ports[&PortName::observed("eth1")].clone();
+    let other = observed.bridges.get_mut("br-other").unwrap();
+    (other.owner, other.uplink) = (None, None);
+    other.ports.insert(PortName::observed("eth1"), crate::model::observed::ObservedPort { owner: None, ..nic });
+    assert!(texts(&spec, &observed).iter().all(|operation| !operation.contains("eth1")));
+    let taken = UplinkBlocker::NicTaken { nic: PortName::observed("eth1"), bridge: "br-other".to_owned() };
+    assert_eq!(uplink_blockers(&spec, &observed), [("fab".parse().unwrap(), taken)].into());
+}
+
+fn networks_strategy() -> impl Strategy<Value = Vec<(&'static str, Option<i64>)>> {
+    let vlan = select(vec![None, Some(100), Some(200)]);
+    btree_map(select(vec!["blue", "green", "red"]), vlan, 0..=3).prop_map(|networks| networks.into_iter().collect())
+}
+
+fn nic_strategy() -> impl Strategy<Value = Option<(&'static str, u32)>> {
+    select(vec![None, ETH1, Some(("eth1", 9)), Some(("eth2", 8))])
+}
+
+/// What others do to one object.
+fn disturb(observed: &mut Observed, kind: u8, index: &Index) {
+    let bridges = observed.bridges.len();
+    let Some(bridge) = observed.bridges.values_mut().nth(index.index(bridges.max(1))) else { return };
+    let ports = bridge.ports.len();
+    let Some(name) = bridge.ports.keys().nth(index.index(ports.max(1))).cloned() else {
+        bridge.has_supported_datapath = kind == 0;
+        return;
+    };
+    let port = bridge.ports.get_mut(&name).unwrap();
+    match kind {
+        0 => drop(bridge.ports.remove(&name)),
+        1 => port.tagging = Tagging::Untagged,
+        2 => port.patch_peer = port.patch_peer.take().map(|_| PortName::observed("other")),
+        _ => bridge.has_supported_datapath = false,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// From any state of uplinks to any other, with drift in between; after each operation no NIC
+    /// is a trunk of all VLANs unless others made it one.
+    #[test]
+    fn uplinks_converge_and_no_nic_lets_all_vlans_through(
+        (before, nic) in (networks_strategy(), nic_strategy()),
+        (after, new_nic) in (networks_strategy(), nic_strategy()),
+        drift in vec((0_u8..4, any::<Index>()), 0..3),
+    ) {
+        let mut engine = Model::empty(EngineKind::OpenVswitch);
+        engine.observed = converge(&desired(&before, nic), engine.clone())?;
+        let was_open = |observed: &Observed| observed.bridges.values().flat_map(|bridge| bridge.ports.values()).filter(|port| is_nic(port)).any(|port| port.tagging == Tagging::Untagged);
+        drift.iter().for_each(|(kind, index)| disturb(&mut engine.observed, *kind, index));
+        let spec = desired(&after, new_nic);
+        let operations = diff(&spec, &engine.observed);
+        prop_assert!(operations.iter().map(rank).is_sorted());
+        let open_before = was_open(&engine.observed);
+        for operation in &operations {
+            engine.apply_all(std::slice::from_ref(operation)).map_err(TestCaseError::fail)?;
+            prop_assert!(open_before || !was_open(&engine.observed), "{}", operation);
+        }
+        prop_assert!(!was_open(&engine.observed));
+        prop_assert_eq!(diff(&spec, &engine.observed), Vec::<Op>::new());
+        if new_nic.is_some() && !after.is_empty() {
+            let ports: usize = engine.observed.bridges.values().map(|bridge| bridge.ports.len()).sum();
+            prop_assert_eq!(ports, 2 * after.len() + 1);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What is read of the NICs of a node.
+
+use crate::ip;
+use nix::sched::{CloneFlags, unshare};
+use usnet_dataplane::links::KernelLinks;
+use usnet_dataplane::links::nics::{Nics, ObservedNic, ObservedNics};
+
+/// A network namespace with a NIC `eth1`, whose cable has the end `wire`.
+fn node() -> KernelLinks {
+    unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
+    ip("link add eth1 address 02:00:00:00:00:11 mtu 1400 type veth peer name wire");
+    KernelLinks::open(None).expect("a socket")
+}
+
+fn observe(links: &mut KernelLinks) -> ObservedNics {
+    links.observe_nics().expect("the NICs")
+}
+
+fn eth1(links: &mut KernelLinks) -> (u32, ObservedNic) {
+    let found = observe(links).nics.into_iter().find(|(_, nic)| nic.name.as_str() == "eth1");
+    found.expect("a NIC")
+}
+
+#[test]
+fn a_nic_is_read_and_set_up() {
+    let mut links = node();
+    let (index, nic) = eth1(&mut links);
+    assert_eq!((nic.mtu, nic.is_up, nic.is_physical), (1400, false, true));
+    assert!(nic.macs.contains(&[2, 0, 0, 0, 0, 0x11]) && nic.pci.is_none() && nic.master.is_none());
+    assert!(observe(&mut links).may_change);
+    links.set_nic_up(index).expect("up");
+    let (_, nic) = eth1(&mut links);
+    assert_eq!((nic.is_up, nic.has_carrier), (true, false), "its cable is unplugged");
+    ip("link set wire up");
+    assert!(eth1(&mut links).1.has_carrier);
+}
+
+/// A link-local address is no use of a NIC: it has one whenever it is up.
+#[test]
+fn what_the_node_uses_a_nic_for_is_read() {
+    let mut links = node();
+    ip("link set wire up");
+    ip("link set eth1 up");
+    let (_, nic) = eth1(&mut links);
+    assert_eq!((nic.address, nic.has_default_route), (None, false));
+    ip("addr add 10.0.0.7/24 dev eth1");
+    assert_eq!(eth1(&mut links).1.address, "10.0.0.7".parse().ok());
+    assert!(!eth1(&mut links).1.has_default_route, "a route to its own subnet");
+    ip("route add default via 10.0.0.1");
+    assert!(eth1(&mut links).1.has_default_route);
+    ip("addr flush dev eth1");
+    ip("link add br0 type bridge");
+    ip("link set eth1 master br0");
+    let (_, nic) = eth1(&mut links);
+    let observed = observe(&mut links);
+    let master = nic.master.and_then(|index| observed.nics.get(&index)).expect("the bridge");
+    assert_eq!((master.name.as_str(), master.is_physical), ("br0", false));
+    ip("link set eth1 nomaster");
+    assert_eq!(eth1(&mut links).1.master, None);
+}
