@@ -115,6 +115,21 @@ fn vpp_gone_is_said_and_mended_by_itself() {
         let observed = condition(&state, "VPPConnected").cloned().unwrap_or_default();
         check(observed["status"] == "False" && observed["reason"] == "Disconnected", state["status"].to_string())
     });
+    let event = "involvedObject.kind=UserspaceNodeState,reason=EngineEnded";
+    eventually("an event names the pods", || {
+        let events = kubectl(&[
+            "get",
+            "events",
+            "-n",
+            "default",
+            "--field-selector",
+            event,
+            "-o",
+            "jsonpath={.items[*].message}",
+        ]);
+        let pods = ["vppgone/goes (net1)", "vppgone/stays (net1)"];
+        check(events.contains("VPP ended") && pods.iter().all(|pod| events.contains(pod)), events)
+    });
     await_condition("vppgone", "Ready", "False", ENGINE_GONE);
     apply(&sleeping_pod(&scene, "waits", "vppgone"));
     scene.await_refusal("waits", &["vppgone", "VPP"]);
