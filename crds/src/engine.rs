@@ -59,6 +59,8 @@ pub struct EngineTraits {
     pub vhost_user_roles: &'static [SocketRole],
     /// The VLAN modes of its ports.
     pub vlan_modes: &'static [VlanMode],
+    /// Whether it can be the gateway of a network.
+    pub has_gateways: bool,
 }
 
 const OPEN_VSWITCH: EngineTraits = EngineTraits {
@@ -83,6 +85,7 @@ const OPEN_VSWITCH: EngineTraits = EngineTraits {
     // Its server ports (dpdkvhostuser) do not survive a restart of the engine.
     vhost_user_roles: &[SocketRole::Client],
     vlan_modes: &VlanMode::ALL,
+    has_gateways: false,
 };
 
 const VPP: EngineTraits = EngineTraits {
@@ -106,6 +109,7 @@ const VPP: EngineTraits = EngineTraits {
     vhost_user_roles: &[SocketRole::Client, SocketRole::Server],
     // A bridge domain learns a MAC address once, not once for each VLAN.
     vlan_modes: &[VlanMode::Access],
+    has_gateways: true,
 };
 
 /// The field by which users choose a bridge.

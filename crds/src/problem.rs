@@ -6,8 +6,8 @@ use crate::types::number::EngineRange;
 use crate::types::port_type::{PortType, SocketRole};
 use crate::types::vlan::VlanMode;
 use crate::{
-    EngineKind, InvalidAddress, InvalidBridgeDomainId, InvalidMac, InvalidName, InvalidRate, InvalidRingSize,
-    MacAddress, NamespaceName, OutOfRange, PodName, VlanTag,
+    EngineKind, InterfaceAddress, InvalidAddress, InvalidBridgeDomainId, InvalidMac, InvalidName, InvalidRate,
+    InvalidRingSize, MacAddress, NamespaceName, OutOfRange, PodName, VlanTag,
 };
 use ipnet::IpNet;
 use std::fmt;
@@ -216,6 +216,28 @@ pub enum Problem {
         "nothing but ports of pods is added to an adopted bridge: use the type NodeLocal, or a bridge with ownership Managed"
     )]
     OverlayOfAdopted,
+    /// The engine has no gateways.
+    #[error(
+        "{bridges} of {0} have no gateway: remove it, or use a network with the engine {engines}",
+        bridges = bridges(.0),
+        engines = engines(|row| row.has_gateways)
+    )]
+    GatewayEngine(EngineKind),
+    /// Nothing but ports is added to an adopted bridge.
+    #[error("an adopted bridge gets no gateway: remove it, or use a bridge with ownership Managed")]
+    GatewayOfAdopted,
+    /// A gateway without an address.
+    #[error("a gateway needs an address: add one, or remove the gateway")]
+    GatewayWithoutAddress,
+    /// Not an address that a host can have.
+    #[error("{0} is not an address of a host in its subnet: use one that is, such as 10.56.217.1/24")]
+    GatewayAddress(InterfaceAddress),
+    /// More than one address of a family.
+    #[error("a gateway has at most one address of each family: remove the others")]
+    GatewayFamilyTwice,
+    /// An address of a pod and of the gateway.
+    #[error("{0} is the address of the gateway: use another")]
+    IpOfGateway(IpAddr),
     /// Only host-local counts on each node by itself.
     #[error("only host-local assigns the addresses of each node by itself: remove nodePrefix, or use host-local")]
     NodePrefixPlugin,

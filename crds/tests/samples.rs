@@ -73,6 +73,7 @@ fn samples_cover_each_port_type() {
         (EngineKind::OpenVswitch, PortType::VhostUser, MemifSocketKind::Volume),
         (EngineKind::OpenVswitch, PortType::Veth, MemifSocketKind::Volume),
         (EngineKind::Vpp, PortType::VhostUser, MemifSocketKind::Volume),
+        (EngineKind::Vpp, PortType::Veth, MemifSocketKind::Volume),
         (EngineKind::Vpp, PortType::Memif, MemifSocketKind::Volume),
         (EngineKind::Vpp, PortType::Memif, MemifSocketKind::Abstract),
     ];

@@ -33,6 +33,7 @@ pub fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
         port: Port { port_type: engine.default_port_type(), ..Port::default() },
         namespaces: ["default"].into_iter().collect(),
         ipam: None,
+        gateway: None,
         attachments: Vec::new(),
         device_plugin: None,
         overlay: None,

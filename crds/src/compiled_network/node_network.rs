@@ -5,6 +5,7 @@ use super::node_overlay::NodeOverlay;
 use crate::network::attachments::FixedAttachment;
 use crate::network::bridge::Bridge;
 use crate::network::device_plugin::DevicePlugin;
+use crate::network::gateway::Gateway;
 use crate::network::port::Port;
 use crate::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, NetworkUplink, PortType};
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,9 @@ pub struct NodeNetwork {
     /// A CNI IPAM configuration, passed on as it is; none means that ports get no address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipam: Option<serde_json::Value>,
+    /// Its gateway; none means that pods reach others of this network only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<Gateway>,
     /// What the names of pods fix, sorted by namespace and pod.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<FixedAttachment>,

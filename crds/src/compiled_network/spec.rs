@@ -8,7 +8,7 @@ use super::node_network::{Namespaces, NodeNetwork, Phase};
 use crate::network::ipam::node_prefix::NodePrefix;
 use crate::network::selectors;
 use crate::types::limits::ATTACHMENTS_MAX;
-use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port, UdpPort, Vni};
+use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, Gateway, NetworkName, Port, UdpPort, Vni};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -71,6 +71,9 @@ pub struct CompiledNetworkSpec {
     /// How the ranges of `ipam` are divided among the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_prefix: Option<NodePrefix>,
+    /// The gateway; none means that pods reach others of this network only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<Gateway>,
     /// What the names of pods fix, sorted by namespace and pod.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = ATTACHMENTS_MAX))]
@@ -102,6 +105,7 @@ impl CompiledNetworkSpec {
             port: self.port.clone(),
             namespaces: self.namespaces.clone(),
             ipam: self.ipam.clone(),
+            gateway: self.gateway.clone(),
             attachments: self.attachments.clone(),
             device_plugin: self.device_plugin,
             overlay: None,

@@ -56,6 +56,8 @@ pub const BRIDGE_MISSING: &str = "BridgeMissing";
 /// A network on a node: the bridge that it adopts does not support its ports, or belongs to another
 /// network.
 pub const BRIDGE_UNUSABLE: &str = "BridgeUnusable";
+/// A network on a node: its bridge has a gateway that is not owned by usnet.
+pub const GATEWAY_EXISTS: &str = "GatewayExists";
 /// Programmed: the API server rejects the CompiledNetwork from which nodes learn of it, for example
 /// because it would be too large.
 pub const COMPILED_NETWORK_REFUSED: &str = "CompiledNetworkRefused";

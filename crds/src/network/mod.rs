@@ -9,6 +9,7 @@
 pub mod attachments;
 pub mod bridge;
 pub mod device_plugin;
+pub mod gateway;
 pub mod port;
 
 #[cfg(feature = "api")]
@@ -36,6 +37,7 @@ pub use {
     bridge::spec::BridgeSpec,
     definitions::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES},
     device_plugin::DevicePluginSpec,
+    gateway::GatewaySpec,
     port::vlan::VlanSpec,
     port::{PortSpec, RateLimitSpec},
     spec::{UserspaceNetwork, UserspaceNetworkSpec},

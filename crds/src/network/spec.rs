@@ -6,6 +6,7 @@ use super::attachments::{self, AttachmentSpec};
 use super::bridge::spec::{self as bridge, BridgeSpec};
 use super::definitions::Definitions;
 use super::device_plugin::DevicePluginSpec;
+use super::gateway::spec::{self as gateway, GatewaySpec};
 use super::ipam::IpamSpec;
 use super::port::{self, PortSpec, vlan};
 use super::status::UserspaceNetworkStatus;
@@ -87,6 +88,9 @@ pub struct UserspaceNetworkSpec {
     /// A CNI IPAM configuration, passed on as it is; without it ports get no address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipam: Option<IpamSpec>,
+    /// The network's gateway, with VPP; default none: pods reach others of this network only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<GatewaySpec>,
     /// What the names of pods fix: addresses, MAC, VLAN, rate. At most 128.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = ATTACHMENTS_MAX))]
@@ -111,7 +115,7 @@ fn engine_immutable() -> Rule {
 /// support a value.
 fn engine_rules(schema: &mut Schema) {
     let rules = bridge::engine_rules().chain(port::engine_rules()).chain(vlan::engine_rules());
-    for rule in rules.chain(topology::rules()) {
+    for rule in rules.chain(topology::rules()).chain(gateway::rules()) {
         // It fails for rules without an expression only, and then tests of the CRD fail.
         let _infallible = kube::core::validate(schema, rule);
     }

@@ -6,6 +6,8 @@ pub use crate::problem::{InvalidField, InvalidSpec, Problem};
 
 use super::bridge::spec::bridge;
 use super::device_plugin::DevicePluginSpec;
+use super::gateway::Gateway;
+use super::gateway::spec::gateway;
 use super::ipam::node_prefix::{HOST_LOCAL, NodePrefix};
 use super::name::network_name;
 use super::selectors::selector;
@@ -42,6 +44,8 @@ pub struct ValidNetwork {
     pub ipam: Option<serde_json::Value>,
     /// How the ranges of the IPAM configuration are divided among the nodes.
     pub node_prefix: Option<NodePrefix>,
+    /// Its gateway.
+    pub gateway: Option<Gateway>,
     /// What the names of pods fix, sorted by namespace and pod.
     pub attachments: Vec<FixedAttachment>,
     /// How kubelet counts its attachments.
@@ -80,12 +84,13 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let port = port::port(&mut problems, spec.engine, &spec.port);
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
+    let gateway = gateway(&mut problems, (spec.engine, spec.bridge.ownership), spec.gateway.as_ref(), &attachments);
     let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
     port::unlimited_egress(&mut problems, spec.engine, &spec.port, fixed_rates);
     let check_devices =
         |plugin: &DevicePluginSpec| problems.check("spec.devicePlugin.devices", plugin.devices.try_into());
     let device_plugin = spec.device_plugin.as_ref().and_then(check_devices);
-    match (name, namespaces, nodes, bridge, topology, port, ipam) {
+    match (name, namespaces, nodes, bridge, topology, port, ipam, gateway) {
         (
             Some(name),
             Some(namespaces),
@@ -94,6 +99,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
             Some(topology),
             Some(port),
             Some((ipam, node_prefix)),
+            Some(gateway),
         ) if problems.count() == 0 => Ok(ValidNetwork {
             name,
             engine: spec.engine,
@@ -106,6 +112,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
             port,
             ipam,
             node_prefix,
+            gateway,
             attachments,
             device_plugin,
         }),

@@ -25,6 +25,29 @@ impl InterfaceAddress {
         }
     }
 
+    /// Its subnet.
+    pub fn subnet(self) -> IpNet {
+        self.0.trunc()
+    }
+
+    /// Whether a host can have it: it is not the subnet's own or its broadcast address, and no
+    /// address of a group, of the link or of the host itself.
+    pub fn is_host(self) -> bool {
+        let net = self.subnet();
+        let (is_unicast, is_broadcast) = match self.ip() {
+            IpAddr::V4(ip) => {
+                let special = ip.is_unspecified() || ip.is_loopback() || ip.is_link_local();
+                (!(special || ip.is_multicast() || ip.is_broadcast()), net.broadcast() == IpAddr::V4(ip))
+            }
+            IpAddr::V6(ip) => {
+                let special = ip.is_unspecified() || ip.is_loopback() || ip.is_unicast_link_local();
+                (!(special || ip.is_multicast()), false)
+            }
+        };
+        let is_broadcast = is_broadcast && net.prefix_len() < 31;
+        is_unicast && !is_broadcast && net.network() != self.ip()
+    }
+
     /// Length of its prefix, in bits.
     pub fn prefix(self) -> u8 {
         self.0.prefix_len()
@@ -74,6 +97,28 @@ mod tests {
         assert_eq!(address.ip(), IpAddr::from([10, 56, 217, 131]));
         for bad in ["10.56.217.131", "10.56.217.131/33", "::ffff:10.0.0.1/120", "10.0.0.1/24 ", ""] {
             assert!(bad.parse::<InterfaceAddress>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn not_every_address_of_a_subnet_is_one_of_a_host() {
+        let is_host = |text: &str| text.parse::<InterfaceAddress>().unwrap().is_host();
+        for good in ["10.1.0.1/16", "10.1.255.254/16", "10.1.0.1/31", "fd00::1/64", "fd00::ffff/112"] {
+            assert!(is_host(good), "{good}");
+        }
+        for bad in [
+            "10.1.0.0/16",
+            "10.1.255.255/16",
+            "10.1.0.1/32",
+            "127.0.0.1/8",
+            "169.254.0.1/16",
+            "224.0.0.1/4",
+            "fd00::/64",
+            "fe80::1/64",
+            "::1/64",
+            "ff02::1/64",
+        ] {
+            assert!(!is_host(bad), "{bad}");
         }
     }
 }

@@ -26,6 +26,7 @@ pub(crate) trait Values: Switch {
             port: Port::default(),
             namespaces: Namespaces::default(),
             ipam: None,
+            gateway: None,
             attachments: Vec::new(),
             device_plugin: None,
             overlay: None,

@@ -27,6 +27,10 @@ pub const VPP_NETWORK_NAME_MAX: usize = 57;
 /// Longest name of an uplink, in bytes: tags of VPP have 63 bytes, our prefix included.
 pub const UPLINK_NAME_MAX: usize = 48;
 
+/// Longest name of a routing domain, in bytes: the name of a table of VPP has 63 bytes, and our
+/// prefix precedes it.
+pub const ROUTING_DOMAIN_MAX: usize = 57;
+
 /// Longest name of a namespace, in bytes: a DNS label (RFC 1123).
 pub const NAMESPACE_NAME_MAX: usize = 63;
 /// Longest name of a pod, in bytes: a DNS subdomain (RFC 1123).
@@ -82,6 +86,11 @@ pub enum InvalidName {
         "uplink name {0:?} is not a DNS label: use 1 to {UPLINK_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
     )]
     Uplink(String),
+    /// The name of a routing domain is not a DNS label.
+    #[error(
+        "routing domain {0:?} is not a DNS label: use 1 to {ROUTING_DOMAIN_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
+    )]
+    RoutingDomain(String),
     /// The name of a bridge is reserved.
     #[error("bridge name {0:?} is reserved by Open vSwitch or Linux: choose another")]
     ReservedBridge(String),
@@ -106,6 +115,11 @@ pub struct NamespaceName(String);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct UplinkName(String);
+
+/// The name of a routing domain: the networks that reach each other by their gateways.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RoutingDomain(String);
 
 /// The name of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -178,6 +192,13 @@ impl TryFrom<String> for NamespaceName {
     }
 }
 
+impl TryFrom<String> for RoutingDomain {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        if is_dns_label(&name, ROUTING_DOMAIN_MAX) { Ok(Self(name)) } else { Err(InvalidName::RoutingDomain(name)) }
+    }
+}
+
 impl TryFrom<String> for PodName {
     type Error = InvalidName;
     fn try_from(name: String) -> Result<Self, InvalidName> {
@@ -225,7 +246,7 @@ macro_rules! text_conversions {
         }
     )*};
 }
-text_conversions!(NetworkName, BridgeName, NamespaceName, PodName, UplinkName);
+text_conversions!(NetworkName, BridgeName, NamespaceName, PodName, RoutingDomain, UplinkName);
 
 #[cfg(test)]
 mod tests {

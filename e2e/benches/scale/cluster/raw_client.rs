@@ -82,6 +82,7 @@ fn compile(network: &UserspaceNetwork, namespaces: usize) -> CompiledNetwork {
         namespaces: (0..namespaces).map(namespace_name).collect(),
         ipam: None,
         node_prefix: None,
+        gateway: None,
         attachments: Vec::new(),
         device_plugin: None,
     };

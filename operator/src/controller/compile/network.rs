@@ -28,6 +28,7 @@ pub fn compile(
         namespaces: namespaces(valid, cluster),
         ipam: valid.ipam.clone(),
         node_prefix: valid.node_prefix,
+        gateway: valid.gateway.clone(),
         attachments: valid.attachments.clone(),
         device_plugin: valid.device_plugin,
     }

@@ -42,6 +42,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
         port: port(&legacy.settings),
         // Each NAD's own `ipam` is used, as the userspace CNI did.
         ipam: None,
+        gateway: None,
         attachments: Vec::new(),
         device_plugin: None,
     }

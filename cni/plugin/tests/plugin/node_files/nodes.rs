@@ -262,6 +262,7 @@ fn program(node: &TestNode, name: &str, spec: &Value) -> NodeNetwork {
         port: Port::default(),
         namespaces: [NAMESPACE].into_iter().collect(),
         ipam: None,
+        gateway: None,
         attachments: Vec::new(),
         device_plugin: None,
         overlay: None,

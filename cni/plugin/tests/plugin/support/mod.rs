@@ -155,6 +155,7 @@ impl TestNode {
             port: port.clone(),
             namespaces: [NAMESPACE].into_iter().collect(),
             ipam,
+            gateway: None,
             attachments: Vec::new(),
             device_plugin: None,
             overlay: None,
