@@ -8,6 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// `sun_path` holds 108 bytes with the closing zero; VPP takes one less for memif.
 const SOCKET_PATH_MAX: usize = 106;
 
+/// Those of ports and policers, and the one that answers echo requests.
+const PLUGINS: [&str; 5] =
+    ["memif_plugin.so", "vhost_plugin.so", "af_packet_plugin.so", "policer_plugin.so", "ping_plugin.so"];
+
 /// What kind of VPP a test wants.
 #[derive(Debug, Clone)]
 #[must_use]
@@ -19,14 +23,10 @@ pub struct Builder {
 
 impl Builder {
     pub(crate) fn new(kind: Kind) -> Self {
-        let plugins = ["memif_plugin.so", "vhost_plugin.so", "af_packet_plugin.so", "policer_plugin.so"]
-            .map(str::to_owned)
-            .into();
-        Self { kind, plugins, faults: Vec::new() }
+        Self { kind, plugins: PLUGINS.map(str::to_owned).into(), faults: Vec::new() }
     }
 
-    /// With a plugin more than those of memif, vhost-user, af_packet and policers. The simulator
-    /// has no other.
+    /// With a plugin more than the usual ones. The simulator has no other.
     pub fn plugin(mut self, file: &str) -> Self {
         self.plugins.push(file.to_owned());
         self

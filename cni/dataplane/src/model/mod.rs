@@ -1,7 +1,7 @@
 //! Values of this crate. No IO.
 //!
 //! [`desired`] and [`observed`] describe an engine with the same terms ([`bridge_settings`],
-//! [`port`], [`uplink`], [`attachment`], [`memif`]); [`drift`] describes their differences for
+//! [`port`], [`uplink`], [`routing`], [`attachment`], [`memif`]); [`drift`] describes their differences for
 //! users.
 
 pub mod attachment;
@@ -12,4 +12,5 @@ pub mod memif;
 pub mod observed;
 pub mod owner;
 pub mod port;
+pub mod routing;
 pub mod uplink;

@@ -3,6 +3,7 @@
 use crate::model::bridge_settings::BridgeSettings;
 use crate::model::owner::PortOwner;
 use crate::model::port::{PortBackend, PortName};
+use crate::model::routing::ObservedRouting;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{NetworkName, RateLimit, UplinkName, Vlan, VlanTag};
 
@@ -14,6 +15,8 @@ pub struct Observed {
     /// Ports owned by usnet that are on no bridge: incomplete ones, and those removed from their
     /// bridge by others. Open vSwitch has none.
     pub unbridged_ports: BTreeMap<PortName, ObservedPort>,
+    /// Gateways and routing tables. Open vSwitch has none.
+    pub routing: ObservedRouting,
 }
 
 /// One bridge.

@@ -8,7 +8,7 @@ use crate::model::observed::Observed;
 use crate::model::port::PortName;
 use std::collections::BTreeMap;
 use std::fmt;
-use usnet_crds::conditions::message::node as message;
+use usnet_crds::conditions::message::{gateway, node as message};
 use usnet_crds::{BridgeName, NetworkName, NodeNetwork, Ownership};
 
 /// What blocks a network and requires operator action.
@@ -31,6 +31,13 @@ pub enum Blocker {
         /// What is there.
         found: String,
     },
+    /// The bridge of a network with a gateway has another one.
+    GatewayExists {
+        /// Its name.
+        bridge: BridgeName,
+        /// The interface of that gateway.
+        interface: String,
+    },
     /// A bridge to delete has ports that usnet does not own.
     ForeignPorts {
         /// Its name.
@@ -46,6 +53,7 @@ impl fmt::Display for Blocker {
             Self::BridgeExists { bridge } => message::bridge_exists(bridge),
             Self::BridgeMissing { bridge } => message::bridge_missing(bridge),
             Self::BridgeUnusable { bridge, found } => message::bridge_unusable(bridge.as_str(), found),
+            Self::GatewayExists { bridge, interface } => gateway::gateway_exists(bridge, interface),
             Self::ForeignPorts { bridge, ports } => {
                 let ports: Vec<_> = ports.iter().map(PortName::as_str).collect();
                 message::foreign_ports(bridge, &ports)
@@ -81,7 +89,12 @@ fn managed(network: &NodeNetwork, observed: &Observed) -> Option<Blocker> {
         Some(bridge) => bridge.owner.as_ref() != Some(&network.name),
         None => observed.bridges.values().flat_map(|bridge| &bridge.ports).any(|(port, _)| port.as_str() == name),
     };
-    taken.then(|| Blocker::BridgeExists { bridge: network.bridge.name.clone() })
+    let bridge = network.bridge.name.clone();
+    if taken {
+        return Some(Blocker::BridgeExists { bridge });
+    }
+    let interface = observed.routing.foreign_gateways.get(name).filter(|_| network.gateway.is_some())?;
+    Some(Blocker::GatewayExists { bridge, interface: interface.clone() })
 }
 
 /// What blocks a bridge that is to be adopted.

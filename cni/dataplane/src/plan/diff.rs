@@ -15,6 +15,7 @@ use super::cause::{Cause, PlanContext};
 use super::matching::{adoption_blocker, bridge_matches_spec, port_matches_spec};
 use super::operation::Op;
 use super::removal::{Remaining, is_desired_bridge, removals};
+use super::routing::{self, RoutingChanges};
 use super::uplink::{nic_port, uplink_bridge_matches};
 use super::uplink_operation::UplinkOp;
 use crate::model::attachment::AttachmentId;
@@ -48,17 +49,24 @@ pub fn plan(desired: &Desired, observed: &Observed, context: &PlanContext) -> Ve
     diff(desired, observed).into_iter().map(planned).collect()
 }
 
-/// The operations that turn `observed` into `desired`: deletions first, then bridges, then ports.
-/// Empty if there is no difference.
+/// The operations that turn `observed` into `desired`: deletions first, then bridges with their
+/// gateways, then ports, and routing tables that nothing uses any more. Empty if there is no
+/// difference.
 pub fn diff(desired: &Desired, observed: &Observed) -> Vec<Op> {
-    let (mut operations, remaining) = removals(desired, observed);
+    let (mut operations, removed_bridges, remaining) = removals(desired, observed);
     let mut additions = Additions::new(desired, &remaining);
-    operations.extend(desired.networks.values().filter_map(|network| additions.bridge(network)));
+    let bridges: Vec<Op> = desired.networks.values().filter_map(|network| additions.bridge(network)).collect();
+    let RoutingChanges { removals, additions: gateways, leftovers } = additions.routing(observed);
+    operations.extend(removals);
+    operations.extend(removed_bridges);
+    operations.extend(bridges);
+    operations.extend(gateways);
     operations.extend(desired.uplinks.values().filter_map(|uplink| additions.uplink_bridge(uplink)));
     operations.extend(desired.uplinks.values().filter_map(|uplink| additions.nic(uplink)));
     operations.extend(desired.patches.values().filter_map(|patch| additions.patch(patch)));
     operations.extend(desired.network_ports.values().filter_map(|port| additions.network_port(port)));
     operations.extend(desired.attachments.iter().filter_map(|(id, attachment)| additions.port(id, attachment)));
+    operations.extend(leftovers);
     operations
 }
 
@@ -114,6 +122,15 @@ impl<'a> Additions<'a> {
             && self.bridge_accepts_ports(port.bridge.as_str(), network, port.ownership)
             && self.reserve_name(port.name.as_str()))
         .then(|| Op::CreatePort { network: network.clone(), attachment: id.clone(), port: port.clone() })
+    }
+
+    fn routing(&self, observed: &Observed) -> RoutingChanges {
+        let keeps = |bridge: &str, network: &NetworkName| {
+            self.remaining.bridges.get(bridge).is_some_and(|actual| actual.owner.as_ref() == Some(network))
+        };
+        routing::changes(self.desired, observed, keeps, |gateway| {
+            self.bridge_accepts_ports(gateway.bridge.as_str(), &gateway.network, Ownership::Managed)
+        })
     }
 
     /// One that differs is among the removals.

@@ -1,8 +1,8 @@
 //! The diff of observed and desired state: a list of operations. No IO.
 //!
 //! [`diff()`] lists the deletions (`removal`) and then what is created or updated, as far as it
-//! differs from what is observed (`matching`); [`plan`] adds the cause of each operation (`cause`);
-//! [`blockers`] are the conflicts that it leaves to operators.
+//! differs from what is observed (`matching`; `routing` for gateways); [`plan`] adds the cause of
+//! each operation (`cause`); [`blockers`] are the conflicts that it leaves to operators.
 
 mod blocker;
 mod cause;
@@ -10,6 +10,7 @@ mod diff;
 mod matching;
 mod operation;
 mod removal;
+mod routing;
 #[cfg(test)]
 mod tests;
 mod uplink;
@@ -20,6 +21,7 @@ pub use cause::{Cause, PlanContext, SpecOrigin};
 pub use diff::{PlannedOp, diff, plan};
 pub(crate) use matching::{adoption_blocker, bridge_matches_spec, network_port_matches, port_matches_spec};
 pub use operation::Op;
+pub use routing::RoutingOp;
 pub(crate) use uplink::uplink_bridge_matches;
 pub use uplink::{UplinkBlocker, is_connected, uplink_blockers};
 pub use uplink_operation::UplinkOp;

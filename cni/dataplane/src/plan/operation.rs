@@ -5,6 +5,7 @@ use crate::model::attachment::AttachmentId;
 use crate::model::bridge_settings::desired_settings;
 use crate::model::owner::PortOwner;
 use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortName, PortSettings};
+use crate::plan::routing::RoutingOp;
 use std::fmt;
 use usnet_crds::{Bridge, NetworkName, UplinkName};
 
@@ -59,6 +60,8 @@ pub enum Op {
         /// The port.
         port: NetworkPort,
     },
+    /// Changes gateways and routing tables.
+    Routing(RoutingOp),
     /// Changes what can be changed on a port while packets flow.
     UpdatePort {
         /// The port.
@@ -73,6 +76,12 @@ pub enum Op {
     Uplink(UplinkOp),
 }
 
+impl From<RoutingOp> for Op {
+    fn from(operation: RoutingOp) -> Self {
+        Self::Routing(operation)
+    }
+}
+
 impl Op {
     /// The network that it is for, as far as it is known.
     pub fn network(&self) -> Option<&NetworkName> {
@@ -83,6 +92,7 @@ impl Op {
             | Self::UpdateBridge { network, .. }
             | Self::CreatePort { network, .. } => Some(network),
             Self::JoinDevice { port } => Some(&port.device.network),
+            Self::Routing(operation) => operation.network(),
             Self::Uplink(operation) => operation.network(),
         }
     }
@@ -105,6 +115,7 @@ impl Op {
             | Self::CreateBridge { .. }
             | Self::UpdateBridge { .. }
             | Self::JoinDevice { .. }
+            | Self::Routing(_)
             | Self::Uplink(_) => None,
         }
     }
@@ -117,6 +128,7 @@ impl Op {
             Self::RemovePort { port, .. } | Self::UpdatePort { port, .. } => format!("port {port}"),
             Self::CreatePort { port, .. } => format!("port {}", port.name),
             Self::JoinDevice { port } => format!("port {}", port.name),
+            Self::Routing(operation) => operation.subject(),
             Self::Uplink(operation) => operation.subject(),
         }
     }
@@ -146,6 +158,7 @@ impl fmt::Display for Op {
                 let NetworkPort { name, bridge, device, .. } = port;
                 write!(formatter, "join device {name} of network {} to bridge {bridge}", device.network)
             }
+            Self::Routing(operation) => operation.fmt(formatter),
             Self::UpdatePort { port, owner, settings } => {
                 write!(formatter, "set MTU {}, ", settings.mtu)?;
                 match &settings.vlan {

@@ -22,8 +22,8 @@ pub(super) struct Remaining<'a> {
     pub(super) names: BTreeSet<&'a str>,
 }
 
-/// Ports are deleted before bridges, so that bridges are empty.
-pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op>, Remaining<'a>) {
+/// Those of ports and of bridges. Ports are deleted before, so that bridges are empty.
+pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op>, Vec<Op>, Remaining<'a>) {
     let expected = Expected::new(desired, observed);
     let mut left = Remaining { bridges: BTreeMap::new(), ports: BTreeMap::new(), names: BTreeSet::new() };
     let (mut ports, mut bridges) = (Vec::new(), Vec::new());
@@ -61,8 +61,7 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
             }
         }
     }
-    ports.append(&mut bridges);
-    (ports, left)
+    (ports, bridges, left)
 }
 
 /// What the attachments need, indexed for lookup by observed objects.

@@ -8,6 +8,7 @@
 mod af_packet;
 mod bridge;
 mod interface;
+mod ip;
 mod macros;
 mod memclnt;
 mod memif;
@@ -20,6 +21,7 @@ mod vhost;
 pub use af_packet::*;
 pub use bridge::*;
 pub use interface::*;
+pub use ip::*;
 pub use memclnt::*;
 pub use memif::*;
 pub use message::{Descriptor, Dump, Message, Reply, Request, write_message};
@@ -34,6 +36,8 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         INTERFACE_EVENTS,
         INTERFACE_REQUESTS,
         INTERFACE_DUMPS,
+        IP_REQUESTS,
+        IP_DUMPS,
         BRIDGE_REQUESTS,
         BRIDGE_DUMPS,
         MEMIF_REQUESTS,

@@ -33,6 +33,13 @@ impl ReturnCode {
             }
             Self::BdInUse => "the bridge domain still has interfaces; remove them first",
             Self::BdNotModifiable => "VPP reserves bridge domain 0; use another id",
+            Self::AddressInUse => {
+                "the address, or one of its subnet, is in use in the same routing table; use another subnet or another table"
+            }
+            Self::AddressFoundForInterface => {
+                "the interface has addresses; remove them before its routing table changes"
+            }
+            Self::BdAlreadyHasBvi => "the bridge domain has another BVI; remove that, or use another bridge domain",
             Self::BdIdExceedMax => "the bridge domain id must be at most 16777215",
             Self::ApiEndianFailed => "VPP could not decode the request; this is a defect of the client",
             _ => return None,

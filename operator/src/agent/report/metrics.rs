@@ -12,7 +12,7 @@ use usnet_crds::EngineKind;
 use usnet_crds::conditions::Status;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::uplink::report::UplinkState;
-use usnet_dataplane::plan::{Op, UplinkOp};
+use usnet_dataplane::plan::{Op, RoutingOp, UplinkOp};
 
 const UPLINK_STATES: [(UplinkState, &str); 3] =
     [(UplinkState::Programmed, "Programmed"), (UplinkState::Pending, "Pending"), (UplinkState::Failed, "Failed")];
@@ -227,6 +227,10 @@ const fn kind(operation: &Op) -> &'static str {
         Op::UpdateBridge { .. } => "UpdateBridge",
         Op::CreatePort { .. } => "CreatePort",
         Op::JoinDevice { .. } => "JoinDevice",
+        Op::Routing(RoutingOp::RemoveGateway { .. }) => "RemoveGateway",
+        Op::Routing(RoutingOp::SetGateway { .. }) => "SetGateway",
+        Op::Routing(RoutingOp::CreateTable { .. }) => "CreateRoutingTable",
+        Op::Routing(RoutingOp::RemoveTable { .. }) => "RemoveRoutingTable",
         Op::UpdatePort { .. } => "UpdatePort",
         Op::Uplink(UplinkOp::CreateBridge { .. }) => "CreateUplink",
         Op::Uplink(UplinkOp::RestoreBridge { .. }) => "UpdateUplink",

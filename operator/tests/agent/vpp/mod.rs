@@ -1,6 +1,7 @@
 //! The agent with VPP.
 
 mod attachments;
+mod gateways;
 mod networks;
 mod outages;
 mod overlays;

@@ -9,6 +9,8 @@
 //! sends all of its commands in a few batches. VPP has no transactions: what other clients change
 //! in between shows in its replies, and then that operation is planned again on a new snapshot.
 //!
+//! The gateway of a network is a loopback in its bridge domain (`routing`).
+//!
 //! Pitfalls, and where they are handled:
 //! - An interface is tagged after its creation. An untagged one on a socket id of usnet is
 //!   incomplete: an ADD that needs its socket completes it (`plan_op`), a DEL of its attachment
@@ -28,6 +30,7 @@ mod observe;
 mod plan_op;
 mod ports;
 mod qos;
+mod routing;
 mod snapshot;
 mod tags;
 

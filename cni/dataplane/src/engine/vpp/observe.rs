@@ -1,5 +1,6 @@
 //! From a snapshot of VPP to the observed state. Pure.
 
+use super::routing;
 use super::snapshot::{BridgeDomain, Interface, VppSnapshot};
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
@@ -12,7 +13,7 @@ use usnet_crds::RateLimit;
 pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) -> Observed {
     let names = names(snapshot);
     let port = |index: &u32| {
-        let interface = snapshot.interfaces.get(index)?;
+        let interface = snapshot.interfaces.get(index).filter(|interface| interface.gateway.is_none())?;
         Some((names.get(index)?.clone(), observe_port(snapshot, interface)))
     };
     let is_bridge = |(_, domain): &(&u32, &BridgeDomain)| !snapshot.is_implicit(domain);
@@ -31,6 +32,9 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
     Observed {
         bridges: bridges.collect(),
         unbridged_ports: unbridged_ports.filter_map(|(index, _)| port(index)).collect(),
+        routing: routing::observe(&snapshot.routing, |id| {
+            snapshot.domains.get(&id).is_some_and(|domain| !snapshot.is_implicit(domain))
+        }),
     }
 }
 

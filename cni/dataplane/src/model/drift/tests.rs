@@ -33,7 +33,7 @@ fn in_sync() -> (AttachmentId, DesiredAttachment, Observed) {
     let bridges = BTreeMap::from([(network.bridge.name.to_string(), bridge)]);
     let mut desired = Desired::new([network], [&record]);
     let expected = desired.attachments.remove(&record.id).unwrap();
-    (record.id, expected, Observed { bridges, unbridged_ports: BTreeMap::new() })
+    (record.id, expected, Observed { bridges, ..Observed::default() })
 }
 
 /// The report when one property of the port differs.
@@ -74,7 +74,6 @@ fn a_port_on_another_bridge_is_reported_with_its_place() {
     let bridge = observed.bridges.remove(expected.port.bridge.as_str()).unwrap();
     let unbridged_ports = Observed { unbridged_ports: bridge.ports.clone(), ..Observed::default() };
     assert!(describe_drift(&id, &expected, &unbridged_ports).concat().contains("is none and should be"));
-    let moved =
-        Observed { bridges: BTreeMap::from([("br-other".to_owned(), bridge)]), unbridged_ports: BTreeMap::new() };
+    let moved = Observed { bridges: BTreeMap::from([("br-other".to_owned(), bridge)]), ..Observed::default() };
     assert!(describe_drift(&id, &expected, &moved).concat().contains("is br-other and should be"));
 }

@@ -5,6 +5,7 @@ mod examples;
 mod golden;
 mod model;
 mod properties;
+mod routing;
 mod strategies;
 mod unbridged;
 mod uplink_model;

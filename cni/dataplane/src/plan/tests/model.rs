@@ -49,6 +49,7 @@ impl Model {
             Op::UpdateBridge { network, bridge } => self.update_bridge(network, bridge),
             Op::CreatePort { network, attachment, port } => self.create_port(network, attachment, port),
             Op::JoinDevice { port } => self.join_device(port),
+            Op::Routing(operation) => super::routing::apply(&mut self.observed, operation),
             Op::UpdatePort { port, owner, settings } => self.update_port(port, owner, settings),
             Op::Uplink(operation) => self.apply_uplink(operation),
         }

@@ -20,7 +20,7 @@ pub(super) fn converge(desired: &Desired, mut engine: Model) -> Result<Observed,
 /// 0 for deletions, 1 for bridges, 2 for ports.
 pub(super) fn rank(operation: &Op) -> u8 {
     match operation {
-        Op::RemovePort { .. } | Op::RemoveBridge { .. } => 0,
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::Routing(_) => 0,
         Op::Uplink(UplinkOp::RemoveBridge { .. }) => 0,
         Op::CreateBridge { .. } | Op::UpdateBridge { .. } => 1,
         Op::Uplink(UplinkOp::CreateBridge { .. } | UplinkOp::RestoreBridge { .. }) => 1,
@@ -186,7 +186,11 @@ proptest! {
                 Op::RemovePort { port, .. } | Op::UpdatePort { port, .. } => {
                     prop_assert!(!foreign_ports.iter().any(|(_, name, _)| name == port), "{}", operation);
                 }
-                Op::CreateBridge { .. } | Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::Uplink(_) => {}
+                Op::CreateBridge { .. }
+                | Op::CreatePort { .. }
+                | Op::JoinDevice { .. }
+                | Op::Routing(_)
+                | Op::Uplink(_) => {}
             }
         }
         prop_assert_eq!(foreign(&desired, &converge(&desired, engine)?), before);

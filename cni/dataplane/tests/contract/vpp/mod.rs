@@ -111,6 +111,14 @@ macro_rules! the_rest {
                 sockets::foreign_ids_are_not_used,
                 sockets::another_range_of_ids_changes_nothing_that_is_there,
                 concurrent::the_same_bridges_are_created_once,
+                gateways::a_gateway_is_created_changed_in_place_and_removed,
+                gateways::networks_of_one_domain_share_a_table,
+                gateways::what_others_change_of_a_gateway_is_repaired,
+                gateways::gateways_tables_and_addresses_of_others_are_not_changed,
+                gateways::an_interrupted_creation_is_completed,
+                gateways::overlapping_subnets_of_one_domain_are_refused_with_the_reason,
+                gateways::a_table_that_others_use_is_reported,
+                gateways::gateways_return_after_a_restart,
             );
             crate::switch::contract!(start_with_policers($kind);
                 settings::limits_are_set_changed_put_back_and_removed,
@@ -203,6 +211,9 @@ mod real_peers {
         peers::the_presence_of_the_peer_is_observed,
         peers::a_peer_without_the_secret_is_rejected,
         traffic::vlans_of_one_bridge_domain_are_isolated,
+    );
+    vpp_cases!(start(Kind::Real, PortKind::Veth);
+        routing::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
     );
     vpp_cases!(start_with_policers(Kind::Real);
         traffic::limits_drop_excess_frames_in_both_directions,

@@ -7,10 +7,11 @@ use usnet_dataplane::port::PortName;
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketDetails, AfPacketDump, AfPacketMode, BridgeDomainAddDelV2,
-    BridgeDomainDetails, BridgeDomainDump, CreateLoopbackInstance, DeleteLoopback, DeleteVhostUserIf, L2PortType,
-    MemifCreateV2, MemifDelete, MemifDetails, MemifDump, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump,
-    NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump, SwInterfaceDetails, SwInterfaceDump, SwInterfaceSetL2Bridge,
-    SwInterfaceTagAddDel, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump,
+    BridgeDomainDetails, BridgeDomainDump, CreateLoopbackInstance, DeleteLoopback, DeleteVhostUserIf, IpAddressDump,
+    IpTableDetails, IpTableDump, L2PortType, MemifCreateV2, MemifDelete, MemifDetails, MemifDump,
+    MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump, Prefix,
+    SwInterfaceAddDelAddress, SwInterfaceDetails, SwInterfaceDump, SwInterfaceSetL2Bridge, SwInterfaceTagAddDel,
+    SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump,
 };
 use usnet_vpp::wire::FixedText;
 use usnet_vpp::{Api, Batch, Dump, Request};
@@ -141,6 +142,36 @@ impl OtherClient {
         self.request(CreateLoopbackInstance::default()).sw_if_index
     }
 
+    /// Makes it the BVI.
+    pub(crate) fn put_into_as_bvi(&mut self, rx_sw_if_index: u32, bd_id: u32) {
+        let port_type = L2PortType::Bvi;
+        self.request(SwInterfaceSetL2Bridge { rx_sw_if_index, bd_id, port_type, shg: 0, enable: true });
+    }
+
+    /// The interface with this tag.
+    pub(crate) fn tagged(&mut self, tag: &str) -> SwInterfaceDetails {
+        self.interfaces().into_iter().find(|interface| interface.tag.as_str() == tag).expect("an interface")
+    }
+
+    /// With the lengths of their prefixes.
+    pub(crate) fn addresses(&mut self, sw_if_index: u32) -> Vec<String> {
+        let of = |is_ipv6| IpAddressDump { sw_if_index, is_ipv6 };
+        let all = [false, true].map(|is_ipv6| self.dump(of(is_ipv6)));
+        let text = |prefix: &Prefix| format!("{}/{}", prefix.ip().expect("an address"), prefix.length);
+        all.iter().flatten().map(|details| text(&details.prefix)).collect()
+    }
+
+    pub(crate) fn set_address(&mut self, sw_if_index: u32, (ip, length): (&str, u8), is_add: bool) {
+        let prefix = Prefix::new(ip.parse().expect("an address"), length);
+        self.request(SwInterfaceAddDelAddress { sw_if_index, is_add, del_all: false, prefix });
+    }
+
+    /// The routing tables but those that are always there.
+    pub(crate) fn tables(&mut self) -> Vec<IpTableDetails> {
+        let all = self.dump(IpTableDump {});
+        all.into_iter().filter(|table| table.table_id != 0).collect()
+    }
+
     /// An interface on a device of the kernel.
     pub(crate) fn add_on_device(&mut self, device: &str) -> u32 {
         let (mode, host_if_name) = (AfPacketMode::Ethernet, text(device));
@@ -193,6 +224,8 @@ impl OtherClient {
         // VPP does not keep the order of members.
         domains.values_mut().for_each(|domain| domain.sw_if_details.sort_by_key(|member| member.sw_if_index));
         let interfaces = (self.interfaces(), self.memifs(), self.vhost_users(), self.sockets(), self.policers());
-        format!("{domains:#?}\n{interfaces:#?}")
+        let indexes = interfaces.0.iter().map(|interface| interface.sw_if_index).collect::<Vec<_>>();
+        let addresses: Vec<_> = indexes.into_iter().map(|index| (index, self.addresses(index))).collect();
+        format!("{domains:#?}\n{interfaces:#?}\n{addresses:#?}\n{:#?}", self.tables())
     }
 }

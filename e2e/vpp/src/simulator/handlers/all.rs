@@ -4,11 +4,12 @@ use crate::simulator::handlers::dispatch::{Handler, changing, listing, reading};
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketDump, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump,
     BridgeDomainSetMacAge, BridgeFlags, CliInband, ControlPing, CreateLoopbackInstance, CreateVhostUserIfV2,
-    DeleteLoopback, DeleteVhostUserIf, HwInterfaceSetMtu, L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite,
-    MemifCreate, MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2,
-    MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput, ShowVersion, SwInterfaceDump,
-    SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMtu, SwInterfaceTagAddDel, SwInterfaceVhostUserDump,
-    WantInterfaceEvents,
+    DeleteLoopback, DeleteVhostUserIf, HwInterfaceSetMtu, IpAddressDump, IpTableAddDel, IpTableDump, L2FlagsGet,
+    L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate, MemifCreateV2, MemifDelete, MemifDump,
+    MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, PolicerAddDel, PolicerDump,
+    PolicerInput, PolicerOutput, ShowVersion, SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable,
+    SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable,
+    SwInterfaceTagAddDel, SwInterfaceVhostUserDump, WantInterfaceEvents,
 };
 
 /// What does each message.
@@ -24,6 +25,9 @@ pub(crate) static HANDLERS: &[Handler] = &[
     listing::<SwInterfaceVhostUserDump>(),
     listing::<PolicerDump>(),
     listing::<AfPacketDump>(),
+    listing::<IpTableDump>(),
+    listing::<IpAddressDump>(),
+    reading::<SwInterfaceGetTable>(),
     reading::<L2FlagsGet>(),
     changing::<SwInterfaceSetFlags>(),
     changing::<HwInterfaceSetMtu>(),
@@ -31,6 +35,10 @@ pub(crate) static HANDLERS: &[Handler] = &[
     changing::<SwInterfaceTagAddDel>(),
     changing::<L2InterfaceVlanTagRewrite>(),
     changing::<L2InterfaceEfpFilter>(),
+    changing::<SwInterfaceAddDelAddress>(),
+    changing::<SwInterfaceSetTable>(),
+    changing::<SwInterfaceSetMacAddress>(),
+    changing::<IpTableAddDel>(),
     changing::<CreateLoopbackInstance>(),
     changing::<DeleteLoopback>(),
     changing::<BridgeDomainAddDel>(),

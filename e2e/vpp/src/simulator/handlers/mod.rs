@@ -6,6 +6,7 @@ mod bridge_domain;
 pub(crate) mod dispatch;
 mod features;
 mod interface;
+mod ip;
 mod memif;
 mod memif_messages;
 mod policer;

@@ -9,4 +9,5 @@ pub(crate) mod memif_sockets;
 pub(crate) mod policers;
 pub(crate) mod pool;
 pub(crate) mod random;
+pub(crate) mod routing;
 pub(crate) mod state;

@@ -8,6 +8,7 @@ use crate::simulator::model::memif_sockets::Sockets;
 use crate::simulator::model::policers::Policers;
 use crate::simulator::model::pool::Pool;
 use crate::simulator::model::random::Random;
+use crate::simulator::model::routing::Routing;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use usnet_vpp::ReturnCode;
@@ -29,6 +30,7 @@ pub(crate) struct State {
     pub(crate) features: BTreeMap<u32, Features>,
     pub(crate) policers: Policers,
     pub(crate) bridges: BridgeDomains,
+    pub(crate) routing: Routing,
     pub(crate) sockets: Sockets,
     /// The numbers in the names of vhost-user interfaces.
     pub(crate) vhost_numbers: Pool<()>,
@@ -57,6 +59,7 @@ impl State {
             features: BTreeMap::new(),
             policers: Policers::default(),
             bridges: BridgeDomains::default(),
+            routing: Routing::default(),
             sockets: Sockets::new(runtime_directory),
             vhost_numbers: Pool::default(),
             bridge_ids: Random::default(),
@@ -102,6 +105,7 @@ impl State {
         if self.leave_bridge(sw_if_index) {
             self.forget_l2(sw_if_index);
         }
+        self.routing.forget(sw_if_index);
         if let Some(interface) = self.interfaces.remove(sw_if_index) {
             self.names.remove(&interface.name);
             self.events.entry(sw_if_index).or_default().deleted = true;

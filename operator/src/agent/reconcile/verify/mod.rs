@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::node::{self as message, PortChange};
 use usnet_crds::conditions::message::overlay;
 use usnet_crds::conditions::reason::{
-    BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, SOCKET_UNUSABLE, STATE_NOT_WRITABLE,
+    BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, GATEWAY_EXISTS, SOCKET_UNUSABLE, STATE_NOT_WRITABLE,
 };
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
@@ -106,12 +106,13 @@ impl<'a> Index<'a> {
     }
 }
 
-/// The network whose bridge an operation creates, changes or joins with other nodes.
+/// The network whose bridge an operation creates, changes, or joins with other nodes or networks.
 fn bridge_of(operation: &Op) -> Option<&NetworkName> {
     match operation {
         Op::CreateBridge { network, .. } | Op::UpdateBridge { network, .. } => Some(network),
         Op::JoinDevice { port } => Some(&port.device.network),
         Op::Uplink(UplinkOp::Connect { pair }) => Some(&pair.network),
+        Op::Routing(operation) => operation.network(),
         _ => None,
     }
 }
@@ -123,6 +124,7 @@ fn blocker<'a>(evidence: Evidence<'a>, network: &NetworkName) -> Option<(&'stati
         Blocker::BridgeExists { .. } => BRIDGE_EXISTS,
         Blocker::BridgeMissing { .. } => BRIDGE_MISSING,
         Blocker::BridgeUnusable { .. } => BRIDGE_UNUSABLE,
+        Blocker::GatewayExists { .. } => GATEWAY_EXISTS,
         // It is about a bridge that is no longer desired.
         Blocker::ForeignPorts { .. } => return None,
     };
@@ -198,6 +200,7 @@ const fn port_change(operation: &Op) -> PortChange {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => PortChange::Delete,
         Op::UpdatePort { .. } | Op::UpdateBridge { .. } => PortChange::Update,
         Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::CreateBridge { .. } | Op::Uplink(_) => PortChange::Create,
+        Op::Routing(_) => PortChange::Update,
     }
 }
 

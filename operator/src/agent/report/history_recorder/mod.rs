@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use usnet_crds::{EngineKind, NetworkName};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::{Op, PlannedOp, UplinkOp};
+use usnet_dataplane::plan::{Op, PlannedOp, RoutingOp, UplinkOp};
+use usnet_dataplane::routing::NetworkGateway;
 
 /// More port operations of one kind for one network in one reconcile than this are one change of
 /// the history: the history is bounded, and a restart of an engine with a thousand ports would
@@ -247,7 +248,11 @@ fn is_desired(operation: &Op, desired: &Desired) -> bool {
             desired.patches.get(&pair.network).is_some_and(|patch| patch.pair == *pair)
         }
         Op::Uplink(operation) => desired.uplinks.contains_key(operation.uplink()),
-        Op::RemovePort { .. } | Op::RemoveBridge { .. } => false,
+        Op::Routing(RoutingOp::SetGateway { gateway }) => {
+            desired.networks.get(&gateway.network).and_then(NetworkGateway::new).as_ref() == Some(gateway)
+        }
+        Op::Routing(RoutingOp::CreateTable { network, .. }) => desired.networks.contains_key(network),
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::Routing(_) => false,
     }
 }
 

@@ -71,6 +71,7 @@ fn removed_name(operation: &Op) -> Option<&str> {
         | Op::CreatePort { .. }
         | Op::JoinDevice { .. }
         | Op::UpdatePort { .. }
+        | Op::Routing(_)
         | Op::Uplink(_) => None,
     }
 }
@@ -87,6 +88,7 @@ fn created_names(operation: &Op) -> [Option<&str>; 2] {
         | Op::RemoveBridge { .. }
         | Op::UpdateBridge { .. }
         | Op::UpdatePort { .. }
+        | Op::Routing(_)
         | Op::Uplink(_) => [None, None],
     }
 }

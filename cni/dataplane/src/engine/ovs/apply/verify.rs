@@ -32,9 +32,10 @@ pub(super) struct Answers {
 fn expected_to_run(operation: &Op) -> (Option<&str>, [Option<&str>; 2]) {
     let one = |name| [Some(name), None];
     match operation {
-        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::Uplink(UplinkOp::RemoveBridge { .. }) => {
-            (None, [None, None])
-        }
+        Op::RemovePort { .. }
+        | Op::RemoveBridge { .. }
+        | Op::Routing(_)
+        | Op::Uplink(UplinkOp::RemoveBridge { .. }) => (None, [None, None]),
         Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => {
             (Some(bridge.name.as_str()), one(bridge.name.as_str()))
         }

@@ -6,6 +6,7 @@ use super::snapshot::OvsSnapshot;
 use super::{qos, tags};
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::port::PortName;
+use crate::model::routing::ObservedRouting;
 use std::collections::BTreeMap;
 use usnet_ovsdb::{Bridge, Interface, Port};
 
@@ -18,6 +19,7 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
             .collect(),
         // The database deletes a port with the last bridge that refers to it.
         unbridged_ports: BTreeMap::new(),
+        routing: ObservedRouting::default(),
     }
 }
 

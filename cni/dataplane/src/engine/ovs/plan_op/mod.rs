@@ -16,7 +16,7 @@ use crate::model::observed::ObservedPort;
 use crate::model::owner::PortOwner;
 use crate::model::port::{NetworkPort, PortName, PortSettings};
 use crate::plan::{Op, bridge_matches_spec, network_port_matches, port_matches_spec};
-use usnet_crds::{Bridge, NetworkName, Ownership};
+use usnet_crds::{Bridge, EngineKind, NetworkName, Ownership};
 
 /// Plans an operation on the assumption that there is no conflict, which saves reading; `None` if
 /// the rows are needed.
@@ -34,7 +34,9 @@ pub(super) fn plan_optimistic(operation: &Op) -> Option<Action<'_>> {
         Op::UpdatePort { port, owner, settings } => {
             Some(Action::UpdatePort { port, settings, shaper: Shaper::Policer, owner: owner.clone() })
         }
-        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } | Op::Uplink(_) => None,
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::UpdateBridge { .. } | Op::Routing(_) | Op::Uplink(_) => {
+            None
+        }
     }
 }
 
@@ -57,6 +59,11 @@ pub(super) fn plan_op<'a>(operation: &'a Op, snapshot: &OvsSnapshot) -> Decision
         },
         Op::JoinDevice { port } => join_device(snapshot, port),
         Op::Uplink(operation) => uplinks::plan(snapshot, operation),
+        // The API rejects gateways with this engine.
+        Op::Routing(operation) => {
+            let reason = format!("{} has no gateways", EngineKind::OpenVswitch);
+            Decision::Reject(OpError::Refused { what: operation.subject(), reason })
+        }
         Op::UpdatePort { port, owner, settings } => match snapshot.port(port.as_str()) {
             Some(row) if tags::is_owned_by(&row.external_ids, owner) => {
                 configure_port(port, &observe_port(snapshot, row), settings, owner.clone())

@@ -10,7 +10,6 @@ use crate::model::owner::PortOwner;
 use crate::model::port::PortName;
 use crate::model::uplink::PatchPair;
 use crate::plan::{UplinkOp, is_connected, uplink_bridge_matches};
-use std::collections::BTreeMap;
 use usnet_crds::UplinkName;
 use usnet_ovsdb::Bridge;
 
@@ -113,7 +112,7 @@ fn observed(snapshot: &OvsSnapshot, pair: &PatchPair) -> Observed {
         let row = snapshot.bridges.get(name.as_str())?;
         Some((name.to_string(), observe_bridge(snapshot, row)))
     });
-    Observed { bridges: bridges.collect(), unbridged_ports: BTreeMap::new() }
+    Observed { bridges: bridges.collect(), ..Observed::default() }
 }
 
 fn differs<'a>(port: PortName, owner: &PortOwner) -> Decision<'a> {

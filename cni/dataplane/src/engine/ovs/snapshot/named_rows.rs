@@ -43,6 +43,7 @@ fn names(operation: &Op) -> Option<(&str, &PortName, PortOwner)> {
         | Op::UpdateBridge { .. }
         | Op::RemoveBridge { .. }
         | Op::UpdatePort { .. }
+        | Op::Routing(_)
         | Op::Uplink(_) => None,
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn failure(operation: &Op, command: &VppCommand, error: ReplyError) -
 fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -> bool {
     match command {
         VppCommand::Port(command) => code.is_some() && command.is_harmless(),
+        VppCommand::Routing(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::DeletePolicer { .. } => code.is_some(),
         // The same policer: its name encodes all of its settings.
         VppCommand::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),

@@ -1,14 +1,15 @@
 //! The parts of a list, and retries of what conflicts with other clients.
 
 use super::create_ports;
-use super::failure::{Failures, failure};
+use super::failure::{Failure, Failures, failure};
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::vpp::command::{self, VppCommand};
 use crate::engine::vpp::plan_op::{Claims, Context, Decision, NewPort, Origin, few_domains, plan_op};
 use crate::engine::vpp::qos::LimitSupport;
+use crate::engine::vpp::routing;
 use crate::engine::vpp::snapshot::VppSnapshot;
 use crate::model::memif::MemifSocketIds;
-use crate::plan::Op;
+use crate::plan::{Op, RoutingOp};
 use std::collections::BTreeSet;
 use usnet_vpp::Api;
 
@@ -27,6 +28,10 @@ fn kind(operation: &Op) -> u8 {
         Op::RemoveBridge { .. } => 1,
         Op::CreateBridge { .. } | Op::UpdateBridge { .. } => 2,
         Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::UpdatePort { .. } | Op::Uplink(_) => 3,
+        Op::Routing(RoutingOp::RemoveGateway { .. }) => 4,
+        Op::Routing(RoutingOp::RemoveTable { .. }) => 5,
+        Op::Routing(RoutingOp::CreateTable { .. }) => 6,
+        Op::Routing(RoutingOp::SetGateway { .. }) => 7,
     }
 }
 
@@ -35,6 +40,8 @@ fn kind(operation: &Op) -> u8 {
 struct Work<'a> {
     commands: Vec<(usize, VppCommand)>,
     ports: Vec<(usize, NewPort<'a>)>,
+    /// Operations that are to be planned again, unless a command fails.
+    unfinished: Failures,
     failures: Failures,
 }
 
@@ -48,6 +55,10 @@ impl<'a> Work<'a> {
                 Decision::Reject(error) => drop(work.failures.insert(position, error.into())),
                 Decision::Apply(commands) => {
                     work.commands.extend(commands.into_iter().map(|command| (position, command)));
+                }
+                Decision::Continue(commands, error) => {
+                    work.commands.extend(commands.into_iter().map(|command| (position, command)));
+                    work.unfinished.insert(position, Failure { error, is_conflict: true });
                 }
                 Decision::Create(port) => work.ports.push((position, port)),
             }
@@ -113,10 +124,14 @@ impl<A: Api + Send> ApplySession<'_, A> {
             Some(ids) => VppSnapshot::read_domains(self.api, &ids).await?,
             None => None,
         };
-        let snapshot = match snapshot {
+        let mut snapshot = match snapshot {
             Some(snapshot) => snapshot,
             None => VppSnapshot::read(self.api).await?,
         };
+        if part.iter().any(|operation| matches!(operation, Op::Routing(RoutingOp::RemoveTable { .. }))) {
+            let interfaces = snapshot.interfaces.iter().map(|(index, interface)| (*index, interface.name.clone()));
+            routing::read_bindings(self.api, &mut snapshot.routing, interfaces.collect()).await?;
+        }
         let work = Work::plan(part, pending, self.context(&snapshot));
         let orphans = snapshot.orphaned_policers().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
         self.execute(part, work, orphans.collect()).await
@@ -146,7 +161,7 @@ impl<A: Api + Send> ApplySession<'_, A> {
         work: Work<'_>,
         orphans: Vec<VppCommand>,
     ) -> Result<Failures, EngineError> {
-        let Work { commands, ports, mut failures } = work;
+        let Work { commands, ports, unfinished, mut failures } = work;
         let all = commands.iter().map(|(_, command)| command).chain(&orphans);
         let outcomes = command::send(self.api, all).await?;
         for ((position, command), outcome) in commands.iter().zip(outcomes) {
@@ -154,6 +169,9 @@ impl<A: Api + Send> ApplySession<'_, A> {
             if let Some(failure) = failure {
                 failures.entry(*position).or_insert(failure);
             }
+        }
+        for (position, failure) in unfinished {
+            failures.entry(position).or_insert(failure);
         }
         failures.append(&mut create_ports::create_ports(self.api, part, ports).await?);
         Ok(failures)

@@ -3,6 +3,7 @@
 use crate::engine::vpp::bridge_settings::BridgeCommand;
 use crate::engine::vpp::ports::PortCommand;
 use crate::engine::vpp::qos::{Direction, Policer};
+use crate::engine::vpp::routing::RoutingCommand;
 use crate::engine::vpp::tags::Tag;
 use usnet_crds::{Mtu, VlanTag};
 use usnet_vpp::messages::BridgeDomainAddDelV2;
@@ -19,6 +20,8 @@ pub(in crate::engine::vpp) enum VppCommand {
     Bridge(BridgeCommand),
     /// An interface or its socket is created or deleted.
     Port(PortCommand),
+    /// A gateway or a routing table changes.
+    Routing(RoutingCommand),
     SetTag {
         index: u32,
         tag: Tag,
@@ -59,6 +62,12 @@ pub(in crate::engine::vpp) enum VppCommand {
         index: u32,
         id: u32,
     },
+}
+
+impl From<RoutingCommand> for VppCommand {
+    fn from(command: RoutingCommand) -> Self {
+        Self::Routing(command)
+    }
 }
 
 impl From<PortCommand> for VppCommand {

@@ -15,6 +15,8 @@ pub(in crate::engine::vpp) struct Claims<'a> {
     ports: BTreeMap<&'a PortName, Owner>,
     sockets: BTreeSet<String>,
     socket_ids: BTreeSet<u32>,
+    /// Of routing tables, by whether they are of IPv6.
+    pub(super) table_ids: BTreeSet<(bool, u32)>,
 }
 
 impl<'a> Claims<'a> {

@@ -19,6 +19,9 @@ pub(in crate::engine::vpp) enum Decision<'a> {
     Reject(OpError),
     /// These commands have to be sent, in this order.
     Apply(Vec<VppCommand>),
+    /// These commands have to be sent, and then the operation is planned again. If that does not
+    /// end, this is why.
+    Continue(Vec<VppCommand>, OpError),
     /// A port has to be created or completed.
     Create(NewPort<'a>),
 }

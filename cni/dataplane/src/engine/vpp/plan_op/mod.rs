@@ -6,6 +6,7 @@ mod decision;
 mod network_port;
 mod port_settings;
 mod ports;
+mod routing;
 
 use super::snapshot::FEW_DOMAINS;
 use crate::engine::error::OpError;
@@ -40,6 +41,7 @@ pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut 
         Op::UpdateBridge { network, bridge } => bridges::update(context.snapshot, bridge, network),
         Op::CreatePort { network, attachment, port } => ports::create(context, claims, (network, attachment, port)),
         Op::JoinDevice { port } => network_port::join(context, claims, port),
+        Op::Routing(operation) => routing::plan(context.snapshot, claims, operation),
         Op::UpdatePort { port, owner, settings } => ports::update(context, port, &owner.owner, settings),
         Op::Uplink(_) => Err(OpError::Refused { what: operation.subject(), reason: NO_UPLINKS.to_owned() }),
     };

@@ -6,6 +6,7 @@ use crate::model::memif::MemifSocketIds;
 use crate::model::observed::Tagging;
 use crate::model::owner::Owner;
 use crate::model::port::PortBackend;
+use usnet_crds::NetworkName;
 
 /// An interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub(in crate::engine::vpp) struct Interface {
     /// What it belongs to; `None` if usnet does not own it.
     pub(in crate::engine::vpp) owner: Option<Owner>,
     pub(in crate::engine::vpp) is_tagged: bool,
+    /// The network whose gateway it is.
+    pub(in crate::engine::vpp) gateway: Option<NetworkName>,
     /// What it connects to; `None` for a kind of interface that usnet does not support.
     pub(in crate::engine::vpp) port: Option<PortInterface>,
     /// The bridge domain that it is in.

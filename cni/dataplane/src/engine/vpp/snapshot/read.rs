@@ -8,6 +8,7 @@ use crate::engine::error::EngineError;
 use crate::engine::vpp::bridge_settings;
 use crate::engine::vpp::ports::{self, EndpointDump, PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policed, Policers};
+use crate::engine::vpp::routing::{self, TablesTicket};
 use crate::engine::vpp::tags;
 use crate::model::observed::Tagging;
 use crate::model::port::PortBackend;
@@ -29,10 +30,12 @@ struct Dumps {
     interfaces: DumpTicket<SwInterfaceDump>,
     ports: ports::Dumps,
     policers: Option<DumpTicket<PolicerDump>>,
+    tables: TablesTicket,
 }
 
 impl VppSnapshot {
-    /// Reads everything in one batch; then the L2 features of ports that have a VLAN or limits.
+    /// Reads everything in one batch; then the L2 features of ports that have a VLAN or limits, and
+    /// the addresses of gateways.
     pub(in crate::engine::vpp) async fn read(api: &mut impl Api) -> Result<Self, EngineError> {
         let mut batch = Batch::new();
         // Before the interfaces: a port is tagged before it gets a policer, so that a policer
@@ -44,10 +47,12 @@ impl VppSnapshot {
             interfaces: batch.dump(interfaces),
             ports: ports::Dumps::request(&mut batch, api),
             policers,
+            tables: TablesTicket::request(&mut batch),
         };
         let answers = api.send(&batch).await?;
         let mut snapshot = Self::assemble(&answers, dumps)?;
         features::read(api, &mut snapshot).await?;
+        routing::read(api, &mut snapshot.routing).await?;
         Ok(snapshot)
     }
 
@@ -85,18 +90,22 @@ impl VppSnapshot {
 
     fn assemble(answers: &Answers, dumps: Dumps) -> Result<Self, EngineError> {
         let (mut ports, sockets) = dumps.ports.read(answers)?;
+        let domain_details = answers.details(dumps.domains)?;
         let domains: BTreeMap<u32, BridgeDomain> =
-            answers.details(dumps.domains)?.iter().map(|details| (details.bd_id, domain(details))).collect();
+            domain_details.iter().map(|details| (details.bd_id, domain(details))).collect();
         let member_of: BTreeMap<u32, u32> =
             domains.iter().flat_map(|(id, domain)| domain.members.iter().map(|member| (*member, *id))).collect();
-        let interfaces = answers.details(dumps.interfaces)?;
-        let interfaces = interfaces.iter().map(|details| {
+        let interface_details = answers.details(dumps.interfaces)?;
+        let routing = dumps.tables.read(answers, &domain_details, &interface_details)?;
+        let interfaces = interface_details.iter().map(|details| {
             let port = ports.remove(&details.sw_if_index);
             (details.sw_if_index, interface(details, port, member_of.get(&details.sw_if_index).copied()))
         });
         let interfaces = interfaces.collect();
         let policers = dumps.policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
-        Ok(Self::new(domains, interfaces, sockets, Policers::new(&policers)))
+        let mut snapshot = Self::new(domains, interfaces, sockets, Policers::new(&policers));
+        snapshot.routing = routing;
+        Ok(snapshot)
     }
 }
 
@@ -142,6 +151,7 @@ fn interface(details: &SwInterfaceDetails, port: Option<PortInterface>, domain: 
         // A tag of usnet on an unsupported kind of interface does not imply ownership.
         owner: tags::owner(&tag, details.l2_address).filter(|_| port.is_some()),
         is_tagged: !tag.is_empty(),
+        gateway: routing::gateway(&tag).filter(|_| port.is_none()),
         port,
         domain,
         mtu,

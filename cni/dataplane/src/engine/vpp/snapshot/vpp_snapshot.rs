@@ -4,6 +4,7 @@ use super::bridge_domain::BridgeDomain;
 use super::interface::Interface;
 use crate::engine::vpp::ports::{PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policer, Policers};
+use crate::engine::vpp::routing::RoutingSnapshot;
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ pub(in crate::engine::vpp) struct VppSnapshot {
     /// The names of memif sockets by their ids.
     pub(in crate::engine::vpp) sockets: SocketNames,
     pub(in crate::engine::vpp) policers: Policers,
+    /// Empty unless everything was read.
+    pub(in crate::engine::vpp) routing: RoutingSnapshot,
     /// The interfaces that usnet owns, by the port names of their owners. There should be one for
     /// each name.
     owned: BTreeMap<PortName, Vec<u32>>,
@@ -47,7 +50,8 @@ impl VppSnapshot {
         for (id, name) in sockets.iter().filter(|(id, _)| !used.contains(*id)) {
             unused.entry(name.clone()).or_insert_with(Vec::new).push(*id);
         }
-        Self { domains, interfaces, sockets, policers, owned, serving, unused }
+        let routing = RoutingSnapshot::default();
+        Self { domains, interfaces, sockets, policers, routing, owned, serving, unused }
     }
 
     /// The interfaces whose owners have this port name.
@@ -82,7 +86,9 @@ impl VppSnapshot {
     /// Whether a bridge domain is implicit: VPP silently creates one when an interface is added to
     /// a bridge domain that does not exist. It is untagged, and usnet owns all of its interfaces.
     pub(in crate::engine::vpp) fn is_implicit(&self, domain: &BridgeDomain) -> bool {
-        let is_owned = |index| self.interfaces.get(index).is_some_and(|interface| interface.owner.is_some());
+        let is_owned = |index| {
+            self.interfaces.get(index).is_some_and(|interface| interface.owner.is_some() || interface.gateway.is_some())
+        };
         !domain.is_tagged && !domain.members.is_empty() && domain.members.iter().all(is_owned)
     }
 }

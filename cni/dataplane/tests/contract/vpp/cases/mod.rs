@@ -2,10 +2,12 @@
 
 pub(super) mod concurrent;
 pub(super) mod faults;
+pub(super) mod gateways;
 pub(super) mod incomplete;
 pub(super) mod limits;
 pub(super) mod outages;
 pub(super) mod peers;
+pub(super) mod routing;
 pub(super) mod sockets;
 pub(super) mod tags;
 pub(super) mod traffic;

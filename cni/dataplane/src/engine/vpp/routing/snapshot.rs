@@ -1,0 +1,58 @@
+//! What is known of gateways and routing tables. Indexes and ids are used here and nowhere else.
+
+use crate::model::routing::{PrefixedAddress, RoutingTable};
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::NetworkName;
+
+/// A family of addresses, as VPP asks for it.
+pub(super) const FAMILIES: [bool; 2] = [false, true];
+
+/// A loopback interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::vpp) struct Loopback {
+    /// The network whose gateway it is; `None` for one without a tag, whose creation may have been
+    /// interrupted.
+    pub(super) network: Option<NetworkName>,
+    /// The bridge domain that it is in.
+    pub(super) domain: Option<u32>,
+    pub(super) mac: [u8; 6],
+    pub(super) mtu: u32,
+    pub(super) is_enabled: bool,
+    pub(super) addresses: BTreeSet<PrefixedAddress>,
+    /// The ids of its tables, of IPv4 and of IPv6.
+    pub(super) tables: [u32; 2],
+}
+
+/// Gateways and routing tables, whether usnet owns them or not.
+#[derive(Debug, Clone, Default)]
+pub(in crate::engine::vpp) struct RoutingSnapshot {
+    /// The ids that are in use, by whether they are of IPv6.
+    pub(super) ids: BTreeSet<(bool, u32)>,
+    /// The ids of the tables that usnet owns. There should be one for each family.
+    pub(super) tables: BTreeMap<RoutingTable, BTreeSet<(bool, u32)>>,
+    /// The gateways that usnet owns, and loopbacks without a tag in no bridge domain, by index.
+    pub(super) loopbacks: BTreeMap<u32, Loopback>,
+    /// The names of interfaces by the tables that they are bound to, if that was read: only to
+    /// delete tables.
+    pub(super) bound: BTreeMap<(bool, u32), String>,
+    /// The BVI of each bridge domain that has one, with VPP's name of it.
+    pub(super) bvis: BTreeMap<u32, (u32, String)>,
+}
+
+impl RoutingSnapshot {
+    /// The ids of a table in both families; `None` if it is missing in one. Of several the lowest
+    /// counts.
+    pub(super) fn ids_of(&self, table: &RoutingTable) -> Option<[u32; 2]> {
+        let of = |is_ip6: bool| {
+            let ids = self.tables.get(table)?;
+            ids.iter().find(|(family, _)| *family == is_ip6).map(|(_, id)| *id)
+        };
+        Some([of(false)?, of(true)?])
+    }
+
+    /// The gateways of a network.
+    pub(super) fn of_network(&self, network: &NetworkName) -> impl Iterator<Item = (u32, &Loopback)> {
+        let all = self.loopbacks.iter().map(|(index, loopback)| (*index, loopback));
+        all.filter(move |(_, loopback)| loopback.network.as_ref() == Some(network))
+    }
+}

@@ -1,0 +1,131 @@
+//! Routing tables, and the addresses of interfaces.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use usnet_vpp::ReturnCode;
+use usnet_vpp::wire::FixedText;
+
+/// A table: whether it is one of IPv6, and its id.
+pub(crate) type TableKey = (bool, u32);
+
+/// Routing tables, and the addresses of interfaces.
+#[derive(Debug)]
+pub(crate) struct Routing {
+    /// Their names. Table 0 of each family is always there.
+    pub(crate) tables: BTreeMap<TableKey, FixedText<64>>,
+    /// Those that a client has deleted and that interfaces are bound to.
+    deleted: BTreeSet<TableKey>,
+    /// By `sw_if_index` and family; table 0 if it is not here.
+    bound: BTreeMap<(u32, bool), u32>,
+    /// By `sw_if_index`, in the order in which they came, with the lengths of their prefixes.
+    addresses: BTreeMap<u32, Vec<(IpAddr, u8)>>,
+}
+
+impl Default for Routing {
+    fn default() -> Self {
+        let default = |is_ip6: bool| {
+            let name = if is_ip6 { "ipv6-VRF:0" } else { "ipv4-VRF:0" };
+            ((is_ip6, 0), FixedText::new(name).unwrap_or_default())
+        };
+        Self {
+            tables: [default(false), default(true)].into(),
+            deleted: BTreeSet::new(),
+            bound: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+        }
+    }
+}
+
+impl Routing {
+    /// A table that exists keeps its name.
+    pub(crate) fn add_table(&mut self, key: TableKey, name: FixedText<64>) {
+        self.deleted.remove(&key);
+        self.tables.entry(key).or_insert(name);
+    }
+
+    pub(crate) fn delete_table(&mut self, key: TableKey) {
+        let (_, id) = key;
+        if id != 0 && self.tables.contains_key(&key) {
+            self.deleted.insert(key);
+            self.collect();
+        }
+    }
+
+    /// Deleted tables end with the last interface in them.
+    fn collect(&mut self) {
+        let bound = &self.bound;
+        let is_bound =
+            |(is_ip6, id): &TableKey| bound.iter().any(|((_, family), table)| family == is_ip6 && table == id);
+        let ended: Vec<TableKey> = self.deleted.iter().filter(|key| !is_bound(key)).copied().collect();
+        for key in ended {
+            self.deleted.remove(&key);
+            self.tables.remove(&key);
+        }
+    }
+
+    /// The table of an interface.
+    pub(crate) fn table_of(&self, sw_if_index: u32, is_ip6: bool) -> u32 {
+        self.bound.get(&(sw_if_index, is_ip6)).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn bind(&mut self, sw_if_index: u32, (is_ip6, id): TableKey) -> Result<(), ReturnCode> {
+        if !self.tables.contains_key(&(is_ip6, id)) {
+            return Err(ReturnCode::NoSuchFib);
+        }
+        if self.addresses(sw_if_index, is_ip6).next().is_some() {
+            return Err(ReturnCode::AddressFoundForInterface);
+        }
+        self.bound.insert((sw_if_index, is_ip6), id);
+        self.collect();
+        Ok(())
+    }
+
+    pub(crate) fn addresses(&self, sw_if_index: u32, is_ip6: bool) -> impl Iterator<Item = (IpAddr, u8)> {
+        let all = self.addresses.get(&sw_if_index).into_iter().flatten().copied();
+        all.filter(move |(address, _)| address.is_ipv6() == is_ip6)
+    }
+
+    pub(crate) fn add_address(&mut self, sw_if_index: u32, address: (IpAddr, u8)) -> Result<(), ReturnCode> {
+        let is_ip6 = address.0.is_ipv6();
+        let table = self.table_of(sw_if_index, is_ip6);
+        let in_table = self.addresses.keys().filter(|index| self.table_of(**index, is_ip6) == table);
+        let is_taken = in_table.flat_map(|index| self.addresses(*index, is_ip6)).any(|other| overlap(other, address));
+        if is_taken {
+            return Err(ReturnCode::AddressInUse);
+        }
+        self.addresses.entry(sw_if_index).or_default().push(address);
+        Ok(())
+    }
+
+    pub(crate) fn remove_address(&mut self, sw_if_index: u32, address: (IpAddr, u8)) -> Result<(), ReturnCode> {
+        let addresses = self.addresses.entry(sw_if_index).or_default();
+        let place = addresses.iter().position(|other| *other == address);
+        addresses.remove(place.ok_or(ReturnCode::AddressNotFoundForInterface)?);
+        Ok(())
+    }
+
+    pub(crate) fn remove_addresses(&mut self, sw_if_index: u32) {
+        self.addresses.remove(&sw_if_index);
+    }
+
+    /// The interface is deleted.
+    pub(crate) fn forget(&mut self, sw_if_index: u32) {
+        self.addresses.remove(&sw_if_index);
+        self.bound.retain(|(index, _), _| *index != sw_if_index);
+        self.collect();
+    }
+}
+
+/// Whether one of two prefixes is in the other one.
+fn overlap((one, length): (IpAddr, u8), (other, other_length): (IpAddr, u8)) -> bool {
+    let length = length.min(other_length);
+    network(one, length) == network(other, length)
+}
+
+fn network(address: IpAddr, length: u8) -> u128 {
+    let (bits, width) = match address {
+        IpAddr::V4(v4) => (u128::from(u32::from(v4)), 32_u32),
+        IpAddr::V6(v6) => (u128::from(v6), 128),
+    };
+    bits.checked_shr(width.saturating_sub(length.into())).unwrap_or_default()
+}
