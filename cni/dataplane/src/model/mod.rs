@@ -1,8 +1,8 @@
 //! Values of this crate. No IO.
 //!
 //! [`desired`] and [`observed`] describe an engine with the same terms ([`bridge_settings`],
-//! [`port`], [`uplink`], [`routing`], [`attachment`], [`memif`]); [`drift`] describes their differences for
-//! users.
+//! [`port`], [`uplink`], [`routing`], [`attachment`], [`memif`]); [`drift`] describes their
+//! differences for users.
 
 pub mod attachment;
 pub mod bridge_settings;

@@ -11,6 +11,7 @@ use crate::attachment::pod_files::description::Description;
 use crate::attachment::pod_files::device_info::{self, DeviceInfoFile, PodSocket};
 use crate::attachment::pod_files::names::socket_of;
 use crate::attachment::port::needs_volume;
+use crate::attachment::request::gateway;
 use crate::attachment::request::static_ips::{self, ReservedAddresses};
 use crate::error::Error;
 use crate::legacy::handoff::LegacyHandoff;
@@ -19,7 +20,7 @@ use crate::protocol::environment::Environment;
 use crate::protocol::result::Assignment;
 use std::net::IpAddr;
 use usnet_crds::device::CONTAINER_FOLDER;
-use usnet_crds::{InterfaceAddress, MacAddress};
+use usnet_crds::{Gateway, InterfaceAddress, MacAddress};
 use usnet_dataplane::attachment::{Address, Progress, Record};
 use usnet_dataplane::journal::{Key, LockedAttachment, PendingSync};
 use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
@@ -102,6 +103,8 @@ pub struct AttachParams {
     pub static_ips: Vec<InterfaceAddress>,
     /// The addresses that must be unique on the network.
     pub reserved: ReservedAddresses,
+    /// The gateway of the network.
+    pub gateway: Option<Gateway>,
     /// The gateways of the pod's default routes, if those go over this interface.
     pub default_route: Vec<IpAddr>,
     /// The device info file, if the runtime requests one.
@@ -265,6 +268,10 @@ impl<'a> Attachment<'a> {
                 if ips.is_empty() { plugin.assign()? } else { plugin.assign_static(ips)? }
             }
         };
+        if let Some(taken) = gateway::taken(&self.assignment, self.params.gateway.as_ref()) {
+            return Err(IpamError::OfGateway(taken));
+        }
+        gateway::set_in_assignment(&mut self.assignment, self.params.gateway.as_ref());
         self.assignment.set_default_routes(&self.params.default_route);
         let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);
         self.record.addresses =

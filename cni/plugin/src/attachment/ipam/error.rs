@@ -104,6 +104,11 @@ pub enum IpamError {
         "IPAM plugin {0} requests addresses over the pod's interface, and this network's ports are sockets that only the pod's program can use: let that program request them, and use another IPAM plugin or none, or port.type Veth"
     )]
     NeedsInterface(String),
+    /// The pod would have the address of the gateway.
+    #[error(
+        "address {0} was assigned to the pod, and the gateway of the network has it (spec.gateway): assign or request another one"
+    )]
+    OfGateway(IpAddr),
     /// The plugin assigned no address.
     #[error("IPAM plugin {0} assigned no address")]
     NoAddress(String),
@@ -117,7 +122,8 @@ impl IpamError {
             | Self::OwnPlugin(_)
             | Self::PluginNotAllowed { .. }
             | Self::KeyNotAllowed(_)
-            | Self::NeedsInterface(_) => ErrorCode::InvalidConfiguration,
+            | Self::NeedsInterface(_)
+            | Self::OfGateway(_) => ErrorCode::InvalidConfiguration,
             Self::NoFolders(..) => ErrorCode::InvalidEnvironment,
             Self::Run { .. } => ErrorCode::IoFailure,
             Self::Undecodable(..) => ErrorCode::DecodingFailure,
@@ -144,7 +150,7 @@ impl IpamError {
     /// Whether the plugin may hold an address although its ADD failed with this error. One that
     /// was killed may have been about to answer.
     pub fn may_hold_address(&self) -> bool {
-        matches!(self, Self::TimedOut { .. } | Self::StaticIpNotAssigned { .. })
+        matches!(self, Self::TimedOut { .. } | Self::StaticIpNotAssigned { .. } | Self::OfGateway(_))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::attachment::pod_files::device_info::DeviceInfoFile;
 use crate::attachment::pod_files::names::socket_name;
 use crate::attachment::port::{SocketLocation, needs_volume, port};
 use crate::attachment::request::device_allocation::{self, DeviceAllocationError};
+use crate::attachment::request::gateway;
 use crate::attachment::request::pod_request::{self, PodRequestError};
 use crate::attachment::request::static_ips::{self, ReservedAddresses};
 use crate::error::Error;
@@ -83,7 +84,9 @@ impl AddRequest<'_> {
         let default_route = self.pod_request.default_route.clone();
         let legacy_handoff = LegacyHandoff::from_target(self.configuration, &self.target);
         let mac = self.mac(&network.network);
-        let params = AttachParams { mac, static_ips, reserved, default_route, device_info, legacy_handoff, shared_dir };
+        let gateway = network.network.gateway.clone();
+        let params =
+            AttachParams { mac, static_ips, reserved, gateway, default_route, device_info, legacy_handoff, shared_dir };
         Ok(Prepared { record, engine, params })
     }
 
@@ -196,6 +199,7 @@ impl AddRequest<'_> {
         let named = (&network.name, Some(network));
         let requested = ipam::configuration_for(node, self.configuration, &self.target, named)?;
         let Some(requested) = requested else { return Ok(None) };
+        let requested = gateway::set_in_ranges(requested, network.gateway.as_ref());
         let ips = self.static_attachment(network).map(|attachment| attachment.ips.as_slice()).unwrap_or_default();
         Ok(Some(match ips {
             [] => static_ips::request_ips(requested, &self.pod_request.ips),

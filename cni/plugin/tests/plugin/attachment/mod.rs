@@ -3,6 +3,7 @@
 mod add_del;
 mod devices;
 mod dhcp;
+mod gateways;
 mod ipam;
 mod requested;
 mod static_ips;
