@@ -72,6 +72,13 @@ impl Answers {
         }
     }
 
+    /// How many messages VPP answered with: one for each request, and one for each of the details
+    /// of a dump.
+    #[must_use]
+    pub fn message_count(&self) -> usize {
+        self.answers.iter().map(|answer| answer.messages.len()).sum()
+    }
+
     /// The reply to a request.
     ///
     /// # Errors

@@ -9,6 +9,10 @@ use super::error::OpError;
 pub struct Committed {
     /// A result for each operation, in the same order.
     pub results: Vec<Result<(), OpError>>,
+    /// The engine's index of the interface of the only operation, if that created a port and the
+    /// engine has such indexes. It finds the interface again at once, and must be checked: the
+    /// engine uses an index again.
+    pub interface_index: Option<u32>,
     /// The configuration that the engine has to reach; `None` if it has applied the operations.
     pub(super) configuration: Option<i64>,
 }
@@ -16,6 +20,6 @@ pub struct Committed {
 impl Committed {
     /// The results of operations that the engine has applied.
     pub(super) fn applied(results: Vec<Result<(), OpError>>) -> Self {
-        Self { results, configuration: None }
+        Self { results, interface_index: None, configuration: None }
     }
 }

@@ -24,6 +24,9 @@ pub enum Op {
         /// The endpoint towards the pod, if known. A port that was not tagged yet is identified by
         /// its socket, if usnet owns the socket id.
         backend: Option<PortBackend>,
+        /// The index that its interface had in the engine when it was created, if known. It may be
+        /// another port's by now: engines use indexes again.
+        interface_index: Option<u32>,
     },
     /// Deletes a bridge that usnet owns and that has no ports.
     RemoveBridge {

@@ -152,7 +152,8 @@ impl<'a> Expected<'a> {
 }
 
 fn remove(bridge: Option<&str>, name: &PortName, port: &ObservedPort, owner: PortOwner) -> Op {
-    Op::RemovePort { bridge: bridge.map(str::to_owned), port: name.clone(), owner, backend: port.backend.clone() }
+    let (bridge, backend) = (bridge.map(str::to_owned), port.backend.clone());
+    Op::RemovePort { bridge, port: name.clone(), owner, backend, interface_index: None }
 }
 
 /// The database of Open vSwitch allows a port on two bridges. The switch uses one of them, and may

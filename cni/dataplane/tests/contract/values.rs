@@ -69,6 +69,7 @@ pub(crate) trait Values: Switch {
             port: port_name(container),
             owner: PortOwner::new(&network.name, &attachment(container)),
             backend: Some(self.backend(container)),
+            interface_index: None,
         }
     }
 

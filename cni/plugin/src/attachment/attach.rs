@@ -197,7 +197,7 @@ impl<'a> Attachment<'a> {
                 self.check_address_conflicts()
             }
             Step::Addresses => {
-                self.port.complete(&self.record)?;
+                self.port.complete(&mut self.record)?;
                 self.assign_addresses()?;
                 if self.is_ipam_after_port() { Ok(self.configure_addresses()?) } else { Ok(()) }
             }
@@ -205,7 +205,7 @@ impl<'a> Attachment<'a> {
             Step::Interface => Ok(self.create_interface()?),
             Step::Port => Ok(self.port.request(&self.record)?),
             Step::Description => {
-                self.port.complete(&self.record)?;
+                self.port.complete(&mut self.record)?;
                 self.write_description()
             }
             Step::Confirmation => {

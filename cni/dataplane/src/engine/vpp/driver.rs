@@ -51,12 +51,12 @@ impl<A: Api + Send> EngineDriver for Vpp<A> {
     }
 
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
-        apply::apply(&mut self.api, self.socket_ids, operations).await
+        Ok(self.commit(operations).await?.results)
     }
 
     /// VPP replies when it has acted.
     async fn commit(&mut self, operations: &[Op]) -> Result<Committed, EngineError> {
-        Ok(Committed::applied(self.apply(operations).await?))
+        apply::apply(&mut self.api, self.socket_ids, operations).await
     }
 
     async fn complete(&mut self, _: &[Op], committed: Committed) -> Result<Vec<Result<(), OpError>>, EngineError> {

@@ -95,6 +95,10 @@ pub struct Record {
     /// no addresses or they were released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipam: Option<serde_json::Value>,
+    /// The index of its interface in VPP when ADD created it. It is another's by now if VPP was
+    /// restarted or another client deleted the interface.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface_index: Option<u32>,
     /// The interface status for applications of the legacy userspace CNI, once attached; `None` if
     /// the NAD is not in that format.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -35,7 +35,7 @@ impl Model {
                 let removed = self.bridge(bridge)?.ports.remove(port).ok_or("no such port")?;
                 check(carries(&removed, owner), "the mark is another one")
             }
-            Op::RemovePort { bridge: None, port, owner, backend } => {
+            Op::RemovePort { bridge: None, port, owner, backend, .. } => {
                 let removed = self.observed.unbridged_ports.remove(port).ok_or("no such port")?;
                 let is_known_by_socket = removed.owner.is_none() && backend.is_some() && removed.backend == *backend;
                 check(is_known_by_socket || carries(&removed, owner), "it is not that attachment's")

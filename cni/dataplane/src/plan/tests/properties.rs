@@ -219,7 +219,7 @@ proptest! {
     #[test]
     fn untagged_ports_are_deleted_only_by_the_socket_of_a_detached_attachment(desired in desired_strategy(), engine in engine_strategy()) {
         for operation in diff(&desired, &engine.observed) {
-            let Op::RemovePort { bridge: None, port: name, owner, backend } = &operation else { continue };
+            let Op::RemovePort { bridge: None, port: name, owner, backend, .. } = &operation else { continue };
             let port = &engine.observed.unbridged_ports[name];
             if port.owner.is_none() {
                 let (_, detached) = desired.detached.iter().find(|(id, detached)| owner.matches(&detached.network, id)).unwrap();

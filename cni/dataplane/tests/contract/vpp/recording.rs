@@ -1,33 +1,53 @@
-//! A client that records requests that change something.
+//! A client that records what it exchanges with VPP.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use usnet_dataplane::engine::NeverWaits;
 use usnet_vpp::blocking::Client;
 use usnet_vpp::{Answers, Api, Batch, Error, Message};
 
-/// The names of the requests that change something, of all clients of one switch.
+/// What was exchanged by all clients of one switch.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Changes(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Exchanges(Arc<Mutex<Exchanged>>);
 
-impl Changes {
-    pub(crate) fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+/// What was exchanged.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Exchanged {
+    /// The names of all requests.
+    pub(crate) requests: Vec<String>,
+    /// How many messages answered them.
+    pub(crate) answers: usize,
+}
+
+impl Exchanges {
+    /// The names of the requests that change something.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        let reads = |name: &str| ["_dump", "_get", "_get_table"].iter().any(|end| name.ends_with(end));
+        let all = self.all();
+        all.requests.iter().filter(|name| !reads(name)).cloned().collect()
+    }
+
+    /// What was exchanged since this was called last.
+    pub(crate) fn take(&self) -> Exchanged {
+        std::mem::take(&mut *self.all())
     }
 
     /// Only a batch's names can be seen from outside, in its debug form.
     fn add(&self, batch: &Batch) {
         let names = format!("{batch:?}");
-        let reads = |name: &str| ["_dump", "_get", "_get_table"].iter().any(|end| name.ends_with(end));
-        let changing = names.split('"').filter(|name| name.contains('_') && !reads(name));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(changing.map(str::to_owned));
+        let names = names.split('"').filter(|name| name.contains('_'));
+        self.all().requests.extend(names.map(str::to_owned));
+    }
+
+    fn all(&self) -> MutexGuard<'_, Exchanged> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// See [`Changes`].
+/// See [`Exchanges`].
 #[derive(Debug)]
 pub(crate) struct Recording {
     pub(crate) client: Client,
-    pub(crate) changes: Changes,
+    pub(crate) exchanges: Exchanges,
 }
 
 /// Its client blocks.
@@ -35,8 +55,10 @@ impl NeverWaits for Recording {}
 
 impl Api for Recording {
     async fn send(&mut self, batch: &Batch) -> Result<Answers, Error> {
-        self.changes.add(batch);
-        self.client.send(batch)
+        self.exchanges.add(batch);
+        let answers = self.client.send(batch)?;
+        self.exchanges.all().answers += answers.message_count();
+        Ok(answers)
     }
 
     fn supports<M: Message>(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::namespace::Namespace;
 use super::other_client::{OtherClient, text};
-use super::recording::{Changes, Recording};
+use super::recording::{Exchanged, Exchanges, Recording};
 use crate::switch::{Settings, Switch};
 use crate::values::{attachment, create_veth_pair};
 use std::fs;
@@ -45,13 +45,13 @@ pub(crate) struct VppSwitch {
     port_kind: PortKind,
     namespace: Namespace,
     other_client: Mutex<OtherClient>,
-    changes: Changes,
+    exchanges: Exchanges,
 }
 
 impl VppSwitch {
     pub(crate) fn new(vpp: Vpp, port_kind: PortKind) -> Self {
         let other_client = Mutex::new(OtherClient::new(vpp.socket().to_owned()));
-        Self { vpp, port_kind, namespace: Namespace::new(), other_client, changes: Changes::default() }
+        Self { vpp, port_kind, namespace: Namespace::new(), other_client, exchanges: Exchanges::default() }
     }
 
     /// Another client of this VPP.
@@ -61,7 +61,7 @@ impl VppSwitch {
 
     pub(crate) fn client(&self, timeout: Duration) -> Recording {
         let client = Client::connect(self.vpp.socket(), timeout).expect("VPP answers");
-        Recording { client, changes: self.changes.clone() }
+        Recording { client, exchanges: self.exchanges.clone() }
     }
 
     pub(crate) fn socket_ids() -> MemifSocketIds {
@@ -78,7 +78,12 @@ impl VppSwitch {
 
     /// The names of the drivers' requests that change something.
     pub(crate) fn changes(&self) -> Vec<String> {
-        self.changes.all()
+        self.exchanges.changes()
+    }
+
+    /// What the drivers have exchanged with VPP since this was called last.
+    pub(crate) fn take_exchanged(&self) -> Exchanged {
+        self.exchanges.take()
     }
 
     pub(crate) fn vpp(&self) -> &Vpp {

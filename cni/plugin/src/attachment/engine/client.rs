@@ -41,12 +41,15 @@ impl fmt::Debug for RequestedPort {
 }
 
 impl RequestedPort {
-    /// Returns when the engine has created the port.
+    /// Returns when the engine has created the port. The result is the index of its interface, if
+    /// the engine has such indexes.
     ///
     /// # Errors
     /// When it is not certain that the port works.
-    pub fn complete(mut self) -> Result<(), EngineClientError> {
-        first(self.driver.complete(&[self.operation], self.committed)?)
+    pub fn complete(mut self) -> Result<Option<u32>, EngineClientError> {
+        let interface_index = self.committed.interface_index;
+        first(self.driver.complete(&[self.operation], self.committed)?)?;
+        Ok(interface_index)
     }
 }
 
@@ -97,11 +100,12 @@ impl EngineClient {
         Ok(RequestedPort { driver: self.driver, operation, committed })
     }
 
-    /// Creates the port of an attachment, and returns when the engine has created it.
+    /// Creates the port of an attachment, and returns when the engine has created it, like
+    /// [`RequestedPort::complete`].
     ///
     /// # Errors
     /// When it is not certain that the port works.
-    pub fn create_port(self, record: &Record) -> Result<(), EngineClientError> {
+    pub fn create_port(self, record: &Record) -> Result<Option<u32>, EngineClientError> {
         self.request_port(record)?.complete()
     }
 
@@ -139,6 +143,7 @@ fn removal(record: &Record) -> Op {
         port: record.port.name.clone(),
         owner: PortOwner::new(&record.network, &record.id),
         backend: Some(record.port.backend.clone()),
+        interface_index: record.interface_index,
     }
 }
 

@@ -39,13 +39,14 @@ impl NewPort {
         Ok(())
     }
 
-    /// Waits until the engine has created the port, if it was requested.
+    /// Waits until the engine has created the port, if it was requested. Then the record has the
+    /// index of its interface.
     ///
     /// # Errors
     /// When it is not certain that the port works.
-    pub fn complete(&mut self, record: &Record) -> Result<(), EngineClientError> {
+    pub fn complete(&mut self, record: &mut Record) -> Result<(), EngineClientError> {
         match std::mem::replace(&mut self.0, State::Idle) {
-            State::Requested(port) => port.complete()?,
+            State::Requested(port) => record.interface_index = port.complete()?,
             other => {
                 self.0 = other;
                 return Ok(());
@@ -55,7 +56,8 @@ impl NewPort {
             return Ok(());
         }
         EngineClient::connect(record)?.remove_port_and_wait(record)?;
-        EngineClient::connect(record)?.create_port(record)
+        record.interface_index = EngineClient::connect(record)?.create_port(record)?;
+        Ok(())
     }
 }
 

@@ -191,6 +191,7 @@ impl AddRequest<'_> {
             addresses: static_ips::addresses(&self.ips(network)?),
             ipam: self.ipam(node, network)?,
             configuration_data: None,
+            interface_index: None,
         })
     }
 

@@ -70,8 +70,9 @@ fn check_succeeds_until_something_differs_and_names_it(node: &mut TestNode) {
         "all differences are reported: {message}"
     );
 
-    let backend = Some(attached.port.backend.clone());
-    node.engine.apply(Op::RemovePort { bridge: Some(node.bridge()), port: attached.port.name, owner, backend });
+    let (backend, interface_index) = (Some(attached.port.backend.clone()), None);
+    let bridge = Some(node.bridge());
+    node.engine.apply(Op::RemovePort { bridge, port: attached.port.name, owner, backend, interface_index });
     assert!(found(node, &pod, &configuration).contains("the engine has no port for this attachment"));
 
     node.del(&pod, "net1").assert_done();

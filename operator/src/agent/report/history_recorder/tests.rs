@@ -76,7 +76,7 @@ fn each_cause_has_its_reason() {
     assert_eq!(scene.why(done(&bridge)), Why::EngineRestarted { epoch: 3 });
     let gone = record("c1", &network("blue"));
     let owner = usnet_dataplane::owner::PortOwner::new(&gone.network, &gone.id);
-    let removal = Op::RemovePort { bridge: None, port: gone.port.name, owner, backend: None };
+    let removal = Op::RemovePort { bridge: None, port: gone.port.name, owner, backend: None, interface_index: None };
     assert_eq!(scene.why(done(&removal)), Why::PodEnded);
 }
 
@@ -124,7 +124,8 @@ fn what_is_incomplete_and_no_longer_desired_is_rolled_back_once_it_is_removed() 
     let record = record("c1", &network("blue"));
     let port = create(&record);
     let owner = usnet_dataplane::owner::PortOwner::new(&record.network, &record.id);
-    let removal = Op::RemovePort { bridge: None, port: record.port.name.clone(), owner, backend: None };
+    let removed = record.port.name.clone();
+    let removal = Op::RemovePort { bridge: None, port: removed, owner, backend: None, interface_index: None };
     let mut scene = Scene::new(&[record]);
     scene.network_health.insert(name("blue"), NetworkHealth::failed("PortFailed", "no"));
     scene.reconcile(vec![refused(&port)], &[]);

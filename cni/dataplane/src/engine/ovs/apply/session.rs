@@ -231,7 +231,7 @@ impl<D: Database + Send> ApplySession<'_, D> {
         }
         let Phase { mut failures, next_cfg, .. } = phase;
         let results = (0..operations.len()).map(|position| failures.remove(&position).map_or(Ok(()), Err)).collect();
-        Ok(Committed { results, configuration: next_cfg })
+        Ok(Committed { results, interface_index: None, configuration: next_cfg })
     }
 
     /// The rows of a basis; the basis is the one that they are.
@@ -255,7 +255,8 @@ impl<D: Database + Send> ApplySession<'_, D> {
         operations: &[Op],
         committed: Committed,
     ) -> Result<Vec<Result<(), OpError>>, EngineError> {
-        let Committed { mut results, configuration: Some(next_cfg) } = committed else { return Ok(committed.results) };
+        let Some(next_cfg) = committed.configuration else { return Ok(committed.results) };
+        let mut results = committed.results;
         let further = u32::try_from(operations.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let timeout = self.timeout + TIMEOUT_PER_OPERATION.saturating_mul(further);
         let mut transaction = Transaction::new();

@@ -10,6 +10,7 @@ fn remove_port(container: &str) -> Op {
         port: record.port.name,
         owner: PortOwner::new(&record.network, &record.id),
         backend: None,
+        interface_index: None,
     }
 }
 

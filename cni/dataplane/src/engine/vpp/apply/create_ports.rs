@@ -27,12 +27,20 @@ struct PortCreation<'a> {
     failure: Option<Failure>,
 }
 
-/// Creates or completes ports, and returns those that failed.
+/// The outcome of creating ports.
+#[derive(Debug, Default)]
+pub(super) struct Created {
+    pub(super) failures: Failures,
+    /// The index of the interface, if there is one port and it was created.
+    pub(super) index: Option<u32>,
+}
+
+/// Creates or completes ports.
 pub(super) async fn create_ports(
     api: &mut impl Api,
     part: &[Op],
     ports: Vec<(usize, NewPort<'_>)>,
-) -> Result<Failures, EngineError> {
+) -> Result<Created, EngineError> {
     let start = |(position, port)| Some(PortCreation::new(position, part.get(position)?, port));
     let mut list: Vec<_> = ports.into_iter().filter_map(start).collect();
     for creation in &mut list {
@@ -46,7 +54,12 @@ pub(super) async fn create_ports(
     }
     configure(api, &mut list).await?;
     roll_back(api, &list).await?;
-    Ok(list.into_iter().filter_map(|creation| Some((creation.position, creation.failure?))).collect())
+    let index = match list.as_slice() {
+        [only] if only.failure.is_none() => only.index,
+        _ => None,
+    };
+    let failures = list.into_iter().filter_map(|creation| Some((creation.position, creation.failure?))).collect();
+    Ok(Created { failures, index })
 }
 
 /// The next changes of all that have not failed.

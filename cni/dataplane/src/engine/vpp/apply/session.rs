@@ -2,9 +2,12 @@
 
 use super::create_ports;
 use super::failure::{Failure, Failures, failure};
+use crate::engine::committed::Committed;
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::vpp::command::{self, VppCommand};
-use crate::engine::vpp::plan_op::{Claims, Context, Decision, NewPort, Origin, few_domains, plan_op};
+use crate::engine::vpp::plan_op::{
+    Claims, Context, Decision, NewPort, Origin, few_domains, plan_op, remove_single_interface,
+};
 use crate::engine::vpp::qos::LimitSupport;
 use crate::engine::vpp::routing;
 use crate::engine::vpp::snapshot::VppSnapshot;
@@ -78,35 +81,37 @@ pub(in crate::engine::vpp) async fn apply(
     api: &mut (impl Api + Send),
     socket_ids: MemifSocketIds,
     operations: &[Op],
-) -> Result<Vec<Result<(), OpError>>, EngineError> {
-    let mut session = ApplySession { api, socket_ids };
+) -> Result<Committed, EngineError> {
+    let mut session = ApplySession { api, socket_ids, created: None };
     let mut results = Vec::with_capacity(operations.len());
+    let is_single = operations.len() == 1;
     for part in parts(operations) {
-        results.extend(session.apply_part(part, operations.len() == 1).await?);
+        results.extend(session.apply_part(part, is_single).await?);
     }
-    Ok(results)
+    let interface_index = session.created.filter(|_| is_single);
+    Ok(Committed { interface_index, ..Committed::applied(results) })
 }
 
 /// The API, and the memif socket ids that usnet owns.
 struct ApplySession<'a, A> {
     api: &'a mut A,
     socket_ids: MemifSocketIds,
+    /// The index of the interface that was created last, if it was created alone.
+    created: Option<u32>,
 }
 
 impl<A: Api + Send> ApplySession<'_, A> {
-    /// Applies the operations of one part. A single port, as in an ADD, is created without reading
-    /// all interfaces first.
+    /// Applies the operations of one part. A single port, as in an ADD or DEL, is created or
+    /// deleted without reading all interfaces first.
     async fn apply_part(&mut self, part: &[Op], is_single: bool) -> Result<Vec<Result<(), OpError>>, EngineError> {
         let mut pending: BTreeSet<usize> = (0..part.len()).collect();
         let mut failures = Failures::new();
         for attempt in 1..=ATTEMPTS {
             failures.retain(|position, _| !pending.contains(position));
-            let mut failed = match part {
-                [operation] if is_single && attempt == 1 => match self.create_port_fast_path(part, operation).await? {
-                    Some(failed) => failed,
-                    None => self.read_and_apply(part, &pending).await?,
-                },
-                _ => self.read_and_apply(part, &pending).await?,
+            let done = if is_single && attempt == 1 { self.apply_without_all(part).await? } else { None };
+            let mut failed = match done {
+                Some(failed) => failed,
+                None => self.read_and_apply(part, &pending).await?,
             };
             pending = failed.iter().filter(|(_, failure)| failure.is_conflict).map(|(position, _)| *position).collect();
             failures.append(&mut failed);
@@ -137,8 +142,17 @@ impl<A: Api + Send> ApplySession<'_, A> {
         self.execute(part, work, orphans.collect()).await
     }
 
-    /// Creates a port if its bridge domain exists and its socket is new; otherwise returns `None`
-    /// and changes nothing.
+    /// Applies a single operation if the few objects that it needs are as they usually are;
+    /// otherwise returns `None` and changes nothing.
+    async fn apply_without_all(&mut self, part: &[Op]) -> Result<Option<Failures>, EngineError> {
+        match part {
+            [operation @ Op::CreatePort { .. }] => self.create_port_fast_path(part, operation).await,
+            [operation @ Op::RemovePort { .. }] => self.remove_port_fast_path(part, operation).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// Creates a port if its bridge domain exists and its socket is new.
     async fn create_port_fast_path(&mut self, part: &[Op], operation: &Op) -> Result<Option<Failures>, EngineError> {
         let Op::CreatePort { port, .. } = operation else { return Ok(None) };
         let Ok(domain) = port.bridge.as_str().parse() else { return Ok(None) };
@@ -148,6 +162,21 @@ impl<A: Api + Send> ApplySession<'_, A> {
             return Ok(None);
         }
         self.execute(part, work, Vec::new()).await.map(Some)
+    }
+
+    /// Deletes a port whose interface still has the index that it was created with. Second
+    /// interfaces of the same owner, which only other clients could have added, are left to the
+    /// agent.
+    async fn remove_port_fast_path(&mut self, part: &[Op], operation: &Op) -> Result<Option<Failures>, EngineError> {
+        let Op::RemovePort { bridge: Some(bridge), port, owner, backend: Some(backend), interface_index } = operation
+        else {
+            return Ok(None);
+        };
+        let (Some(index), Ok(domain)) = (*interface_index, bridge.parse()) else { return Ok(None) };
+        let snapshot = VppSnapshot::read_port(self.api, index, domain, backend).await?;
+        let Some(commands) = remove_single_interface(&snapshot, index, port, &owner.owner) else { return Ok(None) };
+        let commands = commands.into_iter().map(|command| (0, command)).collect();
+        self.execute(part, Work { commands, ..Work::default() }, Vec::new()).await.map(Some)
     }
 
     fn context<'a>(&self, snapshot: &'a VppSnapshot) -> Context<'a> {
@@ -173,7 +202,9 @@ impl<A: Api + Send> ApplySession<'_, A> {
         for (position, failure) in unfinished {
             failures.entry(position).or_insert(failure);
         }
-        failures.append(&mut create_ports::create_ports(self.api, part, ports).await?);
+        let mut created = create_ports::create_ports(self.api, part, ports).await?;
+        self.created = created.index;
+        failures.append(&mut created.failures);
         Ok(failures)
     }
 }

@@ -14,6 +14,7 @@ use crate::plan::Op;
 pub(super) use claims::Claims;
 pub(super) use decision::{Context, Decision, NewPort, Origin};
 pub(super) use port_settings::vlan_commands;
+pub(super) use ports::remove_single_interface;
 use std::collections::BTreeSet;
 
 /// Why an uplink is refused.

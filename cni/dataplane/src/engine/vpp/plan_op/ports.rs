@@ -7,6 +7,7 @@ use super::port_settings::{check, configure};
 use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::ports::{NewInterface, PortCommand};
+use crate::engine::vpp::qos::Direction;
 use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
 use crate::engine::vpp::tags;
 use crate::model::attachment::AttachmentId;
@@ -50,6 +51,24 @@ pub(super) fn remove<'a>(
     // After the interface that they are attached to.
     list.extend(snapshot.policers.of(port).map(|policer| VppCommand::DeletePolicer { name: policer.name() }));
     Ok(commands(list))
+}
+
+/// Deletes the interface with this index, of a snapshot that has only that one and its bridge
+/// domain. `None` if it is not certain that it is the port's and that nothing else depends on it:
+/// neither policers nor an implicit bridge domain.
+pub(in crate::engine::vpp) fn remove_single_interface(
+    snapshot: &VppSnapshot,
+    index: u32,
+    port: &PortName,
+    owner: &Owner,
+) -> Option<Vec<VppCommand>> {
+    let interface = snapshot.interfaces.get(&index)?;
+    let domain = snapshot.domains.get(&interface.domain?)?;
+    let is_policed =
+        Direction::ALL.into_iter().any(|direction| interface.policed.in_direction(direction) == Some(true))
+            || snapshot.policers.of(port).next().is_some();
+    let is_its_own = interface.owner.as_ref() == Some(owner) && *port == PortName::of_owner(owner);
+    (is_its_own && domain.is_tagged && !is_policed).then(|| remove_interface(snapshot, index, interface))
 }
 
 /// With the id of its socket, and with its bridge domain if that is implicit. VPP rejects the

@@ -27,6 +27,12 @@ impl AfPacketInterface {
     fn new(details: &AfPacketDetails) -> Self {
         Self { name: details.host_if_name.to_string() }
     }
+
+    /// The one on this device, after which VPP names it.
+    pub(super) fn recognise(kind: &str, name: &str, device: String) -> Option<Self> {
+        let is_on_device = name.strip_prefix("host-") == Some(device.as_str());
+        (kind == "af-packet" && is_on_device).then_some(Self { name: device })
+    }
 }
 
 impl ExistingInterface for AfPacketInterface {

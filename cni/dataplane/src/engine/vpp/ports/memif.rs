@@ -41,6 +41,13 @@ impl MemifInterface {
             is_server: details.role == MemifRole::Master,
         }
     }
+
+    /// One that usnet created on this socket: VPP names a memif after the id of its socket and its
+    /// number there, of which usnet uses only the first.
+    pub(super) fn recognise(kind: &str, name: &str, socket: String) -> Option<Self> {
+        let socket_id = name.strip_prefix("memif")?.strip_suffix("/0")?.parse().ok()?;
+        (kind == "memif").then_some(Self { socket_id, socket, is_server: true })
+    }
 }
 
 impl ExistingInterface for MemifInterface {

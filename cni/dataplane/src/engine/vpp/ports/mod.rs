@@ -20,6 +20,7 @@ pub(super) use memif::SocketNames;
 use memif::{MemifCommand, MemifDumps, MemifInterface, NewMemif, SocketTicket};
 use std::collections::{BTreeMap, BTreeSet};
 use traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
+use usnet_vpp::messages::SwInterfaceDetails;
 use usnet_vpp::wire::TextError;
 use usnet_vpp::{Answers, Api, Batch, ReturnCode};
 use vhost_user::{NewVhostUser, VhostUserCommand, VhostUserDumps, VhostUserInterface};
@@ -51,6 +52,20 @@ pub(super) enum PortInterface {
 }
 
 impl PortInterface {
+    /// The interface that a port with this backend has, if this one is of its type: told by its
+    /// name alone, which has what its deletion needs.
+    pub(super) fn recognise(details: &SwInterfaceDetails, backend: &PortBackend) -> Option<Self> {
+        let kind = details.interface_dev_type.as_str();
+        let (name, endpoint) = (details.interface_name.as_str(), backend.endpoint_name());
+        match backend {
+            PortBackend::Memif { .. } => MemifInterface::recognise(kind, name, endpoint).map(Self::Memif),
+            PortBackend::VhostUser { engine_role, .. } => {
+                VhostUserInterface::recognise(kind, endpoint, *engine_role).map(Self::VhostUser)
+            }
+            PortBackend::Veth { .. } => AfPacketInterface::recognise(kind, name, endpoint).map(Self::AfPacket),
+        }
+    }
+
     /// The name of its socket or device.
     pub(super) fn endpoint(&self) -> &str {
         each!(self, port, port.endpoint())

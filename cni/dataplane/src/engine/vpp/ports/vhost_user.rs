@@ -28,6 +28,11 @@ impl VhostUserInterface {
     fn new(details: &SwInterfaceVhostUserDetails) -> Self {
         Self { socket: details.sock_filename.to_string(), is_server: details.is_server }
     }
+
+    /// One that usnet created on this socket.
+    pub(super) fn recognise(kind: &str, socket: String, engine_role: SocketRole) -> Option<Self> {
+        (kind == "vhost-user").then_some(Self { socket, is_server: engine_role == SocketRole::Server })
+    }
 }
 
 impl ExistingInterface for VhostUserInterface {

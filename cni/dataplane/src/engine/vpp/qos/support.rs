@@ -56,7 +56,7 @@ impl Policed {
     #[cfg(test)]
     pub(super) const NOT: Self = Self { ingress: Some(false), egress: Some(false) };
 
-    pub(super) const fn in_direction(self, direction: Direction) -> Option<bool> {
+    pub(in crate::engine::vpp) const fn in_direction(self, direction: Direction) -> Option<bool> {
         match direction {
             Direction::Ingress => self.ingress,
             Direction::Egress => self.egress,

@@ -1,7 +1,7 @@
 //! Reading a snapshot: dumps that are requested in one batch and combined.
 
 use super::bridge_domain::BridgeDomain;
-use super::features;
+use super::features::{self, FeatureTickets};
 use super::interface::Interface;
 use super::vpp_snapshot::VppSnapshot;
 use crate::engine::error::EngineError;
@@ -15,7 +15,7 @@ use crate::model::port::PortBackend;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{Vlan, VlanTag};
 use usnet_vpp::messages::{
-    BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
+    BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, L2FlagsGet, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
     SwInterfaceDetails, SwInterfaceDump, VtrOp,
 };
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
@@ -86,6 +86,35 @@ impl VppSnapshot {
         let endpoints = endpoints.map(|dump| dump.read(&answers)).transpose()?;
         let (names, sockets) = endpoints.unwrap_or_default();
         Ok((Self::new(domains, BTreeMap::new(), sockets, Policers::default()), names))
+    }
+
+    /// Reads the interface with this index, as far as it can be a port with this backend, and one
+    /// bridge domain. Policers are read only if VPP does not tell whether the interface has any.
+    pub(in crate::engine::vpp) async fn read_port(
+        api: &mut impl Api,
+        index: u32,
+        domain_id: u32,
+        backend: &PortBackend,
+    ) -> Result<Self, EngineError> {
+        let mut batch = Batch::new();
+        let dump = batch.dump(SwInterfaceDump { sw_if_index: index, ..SwInterfaceDump::default() });
+        let domains = BridgeDomainTickets::request(&mut batch, &BTreeSet::from([domain_id]));
+        let needs_policers = api.supports::<PolicerDump>() && !api.supports::<L2FlagsGet>();
+        let policers = needs_policers.then(|| batch.dump(PolicerDump::default()));
+        let features = FeatureTickets::request(&mut batch, api, [index]);
+        let answers = api.send(&batch).await?;
+        let (domains, features) = (domains.read(&answers)?, features.read(&answers));
+        let member_of = domains.iter().find(|(_, domain)| domain.members.contains(&index)).map(|(id, _)| *id);
+        let interfaces = answers.details(dump)?;
+        // Asked for index 0, VPP shows all interfaces.
+        let interfaces = interfaces.iter().filter(|details| details.sw_if_index == index).map(|details| {
+            let port = PortInterface::recognise(details, backend);
+            let policed = features.get(&index).map(|features| features.policed).unwrap_or_default();
+            (index, Interface { policed, ..interface(details, port, member_of) })
+        });
+        let interfaces = interfaces.collect();
+        let policers = policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
+        Ok(Self::new(domains, interfaces, SocketNames::default(), Policers::new(&policers)))
     }
 
     fn assemble(answers: &Answers, dumps: Dumps) -> Result<Self, EngineError> {

@@ -9,8 +9,8 @@ use crate::model::memif::MemifSocketIds;
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A snapshot of VPP. Interface indexes are used here and nowhere else, because VPP reuses an index
-/// immediately.
+/// A snapshot of VPP. Interface indexes identify interfaces here and nowhere else, because VPP
+/// reuses an index immediately.
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine::vpp) struct VppSnapshot {
     pub(in crate::engine::vpp) domains: BTreeMap<u32, BridgeDomain>,
