@@ -73,3 +73,9 @@ pub use network::{UserspaceNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus
 pub use node_slice::{UserspaceNodeSlice, UserspaceNodeSliceSpec};
 #[cfg(feature = "api")]
 pub use node_state::{UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};
+#[cfg(feature = "api")]
+pub use uplink::spec::{NicSpec, UserspaceUplink, UserspaceUplinkSpec};
+#[cfg(feature = "api")]
+pub use uplink::status::UserspaceUplinkStatus;
+#[cfg(feature = "api")]
+pub use uplink::validate::ValidUplink;

@@ -1,13 +1,15 @@
 //! Validation errors of a spec. The CEL rules have the same messages.
 
 use crate::engine::{BridgeKey, EngineTraits};
+use crate::network::topology::TopologyType;
 use crate::types::limits::IPAM_MAX;
 use crate::types::number::EngineRange;
 use crate::types::port_type::{PortType, SocketRole};
 use crate::types::vlan::VlanMode;
+use crate::uplink::problem::UplinkProblem;
 use crate::{
-    EngineKind, InterfaceAddress, InvalidAddress, InvalidBridgeDomainId, InvalidMac, InvalidName, InvalidRate,
-    InvalidRingSize, MacAddress, NamespaceName, OutOfRange, PodName, VlanTag,
+    EngineKind, InterfaceAddress, InvalidAddress, InvalidBridgeDomainId, InvalidMac, InvalidName, InvalidNic,
+    InvalidRate, InvalidRingSize, InvalidVlanRange, MacAddress, NamespaceName, OutOfRange, PodName, VlanTag,
 };
 use ipnet::IpNet;
 use std::fmt;
@@ -206,16 +208,16 @@ pub enum Problem {
         subnet: IpNet,
     },
     /// The member of the union that `type` requires.
-    #[error("the type Overlay needs the member overlay: set it, {{}} for the defaults")]
-    OverlayMissing,
+    #[error("{}", topology_member(*.0))]
+    TopologyMember(TopologyType),
     /// A member of the union that `type` does not have.
-    #[error("only the type Overlay has the member overlay: remove it, or set topology.type to Overlay")]
-    OverlayOfNodeLocal,
+    #[error("only the type {0} has the member {member}: remove it, or set topology.type to {0}", member = .0.member())]
+    OnlyForTopology(TopologyType),
     /// An adopted bridge is connected by others, and twice would be a loop.
     #[error(
         "nothing but ports of pods is added to an adopted bridge: use the type NodeLocal, or a bridge with ownership Managed"
     )]
-    OverlayOfAdopted,
+    TopologyOfAdopted,
     /// The engine has no gateways.
     #[error(
         "{bridges} of {0} have no gateway: remove it, or use a network with the engine {engines}",
@@ -238,6 +240,15 @@ pub enum Problem {
     /// An address of a pod and of the gateway.
     #[error("{0} is the address of the gateway: use another")]
     IpOfGateway(IpAddr),
+    /// An uplink.
+    #[error(transparent)]
+    Uplink(UplinkProblem),
+    /// A NIC.
+    #[error(transparent)]
+    Nic(#[from] InvalidNic),
+    /// A range of VLANs.
+    #[error(transparent)]
+    VlanRange(#[from] InvalidVlanRange),
     /// Only host-local counts on each node by itself.
     #[error("only host-local assigns the addresses of each node by itself: remove nodePrefix, or use host-local")]
     NodePrefixPlugin,
@@ -279,6 +290,14 @@ fn own_key(engine: &EngineKind) -> &'static str {
 fn engines(supports: impl Fn(&EngineTraits) -> bool) -> String {
     let rows = EngineKind::ALL.into_iter().map(EngineKind::traits).filter(|row| supports(row));
     rows.map(|row| row.api_name).collect::<Vec<_>>().join(" or ")
+}
+
+fn topology_member(topology: TopologyType) -> &'static str {
+    match topology {
+        TopologyType::NodeLocal => "the type NodeLocal has no member",
+        TopologyType::Uplink => "the type Uplink needs the member uplink: set its name",
+        TopologyType::Overlay => "the type Overlay needs the member overlay: set it, {} for the defaults",
+    }
 }
 
 fn vlan_mode(engine: EngineKind) -> String {

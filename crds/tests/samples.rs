@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use support::{rejected_by_cel, with_defaults};
 use usnet_crds::validate::{ValidNetwork, validate};
-use usnet_crds::{EngineKind, MemifSocketKind, Ownership, PortType, RateLimit, Vlan};
+use usnet_crds::{EngineKind, MemifSocketKind, Ownership, PortType, RateLimit, UserspaceNetwork, Vlan};
 
 struct Sample {
     file: String,
@@ -26,7 +26,10 @@ fn samples(kind: &str) -> Vec<Sample> {
         let (file, text) = (path.file_name().unwrap().display().to_string(), std::fs::read_to_string(&path).unwrap());
         for document in serde_yaml::Deserializer::from_str(&text) {
             let object = Value::deserialize(document).unwrap();
-            assert!(["UserspaceNetwork", "Pod"].contains(&object["kind"].as_str().unwrap()), "{file}: {object}");
+            assert!(
+                ["UserspaceNetwork", "UserspaceUplink", "Pod"].contains(&object["kind"].as_str().unwrap()),
+                "{file}: {object}"
+            );
             found.push(Sample { file: file.clone(), object });
         }
     }
@@ -59,7 +62,7 @@ fn every_network_is_accepted_by_cel_and_rust_and_has_no_unknown_field() {
         assert_eq!(rejected_by_cel(&object, None), Vec::<String>::new(), "{file}");
         let valid = validate(&serde_json::from_value(object.clone()).unwrap());
         assert!(valid.is_ok(), "{file}: {valid:?}");
-        assert!(is_kept(&object, &with_defaults(&object).unwrap()), "{file}");
+        assert!(is_kept(&object, &with_defaults::<UserspaceNetwork>(&object).unwrap()), "{file}");
     }
 }
 

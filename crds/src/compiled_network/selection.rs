@@ -2,6 +2,7 @@
 //! and the controller counts nodes by it.
 
 use crate::EngineKind;
+use crate::uplink::validate::ValidUplink;
 use kube::core::{Expression, Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +10,17 @@ use std::collections::{BTreeMap, BTreeSet};
 const SELECTOR_TEXT_MAX: usize = 200;
 
 /// Whether a network of this engine selects a node with these labels. Without a selector it selects
-/// every node that has the engine; `missing` are the engines that the agent of the node never
-/// reached.
+/// every node that has the engine, and the uplink if it has one; `missing` are the engines that the
+/// agent of the node never reached.
 pub fn selects(
     selector: Option<&Selector>,
-    engine: EngineKind,
+    (engine, uplink): (EngineKind, Option<&ValidUplink>),
     labels: &BTreeMap<String, String>,
     missing: &BTreeSet<EngineKind>,
 ) -> bool {
     match selector {
         Some(selector) => selector.matches(labels),
-        None => !missing.contains(&engine),
+        None => !missing.contains(&engine) && uplink.is_none_or(|uplink| uplink.nic(labels, missing).is_some()),
     }
 }
 
@@ -82,10 +83,11 @@ mod tests {
             Selector::try_from(LabelSelector { match_labels: labels, ..LabelSelector::default() }).unwrap()
         };
         let without_ovs = BTreeSet::from([EngineKind::OpenVswitch]);
-        assert!(selects(Some(&selector("a")), EngineKind::OpenVswitch, &labels, &without_ovs));
-        assert!(!selects(Some(&selector("b")), EngineKind::OpenVswitch, &labels, &BTreeSet::new()));
-        assert!(!selects(None, EngineKind::OpenVswitch, &labels, &without_ovs));
-        assert!(selects(None, EngineKind::Vpp, &labels, &without_ovs));
+        let (ovs, vpp) = ((EngineKind::OpenVswitch, None), (EngineKind::Vpp, None));
+        assert!(selects(Some(&selector("a")), ovs, &labels, &without_ovs));
+        assert!(!selects(Some(&selector("b")), ovs, &labels, &BTreeSet::new()));
+        assert!(!selects(None, ovs, &labels, &without_ovs));
+        assert!(selects(None, vpp, &labels, &without_ovs));
     }
 
     #[test]

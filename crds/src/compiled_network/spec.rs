@@ -8,7 +8,9 @@ use super::node_network::{Namespaces, NodeNetwork, Phase};
 use crate::network::ipam::node_prefix::NodePrefix;
 use crate::network::selectors;
 use crate::types::limits::ATTACHMENTS_MAX;
-use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, Gateway, NetworkName, Port, UdpPort, Vni};
+use crate::{
+    Bridge, DevicePlugin, EngineKind, FixedAttachment, Gateway, NetworkName, NetworkUplink, Port, UdpPort, Vni,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -59,6 +61,9 @@ pub struct CompiledNetworkSpec {
     /// connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<CompiledOverlay>,
+    /// The uplink, and the VLAN on it; none means that no NIC of the nodes is connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<NetworkUplink>,
     /// The defaults of every port.
     pub port: Port,
     /// The namespaces whose pods may attach.
@@ -109,7 +114,7 @@ impl CompiledNetworkSpec {
             attachments: self.attachments.clone(),
             device_plugin: self.device_plugin,
             overlay: None,
-            uplink: None,
+            uplink: self.uplink.clone(),
         }
     }
 }

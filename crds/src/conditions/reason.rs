@@ -103,6 +103,14 @@ pub const PORT_TAKEN: &str = "PortTaken";
 /// A network on a node: its VXLAN device could not be created or changed.
 pub const DEVICE_FAILED: &str = "DeviceFailed";
 
+/// Accepted: there is no uplink of that name.
+pub const UPLINK_MISSING: &str = "UplinkMissing";
+/// Accepted: the uplink is of another engine, is being deleted, is not valid, or requires a VLAN.
+pub const UPLINK_UNUSABLE: &str = "UplinkUnusable";
+/// Accepted: the VLAN is none that networks may have on the uplink.
+pub const VLAN_NOT_AVAILABLE: &str = "VlanNotAvailable";
+/// Accepted of an uplink: networks use VLANs that it no longer lists.
+pub const VLAN_IN_USE: &str = "VlanInUse";
 /// An uplink on a node: the node has no such NIC.
 pub const NIC_MISSING: &str = "NicMissing";
 /// An uplink on a node: the NIC has an address or the default route of the node, or a master.
@@ -122,4 +130,5 @@ pub const VLAN_TAKEN: &str = "VlanTaken";
 pub fn needs_operator(reason: &str) -> bool {
     [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_PREFIX_EXHAUSTED].contains(&reason)
         || [MISSING_PRIVILEGE, MTU_TOO_LARGE, PORT_TAKEN, VLAN_TAKEN, VNI_TAKEN].contains(&reason)
+        || [NIC_CARRIES_NODE, NIC_MISSING, NIC_TAKEN, UPLINK_UNSUPPORTED].contains(&reason)
 }

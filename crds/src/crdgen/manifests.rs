@@ -1,6 +1,7 @@
 //! The CRDs as manifest files.
 
 use crate::conditions::{READY, Status, reason};
+use crate::uplink::spec::UserspaceUplink;
 use crate::{CompiledNetwork, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState};
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
@@ -40,16 +41,23 @@ pub enum ManifestError {
 /// # Errors
 /// When a schema cannot be written.
 pub fn crds() -> Result<Vec<Value>, ManifestError> {
-    let crds = [UserspaceNetwork::crd(), CompiledNetwork::crd(), UserspaceNodeState::crd(), UserspaceNodeSlice::crd()];
+    let crds = [
+        UserspaceNetwork::crd(),
+        UserspaceUplink::crd(),
+        CompiledNetwork::crd(),
+        UserspaceNodeState::crd(),
+        UserspaceNodeSlice::crd(),
+    ];
     let json = crds.iter().map(|crd| Ok(simplified(serde_json::to_value(crd)?)));
     let mut json: Vec<Value> = json.collect::<Result<_, ManifestError>>()?;
-    if let Some(status) = json.first_mut().and_then(|network| network.pointer_mut(STATUS)) {
+    // What users write.
+    for status in json.iter_mut().take(2).filter_map(|crd| crd.pointer_mut(STATUS)) {
         status["default"] = first_status();
     }
     Ok(json)
 }
 
-/// The default status, before the controller has seen the network. kstatus takes an object without
+/// The default status, before the controller has seen the object. kstatus takes an object without
 /// Ready for a healthy one, which would be wrong in the meantime.
 fn first_status() -> Value {
     json!({"conditions": [{

@@ -21,19 +21,28 @@ const VALUE_PATTERN: &str = "^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$"
 /// A label selector with what the API server does not validate in custom resources by itself: the
 /// operators, and bounds of the lists.
 pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
+    bounded(SELECTOR_LENGTH_MAX, SELECTOR_VALUES_MAX)
+}
+
+/// The same for lists of selectors, whose rules would otherwise cost the API server too much.
+pub(crate) fn short_label_selector(_: &mut SchemaGenerator) -> Schema {
+    bounded(8, 32)
+}
+
+fn bounded(requirements: u32, values: usize) -> Schema {
     json_schema!({
         "type": "object",
         "properties": {
-            "matchLabels": {"type": "object", "additionalProperties": {"type": "string", "maxLength": NAME_LENGTH_MAX}, "maxProperties": SELECTOR_LENGTH_MAX},
+            "matchLabels": {"type": "object", "additionalProperties": {"type": "string", "maxLength": NAME_LENGTH_MAX}, "maxProperties": requirements},
             "matchExpressions": {
                 "type": "array",
-                "maxItems": SELECTOR_LENGTH_MAX,
+                "maxItems": requirements,
                 "items": {
                     "type": "object",
                     "properties": {
                         "key": {"type": "string", "maxLength": KEY_LENGTH_MAX},
                         "operator": {"type": "string", "enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
-                        "values": {"type": "array", "items": {"type": "string", "maxLength": NAME_LENGTH_MAX}, "maxItems": SELECTOR_VALUES_MAX},
+                        "values": {"type": "array", "items": {"type": "string", "maxLength": NAME_LENGTH_MAX}, "maxItems": values},
                     },
                     "required": ["key", "operator"],
                 },
@@ -43,7 +52,7 @@ pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
-pub(super) fn values_fit_operator() -> Rule {
+pub(crate) fn values_fit_operator() -> Rule {
     rule(
         "!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",
         "matchExpressions: In and NotIn need values; Exists and DoesNotExist take none",
@@ -52,7 +61,7 @@ pub(super) fn values_fit_operator() -> Rule {
 
 /// The API server takes a key or value that no label can have: the selector would silently match
 /// nothing.
-pub(super) fn match_labels_are_labels() -> Rule {
+pub(crate) fn match_labels_are_labels() -> Rule {
     rule(
         format!(
             "!has(self.matchLabels) || self.matchLabels.all(k, size(k) <= {KEY_LENGTH_MAX} && k.matches('{KEY_PATTERN}') && self.matchLabels[k].matches('{VALUE_PATTERN}'))"
@@ -62,7 +71,7 @@ pub(super) fn match_labels_are_labels() -> Rule {
     .field_path(".matchLabels")
 }
 
-pub(super) fn match_expressions_are_labels() -> Rule {
+pub(crate) fn match_expressions_are_labels() -> Rule {
     rule(
         format!(
             "!has(self.matchExpressions) || self.matchExpressions.all(e, e.key.matches('{KEY_PATTERN}') && (!has(e.values) || e.values.all(v, v.matches('{VALUE_PATTERN}'))))"
@@ -72,7 +81,7 @@ pub(super) fn match_expressions_are_labels() -> Rule {
     .field_path(".matchExpressions")
 }
 
-pub(super) fn selector(problems: &mut Problems, field: &str, selector: &LabelSelector) -> Option<Selector> {
+pub(crate) fn selector(problems: &mut Problems, field: &str, selector: &LabelSelector) -> Option<Selector> {
     let before = problems.count();
     for (key, value) in selector.match_labels.iter().flatten() {
         check_label(problems, &format!("{field}.matchLabels"), key, std::slice::from_ref(value));

@@ -55,7 +55,7 @@ pub struct ValidNetwork {
 impl ValidNetwork {
     /// Whether pods of one segment can get one address: host-local counts on each node by itself.
     pub fn has_ambiguous_addresses(&self) -> bool {
-        self.topology.overlay().is_some() && self.counts_addresses_per_node()
+        self.topology != Topology::NodeLocal && self.counts_addresses_per_node()
     }
 
     /// Whether each node assigns addresses of the same ranges by itself.

@@ -1,8 +1,23 @@
 //! `UserspaceUplink`: a NIC on each of its nodes, by which networks reach what is outside of the
 //! nodes. A NIC is in one engine and serves many networks, each with a VLAN of its own.
+//!
+//! - [`spec`], [`device`]: what users write, and its rules in CEL; [`mod@validate`]: the same rules
+//!   in Rust, and the NIC of a node;
+//! - [`node_uplink`]: the uplink as one node has it;
+//! - [`report`]: what an agent reports of it, [`status`]: what the controller reports of all nodes.
 
+#[cfg(feature = "api")]
+pub mod device;
 mod node_uplink;
 #[cfg(feature = "api")]
+pub mod problem;
+#[cfg(feature = "api")]
 pub mod report;
+#[cfg(feature = "api")]
+pub mod spec;
+#[cfg(feature = "api")]
+pub mod status;
+#[cfg(feature = "api")]
+pub mod validate;
 
 pub use node_uplink::{Bond, BondMode, NetworkUplink, Nic, NicDevice, NicDriver, NodeTraffic, NodeUplink};

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct NetworkUplink {
     /// The name of the UserspaceUplink.
     pub name: UplinkName,
-    /// The VLAN of its frames on the NIC; none means untagged, and then it is the only network of
-    /// the uplink.
+    /// The VLAN of its frames on the NIC; none means untagged, which at most one network of the
+    /// uplink is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<VlanTag>,
 }
@@ -102,6 +102,17 @@ pub enum NicDriver {
     /// By a driver of DPDK, or the engine's own; Linux has no such NIC any more.
     #[serde(rename = "DPDK")]
     Dpdk,
+}
+
+impl NicDriver {
+    /// The value in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AfPacket => "AFPacket",
+            Self::AfXdp => "AFXDP",
+            Self::Dpdk => "DPDK",
+        }
+    }
 }
 
 /// Whether a NIC may have traffic of the node itself.

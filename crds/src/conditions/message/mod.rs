@@ -8,6 +8,8 @@ pub mod network;
 pub mod node;
 pub mod overlay;
 pub mod uplink;
+#[cfg(feature = "api")]
+pub mod uplink_status;
 
 /// A number with its noun.
 #[cfg(feature = "api")]

@@ -10,8 +10,8 @@ use std::fmt;
 pub const SPEC_VALID: &str = "the spec breaks no rule and conflicts with nothing";
 /// Accepted: the same, where pods of two nodes can have one address.
 pub const ADDRESSES_NOT_UNIQUE: &str = "the spec breaks no rule and conflicts with nothing. Warning: spec.ipam host-local counts on each node by itself, so that pods of two nodes get the same address. That is harmless only while the bridges of the nodes are not connected; an IPAM plugin with one pool for all nodes is, for example, whereabouts, and with spec.ipam.nodePrefix each node has its own part";
-/// Accepted: the same on an overlay.
-pub const ADDRESSES_OF_OVERLAY: &str = "spec.ipam: host-local counts on each node by itself, and the overlay connects the nodes, so that two pods would have one address: set spec.ipam.nodePrefix, with which each node has its own part of the ranges, or use an IPAM plugin with one pool for all nodes, such as whereabouts or dhcp, or no ipam and addresses in spec.attachments";
+/// Accepted: the same where the nodes are connected.
+pub const ADDRESSES_OF_CONNECTED_NODES: &str = "spec.ipam: host-local counts on each node by itself, and spec.topology connects the nodes, so that two pods would have one address: set spec.ipam.nodePrefix, with which each node has its own part of the ranges, or use an IPAM plugin with one pool for all nodes, such as whereabouts or dhcp, or no ipam and addresses in spec.attachments";
 /// The conditions after Accepted, while it is False.
 pub const NOT_EVALUATED: &str = "not evaluated while the network is rejected";
 /// Conditions that have the message of Ready.

@@ -12,6 +12,9 @@ pub const PODS_ATTACHED: &str = "pods are still attached to it";
 pub const BRIDGE_RECREATED: &str = "its bridge is being recreated";
 /// ManifestsAccepted.
 pub const MANIFESTS_VALID: &str = "all manifests are valid";
+/// A network with an uplink, before uplinks were read.
+pub const UPLINKS_UNKNOWN: &str =
+    "UserspaceUplinks have not been read from the API server yet; an agent that cannot read them logs why";
 /// Most ports in one message.
 const PORTS_MAX: usize = 10;
 
@@ -28,6 +31,25 @@ pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str,
 /// Ready: all networks are programmed, and the first uplink that is not with its message.
 pub fn uplink_not_programmed(name: &str, message: &str) -> String {
     format!("uplink {name}: {message}")
+}
+
+/// A network whose uplink does not exist.
+pub fn uplink_missing(uplink: &UplinkName) -> String {
+    format!("there is no UserspaceUplink {uplink}: create it, or name another one in spec.topology.uplink.name")
+}
+
+/// A network whose uplink does not select the node.
+pub fn uplink_not_on_node(uplink: &UplinkName) -> String {
+    format!(
+        "no entry in spec.nics of UserspaceUplink {uplink} is for this node: add one whose nodeSelector matches its labels, or exclude the node with nodeSelector of the network"
+    )
+}
+
+/// A network whose uplink belongs to another engine.
+pub fn uplink_of_other_engine(uplink: &UplinkName, engine: EngineKind) -> String {
+    format!(
+        "UserspaceUplink {uplink} has the engine {engine}: name one of the network's engine in spec.topology.uplink.name"
+    )
 }
 
 /// Ready, and networks: the state or run directory cannot be written.

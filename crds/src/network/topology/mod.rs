@@ -3,16 +3,18 @@
 
 pub(super) mod spec;
 
-pub use spec::{Encapsulation, OverlaySpec, TopologySpec, TopologyType};
+pub use spec::{Encapsulation, OverlaySpec, TopologySpec, TopologyType, UplinkSpec};
 
-use crate::{UdpPort, Vni};
+use crate::{NetworkUplink, UdpPort, Vni};
 
 /// How the bridges of a network on different nodes are connected.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Topology {
     /// Not at all.
     #[default]
     NodeLocal,
+    /// By a NIC of each node.
+    Uplink(NetworkUplink),
     /// By VXLAN between the nodes.
     Overlay(Overlay),
 }
@@ -30,8 +32,16 @@ impl Topology {
     /// The overlay, if it is one.
     pub const fn overlay(&self) -> Option<&Overlay> {
         match self {
-            Self::NodeLocal => None,
             Self::Overlay(overlay) => Some(overlay),
+            Self::NodeLocal | Self::Uplink(_) => None,
+        }
+    }
+
+    /// The uplink, if it has one.
+    pub const fn uplink(&self) -> Option<&NetworkUplink> {
+        match self {
+            Self::Uplink(uplink) => Some(uplink),
+            Self::NodeLocal | Self::Overlay(_) => None,
         }
     }
 }

@@ -2,13 +2,15 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::{Overlay, Topology};
-use crate::cel::{at, range};
+use crate::cel::{at, range, rule};
 use crate::problem::{Problem, Problems};
-use crate::{Mtu, Ownership, UdpPort, Vni};
+use crate::types::names::{NAMESPACE_NAME_PATTERN, UPLINK_NAME_MAX};
+use crate::{InvalidName, Mtu, NetworkUplink, Ownership, UdpPort, UplinkName, VlanTag, Vni};
 use kube::KubeSchema;
 use kube::core::Rule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// How the bridges of a network on different nodes are connected.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub enum TopologyType {
     /// Not at all.
     #[default]
     NodeLocal,
+    /// By a NIC of each node.
+    Uplink,
     /// By VXLAN between the nodes.
     Overlay,
 }
@@ -24,24 +28,71 @@ impl TopologyType {
     /// The MTU of a bridge for which users choose none.
     pub const fn default_mtu(self) -> Mtu {
         match self {
-            Self::NodeLocal => Mtu::NODE_LOCAL,
+            Self::NodeLocal | Self::Uplink => Mtu::NODE_LOCAL,
             Self::Overlay => Mtu::OVERLAY,
+        }
+    }
+
+    /// The value in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NodeLocal => "NodeLocal",
+            Self::Uplink => "Uplink",
+            Self::Overlay => "Overlay",
+        }
+    }
+
+    /// The member of the union that it has.
+    pub const fn member(self) -> &'static str {
+        match self {
+            Self::NodeLocal => "nodeLocal",
+            Self::Uplink => "uplink",
+            Self::Overlay => "overlay",
         }
     }
 }
 
+impl fmt::Display for TopologyType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
 /// How the bridges of a network on different nodes are connected.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[x_kube(validation = overlay_needs_member(), validation = only_overlay_has_member())]
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[x_kube(
+    validation = needs_member(TopologyType::Uplink),
+    validation = only_type_has_member(TopologyType::Uplink),
+    validation = needs_member(TopologyType::Overlay),
+    validation = only_type_has_member(TopologyType::Overlay)
+)]
 pub struct TopologySpec {
-    /// NodeLocal: not at all, pods reach those on the same node. Overlay: by VXLAN between the
-    /// nodes, and the member `overlay` is required. A change interrupts the traffic of the network
-    /// between nodes.
+    /// NodeLocal: not at all, pods reach those on the same node. Uplink: by a NIC of each node, and
+    /// the member `uplink` is required. Overlay: by VXLAN between the nodes, and the member
+    /// `overlay` is required. A change interrupts the traffic of the network between nodes.
     #[serde(rename = "type", default)]
     pub topology_type: TopologyType,
+    /// Only with the type Uplink.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink: Option<UplinkSpec>,
     /// Only with the type Overlay; {} for the defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<OverlaySpec>,
+}
+
+/// The uplink of a network, and its VLAN there.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+pub struct UplinkSpec {
+    /// The name of a UserspaceUplink of the same engine.
+    #[schemars(length(min = 1, max = UPLINK_NAME_MAX))]
+    #[x_kube(validation = uplink_name())]
+    pub name: String,
+    /// The VLAN of the network's frames on the NIC, 1 to 4094: one of `vlans` of the uplink that no
+    /// other network has. Without, frames are untagged, which at most one network of an uplink is.
+    /// Pods send and receive frames without this tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = vlan())]
+    pub vlan: Option<i64>,
 }
 
 /// The VXLAN between the nodes of a network.
@@ -90,35 +141,66 @@ fn port() -> Rule {
     range("UDP port", UdpPort::MINIMUM, UdpPort::MAXIMUM)
 }
 
-fn overlay_needs_member() -> Rule {
-    at(".overlay", "self.type != 'Overlay' || has(self.overlay)", &Problem::OverlayMissing)
+fn uplink_name() -> Rule {
+    let advice = InvalidName::Uplink("self".to_owned()).to_string().replace("\"self\"", "this");
+    rule(format!("self.matches('{NAMESPACE_NAME_PATTERN}')"), advice)
 }
 
-fn only_overlay_has_member() -> Rule {
-    at(".overlay", "self.type == 'Overlay' || !has(self.overlay)", &Problem::OverlayOfNodeLocal)
+fn vlan() -> Rule {
+    range("VLAN tag", VlanTag::MINIMUM, VlanTag::MAXIMUM)
+}
+
+fn needs_member(topology: TopologyType) -> Rule {
+    let member = topology.member();
+    let has_it = format!("self.type != '{topology}' || has(self.{member})");
+    at(&format!(".{member}"), has_it, &Problem::TopologyMember(topology))
+}
+
+fn only_type_has_member(topology: TopologyType) -> Rule {
+    let member = topology.member();
+    let has_none = format!("self.type == '{topology}' || !has(self.{member})");
+    at(&format!(".{member}"), has_none, &Problem::OnlyForTopology(topology))
 }
 
 /// For the spec: what depends on other fields.
 pub(crate) fn rules() -> impl Iterator<Item = Rule> {
-    let is_managed = "self.topology.type != 'Overlay' || self.bridge.ownership != 'Adopted'";
-    [at(".topology.type", is_managed, &Problem::OverlayOfAdopted)].into_iter()
+    let is_managed = "self.topology.type == 'NodeLocal' || self.bridge.ownership != 'Adopted'";
+    [at(".topology.type", is_managed, &Problem::TopologyOfAdopted)].into_iter()
 }
 
 /// The topology of a network whose bridge has this owner.
 pub(crate) fn topology(problems: &mut Problems, spec: &TopologySpec, ownership: Ownership) -> Option<Topology> {
-    let is_overlay = spec.topology_type == TopologyType::Overlay;
-    let is_adopted = is_overlay && ownership == Ownership::Adopted;
-    problems.add_if(is_adopted, "spec.topology.type", Problem::OverlayOfAdopted);
-    match &spec.overlay {
-        None if is_overlay => problems.add("spec.topology.overlay", Problem::OverlayMissing),
-        None => return Some(Topology::NodeLocal),
-        Some(_) if !is_overlay => problems.add("spec.topology.overlay", Problem::OverlayOfNodeLocal),
-        Some(overlay) => {
-            let vni = overlay.vni.map(|vni| problems.check("spec.topology.overlay.vni", vni.try_into()));
-            let port = problems.check("spec.topology.overlay.port", overlay.port.try_into());
-            let is_valid = vni != Some(None);
-            return port.filter(|_| is_valid).map(|port| Topology::Overlay(Overlay { vni: vni.flatten(), port }));
-        }
+    let is_adopted = spec.topology_type != TopologyType::NodeLocal && ownership == Ownership::Adopted;
+    problems.add_if(is_adopted, "spec.topology.type", Problem::TopologyOfAdopted);
+    let present = [(TopologyType::Uplink, spec.uplink.is_some()), (TopologyType::Overlay, spec.overlay.is_some())];
+    let mut is_union = true;
+    for (topology, is_present) in present {
+        let is_needed = topology == spec.topology_type;
+        let field = format!("spec.topology.{}", topology.member());
+        problems.add_if(is_needed && !is_present, &field, Problem::TopologyMember(topology));
+        problems.add_if(!is_needed && is_present, &field, Problem::OnlyForTopology(topology));
+        is_union &= is_needed == is_present;
     }
-    None
+    match (spec.topology_type, &spec.uplink, &spec.overlay) {
+        _ if !is_union => None,
+        (TopologyType::NodeLocal, _, _) => Some(Topology::NodeLocal),
+        (TopologyType::Uplink, uplink, _) => uplink_of(problems, uplink.as_ref()?).map(Topology::Uplink),
+        (TopologyType::Overlay, _, overlay) => overlay_of(problems, overlay.as_ref()?).map(Topology::Overlay),
+    }
+}
+
+fn uplink_of(problems: &mut Problems, spec: &UplinkSpec) -> Option<NetworkUplink> {
+    let name = problems.check("spec.topology.uplink.name", UplinkName::try_from(spec.name.clone()));
+    let vlan = match spec.vlan {
+        Some(vlan) => Some(problems.check("spec.topology.uplink.vlan", vlan.try_into())?),
+        None => None,
+    };
+    Some(NetworkUplink { name: name?, vlan })
+}
+
+fn overlay_of(problems: &mut Problems, spec: &OverlaySpec) -> Option<Overlay> {
+    let vni = spec.vni.map(|vni| problems.check("spec.topology.overlay.vni", vni.try_into()));
+    let port = problems.check("spec.topology.overlay.port", spec.port.try_into());
+    let is_valid = vni != Some(None);
+    port.filter(|_| is_valid).map(|port| Overlay { vni: vni.flatten(), port })
 }

@@ -102,7 +102,7 @@ impl Known {
     /// These nodes have Open vSwitch and no VPP.
     fn is_selected(&self, network: &Network) -> bool {
         let missing = BTreeSet::from([EngineKind::Vpp]);
-        selects(network.selector.as_deref(), network.engine, &self.labels, &missing)
+        selects(network.selector.as_deref(), (network.engine, None), &self.labels, &missing)
     }
 
     /// What is to be reported; none while not all is known.

@@ -78,6 +78,7 @@ fn compile(network: &UserspaceNetwork, namespaces: usize) -> CompiledNetwork {
         node_selector: None,
         bridge: Bridge::named(engine.default_bridge(&name)),
         overlay: None,
+        uplink: None,
         port: Port { port_type: engine.default_port_type(), ..Port::default() },
         namespaces: (0..namespaces).map(namespace_name).collect(),
         ipam: None,

@@ -9,12 +9,13 @@ use crate::support::cluster::{apply, check, eventually, get, kubectl, try_run};
 use crate::support::control_plane::tokens::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use crate::support::pods::{sleeping_pod, start};
 use crate::support::scene::Scene;
+use crate::support::uplinks::{Uplink, nowhere};
 use serde_json::{Value, json};
 
 /// The admission policies: who may write what of node states, of compiled networks and of slices of
 /// nodes, what agents may write of node states and of pods, what the controller may write of
-/// definitions and of networks.
-const POLICIES: [&str; 7] = [
+/// definitions, of networks and of uplinks.
+const POLICIES: [&str; 8] = [
     "usnet-node-state-writers",
     "usnet-compiled-network-writers",
     "usnet-node-slice-writers",
@@ -22,6 +23,7 @@ const POLICIES: [&str; 7] = [
     "usnet-agent-annotations-of-own-pods-only",
     "usnet-controller-own-definitions-only",
     "usnet-controller-networks-of-definitions-only",
+    "usnet-controller-uplinks-of-users",
 ];
 
 /// A request that has to be refused.
@@ -185,6 +187,9 @@ fn attacks() -> Vec<Attack> {
         Attack::words(Controller, "label node node-b x=y --dry-run=server").role(),
         Attack::words(Controller, "label pods --all -n usnet-system x=y --dry-run=server").role(),
         Attack::words(Controller, "delete usn guards --wait=false --dry-run=server").policy(),
+        Attack::apply(Agent("node-a"), "", &nowhere("guards", &["9"])).role(),
+        Attack::apply(Controller, "", &nowhere("guards", &["9"])).policy(),
+        Attack::words(Controller, "delete usu guards --wait=false --dry-run=server").role().policy(),
         Attack::apply(Controller, "", &network("made", &json!({}))).policy(),
         Attack::apply(Controller, "", &network("guards", &json!({}))).policy(),
         Attack::apply(Controller, "", &network("guards", &json!({"usnet.dev/from-nad": "true"}))).policy(),
@@ -262,6 +267,7 @@ fn expect_all(attacks: &[Attack], roles: bool, policies: bool) {
 fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
     let scene = Scene::new("guards");
     scene.network("guards", &json!({}));
+    let _uplink = Uplink::nowhere("guards", &["7"]);
     let mut foreign = definition("guards", "foreign", "ptp");
     foreign["metadata"]["labels"] = json!({});
     apply(&foreign);

@@ -14,6 +14,7 @@ fn an_agent_may_watch_compiled_networks_and_node_states_and_write_its_own_status
     let states = agent.kubectl(&["get", "userspacenodestates", "-o", "name"], "").unwrap();
     assert!(states.contains("userspacenodestate.usnet.dev/node-a"), "{states}");
     agent.kubectl(&["get", "userspacenodeslices", "-o", "name"], "").unwrap();
+    agent.kubectl(&["get", "userspaceuplinks", "-o", "name"], "").unwrap();
     let state = json!({
         "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNodeState", "metadata": {"name": "node-a"}, "status": {},
     });

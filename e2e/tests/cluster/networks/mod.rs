@@ -8,3 +8,4 @@ mod nads;
 mod node_slices;
 mod samples;
 mod status;
+mod uplinks;

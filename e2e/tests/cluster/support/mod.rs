@@ -9,4 +9,5 @@ pub(crate) mod proxy;
 pub(crate) mod scene;
 pub(crate) mod station;
 pub(crate) mod testpmd;
+pub(crate) mod uplinks;
 pub(crate) mod vpp;

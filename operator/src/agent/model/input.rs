@@ -3,11 +3,12 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::{ParseExpressionError, Selector};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::network::ipam::node_prefix::NodePrefix;
+use usnet_crds::node_selection::selects;
 use usnet_crds::node_slice::SliceNode;
-use usnet_crds::{CompiledNetworkSpec, CompiledOverlay, NetworkName, NodeNetwork};
+use usnet_crds::{CompiledNetworkSpec, CompiledOverlay, EngineKind, NetworkName, NodeNetwork, UplinkName, ValidUplink};
 
 /// Everything that determines a node's networks. There is none before both the node state and one
 /// complete list of compiled networks were read.
@@ -21,6 +22,8 @@ pub struct Input {
     pub number: u32,
     /// The nodes between which overlays run; none while they are not known.
     pub nodes: Option<Arc<NodeAddresses>>,
+    /// All uplinks that could be read; none while they are not known.
+    pub uplinks: Option<BTreeMap<UplinkName, Arc<ValidUplink>>>,
     /// There is no API server, from which other nodes could be known.
     pub is_alone: bool,
     /// All compiled networks that could be read.
@@ -30,6 +33,15 @@ pub struct Input {
     pub unreadable: BTreeMap<NetworkName, Unreadable>,
     /// The resourceVersion up to which this is complete. Versions are compared as numbers.
     pub version: u64,
+}
+
+impl Input {
+    /// Whether a network selects the node. `missing` are the engines that were never reached.
+    pub(crate) fn selects(&self, compiled: &Compiled, missing: &BTreeSet<EngineKind>) -> bool {
+        let NodeNetwork { engine, uplink, .. } = compiled.network.as_ref();
+        let uplink = uplink.as_ref().and_then(|uplink| self.uplinks.as_ref()?.get(&uplink.name));
+        selects(compiled.selector.as_ref(), (*engine, uplink.map(Arc::as_ref)), &self.labels, missing)
+    }
 }
 
 /// One compiled network.

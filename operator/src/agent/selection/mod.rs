@@ -19,4 +19,5 @@ pub(crate) mod spec_store;
 pub(crate) mod testing;
 pub(crate) mod unselected;
 
+pub(crate) use select::awaits_uplink;
 pub use select::{Facts, select};

@@ -4,8 +4,11 @@ use crate::agent::model::input::{Compiled, Input};
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::testing::network;
+use serde_json::json;
 use std::sync::Arc;
+use usnet_crds::ValidUplink;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
+use usnet_crds::uplink::validate::validate;
 
 pub(crate) fn compiled(version: u64, name: &str) -> Compiled {
     Compiled::without_selector(version, format!("uid-{name}"), Arc::new(network(name)))
@@ -41,4 +44,17 @@ pub(crate) fn report_of(spec: Option<Arc<NodeSpec>>, attachments: &[(&str, i64)]
         engine_ends: Vec::new(),
         findings: Vec::new(),
     }
+}
+
+/// An uplink with one NIC for the nodes of a rack, or for all.
+pub(crate) fn uplink(name: &str, generation: i64, rack: Option<&str>, device: &str) -> ValidUplink {
+    let mut nic = json!({"device": {"type": "Name", "name": device}});
+    if let Some(rack) = rack {
+        nic["nodeSelector"] = json!({"matchLabels": {"rack": rack}});
+    }
+    let object = json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceUplink",
+        "metadata": {"name": name, "generation": generation}, "spec": {"engine": "OVS", "nics": [nic]},
+    });
+    validate(&serde_json::from_value(object).unwrap()).unwrap()
 }

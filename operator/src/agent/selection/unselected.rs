@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::watch::Receiver;
 use tokio::time::sleep;
 use usnet_crds::conditions::message::node as message;
-use usnet_crds::node_selection::{selects, unmet_requirement};
-use usnet_crds::{EngineKind, Phase};
+use usnet_crds::node_selection::unmet_requirement;
+use usnet_crds::{EngineKind, NodeNetwork, Phase};
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::unselected::Unselected;
 
@@ -21,14 +21,14 @@ const DEBOUNCE: Duration = Duration::from_secs(1);
 /// The networks that do not select the node, and why not. Pure.
 fn unselected(input: &Input, missing: &BTreeSet<EngineKind>) -> Unselected {
     let reason = |compiled: &Compiled| {
-        let engine = compiled.network.engine;
-        let is_here = selects(compiled.selector.as_ref(), engine, &input.labels, missing);
-        if is_here || compiled.network.phase == Phase::Draining {
+        let NodeNetwork { engine, uplink, .. } = compiled.network.as_ref();
+        if input.selects(compiled, missing) || compiled.network.phase == Phase::Draining {
             return None;
         }
         match &compiled.selector {
             Some(selector) => unmet_requirement(selector, &input.labels).map(|unmet| message::not_selected(&unmet)),
-            None => Some(message::engine_never_seen(engine)),
+            None if missing.contains(engine) => Some(message::engine_never_seen(*engine)),
+            None => uplink.as_ref().map(|uplink| message::uplink_not_on_node(&uplink.name)),
         }
     };
     let all = input.networks.iter();

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
 use usnet_crds::node_selection::resource_version;
-use usnet_crds::{CompiledNetwork, CompiledNetworkSpec, NetworkName, Phase, UserspaceNodeStateSpec};
+use usnet_crds::{
+    CompiledNetwork, CompiledNetworkSpec, NetworkName, Phase, UplinkName, UserspaceNodeStateSpec, ValidUplink,
+};
 
 /// Keeps the input of the agent up to date. It is changed in place, because copying a thousand
 /// networks for each change would cost more than the change.
@@ -63,6 +65,15 @@ impl Collector {
             if is_changed {
                 input.nodes = nodes.map(Arc::new);
             }
+            is_changed
+        });
+    }
+
+    /// Updates the uplinks.
+    pub(super) fn uplinks(&mut self, uplinks: BTreeMap<UplinkName, Arc<ValidUplink>>) {
+        self.change(|input| {
+            let is_changed = input.uplinks.as_ref() != Some(&uplinks);
+            input.uplinks = Some(uplinks);
             is_changed
         });
     }

@@ -1,11 +1,12 @@
-//! Follows all `CompiledNetwork`s, the one `UserspaceNodeState` of this node, and while there is an
-//! overlay all `UserspaceNodeSlice`s at the API server, indefinitely.
+//! Follows all `CompiledNetwork`s and `UserspaceUplink`s, the one `UserspaceNodeState` of this
+//! node, and while there is an overlay all `UserspaceNodeSlice`s at the API server, indefinitely.
 
 use super::api_backoff::{ApiServerBackoff, with_jitter};
 use super::collect::Collector;
 use super::list_watch::{Event, ListWatch, Object};
 use super::node_slices::NodeSlices;
 use super::node_state::{OwnState, StoredStatus};
+use super::uplinks::Uplinks;
 use crate::agent::model::input::Input;
 use crate::display::ErrorChain;
 use kube::Client;
@@ -13,7 +14,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::sleep;
-use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeState};
+use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeState, UserspaceUplink};
 
 /// An error after this time without one counts as the first, even if nothing was received in
 /// between: a quiet watch that breaks once a minute must not be backed off from ever longer.
@@ -42,7 +43,12 @@ pub(crate) async fn follow(client: Client, node: String, subscribers: Subscriber
             ListWatch::<UserspaceNodeState>::new(client.clone(), Some(format!("metadata.name={node}")));
         follow_kind(&mut list_watch, "UserspaceNodeState", |event| own.on_event(event)).await;
     };
-    tokio::join!(networks, node_state, follow_slices(&client, &node, &collector));
+    let uplinks = async {
+        let mut uplinks = Uplinks::new(&collector);
+        let mut list_watch = ListWatch::<UserspaceUplink>::new(client.clone(), None);
+        follow_kind(&mut list_watch, "UserspaceUplinks", |event| uplinks.on_event(event)).await;
+    };
+    tokio::join!(networks, uplinks, node_state, follow_slices(&client, &node, &collector));
 }
 
 /// Follows the slices of nodes while they are needed. Otherwise an agent costs the API server

@@ -1,11 +1,11 @@
 //! What the agent watches beside its engines.
 //!
-//! - [`follow`](mod@follow) (IO) lists and watches all compiled networks, the node's own state, and
-//!   while there is an overlay the slices of nodes at the API server, each through a [`list_watch`]
-//!   (IO) that waits as [`api_backoff`] says.
+//! - [`follow`](mod@follow) (IO) lists and watches all compiled networks and uplinks, the node's
+//!   own state, and while there is an overlay the slices of nodes at the API server, each through a
+//!   [`list_watch`] (IO) that waits as [`api_backoff`] says.
 //! - [`collect`] merges the networks into one input for the selection, [`node_state`] adds the
 //!   labels of the node and hands the stored status to the status writer, [`node_slices`] adds the
-//!   addresses of all nodes.
+//!   addresses of all nodes, [`uplinks`] the uplinks.
 //! - [`link_watch`] (IO) reports changes of the node's network devices.
 //! - [`folder_watch`] (IO) reports changes in folders of the node: journal, network files, devices.
 
@@ -19,6 +19,7 @@ mod node_slices;
 mod node_state;
 #[cfg(test)]
 mod tests;
+mod uplinks;
 
 pub(crate) use follow::{Subscribers, follow};
 pub(crate) use node_state::StoredStatus;

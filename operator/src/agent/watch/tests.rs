@@ -1,13 +1,15 @@
 use super::collect::Collector;
 use super::follow::{Subscribers, follow};
 use super::list_watch::{Event, Object};
+use super::uplinks::Uplinks;
 use crate::agent::model::input::{Input, NodeAddresses};
 use crate::agent::testing::api_server::{Answer, ApiServer};
 use crate::agent::testing::name;
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::sync::Arc;
 use tokio::sync::watch::{self, channel};
-use usnet_crds::{CompiledNetwork, NetworkName, UserspaceNodeStateSpec, UserspaceNodeStateStatus};
+use usnet_crds::{CompiledNetwork, NetworkName, UserspaceNodeStateSpec, UserspaceNodeStateStatus, UserspaceUplink};
 
 fn compiled(name: &str, version: u64, mtu: i64) -> Value {
     json!({
@@ -130,6 +132,9 @@ async fn after_a_restore_of_etcd_the_input_is_what_the_api_server_has() {
         if line.contains("userspacenodestates") {
             return (!is_watch).then(|| list("UserspaceNodeState", 2000, &[node_state()]));
         }
+        if line.contains("userspaceuplinks") {
+            return (!is_watch).then(|| list("UserspaceUplink", 2000, &[]));
+        }
         let has_gone_back = went_back.load(std::sync::atomic::Ordering::SeqCst);
         if is_watch && !has_gone_back {
             went_back.store(true, std::sync::atomic::Ordering::SeqCst);
@@ -161,6 +166,41 @@ async fn after_a_restore_of_etcd_the_input_is_what_the_api_server_has() {
         (5, UserspaceNodeStateStatus::default()),
         "an unreadable status is none"
     );
+}
+
+fn uplink(version: u64, nics: &Value) -> Object<UserspaceUplink> {
+    let object = json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceUplink",
+        "metadata": {"name": "fab", "uid": "1", "generation": version, "resourceVersion": version.to_string()},
+        "spec": {"engine": "OVS", "nics": nics, "vlans": ["7"]},
+    });
+    serde_json::from_str(&object.to_string()).unwrap()
+}
+
+#[test]
+fn uplinks_are_read_and_one_that_is_not_valid_keeps_its_last_form() {
+    let (mut collector, inputs) = collector();
+    collector.networks(page(5, &[]));
+    let collector = RefCell::new(collector);
+    let mut uplinks = Uplinks::new(&collector);
+    let known = || {
+        let input = inputs.borrow();
+        let uplinks = input.as_ref().unwrap().uplinks.clone()?;
+        Some(uplinks.values().map(|uplink| uplink.generation).collect::<Vec<_>>())
+    };
+    let nics = json!([{"device": {"type": "Name", "name": "eth1"}}]);
+    uplinks.on_event(Event::Page { objects: vec![uplink(3, &nics)], is_first: true, complete: None });
+    assert_eq!(known(), None, "the list is not complete");
+    uplinks.on_event(Event::Page { objects: Vec::new(), is_first: false, complete: Some(4) });
+    assert_eq!(known(), Some(vec![3]));
+    uplinks.on_event(Event::Applied(uplink(5, &json!([{"device": {"type": "Bond"}}]))));
+    assert_eq!(known(), Some(vec![3]), "as last read");
+    uplinks.on_event(Event::Page { objects: vec![uplink(5, &json!([]))], is_first: true, complete: Some(6) });
+    assert_eq!(known(), Some(vec![3]), "also after a new list");
+    uplinks.on_event(Event::Applied(uplink(7, &nics)));
+    assert_eq!(known(), Some(vec![7]));
+    uplinks.on_event(Event::Deleted(uplink(8, &nics)));
+    assert_eq!(known(), Some(vec![]));
 }
 
 fn overlay(name: &str, version: u64, rack: &str) -> Value {
@@ -198,6 +238,7 @@ async fn slices_of_nodes_are_watched_only_while_they_are_needed() {
             _ if line.contains("userspacenodestates") => {
                 (!is_watch).then(|| list("UserspaceNodeState", 10, &[node_state()]))
             }
+            _ if line.contains("userspaceuplinks") => (!is_watch).then(|| list("UserspaceUplink", 10, &[])),
             _ if line.contains("userspacenodeslices") => (!is_watch).then(|| {
                 let nodes = json!([{"name": "node-a", "addresses": ["10.0.0.1"]}, {"name": "node-b", "addresses": ["10.0.0.2"]}]);
                 let metadata = json!({"name": "nodes-0", "resourceVersion": "12"});

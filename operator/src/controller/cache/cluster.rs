@@ -2,8 +2,9 @@
 
 use super::nads::NadSet;
 use super::node_numbers::NodeNumbers;
-use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState};
+use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, Uplink};
 use super::overlays::Overlays;
+use super::uplink_use::UplinkUse;
 use std::collections::BTreeMap;
 
 /// The last observed state of the cluster.
@@ -25,6 +26,10 @@ pub struct Cache {
     pub slices: BTreeMap<String, NodeSlice>,
     /// The overlays of the networks, as last evaluated.
     pub overlays: Overlays,
+    /// All UserspaceUplinks by name.
+    pub uplinks: BTreeMap<String, Uplink>,
+    /// Which networks use them, as last evaluated.
+    pub uplink_use: UplinkUse,
     /// NetworkAttachmentDefinitions.
     pub nads: NadSet,
 }

@@ -3,9 +3,10 @@
 
 use super::cluster::Cache;
 use super::nads::NadKey;
-use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus};
+use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Uplink};
 use super::overlays::overlay;
 use super::reflector::Changed;
+use super::uplink_use::{held, uplink};
 use kube::core::SelectorExt;
 use std::collections::BTreeSet;
 use usnet_crds::node_slice::slice_name;
@@ -25,6 +26,10 @@ pub struct Dirty {
     pub nads: BTreeSet<NadKey>,
     /// Slices of nodes that are compared.
     pub slices: BTreeSet<String>,
+    /// Uplinks whose finalizer and status are compared.
+    pub uplinks: BTreeSet<String>,
+    /// Whether it is evaluated which networks use which uplinks.
+    pub uplink_use: bool,
     /// Whether VNIs and the labels of overlays are evaluated.
     pub overlays: bool,
     /// Whether users' NADs are evaluated.
@@ -44,6 +49,8 @@ impl Dirty {
             nads_of,
             nads: BTreeSet::new(),
             slices: all_slices(cache),
+            uplinks: cache.uplinks.keys().cloned().collect(),
+            uplink_use: true,
             overlays: true,
             legacy: true,
         }
@@ -63,6 +70,8 @@ impl Dirty {
         let vni = |network: Option<&Network>| network?.status.as_ref()?.overlay;
         self.overlays |=
             (has_changed || vni(before.as_ref()) != vni(now)) && (is_overlay(before.as_ref()) || is_overlay(now));
+        let has_uplink = |network: Option<&Network>| network.is_some_and(|network| uplink(network).is_some());
+        self.uplink_use |= has_changed && (has_uplink(before.as_ref()) || has_uplink(now));
         if has_changed {
             self.nads_of.insert(name.clone());
             self.networks.insert(name);
@@ -74,8 +83,22 @@ impl Dirty {
     pub fn compiled(&mut self, cache: &Cache, (name, before): Changed<String, Compiled>) {
         let has_overlay = |compiled: &Compiled| compiled.selection.as_ref().is_some_and(|it| it.overlay.is_some());
         self.overlays |= before.as_ref().is_some_and(has_overlay) || cache.compiled.get(&name).is_some_and(has_overlay);
+        let has_uplink = |compiled: &Compiled| held(compiled).is_some();
+        self.uplink_use |= before.as_ref().is_some_and(has_uplink) || cache.compiled.get(&name).is_some_and(has_uplink);
         self.statuses.insert(name.clone());
         self.networks.insert(name);
+    }
+
+    /// A UserspaceUplink changed. It decides which nodes have networks without a selector.
+    pub fn uplink(&mut self, cache: &Cache, (name, before): Changed<String, Uplink>) {
+        let without_status = |uplink: &Uplink| Uplink { status: None, ..uplink.clone() };
+        if before.as_ref().map(without_status) != cache.uplinks.get(&name).map(without_status) {
+            self.uplink_use = true;
+            let uses = |compiled: &Compiled| held(compiled).is_some_and(|uplink| uplink.name.as_str() == name);
+            let users = cache.compiled.iter().filter(|(_, compiled)| uses(compiled));
+            self.statuses.extend(users.map(|(name, _)| name.clone()));
+        }
+        self.uplinks.insert(name);
     }
 
     /// A Namespace changed.
@@ -162,10 +185,14 @@ impl Dirty {
         let names = before.reports.keys().chain(now.reports.keys());
         let differs = |name: &&String| before.reports.get(*name) != now.reports.get(*name);
         self.statuses.extend(names.filter(differs).filter(|name| cache.networks.contains_key(*name)).cloned());
+        let uplinks = before.uplinks.keys().chain(now.uplinks.keys());
+        let differs = |name: &&String| before.uplinks.get(*name) != now.uplinks.get(*name);
+        self.uplinks.extend(uplinks.filter(differs).cloned());
     }
 
     fn all_statuses(&mut self, cache: &Cache) {
         self.statuses.extend(cache.networks.keys().cloned());
+        self.uplinks.extend(cache.uplinks.keys().cloned());
     }
 
     /// A NetworkAttachmentDefinition changed. `user_nads_changed`: one that a user wrote did.

@@ -4,7 +4,7 @@
 //! 1. [`partial_objects`]: the fields of objects that are deserialized at all;
 //! 2. [`parse`]: from these to [`objects`], [`nads`] and their [`fingerprint`]s;
 //! 3. [`reflector`]: applies watch events to the [`Cache`], which also assigns node numbers and the
-//!    [`overlays`]' VNIs;
+//!    [`overlays`]' VNIs and says which networks have their uplinks ([`uplink_use`]);
 //! 4. [`dirty`]: what must be evaluated again after a change of the cache.
 
 mod cluster;
@@ -17,9 +17,11 @@ pub mod overlays;
 pub(crate) mod parse;
 pub(crate) mod partial_objects;
 pub mod reflector;
+pub mod uplink_use;
 
 pub use cluster::Cache;
 pub use nads::{Nad, NadKey, NadSet};
 pub use node_numbers::NodeNumbers;
-pub use objects::{Compiled, Labels, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus};
+pub use objects::{Compiled, Labels, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Uplink};
 pub use overlays::Overlays;
+pub use uplink_use::UplinkUse;

@@ -7,8 +7,12 @@ use std::net::IpAddr;
 use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
 use usnet_crds::node_state::{EngineEnd, NetworkReport};
+use usnet_crds::uplink::report::UplinkReport;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{CompiledOverlay, EngineKind, NetworkName, Phase, UserspaceNetworkStatus};
+use usnet_crds::{
+    CompiledOverlay, EngineKind, NetworkName, NetworkUplink, Phase, UserspaceNetworkStatus, UserspaceUplinkStatus,
+    ValidUplink,
+};
 
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
@@ -93,6 +97,32 @@ pub struct Selection {
     pub nodes: Option<Selector>,
     /// The overlay that nodes have.
     pub overlay: Option<CompiledOverlay>,
+    /// The uplink that nodes connect it to.
+    pub uplink: Option<NetworkUplink>,
+}
+
+/// A `UserspaceUplink`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uplink {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// Incremented with each change of the spec.
+    pub generation: i64,
+    /// When its deletion was requested; none while it was not.
+    pub deleted: Option<Time>,
+    /// Whether usnet's finalizer is set.
+    pub has_finalizer: bool,
+    /// The spec, or what is wrong with it.
+    pub spec: Result<ValidUplink, String>,
+    /// The status that was written last.
+    pub status: Option<UserspaceUplinkStatus>,
+}
+
+impl Uplink {
+    /// Its deletion was requested.
+    pub const fn is_deleting(&self) -> bool {
+        self.deleted.is_some()
+    }
 }
 
 /// A namespace.
@@ -162,6 +192,8 @@ pub struct NodeStatus {
     pub reports: BTreeMap<String, NetworkReport>,
     /// The last end of each engine that the agent has seen.
     pub engine_ends: Vec<EngineEnd>,
+    /// Uplinks of the node.
+    pub uplinks: BTreeMap<String, UplinkReport>,
 }
 
 impl NodeState {

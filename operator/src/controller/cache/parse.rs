@@ -3,10 +3,10 @@
 
 use super::fingerprint;
 use super::nads::{Nad, NadKey, UserNad};
-use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Selection};
+use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Selection, Uplink};
 use super::partial_objects::{
     CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeAddress, NodeCondition, NodeObject,
-    NodeSliceObject, NodeStateObject,
+    NodeSliceObject, NodeStateObject, UplinkObject,
 };
 use crate::display::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -24,10 +24,11 @@ use usnet_crds::node_state::{
     ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DegradedAttachment, EngineEnd, MESSAGE_MAX, NetworkReport, PODS_MAX,
     REASON_MAX,
 };
+use usnet_crds::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};
 use usnet_crds::validate::validate;
 use usnet_crds::{
     CompiledNetworkSpec, EngineKind, NetworkName, UserspaceNetwork, UserspaceNetworkSpec, UserspaceNodeSliceSpec,
-    UserspaceNodeStateSpec, UserspaceNodeStateStatus,
+    UserspaceNodeStateSpec, UserspaceNodeStateStatus, UserspaceUplink, UserspaceUplinkSpec,
 };
 
 /// Replaces an invalid reason of an agent: reasons are shown to users, and the token of an agent
@@ -74,7 +75,7 @@ pub(crate) fn compiled(object: &CompiledObject) -> (String, Compiled) {
     let selection = spec.as_ref().and_then(|spec| {
         let nodes = spec.node_selector.clone().map(Selector::try_from).transpose().ok()?;
         let CompiledNetworkSpec { generation, phase, engine, overlay, .. } = *spec;
-        Some(Selection { generation, phase, engine, nodes, overlay })
+        Some(Selection { generation, phase, engine, nodes, overlay, uplink: spec.uplink.clone() })
     });
     let compiled = Compiled {
         uid: metadata.uid.clone().unwrap_or_default(),
@@ -84,6 +85,24 @@ pub(crate) fn compiled(object: &CompiledObject) -> (String, Compiled) {
         selection,
     };
     (name, compiled)
+}
+
+pub(crate) fn uplink(object: &UplinkObject) -> (String, Uplink) {
+    let metadata = &object.metadata;
+    let spec = read::<UserspaceUplinkSpec>(object.spec.as_deref());
+    let spec = spec.map_err(|problem| format!("the object cannot be read: {problem}")).and_then(|spec| {
+        let uplink = UserspaceUplink { metadata: metadata.clone(), spec, status: None };
+        usnet_crds::uplink::validate::validate(&uplink).map_err(|invalid| invalid.to_string())
+    });
+    let uplink = Uplink {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        generation: metadata.generation.unwrap_or_default(),
+        deleted: metadata.deletion_timestamp.clone(),
+        has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
+        spec,
+        status: read(object.status.as_deref()).ok(),
+    };
+    (metadata.name.clone().unwrap_or_default(), uplink)
 }
 
 pub(crate) fn namespace(object: &NamespaceObject) -> (String, Namespace) {
@@ -158,6 +177,8 @@ pub(crate) fn node_status(status: UserspaceNodeStateStatus) -> NodeStatus {
     parsed.reports = reports.collect();
     let ends = status.engine_ends.into_iter().take(EngineKind::ALL.len());
     parsed.engine_ends = ends.map(|end| EngineEnd { message: one_line(&end.message), ..end }).collect();
+    let uplinks = status.uplinks.into_iter().take(UPLINK_REPORTS_MAX).map(uplink_report);
+    parsed.uplinks = uplinks.map(|report| (report.name.clone(), report)).collect();
     parsed
 }
 
@@ -172,6 +193,11 @@ fn report(report: NetworkReport) -> NetworkReport {
         degraded: report.degraded.iter().take(DEGRADED_MAX).map(degraded).collect(),
         ..report
     }
+}
+
+fn uplink_report(report: UplinkReport) -> UplinkReport {
+    let reason = if report.reason.is_empty() { String::new() } else { valid_reason(&report.reason) };
+    UplinkReport { reason, message: one_line(&report.message), nic: one_line(&report.nic), ..report }
 }
 
 fn degraded(entry: &DegradedAttachment) -> DegradedAttachment {

@@ -9,12 +9,14 @@ use std::fmt;
 use usnet_crds::legacy::CONFIG_MAX;
 use usnet_crds::{
     CompiledNetwork, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState,
+    UserspaceUplink,
 };
 
 pub(crate) type NetworkObject = PartialObject<UserspaceNetwork, Text, Text>;
 pub(crate) type CompiledObject = PartialObject<CompiledNetwork, Text, IgnoredAny>;
 pub(crate) type NodeStateObject = PartialObject<UserspaceNodeState, Text, Text>;
 pub(crate) type NodeSliceObject = PartialObject<UserspaceNodeSlice, Text, IgnoredAny>;
+pub(crate) type UplinkObject = PartialObject<UserspaceUplink, Text, Text>;
 pub(crate) type NodeObject = PartialObject<v1::Node, IgnoredAny, NodeStatusPart>;
 pub(crate) type NamespaceObject = PartialObject<v1::Namespace, IgnoredAny, IgnoredAny>;
 pub(crate) type NadObject = PartialObject<NetworkAttachmentDefinition, NadSpecPart, IgnoredAny>;

@@ -6,7 +6,8 @@
 //! - [`network`]: the CompiledNetwork, which all nodes read;
 //! - [`nads`]: its NetworkAttachmentDefinitions;
 //! - [`nodes`]: the specs of UserspaceNodeStates;
-//! - [`slices`]: the addresses of nodes, for overlays.
+//! - [`slices`]: the addresses of nodes, for overlays;
+//! - [`uplinks`]: the finalizers of uplinks.
 //!
 //! Rejecting a network changes nothing: nodes keep the last compiled spec, so that a bad edit never
 //! interrupts traffic.
@@ -16,5 +17,6 @@ pub mod network;
 pub mod nodes;
 pub mod slices;
 mod stage;
+pub mod uplinks;
 
 pub use stage::Stage;

@@ -69,7 +69,7 @@ pub fn write(cache: &Cache, name: &str, namespace: &str, may_delete: bool) -> Op
     let key = || NadKey { namespace: namespace.to_owned(), name: name.to_owned() };
     let delete = || found.map(|_| Write::DeleteNad { key: key() });
     let Some(network) = cache.networks.get(name) else { return delete() };
-    match (Stage::of(&cache.overlays, name, network), &network.spec) {
+    match (Stage::of(cache, name, network), &network.spec) {
         (Stage::Active, Ok(valid)) if network.needs_nad(valid, namespace, in_cluster) => {
             let desired = desired(network, valid);
             let is_present = found == Some(fingerprint_of(&desired, name));

@@ -24,6 +24,7 @@ pub fn compile(
         node_selector: valid.node_selector.clone(),
         bridge: valid.bridge.clone(),
         overlay,
+        uplink: valid.topology.uplink().cloned(),
         port: valid.port.clone(),
         namespaces: namespaces(valid, cluster),
         ipam: valid.ipam.clone(),
@@ -56,11 +57,12 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
     if let Some(found) = found.filter(|found| found.owner.as_ref() != Some(&network.uid)) {
         return Some(Write::DeleteCompiled { network: name.to_owned(), uid: found.uid.clone() });
     }
-    match (Stage::of(&cache.overlays, name, network), &network.spec) {
+    match (Stage::of(cache, name, network), &network.spec) {
         (Stage::New | Stage::Rejected { .. }, _) => None,
         (Stage::Deleting, _) if found.is_some() => drain(name, found?),
         (Stage::Deleting, _) if !network.has_finalizer => None,
         // Deleted manually: nodes with pods on it must learn that it is being deleted.
+        (Stage::Deleting, Ok(_)) if cache.uplink_use.conflict(name).is_some() => None,
         (Stage::Active | Stage::Deleting, Ok(valid)) => {
             let overlay = match valid.topology.overlay() {
                 // None for a network that is being deleted while another has its VNI.

@@ -1,7 +1,7 @@
 //! The lifecycle stage of a network.
 
-use crate::controller::cache::{Network, Overlays};
-use usnet_crds::conditions::message::network::ADDRESSES_OF_OVERLAY;
+use crate::controller::cache::{Cache, Network};
+use usnet_crds::conditions::message::network::ADDRESSES_OF_CONNECTED_NODES;
 use usnet_crds::conditions::reason;
 
 /// The lifecycle stage of a network.
@@ -24,16 +24,17 @@ pub enum Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// Of the network of this name.
-    pub fn of(overlays: &'a Overlays, name: &str, network: &'a Network) -> Self {
+    pub fn of(cache: &'a Cache, name: &str, network: &'a Network) -> Self {
         match &network.spec {
             _ if network.is_deleting() => Self::Deleting,
             _ if !network.has_finalizer => Self::New,
             Ok(valid) if valid.has_ambiguous_addresses() => {
-                Self::Rejected { reason: reason::ADDRESSES_NOT_UNIQUE, message: ADDRESSES_OF_OVERLAY }
+                Self::Rejected { reason: reason::ADDRESSES_NOT_UNIQUE, message: ADDRESSES_OF_CONNECTED_NODES }
             }
-            Ok(_) => match overlays.conflict(name) {
-                Some(message) => Self::Rejected { reason: reason::VNI_TAKEN, message },
-                None => Self::Active,
+            Ok(_) => match (cache.overlays.conflict(name), cache.uplink_use.conflict(name)) {
+                (Some(message), _) => Self::Rejected { reason: reason::VNI_TAKEN, message },
+                (None, Some(conflict)) => Self::Rejected { reason: conflict.reason, message: &conflict.message },
+                (None, None) => Self::Active,
             },
             Err(message) => Self::Rejected { reason: reason::INVALID, message },
         }

@@ -3,10 +3,11 @@
 use super::nad_scans::NadScans;
 use super::outbox::Outbox;
 use crate::controller::cache::dirty::{Dirty, all_slices};
-use crate::controller::cache::{Cache, Network, Overlays};
+use crate::controller::cache::{Cache, Network, Overlays, UplinkUse};
 use crate::controller::compile::{self, Stage, nads, nodes, slices};
 use crate::controller::events::EventRecord;
 use crate::controller::legacy;
+use crate::controller::status;
 use crate::controller::status::due::{StatusTimes, Urgency};
 use crate::controller::status::evaluate::evaluate;
 use crate::controller::status::inputs::Facts;
@@ -38,6 +39,7 @@ pub struct Evaluator {
     rejections: BTreeMap<String, Rejection>,
     nads: NadScans,
     times: StatusTimes,
+    uplink_times: StatusTimes,
 }
 
 impl Evaluator {
@@ -52,7 +54,9 @@ impl Evaluator {
         self.dirty.statuses.extend(dirty.statuses);
         self.dirty.nodes.extend(dirty.nodes);
         self.dirty.slices.extend(dirty.slices);
+        self.dirty.uplinks.extend(dirty.uplinks);
         self.dirty.overlays |= dirty.overlays;
+        self.dirty.uplink_use |= dirty.uplink_use;
         self.dirty.legacy |= dirty.legacy;
     }
 
@@ -66,6 +70,7 @@ impl Evaluator {
             Target::NodeState(name) => drop(self.dirty.nodes.insert(name)),
             Target::NodeSlice(name) => drop(self.dirty.slices.insert(name)),
             Target::Status(name) => drop(self.dirty.statuses.insert(name)),
+            Target::UplinkFinalizer(name) | Target::UplinkStatus(name) => drop(self.dirty.uplinks.insert(name)),
             Target::NetworkFromNad(_) => self.dirty.legacy = true,
             Target::Nad(key) => self.nads.mark(key),
         }
@@ -73,8 +78,8 @@ impl Evaluator {
 
     /// Whether something is left for [`Self::evaluate`].
     pub fn is_dirty(&self) -> bool {
-        let Dirty { networks, statuses, nodes, slices, overlays, .. } = &self.dirty;
-        *overlays || [networks, statuses, nodes, slices].iter().any(|names| !names.is_empty())
+        let Dirty { networks, statuses, nodes, slices, uplinks, overlays, uplink_use, .. } = &self.dirty;
+        *overlays || *uplink_use || [networks, statuses, nodes, slices, uplinks].iter().any(|names| !names.is_empty())
     }
 
     /// Whether something is left for [`Self::count_nads`].
@@ -92,6 +97,9 @@ impl Evaluator {
         if std::mem::take(&mut self.dirty.overlays) {
             self.evaluate_overlays(cache);
         }
+        if std::mem::take(&mut self.dirty.uplink_use) {
+            self.evaluate_uplink_use(cache);
+        }
         for name in std::mem::take(&mut self.dirty.nodes) {
             let write = nodes::write(cache, &name);
             outbox.put_now(&Target::NodeState(name), write, Class::Network);
@@ -107,6 +115,42 @@ impl Evaluator {
         for name in std::mem::take(&mut self.dirty.statuses) {
             self.evaluate_status(cache, &mut nodes, outbox, &name);
         }
+        for name in std::mem::take(&mut self.dirty.uplinks) {
+            self.evaluate_uplink(cache, &nodes, outbox, &name);
+        }
+    }
+
+    /// Marks the networks that can have their uplinks now and could not before, or vice versa, and
+    /// the uplinks whose networks changed.
+    fn evaluate_uplink_use(&mut self, cache: &mut Cache) {
+        let uplink_use = UplinkUse::of(&cache.networks, &cache.compiled, &cache.uplinks);
+        let networks: BTreeSet<String> = uplink_use.networks_changed_since(&cache.uplink_use).cloned().collect();
+        let uplinks: BTreeSet<String> = uplink_use.uplinks_changed_since(&cache.uplink_use).cloned().collect();
+        cache.uplink_use = uplink_use;
+        let (statuses, nads_of) = (networks.clone(), networks.clone());
+        self.mark(Dirty { networks, statuses, nads_of, uplinks, ..Dirty::default() });
+    }
+
+    fn evaluate_uplink(&mut self, cache: &Cache, nodes: &SelectedNodes<'_>, outbox: &mut Outbox<'_>, name: &str) {
+        let finalizer = compile::uplinks::write(cache, name);
+        outbox.put_now(&Target::UplinkFinalizer(name.to_owned()), finalizer, Class::Network);
+        let target = Target::UplinkStatus(name.to_owned());
+        let Some(uplink) = cache.uplinks.get(name) else {
+            self.uplink_times.remove(name);
+            return outbox.queue.remove(&target);
+        };
+        let Some(status) = status::uplink::evaluate(cache, nodes, name, &outbox.now.time) else {
+            return outbox.queue.remove(&target);
+        };
+        if uplink.status.as_ref() == Some(&status) {
+            self.uplink_times.clear_due(name);
+            return outbox.queue.remove(&target);
+        }
+        let urgency = Urgency::of_uplink(uplink.status.as_ref(), &status);
+        let class = if urgency == Urgency::Counts { Class::Counts } else { Class::Status };
+        let due = self.uplink_times.due(name, &uplink.uid, urgency, &status, outbox.now.instant);
+        let (name, uid) = (name.to_owned(), uplink.uid.clone());
+        outbox.put(&target, Some(Write::UplinkStatus { uplink: name, uid, status: Box::new(status) }), class, due);
     }
 
     /// Assigns VNIs, and marks the networks whose VNI changed. Slices change only with the labels
@@ -138,7 +182,7 @@ impl Evaluator {
 
     fn evaluate_finalizer(&self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
         let write = cache.networks.get(name).and_then(|network| {
-            let present = match Stage::of(&cache.overlays, name, network) {
+            let present = match Stage::of(cache, name, network) {
                 Stage::New => true,
                 Stage::Deleting if network.has_finalizer && self.may_remove_finalizer(cache, name) => false,
                 _ => return None,
@@ -231,8 +275,10 @@ impl Evaluator {
 
     /// A status is being written.
     pub fn record_status_write(&mut self, write: &Write, now: Instant) {
-        if let Write::Status { network, status, .. } = write {
-            self.times.record_write(network, status, now);
+        match write {
+            Write::Status { network, status, .. } => self.times.record_write(network, status.as_ref(), now),
+            Write::UplinkStatus { uplink, status, .. } => self.uplink_times.record_write(uplink, status.as_ref(), now),
+            _ => {}
         }
     }
 

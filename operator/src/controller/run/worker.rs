@@ -178,6 +178,7 @@ fn kind_of(target: &Target) -> Kind {
         Target::Compiled(_) => Kind::Compiled,
         Target::NodeState(_) => Kind::NodeStates,
         Target::NodeSlice(_) => Kind::NodeSlices,
+        Target::UplinkFinalizer(_) | Target::UplinkStatus(_) => Kind::Uplinks,
         Target::Nad(_) => Kind::Nads,
     }
 }

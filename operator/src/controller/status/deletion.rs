@@ -6,8 +6,8 @@ use crate::controller::cache::objects::Selection;
 use crate::controller::cache::{Cache, Network, NodeState};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::Phase;
 use usnet_crds::conditions::reason::{FOREIGN_PORTS, RECORD_UNREADABLE};
+use usnet_crds::{Phase, ValidUplink};
 
 /// Why an agent may not remove a bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,11 +49,12 @@ impl DeletionState {
         let version = compiled.filter(|_| is_draining && !is_outdated).map_or(u64::MAX, |compiled| compiled.version);
         let force = network.force_delete.clone();
         let mut deletion = Self { force, is_drain_unpublished: compiled.is_some() && !is_draining, ..Self::default() };
+        let uplink = selection.and_then(|selection| nodes.uplink(selection));
         for view in nodes.all() {
             deletion.add_report(*view, name);
             // A state that lost its owner is written or deleted first: what it reports may be true.
             let is_disowned = view.state.is_none() && cache.states.contains_key(view.name);
-            if is_disowned || is_pending_node(*view, selection, version, network) {
+            if is_disowned || is_pending_node(*view, selection.map(|it| (it, uplink)), version, network) {
                 deletion.pending_nodes.insert(view.name.to_owned());
             }
         }
@@ -84,8 +85,13 @@ impl DeletionState {
 }
 
 /// Whether the node may still carry the network although it reports nothing about it.
-fn is_pending_node(view: NodeView<'_>, selection: Option<&Selection>, version: u64, network: &Network) -> bool {
-    let is_selected = selection.is_some_and(|selection| view.is_selected(selection));
+fn is_pending_node(
+    view: NodeView<'_>,
+    selection: Option<(&Selection, Option<&ValidUplink>)>,
+    version: u64,
+    network: &Network,
+) -> bool {
+    let is_selected = selection.is_some_and(|(selection, uplink)| view.is_selected(selection, uplink));
     match view.state.and_then(|state| Some((state, state.status.as_ref()?))) {
         // An agent that has not observed the current labels may still carry what the earlier ones
         // selected.

@@ -2,12 +2,13 @@
 //! because each write costs the API server as much as any other, and thousands of nodes report.
 //! Pure; time is passed in.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
-use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::reason::{PENDING, SYNCING, TERMINATING};
 use usnet_crds::conditions::{READY, Status, find};
+use usnet_crds::{UserspaceNetworkStatus, UserspaceUplinkStatus};
 
 /// The minimum interval of statuses of one network. It does not delay the first Ready of a
 /// generation.
@@ -35,22 +36,59 @@ pub enum Urgency {
     NodeCounts,
 }
 
+/// A status with conditions.
+pub trait Conditions {
+    /// The generation that it is about.
+    fn generation(&self) -> Option<i64>;
+    /// Its conditions.
+    fn conditions(&self) -> &[Condition];
+}
+
+impl Conditions for UserspaceNetworkStatus {
+    fn generation(&self) -> Option<i64> {
+        self.observed_generation
+    }
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+}
+
+impl Conditions for UserspaceUplinkStatus {
+    fn generation(&self) -> Option<i64> {
+        self.observed_generation
+    }
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+}
+
 impl Urgency {
-    /// The urgency of replacing one status by another.
-    pub fn of(old: Option<&UserspaceNetworkStatus>, new: &UserspaceNetworkStatus, has_unreachable_pods: bool) -> Self {
-        let Some(old) = old else { return Self::Transition };
-        let conditions = |status: &UserspaceNetworkStatus| -> Vec<(String, String, String)> {
-            let conditions = status.conditions.iter();
+    /// The urgency of replacing one status of an uplink by another.
+    pub fn of_uplink(old: Option<&UserspaceUplinkStatus>, new: &UserspaceUplinkStatus) -> Self {
+        old.map_or(Some(Self::Transition), |old| Self::of_conditions(old, new)).unwrap_or(Self::Counts)
+    }
+
+    /// The urgency of a change of conditions or of the generation; none if these are the same.
+    fn of_conditions<S: Conditions>(old: &S, new: &S) -> Option<Self> {
+        let conditions = |status: &S| -> Vec<(String, String, String)> {
+            let conditions = status.conditions().iter();
             conditions.map(|it| (it.type_.clone(), it.status.clone(), it.reason.clone())).collect()
         };
-        let is_same_generation = old.observed_generation == new.observed_generation;
-        if !is_same_generation || conditions(old) != conditions(new) {
-            return match (is_working(new), is_ready(old) && is_same_generation) {
-                (false, _) => Self::Transition,
-                // Namespaces or nodes changed, not the network: mostly it is ready again soon.
-                (true, true) => Self::Counts,
-                (true, false) => Self::Begin,
-            };
+        let is_same_generation = old.generation() == new.generation();
+        let is_same = is_same_generation && conditions(old) == conditions(new);
+        (!is_same).then(|| match (is_working(new), is_ready(old) && is_same_generation) {
+            (false, _) => Self::Transition,
+            // Namespaces or nodes changed, not the network: mostly it is ready again soon.
+            (true, true) => Self::Counts,
+            (true, false) => Self::Begin,
+        })
+    }
+
+    /// The urgency of replacing one status of a network by another.
+    pub fn of(old: Option<&UserspaceNetworkStatus>, new: &UserspaceNetworkStatus, has_unreachable_pods: bool) -> Self {
+        let Some(old) = old else { return Self::Transition };
+        if let Some(urgency) = Self::of_conditions(old, new) {
+            return urgency;
         }
         let failed = |status: &UserspaceNetworkStatus| -> Vec<(String, String)> {
             status.failures.iter().map(|failure| (failure.node.clone(), failure.reason.clone())).collect()
@@ -75,16 +113,16 @@ impl Urgency {
 }
 
 /// Ready is False only because of work in progress.
-fn is_working(status: &UserspaceNetworkStatus) -> bool {
-    find(&status.conditions, READY)
+fn is_working(status: &impl Conditions) -> bool {
+    find(status.conditions(), READY)
         .is_some_and(|ready| [PENDING, SYNCING, TERMINATING].contains(&ready.reason.as_str()))
 }
 
-fn is_ready(status: &UserspaceNetworkStatus) -> bool {
-    find(&status.conditions, READY).is_some_and(|ready| ready.status == Status::True.as_str())
+fn is_ready(status: &impl Conditions) -> bool {
+    find(status.conditions(), READY).is_some_and(|ready| ready.status == Status::True.as_str())
 }
 
-/// The time of the last status write of each network, and of the pending one.
+/// The time of the last status write of each object of one kind, and of the pending one.
 #[derive(Debug, Default)]
 pub struct StatusTimes {
     networks: BTreeMap<String, Times>,
@@ -107,14 +145,14 @@ impl StatusTimes {
         network: &str,
         uid: &str,
         urgency: Urgency,
-        status: &UserspaceNetworkStatus,
+        status: &impl Conditions,
         now: Instant,
     ) -> Instant {
         let times = self.networks.entry(network.to_owned()).or_default();
         if times.uid != uid {
             *times = Times { uid: uid.to_owned(), ..Times::default() };
         }
-        let is_first_ready = is_ready(status) && times.ready_generation != status.observed_generation;
+        let is_first_ready = is_ready(status) && times.ready_generation != status.generation();
         if is_first_ready && urgency == Urgency::Transition {
             times.due = None;
             return now;
@@ -138,11 +176,11 @@ impl StatusTimes {
     }
 
     /// Records a status write.
-    pub fn record_write(&mut self, network: &str, status: &UserspaceNetworkStatus, now: Instant) {
+    pub fn record_write(&mut self, network: &str, status: &impl Conditions, now: Instant) {
         let Some(times) = self.networks.get_mut(network) else { return };
         (times.written, times.due) = (Some(now), None);
         if is_ready(status) {
-            times.ready_generation = status.observed_generation;
+            times.ready_generation = status.generation();
         }
     }
 

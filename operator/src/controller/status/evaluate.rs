@@ -28,7 +28,7 @@ pub struct Evaluation {
 pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts: Facts<'_>, now: &Time) -> Evaluation {
     let nothing = Evaluation { status: None, may_delete: false, has_unreachable_pods: false };
     let Some(network) = cache.networks.get(name) else { return nothing };
-    let stage = Stage::of(&cache.overlays, name, network);
+    let stage = Stage::of(cache, name, network);
     if stage == Stage::New {
         return nothing;
     }

@@ -6,6 +6,8 @@
 //! 3. [`active`] or [`deleting`]: its conditions;
 //! 4. [`evaluate`](mod@evaluate): the whole status;
 //! 5. [`due`]: when it is written.
+//!
+//! [`uplink`] has the same for uplinks.
 
 mod active;
 mod deleting;
@@ -15,3 +17,4 @@ pub mod evaluate;
 pub mod inputs;
 pub mod selected_nodes;
 pub mod tally;
+pub mod uplink;

@@ -2,11 +2,11 @@
 //! is evaluated once.
 
 use crate::controller::cache::objects::Selection;
-use crate::controller::cache::{Cache, Labels, Node, NodeState};
-use std::collections::BTreeMap;
+use crate::controller::cache::{Cache, Node, NodeState, Uplink};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use usnet_crds::EngineKind;
 use usnet_crds::node_selection::selects;
+use usnet_crds::{EngineKind, ValidUplink};
 
 /// A node with its UserspaceNodeState; none for a new node.
 #[derive(Debug, Clone, Copy)]
@@ -19,18 +19,22 @@ pub struct NodeView<'a> {
     pub state: Option<&'a NodeState>,
 }
 
+/// A selector, the engine, and without a selector the uplink.
+type Key = (Option<String>, EngineKind, Option<String>);
+
 /// All nodes, and the selections evaluated so far.
 #[derive(Debug)]
 pub struct SelectedNodes<'a> {
     all: Vec<NodeView<'a>>,
-    selected: BTreeMap<(Option<String>, EngineKind), Rc<[NodeView<'a>]>>,
+    uplinks: &'a BTreeMap<String, Uplink>,
+    selected: BTreeMap<Key, Rc<[NodeView<'a>]>>,
 }
 
 impl<'a> SelectedNodes<'a> {
     /// The nodes of this cluster.
     pub fn new(cache: &'a Cache) -> Self {
         let all = cache.nodes_with_states().map(|(name, node, state)| NodeView { name, node, state });
-        Self { all: all.collect(), selected: BTreeMap::new() }
+        Self { all: all.collect(), uplinks: &cache.uplinks, selected: BTreeMap::new() }
     }
 
     /// All nodes, sorted by name.
@@ -40,19 +44,30 @@ impl<'a> SelectedNodes<'a> {
 
     /// The nodes that a compiled network selects, sorted by name.
     pub fn of(&mut self, selection: &Selection) -> Rc<[NodeView<'a>]> {
-        let key = (selection.nodes.as_ref().map(ToString::to_string), selection.engine);
-        let all = &self.all;
-        let selected = || all.iter().filter(|view| view.is_selected(selection)).copied().collect();
+        // Without a selector the uplink decides.
+        let uplink = selection.uplink.as_ref().filter(|_| selection.nodes.is_none());
+        let selector = selection.nodes.as_ref().map(ToString::to_string);
+        let key = (selector, selection.engine, uplink.map(|uplink| uplink.name.to_string()));
+        let (all, uplink) = (&self.all, self.uplink(selection));
+        let selected = || all.iter().filter(|view| view.is_selected(selection, uplink)).copied().collect();
         self.selected.entry(key).or_insert_with(selected).clone()
+    }
+
+    /// The uplink of a network, if it exists and is valid.
+    pub fn uplink(&self, selection: &Selection) -> Option<&'a ValidUplink> {
+        self.uplinks.get(selection.uplink.as_ref()?.name.as_str())?.spec.as_ref().ok()
     }
 }
 
-impl NodeView<'_> {
+impl<'a> NodeView<'a> {
     /// Whether the network selects this node: by the labels that its agent knows, once it does.
-    pub fn is_selected(&self, selection: &Selection) -> bool {
-        let labels: &Labels = &self.node.labels;
-        let nothing = Default::default();
-        let missing = self.state.and_then(|state| state.status.as_ref()).map_or(&nothing, |status| &status.missing);
-        selects(selection.nodes.as_ref(), selection.engine, labels, missing)
+    pub fn is_selected(&self, selection: &Selection, uplink: Option<&ValidUplink>) -> bool {
+        selects(selection.nodes.as_ref(), (selection.engine, uplink), &self.node.labels, self.missing())
+    }
+
+    /// The engines that its agent never reached.
+    pub fn missing(&self) -> &'a BTreeSet<EngineKind> {
+        static NONE: BTreeSet<EngineKind> = BTreeSet::new();
+        self.state.and_then(|state| state.status.as_ref()).map_or(&NONE, |status| &status.missing)
     }
 }

@@ -142,3 +142,11 @@ impl Tally {
         }
     }
 }
+
+impl<'a> FromIterator<(&'a str, NodeProgress<'a>)> for Tally {
+    fn from_iter<I: IntoIterator<Item = (&'a str, NodeProgress<'a>)>>(nodes: I) -> Self {
+        let mut tally = Self::default();
+        nodes.into_iter().for_each(|(node, progress)| tally.add(node, progress));
+        tally
+    }
+}

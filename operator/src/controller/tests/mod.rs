@@ -12,4 +12,5 @@ mod placing;
 mod properties;
 mod reporting;
 mod status_times;
+mod uplinks;
 mod watching;

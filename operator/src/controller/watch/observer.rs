@@ -35,6 +35,7 @@ pub(in crate::controller) struct Observer {
     nodes: Reflector<String>,
     states: Reflector<String>,
     slices: Reflector<String>,
+    uplinks: Reflector<String>,
     failing: BTreeSet<Kind>,
     dirty: Dirty,
     events: Vec<EventRecord>,
@@ -44,8 +45,9 @@ impl Observer {
     /// Whether every kind was listed. NADs may be missing: their CRD is installed with Multus, and
     /// nothing else depends on them.
     pub(in crate::controller) fn is_complete(&self) -> bool {
-        let reflectors = [&self.networks, &self.compiled, &self.namespaces, &self.nodes, &self.states, &self.slices];
-        reflectors.iter().all(|reflector| reflector.is_complete())
+        let reflectors = [&self.networks, &self.compiled, &self.namespaces, &self.nodes, &self.states];
+        let others = [&self.slices, &self.uplinks];
+        reflectors.iter().chain(&others).all(|reflector| reflector.is_complete())
     }
 
     /// The observed cluster. It is mutable because node numbers are assigned where node states are
@@ -117,6 +119,10 @@ impl Observer {
                 let changed = self.slices.apply(&mut cache.slices, event);
                 changed.into_iter().for_each(|changed| dirty.slice(changed));
             }
+            ObjectEvent::Uplink(event) => {
+                let changed = self.uplinks.apply(&mut cache.uplinks, *event);
+                changed.into_iter().for_each(|changed| dirty.uplink(cache, changed));
+            }
             ObjectEvent::Nad(event) => {
                 let is_list = matches!(event, Event::InitDone);
                 let (changed, user_nads_changed) = cache.nads.apply(event);
@@ -158,6 +164,10 @@ impl Observer {
                 let before = cache.slices.remove(name);
                 dirty.slice((name.clone(), before));
             }
+            Target::UplinkFinalizer(name) | Target::UplinkStatus(name) => {
+                let before = cache.uplinks.remove(name);
+                dirty.uplink(cache, (name.clone(), before));
+            }
             Target::Nad(key) => {
                 let (changed, user_nads_changed) = cache.nads.remove(key);
                 dirty.nad(changed, user_nads_changed);
@@ -193,6 +203,9 @@ fn observation(kind: Kind, version: u64, seen: &ObjectEvent) -> Observation {
         ObjectEvent::Compiled(event) => of_event(kind, version, event, |name| vec![Target::Compiled(name.clone())]),
         ObjectEvent::NodeState(event) => of_event(kind, version, event, |name| vec![Target::NodeState(name.clone())]),
         ObjectEvent::NodeSlice(event) => of_event(kind, version, event, |name| vec![Target::NodeSlice(name.clone())]),
+        ObjectEvent::Uplink(event) => of_event(kind, version, event, |name| {
+            vec![Target::UplinkFinalizer(name.clone()), Target::UplinkStatus(name.clone())]
+        }),
         ObjectEvent::Nad(event) => of_event(kind, version, event, |key| vec![Target::Nad(key.clone())]),
         ObjectEvent::Namespace(_) | ObjectEvent::Node(_) => Observation::NoOp,
         ObjectEvent::Absent(target) => Observation::Updated(vec![target.clone()], version),

@@ -3,7 +3,7 @@
 use super::update::{ObjectEvent, WatchUpdate};
 use crate::controller::cache::parse;
 use crate::controller::cache::partial_objects::{
-    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject,
+    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, UplinkObject,
 };
 use crate::controller::write::Target;
 use kube::api::ListParams;
@@ -40,6 +40,12 @@ pub(in crate::controller) async fn read(client: Client, target: &Target) -> Resu
         Target::NodeSlice(name) => {
             find(Api::<NodeSliceObject>::all(client), name, |object| {
                 ObjectEvent::NodeSlice(Event::Apply(parse::node_slice(object)))
+            })
+            .await
+        }
+        Target::UplinkFinalizer(name) | Target::UplinkStatus(name) => {
+            find(Api::<UplinkObject>::all(client), name, |object| {
+                ObjectEvent::Uplink(Box::new(Event::Apply(parse::uplink(object))))
             })
             .await
         }

@@ -5,6 +5,7 @@ use crate::api::watch::watch as follow;
 use crate::controller::cache::parse;
 use crate::controller::cache::partial_objects::{
     CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeSliceObject, NodeStateObject,
+    UplinkObject,
 };
 use crate::controller::write::guards::DELETED;
 use futures::StreamExt;
@@ -41,6 +42,9 @@ pub(in crate::controller) fn changes(client: &Client) -> SelectAll<BoxStream<'st
         }),
         watch(Api::<NodeSliceObject>::all(all()), Kind::NodeSlices, |event| {
             ObjectEvent::NodeSlice(map(event, parse::node_slice))
+        }),
+        watch(Api::<UplinkObject>::all(all()), Kind::Uplinks, |event| {
+            ObjectEvent::Uplink(Box::new(map(event, parse::uplink)))
         }),
         watch(Api::<NadObject>::all(all()), Kind::Nads, |event| ObjectEvent::Nad(map(event, parse::nad))),
     ])

@@ -1,6 +1,6 @@
 //! What a watch reports.
 
-use crate::controller::cache::{Compiled, Nad, NadKey, Namespace, Network, Node, NodeSlice, NodeState};
+use crate::controller::cache::{Compiled, Nad, NadKey, Namespace, Network, Node, NodeSlice, NodeState, Uplink};
 use crate::controller::write::Target;
 use crate::controller::write::guards::DELETED;
 use kube::runtime::watcher::{self, Event};
@@ -14,10 +14,11 @@ pub(in crate::controller) enum Kind {
     Nodes,
     NodeStates,
     NodeSlices,
+    Uplinks,
     Nads,
 }
 
-/// An event of one kind. Networks are boxed, as they are the largest.
+/// An event of one kind. Networks and uplinks are boxed, as they are the largest.
 #[derive(Debug)]
 pub(in crate::controller) enum ObjectEvent {
     Network(Box<Event<(String, Network)>>),
@@ -26,6 +27,7 @@ pub(in crate::controller) enum ObjectEvent {
     Node(Event<(String, Node)>),
     NodeState(Event<(String, NodeState)>),
     NodeSlice(Event<(String, NodeSlice)>),
+    Uplink(Box<Event<(String, Uplink)>>),
     Nad(Event<(NadKey, Nad)>),
     /// The object of this target was read and does not exist.
     Absent(Target),
@@ -49,6 +51,7 @@ impl WatchUpdate {
             ObjectEvent::Node(_) => Kind::Nodes,
             ObjectEvent::NodeState(_) => Kind::NodeStates,
             ObjectEvent::NodeSlice(_) => Kind::NodeSlices,
+            ObjectEvent::Uplink(_) => Kind::Uplinks,
             ObjectEvent::Nad(_) | ObjectEvent::Absent(_) => Kind::Nads,
         };
         Self { kind, version, result: Ok(seen) }

@@ -3,7 +3,9 @@
 use super::target::Target;
 use crate::controller::cache::{Labels, NadKey};
 use std::fmt;
-use usnet_crds::{CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus, UserspaceNodeSliceSpec};
+use usnet_crds::{
+    CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus, UserspaceNodeSliceSpec, UserspaceUplinkStatus,
+};
 
 /// One write to the API server.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +87,24 @@ pub enum Write {
         /// The whole status.
         status: Box<UserspaceNetworkStatus>,
     },
+    /// Adds or removes the finalizer of an uplink.
+    UplinkFinalizer {
+        /// The name of the uplink.
+        uplink: String,
+        /// Its uid, a precondition: a later object of that name is not changed.
+        uid: String,
+        /// Whether the finalizer is desired.
+        present: bool,
+    },
+    /// Writes the status of an uplink.
+    UplinkStatus {
+        /// The name of the uplink.
+        uplink: String,
+        /// Its uid, a precondition: a later object of that name is not changed.
+        uid: String,
+        /// The whole status.
+        status: Box<UserspaceUplinkStatus>,
+    },
     /// Creates or repairs a NetworkAttachmentDefinition.
     Nad {
         /// Namespace and name.
@@ -137,6 +157,8 @@ impl Write {
             Self::NodeState { node, .. } | Self::DeleteNodeState { node } => Target::NodeState(node.clone()),
             Self::NodeSlice { slice, .. } | Self::DeleteNodeSlice { slice, .. } => Target::NodeSlice(slice.clone()),
             Self::Status { network, .. } => Target::Status(network.clone()),
+            Self::UplinkFinalizer { uplink, .. } => Target::UplinkFinalizer(uplink.clone()),
+            Self::UplinkStatus { uplink, .. } => Target::UplinkStatus(uplink.clone()),
             Self::Nad { key, .. } | Self::DeleteNad { key } => Target::Nad(key.clone()),
             Self::NetworkFromNad { network, .. } | Self::DeleteNetwork { network, .. } => {
                 Target::NetworkFromNad(network.clone())
@@ -155,6 +177,8 @@ impl Write {
             Self::NodeSlice { .. } => "NodeSlice",
             Self::DeleteNodeSlice { .. } => "DeleteNodeSlice",
             Self::Status { .. } => "Status",
+            Self::UplinkFinalizer { .. } => "UplinkFinalizer",
+            Self::UplinkStatus { .. } => "UplinkStatus",
             Self::Nad { .. } => "Definition",
             Self::DeleteNad { .. } => "DeleteDefinition",
             Self::NetworkFromNad { .. } => "NetworkFromNad",
@@ -178,6 +202,13 @@ impl fmt::Display for Write {
             Self::NodeSlice { slice, .. } => write!(formatter, "write UserspaceNodeSlice {slice}"),
             Self::DeleteNodeSlice { slice, .. } => write!(formatter, "delete UserspaceNodeSlice {slice}"),
             Self::Status { network, .. } => write!(formatter, "write the status of UserspaceNetwork {network}"),
+            Self::UplinkFinalizer { uplink, present: true, .. } => {
+                write!(formatter, "add the finalizer of UserspaceUplink {uplink}")
+            }
+            Self::UplinkFinalizer { uplink, .. } => {
+                write!(formatter, "remove the finalizer of UserspaceUplink {uplink}")
+            }
+            Self::UplinkStatus { uplink, .. } => write!(formatter, "write the status of UserspaceUplink {uplink}"),
             Self::Nad { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
             Self::DeleteNad { key } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
             Self::NetworkFromNad { network, .. } => write!(formatter, "write UserspaceNetwork {network}"),

@@ -15,6 +15,10 @@ pub enum Target {
     NodeSlice(String),
     /// The status of a network.
     Status(String),
+    /// The finalizer of an uplink.
+    UplinkFinalizer(String),
+    /// The status of an uplink.
+    UplinkStatus(String),
     /// A network that is generated from NetworkAttachmentDefinitions.
     NetworkFromNad(String),
     /// A NetworkAttachmentDefinition.

@@ -10,8 +10,9 @@ use crate::controller::cache::{Labels, Network};
 use crate::controller::compile::network::compile;
 use kube::core::{ParseExpressionError, SelectorExt};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{CompiledOverlay, NetworkName, Phase, Vni};
+use usnet_crds::{CompiledOverlay, NetworkName, Phase, UplinkName, ValidUplink, Vni};
 
 /// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,10 +31,16 @@ pub(super) fn evaluate(folder: &Folder, node: &str, baseline: &Baseline) -> Eval
     for (name, network) in &snapshot.cache.networks {
         // What has no valid name was rejected with its document, and no node can have it.
         let Ok(name) = name.parse::<NetworkName>() else { continue };
-        let compiled = match &network.spec {
+        let compiled = match (&network.spec, snapshot.cache.uplink_use.conflict(name.as_str())) {
             _ if network.is_deleting() => baseline.draining(&name),
-            Err(_) => baseline.unchanged(&name),
-            Ok(valid) => match compiled(&snapshot, network, valid) {
+            (Err(_), _) => baseline.unchanged(&name),
+            (Ok(_), Some(conflict)) => {
+                let source = snapshot.sources.get(name.as_str());
+                let (field, message) = conflict.message.split_once(": ").unwrap_or(("", &conflict.message));
+                problems.extend(source.map(|it| it.problem(field, Some(name.as_str()), message.to_owned())));
+                baseline.unchanged(&name)
+            }
+            (Ok(valid), None) => match compiled(&snapshot, network, valid) {
                 Ok(compiled) if !folder.is_complete() && loses_the_node(&compiled, &snapshot.labels, baseline) => {
                     baseline.unchanged(&name)
                 }
@@ -52,6 +59,7 @@ pub(super) fn evaluate(folder: &Folder, node: &str, baseline: &Baseline) -> Eval
     let version = networks.values().map(|network| network.version).chain([baseline.version()]).max();
     let input = Input {
         generation: baseline.generation(&snapshot.labels),
+        uplinks: Some(uplinks(&snapshot)),
         labels: snapshot.labels,
         // The node is the first and only one.
         number: 0,
@@ -62,6 +70,11 @@ pub(super) fn evaluate(folder: &Folder, node: &str, baseline: &Baseline) -> Eval
         version: version.unwrap_or_default(),
     };
     Evaluation { input, problems }
+}
+
+fn uplinks(snapshot: &ManifestSnapshot) -> BTreeMap<UplinkName, Arc<ValidUplink>> {
+    let valid = snapshot.cache.uplinks.values().filter_map(|uplink| uplink.spec.as_ref().ok());
+    valid.map(|valid| (valid.name.clone(), Arc::new(valid.clone()))).collect()
 }
 
 /// The network as an API server would give it, without generation and version.

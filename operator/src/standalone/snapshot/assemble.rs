@@ -3,7 +3,7 @@
 use super::manifest_snapshot::{ManifestSnapshot, invalid_network};
 use super::nads::{is_from_nads, merge_nads};
 use super::source::Source;
-use crate::controller::cache::{Cache, Labels, NadSet, Network};
+use crate::controller::cache::{Cache, Labels, NadSet, Network, UplinkUse};
 use crate::standalone::baseline::Baseline;
 use crate::standalone::files::document::Object;
 use crate::standalone::files::folder::Folder;
@@ -18,6 +18,7 @@ pub(in crate::standalone) fn snapshot(folder: &Folder, node: &str, baseline: &Ba
         let source = Source { file: file.to_owned(), document: document.number, line: document.line };
         match &document.object {
             Object::Network { name, network } => snapshot.network(name, network, source, baseline.held(name)),
+            Object::Uplink { name, uplink } => snapshot.uplink(name, uplink, source),
             Object::Namespace { name, labels } => snapshot.namespace(name, labels),
             Object::Node { name, labels } if name == node => snapshot.labels.extend(labels.clone()),
             Object::Node { .. } => {}
@@ -26,6 +27,8 @@ pub(in crate::standalone) fn snapshot(folder: &Folder, node: &str, baseline: &Ba
         }
     }
     networks_missing_manifest(&mut snapshot, baseline, folder.is_complete());
+    let Cache { networks, compiled, uplinks, .. } = &snapshot.cache;
+    snapshot.cache.uplink_use = UplinkUse::of(networks, compiled, uplinks);
     snapshot
 }
 

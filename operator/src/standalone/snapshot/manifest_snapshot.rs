@@ -6,7 +6,7 @@
 
 use super::source::Source;
 use crate::controller::cache::parse;
-use crate::controller::cache::{Cache, Labels, Nad, NadKey, Namespace, Network};
+use crate::controller::cache::{Cache, Labels, Nad, NadKey, Namespace, Network, Uplink};
 use crate::standalone::problem::Problem;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -26,6 +26,8 @@ pub(in crate::standalone) struct ManifestSnapshot {
     pub labels: Labels,
     /// Where each network was found; for one that NADs request, where the first of these is.
     pub sources: BTreeMap<String, Source>,
+    /// Where each uplink was found.
+    pub uplink_sources: BTreeMap<String, Source>,
     /// Where each NAD was found.
     pub nad_sources: BTreeMap<NadKey, Source>,
     /// What has no effect, and why.
@@ -49,6 +51,19 @@ impl ManifestSnapshot {
         self.namespace(&key.namespace, &Labels::new());
         self.cache.nads.insert(key.clone(), nad.clone());
         self.nad_sources.insert(key.clone(), source);
+    }
+
+    /// One that is not valid counts as absent: networks that have it keep it.
+    pub(super) fn uplink(&mut self, name: &str, read: &Result<Box<Uplink>, Vec<Problem>>, source: Source) {
+        if let Some(first) = self.uplink_sources.get(name) {
+            self.problems.push(source.duplicate_of(first, &format!("uplink {name}"), None));
+            return;
+        }
+        match read {
+            Ok(uplink) => drop(self.cache.uplinks.insert(name.to_owned(), Uplink::clone(uplink))),
+            Err(problems) => self.problems.extend(problems.clone()),
+        }
+        self.uplink_sources.insert(name.to_owned(), source);
     }
 
     pub(super) fn namespace(&mut self, name: &str, labels: &Labels) {

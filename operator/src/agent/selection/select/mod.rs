@@ -6,10 +6,13 @@
 //! - A network that is to be removed stays, draining, for as long as it is in use, and for one spec
 //!   at least: its network file is withdrawn before its bridge is removed. Otherwise the plugin
 //!   could attach a pod to a bridge that is being deleted.
+//! - A network whose uplink selects no NIC of the node is refused. An uplink stays while a network
+//!   of the node uses it, also when it was deleted.
 //! - No two networks have one bridge. The network that has it keeps it, else the older one gets it;
 //!   the other is refused.
 
 mod bridges;
+mod uplinks;
 
 use crate::agent::model::input::{Compiled, Input};
 use crate::agent::model::spec::{NodeSpec, RefusedNetwork};
@@ -17,9 +20,9 @@ use crate::agent::selection::per_node::PerNodeNetworks;
 use bridges::{Bridge, Contender};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+pub(crate) use uplinks::awaits_uplink;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{BRIDGE_CONFLICT, UNREADABLE};
-use usnet_crds::node_selection::selects;
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
 
 /// The inputs of the selection.
@@ -81,12 +84,13 @@ pub fn select(facts: Facts<'_>) -> NodeSpec {
     networks.extend(retained);
     let names = networks.keys().chain(refused.keys());
     let versions = names.filter_map(|name| Some(((*name).clone(), facts.version(name)?))).collect();
+    let uplinks = uplinks::select(facts, networks.values());
     let mut spec = NodeSpec {
         revision: facts.previous.revision,
         generation: facts.input.generation,
         through: facts.previous.through,
         networks: networks.into_values().collect(),
-        uplinks: facts.previous.uplinks.clone(),
+        uplinks,
         versions,
         refused: refused.into_values().collect(),
     };
@@ -98,7 +102,7 @@ pub fn select(facts: Facts<'_>) -> NodeSpec {
 
 impl<'a> Facts<'a> {
     fn selects(self, compiled: &Compiled) -> bool {
-        selects(compiled.selector.as_ref(), compiled.network.engine, &self.input.labels, self.missing)
+        self.input.selects(compiled, self.missing)
     }
 
     /// Active networks that select the node.
@@ -111,9 +115,10 @@ impl<'a> Facts<'a> {
     fn suitable(self) -> (BTreeMap<&'a NetworkName, Selected<'a>>, BTreeMap<&'a NetworkName, RefusedNetwork>) {
         let (mut selected, mut unsuitable) = (BTreeMap::new(), BTreeMap::new());
         for (name, compiled) in self.selected() {
-            match self.per_node.network(compiled, self.previous.network(name)) {
+            let network = self.per_node.network(compiled, self.previous.network(name));
+            match network.map_err(|why| why.refused(compiled)).and_then(|network| uplinks::checked(self, network)) {
                 Ok(network) => drop(selected.insert(name, (compiled, network))),
-                Err(why) => drop(unsuitable.insert(name, why.refused(compiled))),
+                Err(refused) => drop(unsuitable.insert(name, refused)),
             }
         }
         (selected, unsuitable)
@@ -172,6 +177,7 @@ impl<'a> Facts<'a> {
         next.generation != previous.generation
             || next.networks != previous.networks
             || next.refused != previous.refused
+            || next.uplinks != previous.uplinks
             || next.versions != previous.versions
             || self.input.version < previous.through
             || previous.networks.iter().any(|network| is_new(self.version(&network.name)))

@@ -1,11 +1,11 @@
 //! From all compiled networks and the agent's own report to the spec of the node: keeps the history
 //! that [`selection`](crate::agent::selection) needs.
 
-use crate::agent::model::input::Input;
+use crate::agent::model::input::{Compiled, Input};
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::selection::per_node::PerNodeNetworks;
-use crate::agent::selection::{Facts, select};
+use crate::agent::selection::{Facts, awaits_uplink, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use tokio::sync::watch::{Receiver, Sender};
 use tokio::time::{sleep, sleep_until};
 use usnet_crds::conditions::engine_connected;
 use usnet_crds::conditions::reason::NEVER_SEEN;
-use usnet_crds::node_selection::selects;
 use usnet_crds::{EngineKind, NetworkName, Phase};
 
 /// How long a network stays unchanged when its compiled network disappears without having been
 /// draining: it was deleted by hand, or with its CRD. Within this time a running controller
 /// recreates it, and pods stay connected; a longer time would delay a removal that is intended.
 pub const LOST_GRACE: Duration = Duration::from_secs(60);
-/// How long the agent waits for the addresses of nodes before it reports that they are missing: it
-/// reads slices of nodes after the first network that needs them, and the controller writes both at
-/// the same time. Other changes wait as well.
+/// How long the agent waits for the addresses of nodes and for uplinks before it reports that they
+/// are missing: it reads slices of nodes after the first network that needs them, the controller
+/// writes both at the same time, and uplinks come by a watch of their own. Other changes wait as
+/// well.
 pub const NODES_GRACE: Duration = Duration::from_secs(1);
 /// Changes come in bursts; this is how long the first one waits for the others. A selection
 /// considers all networks, so that a hundred changes in one burst should cost one selection.
@@ -38,7 +38,7 @@ pub struct SpecBuilder {
     /// Since when active networks of `last` have no compiled network.
     lost: BTreeMap<NetworkName, Instant>,
     per_node: PerNodeNetworks,
-    /// Since when a network waits for the addresses of nodes.
+    /// Since when a network waits for the addresses of nodes, or for its uplink.
     nodes_awaited_since: Option<Instant>,
     /// The revision with which each draining network of `last` began to drain.
     draining_since: BTreeMap<NetworkName, u64>,
@@ -63,17 +63,19 @@ impl SpecBuilder {
         self.update_lost(input, now);
         self.per_node.update(input);
         let missing = missing_engines(report);
-        if self.awaits_nodes(input, &missing, now) {
-            return None;
+        let (in_use, lost) = (self.in_use(report), self.retained_lost(input, now));
+        let last = Arc::clone(&self.last);
+        let facts =
+            Facts { input, missing: &missing, previous: &last, in_use: &in_use, lost: &lost, per_node: &self.per_node };
+        if is_awaiting(facts) {
+            let since = *self.nodes_awaited_since.get_or_insert(now);
+            if now.saturating_duration_since(since) < NODES_GRACE {
+                return None;
+            }
+        } else {
+            self.nodes_awaited_since = None;
         }
-        let spec = select(Facts {
-            input,
-            missing: &missing,
-            previous: &self.last,
-            in_use: &self.in_use(report),
-            lost: &self.retained_lost(input, now),
-            per_node: &self.per_node,
-        });
+        let spec = select(facts);
         if self.has_built && spec == *self.last {
             return None;
         }
@@ -96,23 +98,6 @@ impl SpecBuilder {
         let lost = self.lost.values().map(|since| *since + LOST_GRACE);
         let nodes = self.nodes_awaited_since.map(|since| since + NODES_GRACE);
         lost.chain(nodes).filter(|expiry| *expiry > now).min()
-    }
-
-    /// Whether a network of this node waits for the addresses of nodes, and not for too long.
-    fn awaits_nodes(&mut self, input: &Input, missing: &BTreeSet<EngineKind>, now: Instant) -> bool {
-        let mut overlays = input.networks.values().filter(|compiled| compiled.per_node.overlay.is_some());
-        let is_awaited = overlays.any(|compiled| {
-            let network = &compiled.network;
-            network.phase == Phase::Active
-                && selects(compiled.selector.as_ref(), network.engine, &input.labels, missing)
-                && self.per_node.awaits_nodes(compiled, self.last.network(&network.name))
-        });
-        if !is_awaited {
-            self.nodes_awaited_since = None;
-            return false;
-        }
-        let since = *self.nodes_awaited_since.get_or_insert(now);
-        now.saturating_duration_since(since) < NODES_GRACE
     }
 
     fn update_lost(&mut self, input: &Input, now: Instant) {
@@ -146,6 +131,21 @@ impl SpecBuilder {
     fn draining_since(&self, name: &NetworkName) -> u64 {
         self.draining_since.get(name).copied().unwrap_or_default()
     }
+}
+
+/// Whether a network of this node waits for the addresses of nodes, or for its uplink.
+fn is_awaiting(facts: Facts<'_>) -> bool {
+    let Facts { input, missing, previous, per_node, .. } = facts;
+    let awaits = |compiled: &Compiled| {
+        let is_overlay = compiled.per_node.overlay.is_some();
+        is_overlay && per_node.awaits_nodes(compiled, previous.network(&compiled.network.name))
+            || awaits_uplink(facts, &compiled.network)
+    };
+    let mut connected = input.networks.values().filter(|compiled| {
+        let has_topology = compiled.per_node.overlay.is_some() || compiled.network.uplink.is_some();
+        has_topology && compiled.network.phase == Phase::Active && input.selects(compiled, missing)
+    });
+    connected.any(|compiled| awaits(compiled))
 }
 
 /// The engines that were never reached on this node.

@@ -87,6 +87,28 @@ fn a_network_with_an_overlay_waits_for_the_addresses_of_nodes_but_not_for_long()
     assert_eq!(node.builder.next_expiry(node.now), None);
 }
 
+/// Its watch may be later than that of networks.
+#[test]
+fn a_network_with_an_uplink_waits_for_it_but_not_for_long() {
+    let plain = compiled(5, "blue");
+    let uplink = usnet_crds::NetworkUplink { name: "fab".parse().unwrap(), vlan: None };
+    let network = Arc::new(NodeNetwork { uplink: Some(uplink), ..NodeNetwork::clone(&plain.network) });
+    let mut node = Node::new(&[Compiled { network, ..plain }]);
+    node.input.uplinks = Some(BTreeMap::new());
+    assert_eq!(node.next(), None);
+    let expiry = node.builder.next_expiry(node.now).unwrap();
+    let refused = SpecBuilder::new(None).settled(&node.input, &node.report, expiry);
+    assert_eq!((refused.networks.len(), refused.refused[0].reason.as_str()), (0, "UplinkNotReady"));
+    let fab = crate::agent::selection::testing::uplink("fab", 1, None, "eth1");
+    node.input.uplinks = Some([(fab.name.clone(), Arc::new(fab))].into());
+    let spec = node.next().unwrap();
+    assert_eq!((spec.networks.len(), spec.uplinks.len(), node.builder.next_expiry(node.now)), (1, 1, None));
+    // A change of VLANs alone changes nothing but the generation.
+    let changed = crate::agent::selection::testing::uplink("fab", 2, None, "eth1");
+    node.input.uplinks = Some([(changed.name.clone(), Arc::new(changed))].into());
+    assert_eq!(node.next().unwrap().uplinks.values().next().unwrap().generation, 2);
+}
+
 impl SpecBuilder {
     /// The spec once nothing is waited for any more.
     fn settled(mut self, input: &Input, report: &Report, now: Instant) -> Arc<NodeSpec> {

@@ -10,7 +10,9 @@ use crate::agent::selection::{Facts, select};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
-use usnet_crds::{EngineKind, NetworkName, Phase};
+use usnet_crds::uplink::report::{UplinkReport, UplinkState};
+use usnet_crds::uplink::validate::ValidNic;
+use usnet_crds::{EngineKind, NetworkName, NodeUplink, Phase, UplinkName, ValidUplink, VlanRanges};
 
 /// One agent.
 #[derive(Debug, Clone, Default)]
@@ -48,6 +50,7 @@ impl Cluster {
             labels: state.labels.clone(),
             number: state.number.unwrap_or_default(),
             nodes: Some(Arc::new(self.node_addresses(node))),
+            uplinks: Some(self.valid_uplinks(&held.uplinks)),
             is_alone: false,
             networks: networks.collect(),
             unreadable: BTreeMap::new(),
@@ -66,6 +69,35 @@ impl Cluster {
             lost: &BTreeSet::new(),
             per_node,
         })
+    }
+
+    /// An agent keeps the last valid form of an uplink; here it is the one that it has.
+    fn valid_uplinks(&self, held: &BTreeMap<UplinkName, Arc<NodeUplink>>) -> BTreeMap<UplinkName, Arc<ValidUplink>> {
+        let kept = |uplink: &NodeUplink| ValidUplink {
+            name: uplink.name.clone(),
+            generation: uplink.generation,
+            engine: uplink.engine,
+            nics: vec![ValidNic { nodes: None, nic: uplink.nic.clone() }],
+            node_traffic: uplink.node_traffic,
+            vlans: VlanRanges::default(),
+        };
+        let valid = self.cache.uplinks.iter().filter_map(|(name, uplink)| match &uplink.spec {
+            Ok(valid) => Some(valid.clone()),
+            Err(_) => held.get(&name.parse::<UplinkName>().unwrap()).map(|held| kept(held)),
+        });
+        valid.map(|uplink| (uplink.name.clone(), Arc::new(uplink))).collect()
+    }
+
+    fn uplink_reports(&self, node: &str, spec: &NodeSpec) -> BTreeMap<String, UplinkReport> {
+        let report = |uplink: &Arc<NodeUplink>| {
+            let name = uplink.name.to_string();
+            let failure = self.uplink_failures.get(&(node.to_owned(), name.clone())).copied();
+            let state = if failure.is_some() { UplinkState::Failed } else { UplinkState::Programmed };
+            let (reason, generation) = (failure.unwrap_or_default().to_owned(), uplink.generation);
+            let (message, nic) = (format!("{reason} of {name}"), String::new());
+            (name.clone(), UplinkReport { name, generation, state, reason, message, nic })
+        };
+        spec.uplinks.values().map(report).collect()
     }
 
     fn node_addresses(&self, own: &str) -> NodeAddresses {
@@ -115,7 +147,9 @@ impl Cluster {
             reports.insert(name.clone(), found);
         }
         let (observed_generation, through) = (Some(spec.generation), spec.through);
-        NodeStatus { observed_generation, through, down: down.collect(), missing, reports, ..NodeStatus::default() }
+        let uplinks = self.uplink_reports(node, spec);
+        let down = down.collect();
+        NodeStatus { observed_generation, through, down, missing, reports, uplinks, ..NodeStatus::default() }
     }
 }
 

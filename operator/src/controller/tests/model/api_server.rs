@@ -74,14 +74,16 @@ impl Cluster {
         self.cache.states.insert(node, NodeState { owner, generation, number, labels, ..kept });
     }
 
+    fn set_finalizer(&mut self, network: &str, present: bool) {
+        self.cache.networks.get_mut(network).unwrap().has_finalizer = present;
+        if !present {
+            self.cache.networks.remove(network);
+        }
+    }
+
     pub(super) fn apply(&mut self, write: Write) {
         match write {
-            Write::Finalizer { network, present, .. } => {
-                self.cache.networks.get_mut(&network).unwrap().has_finalizer = present;
-                if !present {
-                    self.cache.networks.remove(&network);
-                }
-            }
+            Write::Finalizer { network, present, .. } => self.set_finalizer(&network, present),
             Write::Compiled { network, owner, uid, spec } => {
                 assert_eq!(self.cache.compiled.get(&network).map(|found| &found.uid), uid.as_ref());
                 let uid = uid.unwrap_or_else(|| self.uid());
@@ -109,6 +111,10 @@ impl Cluster {
             }
             Write::Status { network, status, .. } => {
                 self.cache.networks.get_mut(&network).unwrap().status = Some(*status);
+            }
+            Write::UplinkFinalizer { uplink, present, .. } => self.set_uplink_finalizer(&uplink, present),
+            Write::UplinkStatus { uplink, status, .. } => {
+                self.cache.uplinks.get_mut(&uplink).unwrap().status = Some(*status);
             }
             Write::Nad { key, desired } => self.write_nad(key, desired),
             Write::DeleteNad { key } => self.remove_nad(&key),

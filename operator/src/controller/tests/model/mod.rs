@@ -3,6 +3,7 @@
 
 mod agents;
 mod api_server;
+mod uplinks;
 
 use super::super::cache::dirty::Dirty;
 use super::super::cache::nads::{Availability, NadKey, NadSet};
@@ -42,6 +43,8 @@ pub(super) struct Cluster {
     pub(super) without_agent: BTreeSet<String>,
     /// What networks fail with, by node and network.
     pub(super) failures: BTreeMap<(String, String), &'static str>,
+    /// What uplinks fail with, by node and uplink.
+    pub(super) uplink_failures: BTreeMap<(String, String), &'static str>,
     /// Bridges that nodes cannot remove, with the reason, by node and network: they stay when the
     /// network is removed from the node.
     pub(super) kept_bridges: BTreeMap<(String, String), &'static str>,
@@ -79,6 +82,7 @@ impl Cluster {
             without_engine: BTreeSet::new(),
             without_agent: BTreeSet::new(),
             failures: BTreeMap::new(),
+            uplink_failures: BTreeMap::new(),
             kept_bridges: BTreeMap::new(),
             legacy: legacy::Options::default(),
             compiled: BTreeMap::new(),
@@ -301,6 +305,7 @@ impl Cluster {
         changed(&seen.nodes, &cache.nodes).into_iter().for_each(|changed| dirty.node(cache, changed));
         changed(&seen.states, &cache.states).into_iter().for_each(|changed| dirty.node_state(cache, changed));
         changed(&seen.slices, &cache.slices).into_iter().for_each(|changed| dirty.slice(changed));
+        changed(&seen.uplinks, &cache.uplinks).into_iter().for_each(|changed| dirty.uplink(cache, changed));
         let (old, new) = (seen.nads.all(), cache.nads.all());
         let keys: Vec<NadKey> = changed(&old, &new).into_iter().map(|(key, _)| key).collect();
         let user_nads_changed = seen.nads.user_nads() != cache.nads.user_nads();

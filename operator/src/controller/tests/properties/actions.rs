@@ -1,6 +1,6 @@
 //! Random actions on a cluster.
 
-use super::super::super::cache::Network;
+use super::super::super::cache::{Network, Uplink};
 use super::super::legacy::{open_vswitch, vpp, with_vlan};
 use super::super::model::Cluster;
 use super::checked_pass;
@@ -8,11 +8,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ops::Range;
+use usnet_crds::conditions::reason::NIC_MISSING;
 use usnet_crds::{EngineKind, Namespaces};
 
 const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
 /// The last is the name of the generated network of the bridge `7`.
 pub(super) const NAMES: [&str; 5] = ["amber", "blue", "cyan", "red", "ovs-7"];
+const UPLINKS: [&str; 2] = ["fab", "lab"];
 const NAMESPACES: [&str; 2] = ["team-a", "other"];
 /// Of NADs. One is that of a network as well.
 const NAD_NAMES: [&str; 3] = ["mine", "yours", "blue"];
@@ -32,6 +34,9 @@ pub(super) enum Action {
     NodeLabel(usize, bool),
     NodeAddress(usize, Option<u8>),
     Namespace(bool),
+    /// An uplink is written, or deleted.
+    Uplink(usize, Option<Value>),
+    UplinkFails(usize, usize, bool),
     Foreign(usize),
     /// A user writes one, or deletes it.
     Nad(usize, usize, Option<String>),
@@ -82,15 +87,15 @@ pub(super) fn spec() -> impl Strategy<Value = Value> {
         if let Some(nodes) = nodes {
             spec["nodeSelector"] = nodes;
         }
-        if let Some((overlay, ipam)) = topology {
-            spec["topology"] = json!({"type": "Overlay", "overlay": overlay});
+        if let Some((topology, ipam)) = topology {
+            spec["topology"] = topology;
             spec["ipam"] = ipam;
         }
         spec
     })
 }
 
-/// An overlay and addresses for it; none is a network whose nodes are not connected.
+/// An overlay or uplink and addresses for it; none is a network whose nodes are not connected.
 fn topology() -> impl Strategy<Value = Option<(Value, Value)>> {
     let overlay = prop_oneof![
         Just(json!({})),
@@ -104,7 +109,24 @@ fn topology() -> impl Strategy<Value = Option<(Value, Value)>> {
         3 => prefix.prop_map(|prefix| json!({"type": "host-local", "subnet": "10.1.0.0/28", "nodePrefix": prefix})),
         1 => Just(json!({"type": "dhcp"})),
     ];
-    prop::option::of((overlay, ipam))
+    let overlay = overlay.prop_map(|overlay| json!({"type": "Overlay", "overlay": overlay}));
+    let vlan = prop_oneof![Just(json!({})), (7..9u32).prop_map(|vlan| json!({"vlan": vlan}))];
+    let uplink = (vlan, prop::sample::select(UPLINKS.as_slice())).prop_map(|(mut uplink, name)| {
+        uplink["name"] = name.into();
+        json!({"type": "Uplink", "uplink": uplink})
+    });
+    prop::option::of((prop_oneof![overlay, uplink], ipam))
+}
+
+/// The spec of an uplink.
+fn uplink_spec() -> impl Strategy<Value = Value> {
+    let nic = |name: &str| json!({"device": {"type": "Name", "name": name}});
+    let mut of_host = nic("eth2");
+    of_host["nodeSelector"] = json!({"matchLabels": {"host": "node-a"}});
+    let nics = prop_oneof![Just(json!([nic("eth1")])), Just(json!([of_host, nic("eth1")])), Just(json!([of_host]))];
+    let vlans = prop_oneof![Just(json!(["7-8"])), Just(json!(["8"])), Just(json!([]))];
+    let engine = prop_oneof![5 => Just("OVS"), 1 => Just("VPP")];
+    (engine, nics, vlans).prop_map(|(engine, nics, vlans)| json!({"engine": engine, "nics": nics, "vlans": vlans}))
 }
 
 pub(super) fn event() -> impl Strategy<Value = Action> {
@@ -122,6 +144,10 @@ pub(super) fn event() -> impl Strategy<Value = Action> {
         1 => (node.clone(), any::<bool>()).prop_map(|(node, has)| Action::NodeLabel(node, has)),
         1 => (node, prop::option::of(any::<u8>())).prop_map(|(node, host)| Action::NodeAddress(node, host)),
         1 => any::<bool>().prop_map(Action::Namespace),
+        3 => (0..UPLINKS.len(), prop::option::weighted(0.8, uplink_spec()))
+            .prop_map(|(uplink, spec)| Action::Uplink(uplink, spec)),
+        1 => (0..NODES.len(), 0..UPLINKS.len(), any::<bool>())
+            .prop_map(|(node, uplink, fails)| Action::UplinkFails(node, uplink, fails)),
         1 => name.clone().prop_map(Action::Foreign),
         4 => (0..NAMESPACES.len(), 0..NAD_NAMES.len(), prop::option::weighted(0.75, config()))
             .prop_map(|(namespace, name, config)| Action::Nad(namespace, name, config)),
@@ -214,19 +240,17 @@ pub(super) fn perform(cluster: &mut Cluster, event: Action) {
         }
         Action::Agent(node, runs) => set(&mut cluster.without_agent, NODES[node].to_owned(), !runs),
         Action::Label(has) => cluster.namespace("team-a", if has { &[("team", "a")] } else { &[] }),
-        Action::NodeLabel(node, has) => {
-            let Some(found) = cluster.cache.nodes.get_mut(NODES[node]) else { return };
-            match has {
-                true => drop(found.labels.insert("rack".to_owned(), "a".to_owned())),
-                false => drop(found.labels.remove("rack")),
-            }
-        }
+        Action::NodeLabel(node, has) => label(cluster, NODES[node], has),
         Action::NodeAddress(node, host) => {
             let Some(found) = cluster.cache.nodes.get_mut(NODES[node]) else { return };
             found.addresses = host.map(|host| [10, 0, 1, host].into()).into_iter().collect();
         }
         Action::Namespace(is_deleting) => {
             cluster.cache.namespaces.get_mut("other").unwrap().is_deleting = is_deleting;
+        }
+        Action::Uplink(uplink, spec) => change_uplink(cluster, UPLINKS[uplink], spec),
+        Action::UplinkFails(node, uplink, fails) => {
+            cluster.set_uplink_failure(NODES[node], UPLINKS[uplink], fails.then_some(NIC_MISSING));
         }
         Action::Tamper(node, how) => tamper(cluster, NODES[node], how),
         Action::Foreign(name) => {
@@ -248,6 +272,23 @@ pub(super) fn perform(cluster: &mut Cluster, event: Action) {
                 cluster.report();
             }
         }
+    }
+}
+
+fn label(cluster: &mut Cluster, node: &str, has: bool) {
+    let Some(found) = cluster.cache.nodes.get_mut(node) else { return };
+    match has {
+        true => drop(found.labels.insert("rack".to_owned(), "a".to_owned())),
+        false => drop(found.labels.remove("rack")),
+    }
+}
+
+fn change_uplink(cluster: &mut Cluster, name: &str, spec: Option<Value>) {
+    let is_deleting = cluster.cache.uplinks.get(name).map(Uplink::is_deleting);
+    match spec {
+        Some(spec) if is_deleting != Some(true) => cluster.uplink(name, &spec),
+        None if is_deleting == Some(false) => cluster.delete_uplink(name),
+        _ => {}
     }
 }
 

@@ -3,6 +3,7 @@
 mod actions;
 
 use super::super::cache::Cache;
+use super::super::cache::objects::Selection;
 use super::super::compile::Stage;
 use super::super::write::Write;
 use super::model::{Agent, Cluster, sorted};
@@ -10,8 +11,8 @@ use actions::{NAMES, event, perform, spec};
 use kube::core::SelectorExt;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use usnet_crds::Phase;
 use usnet_crds::node_selection::selects;
+use usnet_crds::{CompiledNetworkSpec, NetworkName, Phase, ValidUplink};
 
 /// A pass with all invariants checked. [`Cluster::pass`] itself compares the incremental evaluation
 /// with an evaluation of everything.
@@ -22,7 +23,7 @@ fn checked_pass(cluster: &mut Cluster) {
         match write {
             Write::Compiled { network, .. } => {
                 assert_ne!(
-                    Stage::of(&before.overlays, &network, &before.networks[&network]),
+                    Stage::of(&before, &network, &before.networks[&network]),
                     Stage::New,
                     "{network} is compiled before its finalizer"
                 );
@@ -33,6 +34,11 @@ fn checked_pass(cluster: &mut Cluster) {
                     **count > 0 && *name == network && is_known_user(cluster, &before, node, name)
                 });
                 assert!(is_forced || uses.count() == 0, "{network} is deleted while pods use it");
+            }
+            Write::UplinkFinalizer { uplink, present: false, .. } => {
+                let uses =
+                    |spec: &CompiledNetworkSpec| spec.uplink.as_ref().is_some_and(|it| it.name.as_str() == uplink);
+                assert!(!cluster.compiled.values().any(uses), "{uplink} is deleted while a network uses it");
             }
             Write::Nad { key, .. } | Write::DeleteNad { key } => {
                 assert!(!users.contains_key(&key) && !before.nads.is_taken(&key.name, &key.namespace));
@@ -55,6 +61,32 @@ fn is_known_user(cluster: &Cluster, before: &Cache, node: &str, name: &str) -> b
     is_older && !is_lost && cluster.agents.get(node).is_some_and(carries) && !cluster.without_agent.contains(node)
 }
 
+/// The uplink of a compiled network.
+fn uplink<'a>(cluster: &'a Cluster, selection: &Selection) -> Option<&'a ValidUplink> {
+    cluster.cache.uplinks.get(selection.uplink.as_ref()?.name.as_str())?.spec.as_ref().ok()
+}
+
+/// No two networks have one VLAN on an uplink, and each network has its uplink on its nodes.
+fn assert_uplinks(cluster: &Cluster, node: &str, agent: &Agent) {
+    let is_refused = |name: &NetworkName| agent.spec.refused.iter().any(|refused| refused.name == *name);
+    let mut vlans = BTreeSet::new();
+    for network in &agent.spec.networks {
+        let Some(uplink) = &network.uplink else { continue };
+        assert!(agent.spec.uplinks.contains_key(&uplink.name), "{node} lacks {uplink:?}");
+        // What drains, or is kept in an earlier form, may have the VLAN of another one.
+        let is_current = network.phase == Phase::Active && !is_refused(&network.name);
+        assert!(!is_current || vlans.insert(uplink), "two networks share {uplink:?} on {node}");
+    }
+    for (name, uplink) in &cluster.cache.uplinks {
+        let status = uplink.status.as_ref().unwrap();
+        let users =
+            cluster.compiled.iter().filter(|(_, it)| it.uplink.as_ref().is_some_and(|it| it.name.as_str() == name));
+        let users: Vec<_> = users.map(|(name, _)| name.clone()).collect();
+        assert_eq!(status.networks, users, "networks of {name}");
+        assert!(!uplink.is_deleting() || !users.is_empty(), "{name} is not used and not deleted");
+    }
+}
+
 /// The networks that an agent carries are those that the controller counts its node for.
 fn assert_same_selection(cluster: &Cluster) {
     for (node, agent) in &cluster.agents {
@@ -66,7 +98,12 @@ fn assert_same_selection(cluster: &Cluster) {
         let selected = cluster.cache.compiled.iter().filter(|(_, compiled)| {
             let selection = compiled.selection.as_ref().unwrap();
             selection.phase == Phase::Active
-                && selects(selection.nodes.as_ref(), selection.engine, &found.labels, missing)
+                && selects(
+                    selection.nodes.as_ref(),
+                    (selection.engine, uplink(cluster, selection)),
+                    &found.labels,
+                    missing,
+                )
         });
         let selected: BTreeSet<&str> = selected.map(|(name, _)| name.as_str()).collect();
         let active = agent.spec.networks.iter().filter(|network| network.phase == Phase::Active);
@@ -74,6 +111,7 @@ fn assert_same_selection(cluster: &Cluster) {
         let carried: BTreeSet<&str> = active.map(|network| network.name.as_str()).chain(refused).collect();
         assert_eq!(carried, selected, "on {node}");
         assert_peers(cluster, node, agent);
+        assert_uplinks(cluster, node, agent);
         let mut bridges: Vec<_> =
             agent.spec.networks.iter().map(|network| (network.engine, &network.bridge.name)).collect();
         bridges.sort();

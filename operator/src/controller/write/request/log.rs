@@ -23,6 +23,17 @@ pub(super) fn log(write: &Write) {
             tracing::info!(slice, nodes = spec.nodes.len(), "wrote the slice of nodes");
         }
         Write::DeleteNodeSlice { slice, .. } => tracing::info!(slice, "deleted the slice of nodes"),
+        Write::UplinkFinalizer { uplink, present: true, .. } => {
+            tracing::info!(uplink, "added the finalizer of the uplink");
+        }
+        Write::UplinkFinalizer { uplink, .. } => {
+            tracing::info!(uplink, "removed the finalizer: the uplink is deleted");
+        }
+        Write::UplinkStatus { uplink, status, .. } => {
+            let Some(condition) = find_condition(&status.conditions, READY) else { return };
+            let (ready, reason) = (&condition.status, &condition.reason);
+            tracing::debug!(uplink, ready, reason, "{}", condition.message);
+        }
         Write::Nad { key, .. } => {
             tracing::debug!(network = key.name, namespace = key.namespace, "wrote the NetworkAttachmentDefinition");
         }

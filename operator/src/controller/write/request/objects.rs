@@ -9,7 +9,7 @@ use usnet_crds::nad::{NETWORK_LABEL, NetworkAttachmentDefinitionSpec, RESOURCE_A
 use usnet_crds::network::FINALIZER;
 use usnet_crds::{
     CompiledNetwork, CompiledNetworkSpec, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNetworkStatus,
-    UserspaceNodeState, UserspaceNodeStateSpec,
+    UserspaceNodeState, UserspaceNodeStateSpec, UserspaceUplink, UserspaceUplinkStatus,
 };
 
 /// A compiled network, which is deleted with its UserspaceNetwork.
@@ -49,6 +49,26 @@ pub(super) fn finalizer(network: &str, uid: &str, present: bool) -> Value {
         "apiVersion": UserspaceNetwork::api_version(&()),
         "kind": UserspaceNetwork::kind(&()),
         "metadata": {"name": network, "uid": uid, "finalizers": finalizers},
+    })
+}
+
+/// The finalizer of an uplink, as that of a network.
+pub(super) fn uplink_finalizer(uplink: &str, uid: &str, present: bool) -> Value {
+    let finalizers: &[&str] = if present { &[FINALIZER] } else { &[] };
+    json!({
+        "apiVersion": UserspaceUplink::api_version(&()),
+        "kind": UserspaceUplink::kind(&()),
+        "metadata": {"name": uplink, "uid": uid, "finalizers": finalizers},
+    })
+}
+
+/// The status of an uplink.
+pub(super) fn uplink_status(uplink: &str, uid: &str, status: &UserspaceUplinkStatus) -> Value {
+    json!({
+        "apiVersion": UserspaceUplink::api_version(&()),
+        "kind": UserspaceUplink::kind(&()),
+        "metadata": {"name": uplink, "uid": uid},
+        "status": status,
     })
 }
 

@@ -2,18 +2,16 @@
 
 use super::log::log;
 use super::outcome::{Done, Error, Outcome};
-use super::verbs::{FIELD_MANAGER, create_or_replace, delete, ignore_not_found, patch_parameters, replace, written};
+use super::verbs::{apply_metadata, apply_status, create_or_replace, delete, patch_parameters, replace, written};
 use super::{network_from_nad, objects};
 use crate::controller::cache::partial_objects::{
-    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject,
+    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, UplinkObject,
 };
 use crate::controller::write::operation::Write;
 use crate::leader::REQUEST_TIMEOUT;
-use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::json;
 use tokio::time::timeout;
-use usnet_crds::node_selection::resource_version;
 use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeSliceSpec, UserspaceNodeState};
 
 /// Sends one write.
@@ -32,11 +30,9 @@ pub async fn send(client: Client, write: Write) -> Outcome {
 }
 
 async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
-    let apply = PatchParams::apply(FIELD_MANAGER).force();
     match write {
         Write::Finalizer { network, uid, present } => {
-            let body = objects::finalizer(network, uid, *present);
-            written(networks(client).patch_metadata(network, &apply, &Patch::Apply(&body)).await)
+            apply_metadata(&networks(client), network, &objects::finalizer(network, uid, *present)).await
         }
         Write::Compiled { network, owner, uid, spec } => {
             let api: Api<CompiledNetwork> = Api::all(client);
@@ -63,14 +59,16 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
         Write::DeleteNodeSlice { slice, uid } => delete(&Api::<NodeSliceObject>::all(client), slice, Some(uid)).await,
         Write::DeleteNodeState { node } => delete(&node_states(client), node, None).await,
         Write::Status { network, uid, status } => {
-            let body = objects::status(network, uid, status);
-            let answer = networks(client).patch_status(network, &apply, &Patch::Apply(&body)).await;
-            ignore_not_found(answer.map(|it| Done::Written(resource_version(it.metadata.resource_version.as_deref()))))
+            apply_status(&networks(client), network, &objects::status(network, uid, status)).await
+        }
+        Write::UplinkFinalizer { uplink, uid, present } => {
+            apply_metadata(&uplinks(client), uplink, &objects::uplink_finalizer(uplink, uid, *present)).await
+        }
+        Write::UplinkStatus { uplink, uid, status } => {
+            apply_status(&uplinks(client), uplink, &objects::uplink_status(uplink, uid, status)).await
         }
         Write::Nad { key, desired } => {
-            let body = objects::nad(key, desired);
-            let api = nads(client, &key.namespace);
-            written(api.patch_metadata(&key.name, &apply, &Patch::Apply(&body)).await)
+            apply_metadata(&nads(client, &key.namespace), &key.name, &objects::nad(key, desired)).await
         }
         Write::DeleteNad { key } => delete(&nads(client, &key.namespace), &key.name, None).await,
         Write::NetworkFromNad { network, uid, spec } => {
@@ -83,6 +81,10 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
 // Responses are deserialized as in watches, so that unreadable fields do not fail a write.
 
 fn networks(client: Client) -> Api<NetworkObject> {
+    Api::all(client)
+}
+
+fn uplinks(client: Client) -> Api<UplinkObject> {
     Api::all(client)
 }
 

@@ -32,6 +32,34 @@ where
     written(api.patch_metadata(name, &patch_parameters(), &replace(uid, fields)?).await)
 }
 
+/// Applies an object without its status.
+pub(super) async fn apply_metadata<K>(
+    api: &Api<K>,
+    name: &str,
+    body: &(impl Serialize + Debug),
+) -> Result<Done, kube::Error>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    written(api.patch_metadata(name, &parameters, &Patch::Apply(body)).await)
+}
+
+/// Applies a status. One of a deleted object is not needed.
+pub(super) async fn apply_status<K>(
+    api: &Api<K>,
+    name: &str,
+    body: &(impl Serialize + Debug),
+) -> Result<Done, kube::Error>
+where
+    K: Resource + Clone + DeserializeOwned + Debug,
+{
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    let answer = api.patch_status(name, &parameters, &Patch::Apply(body)).await;
+    let version = |object: K| Done::Written(resource_version(object.meta().resource_version.as_deref()));
+    ignore_not_found(answer.map(version))
+}
+
 pub(super) fn patch_parameters() -> PatchParams {
     PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
 }

@@ -86,6 +86,31 @@ fn the_part_of_a_range_is_that_of_the_first_node_and_is_no_change_after_a_restar
 }
 
 #[test]
+fn uplinks_are_read_from_files_and_their_networks_checked() {
+    let mut node = Node::new();
+    let uplink = "apiVersion: usnet.dev/v1alpha1\nkind: UserspaceUplink\nmetadata: {name: fab}\nspec: {engine: OVS, vlans: [\"7\"], nics: [{device: {type: Name, name: eth1}}]}\n";
+    let on_vlan = |vlan: u32| {
+        ALL.replace("{}", &format!("{{}}, topology: {{type: Uplink, uplink: {{name: fab, vlan: {vlan}}}}}"))
+    };
+    node.write("a.yaml", &network("blue", &on_vlan(7)));
+    let missing = node.evaluate();
+    assert_eq!((names(&missing), missing.problems[0].field.as_str()), (vec![], "spec.topology.uplink.name"));
+    node.write("b.yaml", uplink);
+    let evaluated = node.evaluate();
+    assert_eq!((names(&evaluated), evaluated.problems.len()), (vec![("blue", 1, Phase::Active)], 0));
+    assert_eq!(evaluated.spec.uplinks.len(), 1);
+    node.write("c.yaml", &network("red", &on_vlan(8)));
+    let rejected = node.evaluate();
+    assert!(rejected.problems[0].message.contains("has the VLANs 7, and not 8"), "{:?}", rejected.problems);
+    // The file is gone, and the network keeps its uplink.
+    node.remove("b.yaml");
+    let kept = node.evaluate();
+    assert_eq!((names(&kept).len(), &kept.spec.uplinks), (1, &evaluated.spec.uplinks));
+    node.restart();
+    assert_eq!(node.evaluate().spec.uplinks, evaluated.spec.uplinks);
+}
+
+#[test]
 fn an_overlay_is_refused_because_no_other_node_is_known() {
     let mut node = Node::new();
     let overlay = ALL.replace("{}", "{}, topology: {type: Overlay, overlay: {}}");

@@ -6,13 +6,13 @@
 use super::locate::line_of;
 use crate::controller::cache::parse;
 use crate::controller::cache::partial_objects::NadObject;
-use crate::controller::cache::{Labels, Nad, NadKey, Network};
+use crate::controller::cache::{Labels, Nad, NadKey, Network, Uplink};
 use crate::standalone::problem::Problem;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use usnet_crds::UserspaceNetwork;
 use usnet_crds::validate::{InvalidField, validate};
+use usnet_crds::{UserspaceNetwork, UserspaceUplink, uplink};
 
 /// An object of a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,8 @@ pub(in crate::standalone) struct Document {
 pub(in crate::standalone) enum Object {
     /// A network, or what is wrong with it.
     Network { name: String, network: Result<Box<Network>, Vec<Problem>> },
+    /// An uplink, or what is wrong with it.
+    Uplink { name: String, uplink: Result<Box<Uplink>, Vec<Problem>> },
     /// A namespace that network selectors can select by its labels.
     Namespace { name: String, labels: Labels },
     /// The labels of a node.
@@ -92,18 +94,21 @@ impl Place<'_> {
             ("usnet.dev/v1alpha1", "UserspaceNetwork") => {
                 Object::Network { network: self.network(&name, document).map(Box::new), name }
             }
+            ("usnet.dev/v1alpha1", "UserspaceUplink") => {
+                Object::Uplink { uplink: self.uplink(document).map(Box::new), name }
+            }
             ("v1", "Namespace") => Object::Namespace { name, labels },
             ("v1", "Node") => Object::Node { name, labels },
             ("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition") => self.nad(document)?,
             ("usnet.dev/v1alpha1", _) | (_, "UserspaceNetwork" | "NetworkAttachmentDefinition") => {
                 let message = format!(
-                    "{kind} of {api_version} is not supported by this release: use usnet.dev/v1alpha1 UserspaceNetwork or k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
+                    "{kind} of {api_version} is not supported by this release: use usnet.dev/v1alpha1 UserspaceNetwork or UserspaceUplink, or k8s.cni.cncf.io/v1 NetworkAttachmentDefinition"
                 );
                 return Err(Box::new(self.problem("kind", message)));
             }
             _ => Object::Other(self.problem(
                 "kind",
-                format!("{kind} of {api_version} is ignored: only UserspaceNetwork, NetworkAttachmentDefinition, Namespace and Node are read"),
+                format!("{kind} of {api_version} is ignored: only UserspaceNetwork, UserspaceUplink, NetworkAttachmentDefinition, Namespace and Node are read"),
             )),
         })
     }
@@ -121,6 +126,17 @@ impl Place<'_> {
         // In a file that was copied from a cluster these describe the object there.
         let metadata = ObjectMeta { uid: None, generation: None, deletion_timestamp: None, ..network.metadata };
         Ok(Network { has_finalizer: true, ..parse::network_with_spec(&metadata, Ok(valid), None) })
+    }
+
+    fn uplink(self, document: serde_yaml::Deserializer<'_>) -> Result<Uplink, Vec<Problem>> {
+        let mut uplink: UserspaceUplink = self.strictly(document)?;
+        uplink.metadata.generation = None;
+        let valid = uplink::validate::validate(&uplink).map_err(|invalid| {
+            let problem = |invalid: &InvalidField| self.problem(&invalid.field, invalid.problem.to_string());
+            invalid.problems.iter().map(problem).collect::<Vec<_>>()
+        })?;
+        let (uid, generation) = (String::new(), 0);
+        Ok(Uplink { uid, generation, deleted: None, has_finalizer: true, spec: Ok(valid), status: None })
     }
 
     fn nad(self, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {

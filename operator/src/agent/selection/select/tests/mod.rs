@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
 mod properties;
+mod uplinks;
 
 fn on_bridge(bridge: &str, created: i64, compiled: Compiled) -> Compiled {
     let mut network = NodeNetwork::clone(&compiled.network);

@@ -96,7 +96,7 @@ proptest! {
             let input = input(&step.networks);
             for compiled in step.networks.iter().filter(|it| it.network.phase == Phase::Active) {
                 let name = &compiled.network.name;
-                if !selects(compiled.selector.as_ref(), compiled.network.engine, &input.labels, &BTreeSet::new()) {
+                if !input.selects(compiled, &BTreeSet::new()) {
                     continue;
                 }
                 let is_there = spec.network(name) == Some(&compiled.network);

@@ -1,0 +1,88 @@
+//! Messages of the conditions of an uplink, and of networks that cannot have theirs, which the
+//! controller writes.
+
+use super::count;
+use crate::{EngineKind, UplinkName, VlanRanges, VlanTag};
+
+/// Accepted.
+pub const SPEC_VALID: &str = "the spec breaks no rule, and no network uses a VLAN that is not in vlans";
+/// Programmed: there is nothing to do.
+pub const NO_NODES: &str = "no entry in nics is for a node of the cluster";
+/// Most networks in one message.
+const NETWORKS_MAX: usize = 10;
+
+/// Accepted of a network: there is no such uplink.
+pub fn uplink_missing(uplink: &UplinkName) -> String {
+    format!(
+        "spec.topology.uplink.name: there is no UserspaceUplink {uplink}: create it, or name another one (kubectl get usu)"
+    )
+}
+
+/// Accepted of a network: the uplink is being deleted.
+pub fn uplink_deleting(uplink: &UplinkName) -> String {
+    format!("spec.topology.uplink.name: UserspaceUplink {uplink} is being deleted: name another one")
+}
+
+/// Accepted of a network: the uplink has no valid spec.
+pub fn uplink_invalid(uplink: &UplinkName, problem: &str) -> String {
+    format!("spec.topology.uplink.name: UserspaceUplink {uplink} is not valid and has to be corrected: {problem}")
+}
+
+/// Accepted of a network: the uplink belongs to another engine.
+pub fn uplink_of_other_engine(uplink: &UplinkName, its: EngineKind, own: EngineKind) -> String {
+    format!(
+        "spec.topology.uplink.name: UserspaceUplink {uplink} belongs to {its}, and the network to {own}: name an uplink of {own}"
+    )
+}
+
+/// Accepted of a network: untagged frames belong to the node.
+pub fn vlan_required(uplink: &UplinkName, vlans: &VlanRanges) -> String {
+    format!(
+        "spec.topology.uplink.vlan: the NICs of UserspaceUplink {uplink} are shared with the nodes, to which untagged frames belong: set a VLAN of {vlans}"
+    )
+}
+
+/// Accepted of a network: the uplink does not have the VLAN.
+pub fn vlan_not_available(uplink: &UplinkName, vlan: VlanTag, vlans: &VlanRanges, is_kept: bool) -> String {
+    let available = if vlans.is_empty() { "has no VLANs".to_owned() } else { format!("has the VLANs {vlans}") };
+    let kept = if is_kept { "; until then it stays on the nodes as it is" } else { "" };
+    format!(
+        "spec.topology.uplink.vlan: UserspaceUplink {uplink} {available}, and not {vlan}: set another vlan, or add {vlan} to spec.vlans of the uplink{kept}"
+    )
+}
+
+/// Accepted of a network: another network has the VLAN.
+pub fn vlan_taken(uplink: &UplinkName, vlan: Option<VlanTag>, holder: &str) -> String {
+    let what = vlan.map_or_else(|| "untagged frames".to_owned(), |vlan| format!("VLAN {vlan}"));
+    format!(
+        "spec.topology.uplink.vlan: on UserspaceUplink {uplink}, {what} already belong{} to network {holder}: set another vlan, or delete network {holder}",
+        if vlan.is_some() { "s" } else { "" }
+    )
+}
+
+/// Accepted of an uplink: networks have VLANs that were removed from it.
+pub fn vlans_in_use(networks: &[(&str, VlanTag)]) -> String {
+    let named: Vec<String> =
+        networks.iter().take(NETWORKS_MAX).map(|(network, vlan)| format!("{network} (VLAN {vlan})")).collect();
+    format!(
+        "spec.vlans: {} still use VLANs that are not in it and stay on the nodes as they are: {}{}; add these VLANs again, or set another vlan in the networks",
+        count(networks.len(), "network"),
+        named.join(", "),
+        more(networks.len())
+    )
+}
+
+/// DeletionBlocked of an uplink.
+pub fn in_use(networks: &[&str]) -> String {
+    let named: Vec<&str> = networks.iter().take(NETWORKS_MAX).copied().collect();
+    format!(
+        "{} still use it: {}{}; delete these networks, or set another spec.topology",
+        count(networks.len(), "network"),
+        named.join(", "),
+        more(networks.len())
+    )
+}
+
+const fn more(networks: usize) -> &'static str {
+    if networks > NETWORKS_MAX { " and others" } else { "" }
+}

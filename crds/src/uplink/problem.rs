@@ -1,0 +1,37 @@
+//! What is wrong with an uplink. The CEL rules have the same messages.
+
+use super::device::DeviceType;
+use crate::problem::Problem;
+use crate::{EngineKind, NicDriver};
+
+/// What is wrong with a field of an uplink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UplinkProblem {
+    /// The engine has no uplinks.
+    #[error("uplinks of {0} are not supported yet: use an uplink and networks with the engine OVS")]
+    Engine(EngineKind),
+    /// The member of a union that `type` requires, or one that it does not have.
+    #[error("the type {} and the member {} belong together: set both or none of them", .0.as_str(), .0.member())]
+    Member(DeviceType),
+    /// Bonds.
+    #[error("bonds are not supported yet: use one NIC, by Name, MacAddress or PciAddress")]
+    Bond,
+    /// The engine cannot use the NIC this way.
+    #[error("the driver {} is not supported yet: use AFPacket", .0.as_str())]
+    Driver(NicDriver),
+    /// There is nothing to connect.
+    #[error("an uplink needs at least one NIC")]
+    NoNic,
+    /// Later entries would never be used.
+    #[error("an entry without nodeSelector is for all other nodes: only the last one may have none")]
+    NotLast,
+    /// The node has the untagged frames.
+    #[error("with Shared the node keeps untagged frames and networks need a VLAN: set vlans, such as [\"100-199\"]")]
+    SharedWithoutVlans,
+}
+
+impl From<UplinkProblem> for Problem {
+    fn from(problem: UplinkProblem) -> Self {
+        Self::Uplink(problem)
+    }
+}

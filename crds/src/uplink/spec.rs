@@ -1,0 +1,136 @@
+//! `UserspaceUplink`: what users write, and its rules in CEL.
+#![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+
+use super::device::DeviceSpec;
+use super::problem::UplinkProblem;
+use super::status::UserspaceUplinkStatus;
+use super::{NicDriver, NodeTraffic};
+use crate::EngineKind;
+use crate::cel::{at, rule};
+use crate::network::selectors;
+use crate::problem::Problem;
+use crate::types::names::UPLINK_NAME_MAX;
+use crate::types::vlan_ranges::{VLAN_RANGE_MAX, VLAN_RANGE_PATTERN, VLAN_RANGES_MAX};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::core::Rule;
+use kube::{CustomResource, KubeSchema};
+use serde::{Deserialize, Serialize};
+
+/// Most NICs of one uplink, of which each node has one.
+pub(super) const NICS_MAX: usize = 16;
+
+/// A NIC on each of its nodes, by which networks reach what is outside of the nodes.
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[kube(
+    group = "usnet.dev",
+    version = "v1alpha1",
+    kind = "UserspaceUplink",
+    shortname = "usu",
+    category = "usnet",
+    category = "userspace",
+    status = "UserspaceUplinkStatus",
+    derive = "PartialEq",
+    doc = "A NIC on each of its nodes, by which networks reach what is outside of the nodes. Each network has a VLAN of its own on it.",
+    validation = is_short_name(),
+    printcolumn(name = "Engine", type_ = "string", json_path = ".spec.engine"),
+    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
+    printcolumn(name = "Nodes", type_ = "string", json_path = ".status.nodes.summary", description = "programmed/selected"),
+    printcolumn(name = "Networks", type_ = "integer", json_path = ".status.networkCount", description = "networks that use it"),
+    printcolumn(name = "VLANs", type_ = "string", json_path = ".spec.vlans"),
+    printcolumn(name = "Reason", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].reason"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", priority = 1)
+)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(validation = only_the_last_selects_all(), validation = shared_needs_vlans())]
+pub struct UserspaceUplinkSpec {
+    /// The software switch that has the NIC: OVS. VPP is not supported yet. It cannot change.
+    #[x_kube(validation = engine_immutable(), validation = engine())]
+    pub engine: EngineKind,
+    /// The NIC of each node: the first entry whose nodeSelector matches the labels of the node. A
+    /// node that none matches does not have the uplink.
+    #[schemars(length(min = 1, max = NICS_MAX))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub nics: Vec<NicSpec>,
+    /// Refused: a NIC with an address or the default route of the node, or that is a member of a
+    /// bond or bridge of Linux, is left alone. Shared: the node keeps its addresses and untagged
+    /// frames, and networks need a VLAN.
+    #[serde(default)]
+    pub node_traffic: NodeTraffic,
+    /// The VLANs that networks may have, as ranges such as 100-199, or single ones. Without, there
+    /// may be one network, whose frames are untagged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = VLAN_RANGES_MAX),
+        inner(length(max = VLAN_RANGE_MAX), regex(pattern = VLAN_RANGE_PATTERN))
+    )]
+    #[x_kube(merge_strategy = ListMerge::Atomic, validation = vlans())]
+    pub vlans: Vec<String>,
+}
+
+/// The NIC of some nodes.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct NicSpec {
+    /// Nodes with this NIC; default every other node that has the engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "selectors::short_label_selector")]
+    #[x_kube(
+        validation = selectors::values_fit_operator(),
+        validation = selectors::match_labels_are_labels(),
+        validation = selectors::match_expressions_are_labels()
+    )]
+    pub node_selector: Option<LabelSelector>,
+    /// Which NIC it is.
+    pub device: DeviceSpec,
+    /// AFPacket: the engine sends and receives by a packet socket, and Linux keeps the NIC. AFXDP
+    /// and DPDK are not supported yet.
+    #[serde(default)]
+    #[x_kube(validation = driver())]
+    pub driver: NicDriver,
+}
+
+fn is_short_name() -> Rule {
+    rule(
+        format!("!self.metadata.name.contains('.') && size(self.metadata.name) <= {UPLINK_NAME_MAX}"),
+        format!("metadata.name is not a DNS label: use at most {UPLINK_NAME_MAX} lower-case letters, digits and '-'"),
+    )
+}
+
+fn engine_immutable() -> Rule {
+    rule("self == oldSelf", "engine cannot change: create a new uplink and move the networks to it")
+}
+
+fn engine() -> Rule {
+    let supported = EngineKind::OpenVswitch.traits().api_name;
+    rule(format!("self == '{supported}'"), UplinkProblem::Engine(EngineKind::Vpp).to_string())
+}
+
+fn driver() -> Rule {
+    rule("self == 'AFPacket'", "the drivers AFXDP and DPDK are not supported yet: use AFPacket")
+}
+
+fn only_the_last_selects_all() -> Rule {
+    let without = "self.nics.filter(n, !has(n.nodeSelector))";
+    let is_last = "!has(self.nics[size(self.nics) - 1].nodeSelector)";
+    at(
+        ".nics",
+        format!("size(self.nics) == 0 || size({without}) == 0 || (size({without}) == 1 && {is_last})"),
+        &UplinkProblem::NotLast.into(),
+    )
+}
+
+fn shared_needs_vlans() -> Rule {
+    let needs_vlans = "self.nodeTraffic != 'Shared' || (has(self.vlans) && size(self.vlans) > 0)";
+    at(".nodeTraffic", needs_vlans, &Problem::from(UplinkProblem::SharedWithoutVlans))
+}
+
+fn vlans() -> Rule {
+    let ends = "r.split('-')";
+    rule(
+        format!(
+            "self.all(r, {ends}.all(v, int(v) <= 4094) && (size({ends}) == 1 || int({ends}[0]) <= int({ends}[1])))"
+        ),
+        "not a range of VLANs: use 1 to 4094, the smaller one first, as 100-199",
+    )
+}

@@ -1,0 +1,38 @@
+//! Uplinks that are gone when the test ends.
+
+use crate::support::cluster::{apply, timeout, try_run};
+use serde_json::{Value, json};
+
+/// An uplink, until this is dropped. Its networks have to be gone by then.
+pub(crate) struct Uplink(String);
+
+impl Uplink {
+    pub(crate) fn apply(object: &Value) -> Self {
+        apply(object);
+        Self(object["metadata"]["name"].as_str().unwrap().to_owned())
+    }
+
+    /// With NICs for no node of the test bed.
+    pub(crate) fn nowhere(name: &str, vlans: &[&str]) -> Self {
+        Self::apply(&nowhere(name, vlans))
+    }
+}
+
+impl Drop for Uplink {
+    fn drop(&mut self) {
+        if let Err(error) = try_run("kubectl", &["delete", "usu", "--ignore-not-found", &self.0, timeout()], "") {
+            eprintln!("{error}");
+        }
+    }
+}
+
+/// An uplink whose NICs are for no node of the test bed.
+pub(crate) fn nowhere(name: &str, vlans: &[&str]) -> Value {
+    let nics = json!([{
+        "nodeSelector": {"matchLabels": {"usnet.dev/nowhere": "yes"}}, "device": {"type": "Name", "name": "eth9"},
+    }]);
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceUplink", "metadata": {"name": name},
+        "spec": {"engine": "OVS", "vlans": vlans, "nics": nics},
+    })
+}

@@ -1,0 +1,81 @@
+//! Conditions of an uplink: Ready, the conditions that it summarizes, and Reconciling or Stalled
+//! (kstatus).
+
+use crate::controller::cache::Uplink;
+use crate::controller::cache::uplink_use::Users;
+use crate::controller::status::tally::Tally;
+use usnet_crds::conditions::message::network::{NodeProgress, SEE_READY, node_failed, nodes_pending};
+use usnet_crds::conditions::message::uplink_status as message;
+use usnet_crds::conditions::reason::{
+    ALL_NODES, IN_USE, INVALID, NO_MATCHING_NODES, PENDING, TERMINATING, VALID, VLAN_IN_USE,
+};
+use usnet_crds::conditions::{
+    ACCEPTED, ConditionUpdate, DELETION_BLOCKED, PROGRAMMED, READY, RECONCILING, STALLED, Status,
+};
+use usnet_crds::network::NodeFailure;
+
+/// What the conditions follow from.
+#[derive(Debug)]
+pub(super) struct Inputs<'a> {
+    pub(super) uplink: &'a Uplink,
+    pub(super) users: Option<&'a Users>,
+    pub(super) tally: Tally,
+}
+
+pub(super) fn conditions(inputs: &Inputs<'_>) -> Vec<ConditionUpdate> {
+    if inputs.uplink.is_deleting() {
+        return deleting(inputs);
+    }
+    let (accepted, mut programmed) = (accepted(inputs), programmed(&inputs.tally));
+    let needs_operator = accepted.status != Status::True || inputs.tally.needs_operator();
+    let blocking = [&accepted, &programmed].into_iter().find(|part| part.status != Status::True);
+    let ConditionUpdate { reason, message, .. } = blocking.unwrap_or(&programmed).clone();
+    let ready = ConditionUpdate::new(READY, Status::from(blocking.is_none()), reason.clone(), message);
+    let waiting = blocking.map(|_| {
+        let kind = if needs_operator { STALLED } else { RECONCILING };
+        ConditionUpdate::new(kind, Status::True, reason, SEE_READY)
+    });
+    if programmed.status == Status::False && programmed.message == ready.message {
+        SEE_READY.clone_into(&mut programmed.message);
+    }
+    [ready, accepted, programmed].into_iter().chain(waiting).collect()
+}
+
+fn deleting(inputs: &Inputs<'_>) -> Vec<ConditionUpdate> {
+    let networks = inputs.users.map(|users| users.keys().map(String::as_str).collect::<Vec<_>>());
+    let message = message::in_use(&networks.unwrap_or_default());
+    vec![
+        ConditionUpdate::new(READY, Status::False, TERMINATING, message.clone()),
+        ConditionUpdate::new(DELETION_BLOCKED, Status::True, IN_USE, message),
+    ]
+}
+
+fn accepted(inputs: &Inputs<'_>) -> ConditionUpdate {
+    let valid = match &inputs.uplink.spec {
+        Ok(valid) => valid,
+        Err(problem) => return ConditionUpdate::new(ACCEPTED, Status::False, INVALID, problem),
+    };
+    let is_outside = |vlan: &usnet_crds::VlanTag| !valid.vlans.contains(*vlan);
+    let users = inputs.users.into_iter().flatten();
+    let outside: Vec<_> = users.filter_map(|(name, vlan)| Some((name.as_str(), vlan.filter(is_outside)?))).collect();
+    match outside.as_slice() {
+        [] => ConditionUpdate::new(ACCEPTED, Status::True, VALID, message::SPEC_VALID),
+        some => ConditionUpdate::new(ACCEPTED, Status::False, VLAN_IN_USE, message::vlans_in_use(some)),
+    }
+}
+
+fn programmed(tally: &Tally) -> ConditionUpdate {
+    let update = |status, reason: &str, message: String| ConditionUpdate::new(PROGRAMMED, status, reason, message);
+    let progress =
+        NodeProgress { programmed: tally.programmed, selected: tally.selected, unreachable: tally.unreachable };
+    if let Some(NodeFailure { node, reason, message }) = tally.failures.first() {
+        return update(Status::False, reason, node_failed(progress, node, reason, message));
+    }
+    if let Some(first) = &tally.first_pending {
+        return update(Status::False, PENDING, nodes_pending(progress, tally.pending, first));
+    }
+    match tally.selected {
+        0 => update(Status::True, NO_MATCHING_NODES, message::NO_NODES.to_owned()),
+        _ => update(Status::True, ALL_NODES, progress.to_string()),
+    }
+}
