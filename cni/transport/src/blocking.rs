@@ -1,7 +1,7 @@
 //! A non-blocking socket and `poll(2)`, because only that reads while it writes and supports a
 //! deadline.
 
-use crate::{Protocol, READ_SIZE, TransferError};
+use crate::{Protocol, TransferError};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, UnixAddr, connect, recv, send, socket};
@@ -15,6 +15,10 @@ use std::time::{Duration, Instant};
 /// not notify when it has room. Shorter would use a processor for nothing, longer would add to the
 /// time of an ADD.
 const CONNECT_RETRY: Duration = Duration::from_millis(2);
+
+/// How much is read at once. Programs without a runtime are short, and a hundred of them may run at
+/// once: more would be memory that each uses for one message.
+const READ_SIZE: usize = 16 << 10;
 
 /// When an exchange has to be finished.
 #[derive(Debug, Clone, Copy)]

@@ -17,8 +17,3 @@ mod protocol;
 
 pub use error::TransferError;
 pub use protocol::{Outgoing, Protocol};
-
-/// Size of the read buffer of a connection. An initial dump of 10,000 ports is 3 MiB: a smaller
-/// buffer would need more reads, a larger one more memory in each connection of the agent and in
-/// each run of the plugin.
-const READ_SIZE: usize = 64 << 10;

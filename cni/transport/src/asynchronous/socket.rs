@@ -1,6 +1,6 @@
 //! A connected unix socket on tokio.
 
-use crate::{Protocol, READ_SIZE, TransferError};
+use crate::{Protocol, TransferError};
 use std::fmt::{self, Debug, Formatter};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,6 +9,10 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
+
+/// How much is read at once. An initial dump of 10,000 ports is 3 MiB: less would need more reads,
+/// more would be memory in each connection of the agent.
+const READ_SIZE: usize = 64 << 10;
 
 /// A connected unix socket.
 pub struct Socket {

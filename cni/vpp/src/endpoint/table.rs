@@ -2,19 +2,21 @@
 
 use crate::batch::{Batch, Entry};
 use crate::error::{Error, ProtocolError, Remedy};
-use crate::messages::{self, Descriptor, Message, SOCKCLNT_CREATE_REPLY_ID, SockclntCreateReply, SwInterfaceEvent};
+use crate::messages::{
+    self, Descriptor, Message, MessageTableEntry, SOCKCLNT_CREATE_REPLY_ID, SockclntCreateReply, SwInterfaceEvent,
+};
 use crate::wire::{Envelope, Reader, read_envelope};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
 
-/// The messages that a VPP knows, with their ids for one connection.
+/// The messages of this crate that a VPP knows, with their ids for one connection. It has ten times
+/// as many.
 #[derive(Default)]
 pub(crate) struct Table {
     client_index: u32,
-    /// By name and CRC. Unordered, because it is only used for lookups: the CNI plugin waits until
-    /// it is built.
-    ids: HashMap<String, u16>,
+    /// By name and CRC.
+    ids: BTreeMap<&'static str, u16>,
     event: Option<u16>,
 }
 
@@ -26,12 +28,17 @@ impl Table {
         if id != SOCKCLNT_CREATE_REPLY_ID {
             return Err(ProtocolError::Unexpected { id, context });
         }
-        let reply = SockclntCreateReply::decode(&mut reader)?;
+        let used: BTreeSet<&'static str> = messages::all().map(|message| message.name_crc).collect();
+        let mut ids = BTreeMap::new();
+        let reply = SockclntCreateReply::decode_each(&mut reader, |MessageTableEntry { index, name }| {
+            if let Some(name) = used.get(name.as_str()) {
+                ids.insert(*name, index);
+            }
+        })?;
         if reply.response < 0 {
             return Err(ProtocolError::ClientRefused { response: reply.response });
         }
-        let ids = reply.message_table.0.into_iter().map(|entry| (entry.name.into_string(), entry.index));
-        let mut table = Self { client_index: reply.index, ids: ids.collect(), event: None };
+        let mut table = Self { client_index: reply.index, ids, event: None };
         table.event = table.id_of::<SwInterfaceEvent>();
         Ok(table)
     }
@@ -82,7 +89,7 @@ impl Table {
     }
 }
 
-/// Without the messages: there are more than a thousand.
+/// Without the messages: there are many.
 impl Debug for Table {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         write!(formatter, "Table of {} messages", self.ids.len())

@@ -97,6 +97,20 @@ fn replies_details_and_events_are_distinguished() {
 }
 
 #[test]
+fn only_messages_of_this_crate_are_kept_of_the_table() {
+    let mut reply = table(|_| true);
+    let name = FixedText::new("others_0123abcd").expect("at most 63 bytes");
+    reply.message_table.0.extend((5000..6000).map(|index| MessageTableEntry { index, name: name.clone() }));
+    let mut endpoint = Endpoint::new();
+    let mut bytes = Vec::new();
+    write_message(&mut bytes, SOCKCLNT_CREATE_REPLY_ID, Envelope::default(), &reply);
+    endpoint.receive(&bytes);
+    let Ok(Some(Event::Ready(table))) = endpoint.next_event() else { panic!("no table") };
+    assert_eq!(format!("{table:?}"), format!("Table of {} messages", all().count()));
+    assert_eq!(table.id_of::<MemifDump>(), Some(id::<MemifDump>()));
+}
+
+#[test]
 fn no_more_than_the_window_is_in_flight() {
     let mut endpoint = connected(|_| true);
     let mut batch = Batch::new();

@@ -47,6 +47,12 @@ impl FrameDecoder {
         while let Some((header, rest)) = self.buffer.get(self.taken..).and_then(<[u8]>::split_first_chunk) {
             let length = announced_length(header)?;
             let Some(message) = rest.get(..length) else { return Ok(None) };
+            if length > 0 && self.taken == 0 && rest.len() == length {
+                // It is not copied: the message table would be twice in memory.
+                let mut message = std::mem::take(&mut self.buffer);
+                message.drain(..FRAME_HEADER);
+                return Ok(Some(message));
+            }
             self.taken += FRAME_HEADER + length;
             if length > 0 {
                 return Ok(Some(message.to_vec()));
