@@ -6,7 +6,7 @@ use crate::support::station::Station;
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Broadcasts of one count.
 pub(super) const BROADCASTS: u64 = 200;
@@ -83,4 +83,21 @@ pub(super) fn await_datagram(from: &Station, to: &Station, bytes: usize) {
         let length = receiver.recv(&mut received).map_err(|error| error.to_string())?;
         check(length == bytes, format!("{length} bytes"))
     });
+}
+
+/// How long it takes, from now on, until a datagram goes from one pod to the other.
+pub(super) fn until_traffic(from: &Station, to: &Station) -> Duration {
+    let (sender, receiver) = (socket(from, 0), socket(to, PORT + 2));
+    receiver.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    let start = Instant::now();
+    eventually(&format!("datagrams from {} to {}", from.name, to.name), || {
+        for _ in 0..50 {
+            // There may be no route or neighbour at the moment.
+            let _sent = sender.send_to(&[7], (to.address.as_str(), PORT + 2));
+            if receiver.recv(&mut [0]).is_ok() {
+                return Ok(start.elapsed());
+            }
+        }
+        Err("none within a second".to_owned())
+    })
 }

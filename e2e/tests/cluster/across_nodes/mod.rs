@@ -1,4 +1,6 @@
 //! Networks that do not end at their node.
 
 mod count;
+mod outside;
 mod overlay;
+mod uplink;

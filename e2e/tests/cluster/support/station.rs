@@ -1,22 +1,24 @@
-//! A running pod with a kernel interface `net1`, seen from the test: its address, and threads of
-//! this program in the pod's network namespace, so that nothing has to be installed in the pod.
+//! A running pod with a kernel interface `net1`, or a host outside, seen from the test: its
+//! address, and threads of this program in its network namespace, so that nothing has to be
+//! installed there.
 
 use crate::support::cluster::{get, on_node};
 use crate::support::scene::Scene;
 use nix::sched::{CloneFlags, setns};
 use serde_json::Value;
 use std::fs::File;
+use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 
-/// Such a pod.
+/// Such a pod or host.
 pub(crate) struct Station {
-    /// The pod.
+    /// Its name.
     pub(crate) name: String,
-    /// Its node.
+    /// The node of a pod.
     pub(crate) node: String,
     /// Its address on the network.
     pub(crate) address: String,
-    process: String,
+    namespace: PathBuf,
 }
 
 impl Station {
@@ -24,12 +26,18 @@ impl Station {
     pub(crate) fn of_pod(scene: &Scene, name: &str) -> Self {
         let pod = get(&["pod", name, "-n", &scene.name]).unwrap();
         let node = pod["spec"]["nodeName"].as_str().unwrap().to_owned();
-        Self { name: name.to_owned(), address: address(&pod), process: process(&node, &pod), node }
+        let namespace = format!("/proc/{}/ns/net", process(&node, &pod)).into();
+        Self { name: name.to_owned(), address: address(&pod), namespace, node }
     }
 
-    /// Runs a thread in the pod's network namespace.
+    /// A host that is no pod.
+    pub(crate) fn outside(name: &str, address: &str, namespace: PathBuf) -> Self {
+        Self { name: name.to_owned(), node: "no node".to_owned(), address: address.to_owned(), namespace }
+    }
+
+    /// Runs a thread in its network namespace.
     pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-        let namespace = File::open(format!("/proc/{}/ns/net", self.process)).unwrap();
+        let namespace = File::open(&self.namespace).unwrap();
         thread::spawn(move || {
             // Of this thread alone.
             setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
