@@ -7,12 +7,15 @@
 
 use crate::EngineKind;
 use crate::names::{NAMESPACE_NAME_MAX, NETWORK_NAME_MAX, POD_NAME_MAX};
+use crate::types::limits::{NUMBER_MAX, REASON_PATTERN};
 use crate::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use crate::types::limits::{MESSAGE_MAX, REASON_MAX};
 
 /// Most pods that a node names for one network.
 pub const PODS_MAX: usize = 10;
@@ -25,17 +28,10 @@ pub const ATTACHMENT_MESSAGE_MAX: usize = 256;
 /// Most networks that a status lists. An agent with more reports a lower `programmedThrough`, so
 /// that the others count as pending.
 pub const REPORTS_MAX: usize = 512;
-/// Longest reason of a network on a node, in bytes.
-pub const REASON_MAX: usize = 64;
-/// Longest message of a network on a node, in characters; what is longer is cut by the agent.
-pub const MESSAGE_MAX: usize = 512;
 /// Most attachments that a node counts for one network: far more than any kubelet runs.
 pub const ATTACHMENTS_COUNT_MAX: i64 = 100_000;
 /// Numbers of nodes end here: what is derived from them has to fit into address ranges.
 pub const NODE_NUMBER_MAX: u32 = 65_535;
-/// Largest generation or epoch: what a double of JSON holds exactly.
-pub(crate) const NUMBER_MAX: i64 = 9_007_199_254_740_991;
-pub(crate) const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$";
 const POD_REFERENCE_MAX: usize = NAMESPACE_NAME_MAX + 1 + POD_NAME_MAX;
 
 /// One node. The object has the name of the Node, which owns it.

@@ -242,7 +242,7 @@ pub enum Problem {
     IpOfGateway(IpAddr),
     /// An uplink.
     #[error(transparent)]
-    Uplink(UplinkProblem),
+    Uplink(#[from] UplinkProblem),
     /// A NIC.
     #[error(transparent)]
     Nic(#[from] InvalidNic),

@@ -23,6 +23,14 @@ pub const IPS_MAX: usize = 2;
 /// Most values of one requirement of a label selector, such as names of namespaces: CEL rejects
 /// rules over unbounded lists.
 pub const SELECTOR_VALUES_MAX: usize = 256;
+/// Longest reason of a network or an uplink on a node, in bytes.
+pub const REASON_MAX: usize = 64;
+/// Longest message of a network or an uplink on a node, in characters; what is longer is cut by the
+/// agent.
+pub const MESSAGE_MAX: usize = 512;
+/// Largest generation or epoch: what a double of JSON holds exactly.
+pub(crate) const NUMBER_MAX: i64 = 9_007_199_254_740_991;
+pub(crate) const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$";
 
 number!(
     /// Largest payload of a frame, in bytes. 9702 is what DPDK's ports carry in Open vSwitch; it

@@ -101,9 +101,13 @@ pub struct BondSpec {
     pub mode: BondMode,
 }
 
+const fn member_problem(device: DeviceType) -> UplinkProblem {
+    UplinkProblem::Member { device_type: device.as_str(), member: device.member() }
+}
+
 fn member(device: DeviceType) -> Rule {
     let (value, member) = (device.as_str(), device.member());
-    rule(format!("(self.type == '{value}') == has(self.{member})"), UplinkProblem::Member(device).to_string())
+    rule(format!("(self.type == '{value}') == has(self.{member})"), member_problem(device).to_string())
 }
 
 fn no_bond_yet() -> Rule {
@@ -138,7 +142,7 @@ pub(super) fn device(problems: &mut Problems, field: &str, spec: &DeviceSpec) ->
     };
     for device in DeviceType::ALL {
         if present(device) != (device == *device_type) {
-            problems.add(field, UplinkProblem::Member(device).into());
+            problems.add(field, member_problem(device).into());
             return None;
         }
     }

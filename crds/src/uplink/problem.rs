@@ -1,7 +1,5 @@
 //! What is wrong with an uplink. The CEL rules have the same messages.
 
-use super::device::DeviceType;
-use crate::problem::Problem;
 use crate::{EngineKind, NicDriver};
 
 /// What is wrong with a field of an uplink.
@@ -11,8 +9,13 @@ pub enum UplinkProblem {
     #[error("uplinks of {0} are not supported yet: use an uplink and networks with the engine OVS")]
     Engine(EngineKind),
     /// The member of a union that `type` requires, or one that it does not have.
-    #[error("the type {} and the member {} belong together: set both or none of them", .0.as_str(), .0.member())]
-    Member(DeviceType),
+    #[error("the type {device_type} and the member {member} belong together: set both or none of them")]
+    Member {
+        /// The type.
+        device_type: &'static str,
+        /// Its member.
+        member: &'static str,
+    },
     /// Bonds.
     #[error("bonds are not supported yet: use one NIC, by Name, MacAddress or PciAddress")]
     Bond,
@@ -28,10 +31,4 @@ pub enum UplinkProblem {
     /// The node has the untagged frames.
     #[error("with Shared the node keeps untagged frames and networks need a VLAN: set vlans, such as [\"100-199\"]")]
     SharedWithoutVlans,
-}
-
-impl From<UplinkProblem> for Problem {
-    fn from(problem: UplinkProblem) -> Self {
-        Self::Uplink(problem)
-    }
 }

@@ -1,7 +1,7 @@
 //! What an agent reports of the uplinks of its node, in the status of the node.
 
 use crate::names::UPLINK_NAME_MAX;
-use crate::node_state::{MESSAGE_MAX, NUMBER_MAX, REASON_MAX, REASON_PATTERN};
+use crate::types::limits::{MESSAGE_MAX, NUMBER_MAX, REASON_MAX, REASON_PATTERN};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

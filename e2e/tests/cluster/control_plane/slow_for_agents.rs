@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Most statuses for the four changes of a trial: each may be on its way first, and then done.
 const STATUSES_MAX: usize = 12;
+/// What an agent watches: compiled networks, the state of its node, and uplinks.
+const WATCHES: usize = 3;
 
 /// An agent that has two networks programmed.
 struct Trial {
@@ -75,7 +77,7 @@ impl Trial {
             let all = self.agent.proxy().asked_since(self.begun);
             let reads = all.into_iter().filter(|asked| asked.is_watch || asked.is_probe());
             let watches = counts(reads.map(|asked| asked.path));
-            check(watches.len() == 2 && watches.values().all(|begun| *begun >= count), format!("{watches:?}"))
+            check(watches.len() == WATCHES && watches.values().all(|begun| *begun >= count), format!("{watches:?}"))
         });
     }
 }
