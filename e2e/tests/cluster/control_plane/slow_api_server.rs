@@ -235,8 +235,8 @@ fn watches_that_have_expired_begin_again_with_a_list() {
     trial.assert_all_is_well();
     let lists = trial.controller.proxy().asked_since(seen_again).into_iter().filter(is_list);
     let lists = counts(lists.filter(Asked::is_carried_out).map(|asked| asked.path));
-    // One when the API server answers again, one for the watch that has expired, and one more where
-    // the connection of either was lost.
+    // One when the API server answers again, and one for the watch that has expired. On a loaded
+    // machine one kind was once listed a third time, and why is not known.
     let is_listed = |path: &str| lists.get(&format!("/{path}")).is_some_and(|count| (1..=3).contains(count));
     assert!(WATCHED.iter().all(|(path, _)| is_listed(path)), "{lists:?}");
 }

@@ -115,7 +115,7 @@ fn vpp_gone_is_said_and_mended_by_itself() {
         let observed = condition(&state, "VPPConnected").cloned().unwrap_or_default();
         check(observed["status"] == "False" && observed["reason"] == "Disconnected", state["status"].to_string())
     });
-    // The event has this text as well, but for minutes that of an earlier end of VPP.
+    // Each end has an event, with this text.
     eventually("the node names the pods", || {
         let ends = get(&["usns", NODE]).unwrap()["status"]["engineEnds"].to_string();
         let pods = ["vppgone/goes (net1)", "vppgone/stays (net1)"];

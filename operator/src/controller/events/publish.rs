@@ -9,6 +9,7 @@ use prometheus::IntCounter;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::timeout;
+use usnet_crds::conditions::reason::ENGINE_ENDED;
 
 /// The source of the events, in `kubectl describe`.
 const REPORTER: &str = "usnet-controller";
@@ -48,9 +49,16 @@ impl EventRecorder {
 /// Publishes events until every [`EventRecorder`] is dropped. A failed event is not retried.
 /// `instance` names this replica.
 pub async fn publish(client: Client, instance: String, mut records: EventReceiver) {
-    let recorder = Recorder::new(client, Reporter { controller: REPORTER.to_owned(), instance: Some(instance) });
+    let new = || {
+        let reporter = Reporter { controller: REPORTER.to_owned(), instance: Some(instance.clone()) };
+        Recorder::new(client.clone(), reporter)
+    };
+    let shared = new();
     while let Some(record) = records.0.recv().await {
         let event = event(&record);
+        // A recorder counts events of one object and reason for minutes as one, with the first
+        // text. Each end of an engine has pods of its own.
+        let recorder = if record.reason == ENGINE_ENDED { new() } else { shared.clone() };
         let problem = match timeout(REQUEST_TIMEOUT, recorder.publish(&event, &record.regarding)).await {
             Ok(Ok(())) => continue,
             Ok(Err(error)) => message(&error),
@@ -76,6 +84,7 @@ fn event(record: &EventRecord) -> Event {
 mod tests {
     use super::super::record::{EventType, network_reference};
     use super::*;
+    use crate::agent::testing::api_server::{Answer, ApiServer};
 
     fn record(message: &str) -> EventRecord {
         let regarding = network_reference("blue", "uid-1");
@@ -98,5 +107,25 @@ mod tests {
         let kept: Vec<EventRecord> = std::iter::from_fn(|| records.0.try_recv().ok()).collect();
         assert_eq!((kept.len(), dropped.get()), (QUEUE, 5));
         assert_eq!(kept.first().map(|record| record.message.as_str()), Some("0"));
+    }
+
+    /// How often events of a reason are created, when two with different texts are published.
+    async fn created(reason: &str) -> usize {
+        let answer =
+            r#"{"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e"}, "eventTime": null}"#;
+        let server = ApiServer::choosing(move |_| Some(Answer::ok(answer.to_owned())));
+        let (event_recorder, records) = queue(IntCounter::new("dropped", "Dropped.").unwrap());
+        for message in ["first", "second"] {
+            event_recorder.record(EventRecord { reason: reason.to_owned(), ..record(message) });
+        }
+        drop(event_recorder);
+        publish(server.client(), "one".to_owned(), records).await;
+        assert_eq!(server.requests().len(), 2);
+        server.requests().iter().filter(|request| request.starts_with("POST")).count()
+    }
+
+    #[tokio::test]
+    async fn each_end_of_an_engine_is_an_event_with_its_own_text() {
+        assert_eq!((created("Ready").await, created(ENGINE_ENDED).await), (1, 2));
     }
 }

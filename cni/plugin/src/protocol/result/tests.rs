@@ -1,6 +1,6 @@
 use super::*;
 
-fn observed(version: SpecVersion, assignment: &Assignment, previous: Option<&Value>) -> Value {
+fn rendered(version: SpecVersion, assignment: &Assignment, previous: Option<&Value>) -> Value {
     let interface = Interface {
         name: "net1",
         mac: "02:00:00:00:00:01",
@@ -36,7 +36,7 @@ fn version_1_1_0_has_everything() {
         "routes": [{"dst": "0.0.0.0/0", "gw": "10.1.0.1", "mtu": 1400}],
         "dns": {"nameservers": ["10.1.0.2"]}
     });
-    assert_eq!(observed(SpecVersion::V1_1_0, &assignment(), None), expected);
+    assert_eq!(rendered(SpecVersion::V1_1_0, &assignment(), None), expected);
 }
 
 #[test]
@@ -48,19 +48,19 @@ fn an_interface_without_a_socket_file_has_no_socket_path() {
         sandbox: Path::new("/run/netns/p"),
         socket: None,
     };
-    let observed = result(SpecVersion::V1_1_0, interface, &Assignment::default(), None);
+    let rendered = result(SpecVersion::V1_1_0, interface, &Assignment::default(), None);
     let expected = json!([{"name": "net1", "mac": "02:00:00:00:00:01", "mtu": 1500, "sandbox": "/run/netns/p"}]);
-    assert_eq!(observed["interfaces"], expected);
+    assert_eq!(rendered["interfaces"], expected);
 }
 
 #[test]
 fn older_versions_have_neither_socket_nor_mtu_nor_route_metrics() {
     for version in [SpecVersion::V0_3_1, SpecVersion::V0_4_0, SpecVersion::V1_0_0] {
-        let observed = observed(version, &assignment(), None);
+        let rendered = rendered(version, &assignment(), None);
         let interface = json!({"name": "net1", "mac": "02:00:00:00:00:01", "sandbox": "/run/netns/p"});
-        assert_eq!(observed["interfaces"], json!([interface]), "{version}");
-        assert_eq!(observed["routes"], json!([{"dst": "0.0.0.0/0", "gw": "10.1.0.1"}]), "{version}");
-        assert_eq!(observed["cniVersion"], version.as_str());
+        assert_eq!(rendered["interfaces"], json!([interface]), "{version}");
+        assert_eq!(rendered["routes"], json!([{"dst": "0.0.0.0/0", "gw": "10.1.0.1"}]), "{version}");
+        assert_eq!(rendered["cniVersion"], version.as_str());
     }
 }
 
@@ -72,15 +72,15 @@ fn addresses_have_a_version_before_1_0_0_only() {
         (SpecVersion::V1_0_0, json!([null, null])),
         (SpecVersion::V1_1_0, json!([null, null])),
     ] {
-        let observed = observed(version, &assignment(), None);
-        assert_eq!(json!([observed["ips"][0]["version"], observed["ips"][1]["version"]]), families, "{version}");
+        let rendered = rendered(version, &assignment(), None);
+        assert_eq!(json!([rendered["ips"][0]["version"], rendered["ips"][1]["version"]]), families, "{version}");
     }
 }
 
 #[test]
 fn without_ipam_there_is_the_interface_alone() {
-    let observed = observed(SpecVersion::V1_1_0, &Assignment::default(), None);
-    let keys: Vec<_> = observed.as_object().unwrap().keys().map(String::as_str).collect();
+    let rendered = rendered(SpecVersion::V1_1_0, &Assignment::default(), None);
+    let keys: Vec<_> = rendered.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["cniVersion", "interfaces"]);
 }
 
@@ -92,10 +92,10 @@ fn in_a_chain_our_entries_are_appended() {
         "ips": [{"address": "10.9.0.2/24", "interface": 1}],
         "dns": {"nameservers": ["10.9.0.1"]}, "unknown": true
     });
-    let observed = observed(SpecVersion::V1_0_0, &assignment(), Some(&previous));
-    assert_eq!(observed["interfaces"][1], previous["interfaces"][1]);
-    assert_eq!(observed["interfaces"][2]["name"], "net1");
-    assert_eq!(observed["ips"][0], previous["ips"][0]);
-    assert_eq!(observed["ips"][1]["interface"], 2);
-    assert_eq!((&observed["dns"], &observed["unknown"]), (&previous["dns"], &json!(true)));
+    let rendered = rendered(SpecVersion::V1_0_0, &assignment(), Some(&previous));
+    assert_eq!(rendered["interfaces"][1], previous["interfaces"][1]);
+    assert_eq!(rendered["interfaces"][2]["name"], "net1");
+    assert_eq!(rendered["ips"][0], previous["ips"][0]);
+    assert_eq!(rendered["ips"][1]["interface"], 2);
+    assert_eq!((&rendered["dns"], &rendered["unknown"]), (&previous["dns"], &json!(true)));
 }

@@ -52,7 +52,7 @@ pub(super) enum PortInterface {
 }
 
 impl PortInterface {
-    /// The interface that a port with this backend has, if this one is of its type: told by its
+    /// The interface that a port with this backend has, if this one is of its type: known by its
     /// name alone, which has what its deletion needs.
     pub(super) fn recognise(details: &SwInterfaceDetails, backend: &PortBackend) -> Option<Self> {
         let kind = details.interface_dev_type.as_str();

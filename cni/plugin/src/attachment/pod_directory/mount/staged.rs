@@ -52,7 +52,7 @@ fn has_option(descriptor: &str, mounts: &str, option: &str) -> bool {
     let number = descriptor.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(str::trim);
     let mount = mounts.lines().find(|line| line.split(' ').next() == number);
     let options = mount.and_then(|line| line.split(' ').nth(5)).unwrap_or_default();
-    options.split(',').any(|observed| observed == option)
+    options.split(',').any(|present| present == option)
 }
 
 fn call(action: &'static str, source: Option<&Path>, target: &Path, flags: MsFlags) -> Result<(), PodDirectoryError> {

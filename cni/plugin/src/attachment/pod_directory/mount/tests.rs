@@ -55,7 +55,7 @@ fn both_ways_mount_with_flags_that_every_copy_has() {
             for path in [path.clone(), copies.join("pod")] {
                 let [options] = options(&path).try_into().unwrap();
                 for option in ["nosuid", "nodev", "noexec", "nosymfollow"] {
-                    assert!(options.split(',').any(|observed| observed == option), "{options}");
+                    assert!(options.split(',').any(|present| present == option), "{options}");
                 }
                 assert_eq!(fs::read_dir(path.join("link")).unwrap_err().raw_os_error(), Some(libc::ELOOP));
             }
