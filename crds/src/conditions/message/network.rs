@@ -126,6 +126,9 @@ pub fn bridge_blocked(nodes: usize, first: &str, blocker: &str) -> String {
     format!("{} cannot remove the bridge, first {first}: {blocker}", count(nodes, "node"))
 }
 
+/// A network is being deleted, and no node knows it yet.
+pub const WAITING_FOR_DRAIN: &str = "nodes are not told yet that the network is being deleted";
+
 /// Reconciling, of a network that is being deleted.
 pub fn waiting_for_removal(nodes: usize, first: &str) -> String {
     format!("waiting for {} to remove the network, first {first}", count(nodes, "node"))

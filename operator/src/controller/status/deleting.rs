@@ -21,8 +21,10 @@ pub(super) fn conditions(state: &DeletionState) -> Vec<ConditionUpdate> {
         let message = message::bridge_blocked(state.blockers.len(), node, &blocker.message);
         (message.clone(), ConditionUpdate::new(DELETION_BLOCKED, Status::True, blocker.reason, message))
     } else {
-        let first = state.pending_nodes.first().map(String::as_str).unwrap_or_default();
-        let message = message::waiting_for_removal(state.pending_nodes.len(), first);
+        let message = match state.pending_nodes.first() {
+            Some(first) => message::waiting_for_removal(state.pending_nodes.len(), first),
+            None => message::WAITING_FOR_DRAIN.to_owned(),
+        };
         (message.clone(), ConditionUpdate::new(RECONCILING, Status::True, TERMINATING, message))
     };
     if let Some(value) = &state.force {

@@ -1,6 +1,7 @@
 //! When the finalizer of a deleted network may be removed: after every node has confirmed that it
 //! rejects new pods, and none is left.
 
+use super::inputs::Facts;
 use super::selected_nodes::{NodeView, SelectedNodes};
 use crate::controller::cache::objects::Selection;
 use crate::controller::cache::{Cache, Network, NodeState};
@@ -35,20 +36,25 @@ pub struct DeletionState {
     pub force: Option<String>,
     /// By node: why its agent may not remove the bridge. Only an operator can change that.
     pub blockers: BTreeMap<String, Blocker>,
-    /// The phase Draining is not written to the compiled network yet.
+    /// The phase Draining is not written to a compiled network yet.
     is_drain_unpublished: bool,
 }
 
 impl DeletionState {
     /// Evaluates the deletion on the nodes of the cluster. Nodes that left the cluster do not
     /// count.
-    pub fn of(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, network: &Network, is_outdated: bool) -> Self {
+    pub fn of(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, network: &Network, facts: Facts<'_>) -> Self {
         let compiled = cache.compiled.get(name).filter(|compiled| compiled.owner.as_ref() == Some(&network.uid));
         let selection = compiled.and_then(|compiled| compiled.selection.as_ref());
         let is_draining = selection.is_some_and(|selection| selection.phase == Phase::Draining);
-        let version = compiled.filter(|_| is_draining && !is_outdated).map_or(u64::MAX, |compiled| compiled.version);
+        let version =
+            compiled.filter(|_| is_draining && !facts.is_outdated).map_or(u64::MAX, |compiled| compiled.version);
+        // A compiled network that was lost, as with its CRD, is written again before anything else:
+        // agents confirm what they were told. One that the API server rejects never arrives.
+        let is_drain_unpublished =
+            if compiled.is_some() { !is_draining } else { facts.is_outdated && facts.rejection.is_none() };
         let force = network.force_delete.clone();
-        let mut deletion = Self { force, is_drain_unpublished: compiled.is_some() && !is_draining, ..Self::default() };
+        let mut deletion = Self { force, is_drain_unpublished, ..Self::default() };
         let uplink = selection.and_then(|selection| nodes.uplink(selection));
         for view in nodes.all() {
             deletion.add_report(*view, name);
@@ -91,12 +97,13 @@ fn is_pending_node(
     version: u64,
     network: &Network,
 ) -> bool {
-    let is_selected = selection.is_some_and(|(selection, uplink)| view.is_selected(selection, uplink));
+    let selects = |(selection, uplink): (&Selection, _)| view.is_selected(selection, uplink);
     match view.state.and_then(|state| Some((state, state.status.as_ref()?))) {
         // An agent that has not observed the current labels may still carry what the earlier ones
         // selected.
-        Some((state, status)) => !state.is_observed() || (is_selected && status.through < version),
-        None => is_selected && has_lost_state(view, network.deleted.as_ref()),
+        Some((state, status)) => !state.is_observed() || (selection.is_some_and(selects) && status.through < version),
+        // Without a compiled network, the nodes that it selected are unknown.
+        None => selection.is_none_or(selects) && has_lost_state(view, network.deleted.as_ref()),
     }
 }
 

@@ -36,7 +36,7 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
     let generation = Some(network.generation);
     let overlay = overlay(cache, name, network);
     if stage == Stage::Deleting {
-        let state = DeletionState::of(cache, nodes, name, network, facts.is_outdated);
+        let state = DeletionState::of(cache, nodes, name, network, facts);
         let may_delete = state.may_delete(name);
         let status = (!may_delete && network.has_finalizer).then(|| UserspaceNetworkStatus {
             observed_generation: generation,

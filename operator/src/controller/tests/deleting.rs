@@ -1,7 +1,7 @@
 //! A network is deleted only after the last pod that uses it.
 
 use super::super::write::{Target, Write};
-use super::model::Cluster;
+use super::model::{Cluster, key};
 use serde_json::json;
 use usnet_crds::Phase::Draining;
 use usnet_crds::conditions::reason::{FOREIGN_PORTS, RECORD_UNREADABLE};
@@ -170,6 +170,49 @@ fn a_network_in_use_stays_while_node_states_are_lost() {
     cluster.attach("node-b", "blue", 0);
     cluster.settle();
     assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
+}
+
+/// As when usnet was removed, its CRDs with it, and is installed again. Agents report later than
+/// NADs are deleted.
+#[test]
+fn a_network_in_use_stays_while_node_states_and_compiled_networks_are_lost() {
+    let mut cluster = deleted_in_use(2);
+    cluster.cache.states.clear();
+    cluster.cache.compiled.remove("blue");
+    cluster.compiled.remove("blue");
+    cluster.remove_nad(&key("team-a", "blue"));
+    let nodes = ["node-a", "node-b"].map(str::to_owned);
+    cluster.without_agent.extend(nodes);
+    let first: Vec<String> = cluster.pass().iter().map(ToString::to_string).collect();
+    assert!(!first.iter().any(|write| write.contains("finalizer")), "{first:?}");
+    cluster.settle();
+    assert_eq!(cluster.message("blue", "Reconciling"), "waiting for 2 nodes to remove the network, first node-a");
+
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse");
+    cluster.attach("node-b", "blue", 0);
+    cluster.settle();
+    assert!(cluster.cache.networks.is_empty() && cluster.compiled.is_empty());
+}
+
+/// Its spec cannot be compiled, so that no compiled network tells which nodes it selected.
+#[test]
+fn an_invalid_network_stays_while_node_states_and_compiled_networks_are_lost() {
+    let mut cluster = deleted_in_use(2);
+    cluster.network("blue", &json!({"engine": "?"}));
+    cluster.delete_network("blue");
+    cluster.cache.states.clear();
+    cluster.cache.compiled.remove("blue");
+    cluster.compiled.remove("blue");
+    let nodes = ["node-a", "node-b"].map(str::to_owned);
+    cluster.without_agent.extend(nodes);
+    cluster.settle();
+    assert_eq!(cluster.message("blue", "Reconciling"), "waiting for 2 nodes to remove the network, first node-a");
+    cluster.attach("node-b", "blue", 0);
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert!(cluster.cache.networks.is_empty());
 }
 
 /// None of these has an agent that could report that it does not carry the network.
