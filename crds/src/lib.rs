@@ -48,6 +48,7 @@ pub use network::port::Port;
 pub use types::address::{InterfaceAddress, InvalidAddress};
 pub use types::bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
 pub use types::device::{DeviceId, InvalidDeviceId};
+pub use types::ip_family::IpFamily;
 pub use types::limits::{DeviceCount, InvalidRingSize, Mtu, Queues, RingSize, VlanTag};
 pub use types::mac::{InvalidMac, MacAddress};
 pub use types::names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName, RoutingDomain, UplinkName};

@@ -3,6 +3,7 @@
 //! nodes. There are none while no network has an overlay.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
+use crate::IpFamily;
 use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -54,9 +55,9 @@ pub struct SliceNode {
 }
 
 impl SliceNode {
-    /// The address from which and to which it sends encapsulated packets.
-    pub fn underlay(&self) -> Option<IpAddr> {
-        self.addresses.iter().copied().find(IpAddr::is_ipv4)
+    /// The address of this family from which it sends encapsulated packets, and to which others do.
+    pub fn underlay(&self, family: IpFamily) -> Option<IpAddr> {
+        self.addresses.iter().copied().find(|address| family.contains(*address))
     }
 }
 
@@ -98,10 +99,11 @@ mod tests {
     }
 
     #[test]
-    fn overlays_run_between_the_first_addresses_of_ipv4() {
+    fn overlays_run_between_the_first_addresses_of_a_family() {
         let addresses = ["fd00::1", "10.0.0.1", "10.0.0.2"].map(|text| text.parse().unwrap());
         let node = SliceNode { addresses: addresses.into(), ..SliceNode::default() };
-        assert_eq!(node.underlay(), Some([10, 0, 0, 1].into()));
-        assert_eq!(SliceNode::default().underlay(), None);
+        assert_eq!(node.underlay(IpFamily::V4), Some([10, 0, 0, 1].into()));
+        assert_eq!(node.underlay(IpFamily::V6), Some(addresses[0]));
+        assert_eq!(SliceNode::default().underlay(IpFamily::V4), None);
     }
 }

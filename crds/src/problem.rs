@@ -218,6 +218,14 @@ pub enum Problem {
         "nothing but ports of pods is added to an adopted bridge: use the type NodeLocal, or a bridge with ownership Managed"
     )]
     TopologyOfAdopted,
+    /// Not an address that nodes can send broadcasts to.
+    #[error(
+        "{0:?} is not a multicast group for an overlay: use an address from 225.0.0.0 to 239.255.255.255, or one that starts with ff for IPv6"
+    )]
+    MulticastGroup(String),
+    /// The nodes send from addresses of the other family.
+    #[error("the multicast group is not of the family of the nodes' addresses: use one of ipFamily, or set ipFamily")]
+    MulticastFamily,
     /// The engine has no gateways.
     #[error(
         "{bridges} of {0} have no gateway: remove it, or use a network with the engine {engines}",

@@ -17,8 +17,12 @@ pub struct NodeOverlay {
     pub port: UdpPort,
     /// The address of this node, from which it sends.
     pub local: IpAddr,
-    /// The addresses of the other nodes that carry the network. Networks with the same nodes share
-    /// them in memory.
+    /// Where it sends broadcasts, and frames to MAC addresses that it has not learned; none means
+    /// to each peer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multicast_group: Option<IpAddr>,
+    /// The addresses of the other nodes that carry the network; none with a multicast group.
+    /// Networks with the same nodes share them in memory.
     #[serde(default)]
     pub peers: Arc<BTreeSet<IpAddr>>,
 }

@@ -7,14 +7,16 @@
 use super::node_network::{Namespaces, NodeNetwork, Phase};
 use crate::network::ipam::node_prefix::NodePrefix;
 use crate::network::selectors;
-use crate::types::limits::ATTACHMENTS_MAX;
+use crate::types::limits::{ATTACHMENTS_MAX, IP_MAX};
 use crate::{
-    Bridge, DevicePlugin, EngineKind, FixedAttachment, Gateway, NetworkName, NetworkUplink, Port, UdpPort, Vni,
+    Bridge, DevicePlugin, EngineKind, FixedAttachment, Gateway, IpFamily, NetworkName, NetworkUplink, Port, UdpPort,
+    Vni,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// One network for all nodes. It has the name of its `UserspaceNetwork`, which owns it.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -90,12 +92,20 @@ pub struct CompiledNetworkSpec {
 }
 
 /// The VXLAN between the nodes of a network.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "camelCase")]
 pub struct CompiledOverlay {
     /// The id of the VXLAN network.
     pub vni: Vni,
     /// The destination port of the encapsulated packets.
     pub port: UdpPort,
+    /// The family of the addresses between which they are sent.
+    #[serde(default)]
+    pub ip_family: IpFamily,
+    /// Where broadcasts are sent; none means to each other node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "address")]
+    pub multicast_group: Option<IpAddr>,
 }
 
 impl CompiledNetworkSpec {
@@ -117,6 +127,14 @@ impl CompiledNetworkSpec {
             uplink: self.uplink.clone(),
         }
     }
+}
+
+fn address(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "description": "Where broadcasts are sent; none means to each other node.",
+        "type": "string",
+        "maxLength": IP_MAX,
+    })
 }
 
 /// Any JSON object, unchanged.

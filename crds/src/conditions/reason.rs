@@ -13,6 +13,8 @@ pub const NAME_CONFLICT: &str = "NameConflict";
 pub const BRIDGE_CONFLICT: &str = "BridgeConflict";
 /// Accepted, and a network on a node: another network or device has the same VNI and UDP port.
 pub const VNI_TAKEN: &str = "VniTaken";
+/// Accepted: an overlay of more than 250 nodes has no multicast group.
+pub const MULTICAST_GROUP_REQUIRED: &str = "MulticastGroupRequired";
 /// Accepted: pods on different nodes of one segment would get the same addresses.
 pub const ADDRESSES_NOT_UNIQUE: &str = "AddressesNotUnique";
 /// A network on a node: the addresses of this node or of its peers in the overlay are not known.

@@ -79,7 +79,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
         Some(nodes) => selector(&mut problems, "spec.nodeSelector", nodes).map(Some),
         None => Some(None),
     };
-    let bridge = bridge(&mut problems, spec.engine, (&spec.bridge, spec.topology.topology_type), name.as_ref());
+    let bridge = bridge(&mut problems, spec.engine, (&spec.bridge, spec.topology.default_mtu()), name.as_ref());
     let topology = topology(&mut problems, &spec.topology, spec.bridge.ownership);
     let port = port::port(&mut problems, spec.engine, &spec.port);
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());

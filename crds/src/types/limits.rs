@@ -1,5 +1,6 @@
 //! Validated numeric newtypes, and the limits that the CRD and Rust share.
 
+use super::ip_family::IpFamily;
 use super::number::{OutOfRange, number};
 use serde::{Deserialize, Serialize};
 
@@ -121,9 +122,11 @@ impl Default for DeviceCount {
 impl Mtu {
     /// That of a network of one node: the MTU of Ethernet.
     pub const NODE_LOCAL: Self = Self(1500);
-    /// That of an overlay on nodes whose NICs have the MTU of Ethernet: VXLAN over IPv4 adds 50
-    /// bytes.
-    pub const OVERLAY: Self = Self(1450);
+
+    /// That of an overlay on nodes whose NICs have the MTU of Ethernet.
+    pub const fn of_overlay(family: IpFamily) -> Self {
+        Self(Self::NODE_LOCAL.0 - family.vxlan_overhead())
+    }
 }
 
 impl Default for Mtu {

@@ -4,6 +4,7 @@
 pub mod address;
 pub mod bridge_domain;
 pub mod device;
+pub mod ip_family;
 pub mod limits;
 pub mod mac;
 pub mod names;

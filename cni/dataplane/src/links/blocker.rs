@@ -20,6 +20,8 @@ pub enum LinkBlocker {
     VniTaken {
         /// That device.
         device: DeviceName,
+        /// What it belongs to, if to a network.
+        owner: Option<LinkOwner>,
         /// The VNI.
         vni: u32,
         /// The port.
@@ -71,11 +73,12 @@ pub(super) fn blocker(owner: &LinkOwner, desired: &DesiredVxlan, observed: &Obse
         others().find(|device| device.port == desired.port && is_in_the_way(device, desired))
     };
     if let Some(taken) = other(|device, desired| !device.is_external && device.vni == desired.vni) {
-        return Some(LinkBlocker::VniTaken { device: taken.name.clone(), vni: desired.vni, port: desired.port });
+        let (device, owner) = (taken.name.clone(), taken.owner());
+        return Some(LinkBlocker::VniTaken { device, owner, vni: desired.vni, port: desired.port });
     }
     // Two devices of these kinds can exist on one port as long as one of them is down.
     let is_up = own.and_then(|index| observed.vxlans.get(&index)).is_some_and(|device| device.is_up);
-    if let Some(taken) = other(|device, _| device.is_external && device.is_up).filter(|_| !is_up) {
+    if let Some(taken) = other(|device, desired| device.is_up && !shares_port(device, desired)).filter(|_| !is_up) {
         return Some(LinkBlocker::PortTaken { device: Some(taken.name.clone()), port: desired.port });
     }
     (underlay.mtu < desired.underlay_mtu()).then(|| LinkBlocker::MtuTooLarge {
@@ -84,4 +87,10 @@ pub(super) fn blocker(owner: &LinkOwner, desired: &DesiredVxlan, observed: &Obse
         mtu: desired.mtu,
         overhead: desired.overhead(),
     })
+}
+
+/// Whether the kernel lets both be up on one port.
+const fn shares_port(other: &ObservedVxlan, desired: &DesiredVxlan) -> bool {
+    let needs_checksum = matches!(other.local, Some(IpAddr::V6(_))) && !other.accepts_zero_checksum;
+    !(other.is_external || needs_checksum && desired.local.is_ipv6())
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
-use usnet_crds::{EngineKind, MacAddress, Mtu, NetworkName, NodeNetwork};
+use usnet_crds::{EngineKind, IpFamily, MacAddress, Mtu, NetworkName, NodeNetwork};
 
 /// The VXLAN device that a network should have on this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +17,10 @@ pub struct DesiredVxlan {
     pub port: u16,
     /// The address of this node that peers send to.
     pub local: IpAddr,
-    /// The addresses of the other nodes.
+    /// Where broadcasts are sent: the addresses of the other nodes, or the multicast group alone.
     pub peers: Arc<BTreeSet<IpAddr>>,
+    /// The multicast group of the segment.
+    pub group: Option<IpAddr>,
     /// The MTU of the network.
     pub mtu: Mtu,
 }
@@ -31,17 +33,18 @@ impl DesiredVxlan {
             vni: overlay.vni.get(),
             port: overlay.port.get(),
             local: overlay.local,
-            peers: Arc::clone(&overlay.peers),
+            peers: match overlay.multicast_group {
+                Some(group) => Arc::new([group].into()),
+                None => Arc::clone(&overlay.peers),
+            },
+            group: overlay.multicast_group,
             mtu: network.bridge.mtu,
         })
     }
 
     /// What VXLAN adds to a frame, in bytes.
     pub const fn overhead(&self) -> u32 {
-        match self.local {
-            IpAddr::V4(_) => 50,
-            IpAddr::V6(_) => 70,
-        }
+        IpFamily::of(self.local).vxlan_overhead() as u32
     }
 
     /// The smallest MTU of an underlay that frames of the network fit into.
@@ -148,10 +151,15 @@ pub struct ObservedVxlan {
     pub port: u16,
     /// The address that it sends from.
     pub local: Option<IpAddr>,
+    /// The multicast group that it is in, or the only peer of a device of others.
+    pub group: Option<IpAddr>,
     /// The index of the device that it sends through.
     pub underlay: Option<u32>,
     /// Whether the network identifier is part of each packet's metadata (`external`).
     pub is_external: bool,
+    /// Whether it receives packets over IPv6 without a UDP checksum. Devices that differ in it
+    /// cannot share a port.
+    pub accepts_zero_checksum: bool,
     /// Whether the UDP checksum is left to the underlay. Over a veth pair it stays unfinished.
     pub has_udp_checksum: bool,
     /// Its MTU.
@@ -181,6 +189,9 @@ impl ObservedVxlan {
     /// Whether it has everything that cannot be changed in place.
     pub(super) fn connects(&self, desired: &DesiredVxlan, underlay: Option<&Underlay>) -> bool {
         (self.vni, self.port, self.local) == (desired.vni, desired.port, Some(desired.local))
+            && self.group == desired.group
+            // The kernel creates this entry with the device, and only then.
+            && desired.group.is_none_or(|group| self.peers.contains(&group))
             && underlay.is_none_or(|underlay| self.underlay == Some(underlay.index))
             && !self.is_external
             && !self.has_udp_checksum

@@ -87,13 +87,16 @@ impl fmt::Display for LinkOp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (device, network) = (self.owner().device(), self.network());
         match self {
-            Self::Create { device: settings, .. } => write!(
-                formatter,
-                "create VXLAN device {device} of network {network} with VNI {}, UDP port {} and {} peers",
-                settings.vni,
-                settings.port,
-                settings.peers.len()
-            ),
+            Self::Create { device: DesiredVxlan { vni, port, peers, group, .. }, .. } => {
+                write!(
+                    formatter,
+                    "create VXLAN device {device} of network {network} with VNI {vni}, UDP port {port} and "
+                )?;
+                match group {
+                    Some(group) => write!(formatter, "multicast group {group}"),
+                    None => write!(formatter, "{} peers", peers.len()),
+                }
+            }
             Self::Rename { from, .. } => {
                 write!(formatter, "rename VXLAN device {from} of network {network} back to {device}")
             }

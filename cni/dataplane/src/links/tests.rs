@@ -2,6 +2,7 @@ use super::*;
 use crate::model::port::DeviceName;
 use crate::plan::{Cause, PlanContext, SpecOrigin};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::{EngineKind, Mtu, NetworkName};
 
@@ -22,6 +23,7 @@ fn desired(vni: u32) -> DesiredVxlan {
         port: 4789,
         local: LOCAL.parse().unwrap(),
         peers: Arc::new(["10.0.0.2".parse().unwrap()].into()),
+        group: None,
         mtu: Mtu::try_from(1450).unwrap(),
     }
 }
@@ -40,8 +42,10 @@ fn device(network: &str, vni: u32) -> ObservedVxlan {
         vni,
         port: desired.port,
         local: Some(desired.local),
+        group: None,
         underlay: Some(2),
         is_external: false,
+        accepts_zero_checksum: false,
         has_udp_checksum: false,
         mtu: desired.mtu.get().into(),
         is_up: true,
@@ -137,6 +141,8 @@ fn what_can_change_in_place_is_changed_and_all_else_needs_a_new_device() {
 fn each_blocker_names_what_is_in_the_way_and_nothing_is_created() {
     let blue = all(&[("blue", 7)]);
     let external = ObservedVxlan { is_external: true, vni: 0, ..foreign(0) };
+    let vpp = LinkOwner { engine: EngineKind::Vpp, ..owner("red") };
+    let of_vpp = ObservedVxlan { alias: Some(vpp.to_string()), ..device("red", 7) };
     let mut small = node([]);
     small.underlays.values_mut().for_each(|underlay| underlay.mtu = 1499);
     let cases = [
@@ -145,7 +151,11 @@ fn each_blocker_names_what_is_in_the_way_and_nothing_is_created() {
             ObservedLinks { underlays: BTreeMap::new(), ..node([]) },
             LinkBlocker::AddressMissing { address: LOCAL.parse().unwrap() },
         ),
-        (node([foreign(7)]), LinkBlocker::VniTaken { device: DeviceName::observed("vxlan0"), vni: 7, port: 4789 }),
+        (
+            node([foreign(7)]),
+            LinkBlocker::VniTaken { device: DeviceName::observed("vxlan0"), owner: None, vni: 7, port: 4789 },
+        ),
+        (node([of_vpp]), LinkBlocker::VniTaken { device: vpp.device(), owner: Some(vpp), vni: 7, port: 4789 }),
         (node([external]), LinkBlocker::PortTaken { device: Some(DeviceName::observed("vxlan0")), port: 4789 }),
         (
             small,
@@ -160,6 +170,40 @@ fn each_blocker_names_what_is_in_the_way_and_nothing_is_created() {
     for (observed, blocker) in cases {
         assert_eq!(blockers(ENGINE, &blue, &observed), [(name("blue"), blocker)].into());
         assert_eq!(texts(&blue, &observed), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn over_ipv6_frames_grow_more_and_devices_with_checksums_have_the_port_alone() {
+    let local: IpAddr = "fd00::1".parse().unwrap();
+    let of_v6 = DesiredVxlan { local, ..desired(7) };
+    let blue: BTreeMap<_, _> = [(name("blue"), of_v6)].into();
+    let on_node = |mtu: u32, other: Option<ObservedVxlan>| ObservedLinks {
+        underlays: [(local, Underlay { index: 2, name: "eth0".to_owned(), mtu })].into(),
+        ..node(other)
+    };
+    let blocker = |observed: &ObservedLinks| blockers(ENGINE, &blue, observed).remove(&name("blue"));
+    assert!(matches!(blocker(&on_node(1519, None)), Some(LinkBlocker::MtuTooLarge { overhead: 70, .. })));
+    assert_eq!(blocker(&on_node(1520, None)), None);
+    let of_others = ObservedVxlan { local: Some(local), ..foreign(8) };
+    let taken = LinkBlocker::PortTaken { device: Some(DeviceName::observed("vxlan0")), port: 4789 };
+    assert_eq!(blocker(&on_node(1520, Some(of_others.clone()))), Some(taken));
+    let like_ours = ObservedVxlan { accepts_zero_checksum: true, ..of_others };
+    assert_eq!(blocker(&on_node(1520, Some(like_ours))), None);
+    assert_eq!(blocker(&on_node(1520, Some(foreign(8)))), None, "one of IPv4");
+}
+
+#[test]
+fn another_multicast_group_needs_another_device() {
+    let group: IpAddr = [239, 1, 1, 1].into();
+    let blue = [(name("blue"), DesiredVxlan { group: Some(group), peers: Arc::new([group].into()), ..desired(7) })];
+    let blue: BTreeMap<_, _> = blue.into();
+    let created = texts(&blue, &node([]));
+    assert!(created[0].ends_with("with VNI 7, UDP port 4789 and multicast group 239.1.1.1"), "{created:?}");
+    let in_group = ObservedVxlan { group: Some(group), peers: [group].into(), ..device("blue", 7) };
+    assert_eq!(texts(&blue, &node([in_group])), Vec::<String>::new());
+    for differs in [device("blue", 7), ObservedVxlan { group: Some(group), ..device("blue", 7) }] {
+        assert!(texts(&blue, &node([differs]))[0].starts_with("delete"));
     }
 }
 

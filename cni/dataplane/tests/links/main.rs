@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod faults;
+mod groups;
 mod monitor;
 mod nics;
 
@@ -50,7 +51,7 @@ impl Node {
         let peer = if local.contains(':') { "fd00::2" } else { "10.0.0.2" };
         let peers = Arc::new([peer.parse().unwrap()].into());
         let (local, mtu) = (local.parse().unwrap(), Mtu::try_from(1400).unwrap());
-        self.desired.insert(network.parse().unwrap(), DesiredVxlan { vni, port: 4789, local, peers, mtu });
+        self.desired.insert(network.parse().unwrap(), DesiredVxlan { vni, port: 4789, local, peers, group: None, mtu });
         self
     }
 

@@ -43,6 +43,13 @@ pub fn vni_taken(vni: Vni, port: UdpPort, holder: &str) -> String {
     )
 }
 
+/// Accepted: an overlay of more nodes than can send to each other one by one.
+pub fn multicast_group_required(nodes: usize, maximum: usize) -> String {
+    format!(
+        "spec.topology.overlay.multicastGroup: the overlay has {nodes} nodes, and with more than {maximum} each broadcast would be sent too often: set a multicast address that the network between the nodes forwards, or select fewer nodes"
+    )
+}
+
 /// The namespaces that have the NetworkAttachmentDefinition of a network.
 #[derive(Debug, Clone, Copy)]
 pub struct NadCounts {

@@ -1,7 +1,7 @@
 //! Messages of the conditions of a node, and of its networks, which the agent writes.
 
-use crate::EngineKind;
 use crate::types::names::{BridgeName, NetworkName, UplinkName};
+use crate::{EngineKind, IpFamily};
 use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
@@ -150,8 +150,17 @@ pub const NO_API_SERVER: &str = "this agent runs without an API server, and so d
 /// An overlay on a node that is in no slice.
 pub const NODE_NOT_IN_SLICE: &str =
     "this node is in no UserspaceNodeSlice yet: the controller writes it as soon as the node has a UserspaceNodeState";
-/// An overlay on a node without an address.
-pub const NO_UNDERLAY_ADDRESS: &str = "this Node has no IPv4 address of the type InternalIP, between which overlays run: kubelet sets it (--node-ip), see kubectl get node -o wide";
+/// An overlay on a node without an address of its family.
+pub const fn no_underlay_address(family: IpFamily) -> &'static str {
+    match family {
+        IpFamily::V4 => {
+            "this Node has no IPv4 address of the type InternalIP, between which the overlay runs: kubelet sets it (--node-ip), see kubectl get node -o wide; where all nodes have IPv6 addresses, set spec.topology.overlay.ipFamily to IPv6"
+        }
+        IpFamily::V6 => {
+            "this Node has no IPv6 address of the type InternalIP, between which the overlay runs: kubelet sets it (--node-ip), see kubectl get node -o wide; where all nodes have IPv4 addresses, set spec.topology.overlay.ipFamily to IPv4"
+        }
+    }
+}
 
 /// A network that does not select this node, and why.
 pub fn not_selected(unmet: &str) -> String {

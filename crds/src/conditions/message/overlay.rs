@@ -1,6 +1,6 @@
 //! Messages about the overlay of a network on a node, which the agent writes.
 
-use crate::{EngineKind, Mtu};
+use crate::{EngineKind, Mtu, NetworkName};
 use std::fmt::Display;
 use std::net::IpAddr;
 
@@ -21,6 +21,13 @@ pub fn address_missing(address: IpAddr) -> String {
 pub fn vni_taken(vni: u32, port: u16, device: &dyn Display) -> String {
     format!(
         "VXLAN device {device} of this node already has VNI {vni} at UDP port {port}; it is not changed: remove it, or set another vni or port in spec.topology.overlay"
+    )
+}
+
+/// An overlay whose VNI another network of this node has.
+pub fn vni_of_network(vni: u32, port: u16, network: &NetworkName, engine: EngineKind) -> String {
+    format!(
+        "network {network} of {engine} already has VNI {vni} at UDP port {port} on this node, and a node has one end of a segment: exclude the node with nodeSelector of one of the two networks"
     )
 }
 

@@ -4,7 +4,6 @@
 use super::{Bridge, MacAge, MacLearning, Ownership};
 use crate::cel::{at, immutable, in_range, range, rule, with_engine};
 use crate::engine::BridgeKey;
-use crate::network::topology::TopologyType;
 use crate::problem::{Problem, Problems};
 use crate::types::bridge_domain::BridgeDomainId;
 use crate::types::limits::Mtu;
@@ -31,7 +30,7 @@ pub struct BridgeSpec {
     #[x_kube(validation = bridge_domain_id())]
     pub id: Option<i64>,
     /// Its MTU in bytes, and that of every port on it: 576 to 9702. Default 1500, and 1450 with an
-    /// overlay, whose packets are 50 bytes longer than the frames in them.
+    /// overlay, whose packets are 50 bytes longer than the frames in them; over IPv6 1430 and 70.
     // CRD defaults cannot depend on another field. So the field is left out, and readers derive the
     // default from the topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,14 +117,14 @@ pub(crate) fn engine_rules() -> impl Iterator<Item = Rule> {
 pub(crate) fn bridge(
     problems: &mut Problems,
     engine: EngineKind,
-    (spec, topology): (&BridgeSpec, TopologyType),
+    (spec, default_mtu): (&BridgeSpec, Mtu),
     network: Option<&NetworkName>,
 ) -> Option<Bridge> {
     let name = name(problems, engine, spec, network);
     adopted(problems, engine, spec);
     let mtu = match spec.mtu {
         Some(mtu) => problems.check("spec.bridge.mtu", mtu.try_into()),
-        None => Some(topology.default_mtu()),
+        None => Some(default_mtu),
     };
     let mac_ages = (engine, engine.traits().mac_age);
     let mac_age = problems.check_range("spec.bridge.macAgeSeconds", spec.mac_age_seconds, mac_ages);

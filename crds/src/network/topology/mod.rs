@@ -1,11 +1,14 @@
 //! How the bridges of a network on different nodes are connected: what users write and its rules
-//! in CEL and in Rust (`spec`), and the validated form.
+//! in CEL and in Rust (`spec`, `overlay`), and the validated form.
 
+mod overlay;
 pub(super) mod spec;
 
-pub use spec::{Encapsulation, OverlaySpec, TopologySpec, TopologyType, UplinkSpec};
+pub use overlay::{Encapsulation, OverlaySpec};
+pub use spec::{TopologySpec, TopologyType, UplinkSpec};
 
-use crate::{NetworkUplink, UdpPort, Vni};
+use crate::{IpFamily, NetworkUplink, UdpPort, Vni};
+use std::net::IpAddr;
 
 /// How the bridges of a network on different nodes are connected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +29,10 @@ pub struct Overlay {
     pub vni: Option<Vni>,
     /// The destination port of the encapsulated packets.
     pub port: UdpPort,
+    /// The family of the addresses between which they are sent.
+    pub ip_family: IpFamily,
+    /// Where broadcasts are sent instead of to each node.
+    pub multicast_group: Option<IpAddr>,
 }
 
 impl Topology {

@@ -1,11 +1,12 @@
 //! What users write of the topology of a network, and its rules in CEL and in Rust.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use super::{Overlay, Topology};
+use super::Topology;
+use super::overlay::{OverlaySpec, overlay_of};
 use crate::cel::{at, range, rule};
 use crate::problem::{Problem, Problems};
 use crate::types::names::{NAMESPACE_NAME_PATTERN, UPLINK_NAME_MAX};
-use crate::{InvalidName, Mtu, NetworkUplink, Ownership, UdpPort, UplinkName, VlanTag, Vni};
+use crate::{InvalidName, IpFamily, Mtu, NetworkUplink, Ownership, UplinkName, VlanTag};
 use kube::KubeSchema;
 use kube::core::Rule;
 use schemars::JsonSchema;
@@ -25,14 +26,6 @@ pub enum TopologyType {
 }
 
 impl TopologyType {
-    /// The MTU of a bridge for which users choose none.
-    pub const fn default_mtu(self) -> Mtu {
-        match self {
-            Self::NodeLocal | Self::Uplink => Mtu::NODE_LOCAL,
-            Self::Overlay => Mtu::OVERLAY,
-        }
-    }
-
     /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -80,6 +73,17 @@ pub struct TopologySpec {
     pub overlay: Option<OverlaySpec>,
 }
 
+impl TopologySpec {
+    /// The MTU of a bridge for which users choose none.
+    pub(crate) fn default_mtu(&self) -> Mtu {
+        match (self.topology_type, &self.overlay) {
+            (TopologyType::Overlay, Some(overlay)) => Mtu::of_overlay(overlay.ip_family),
+            (TopologyType::Overlay, None) => Mtu::of_overlay(IpFamily::default()),
+            (TopologyType::NodeLocal | TopologyType::Uplink, _) => Mtu::NODE_LOCAL,
+        }
+    }
+}
+
 /// The uplink of a network, and its VLAN there.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 pub struct UplinkSpec {
@@ -93,52 +97,6 @@ pub struct UplinkSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = vlan())]
     pub vlan: Option<i64>,
-}
-
-/// The VXLAN between the nodes of a network.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OverlaySpec {
-    /// The id of the VXLAN network, 1 to 16777215, the same on all nodes; default one from 8388608
-    /// on that no other network has, which `status.overlay.vni` shows. Networks of different
-    /// engines are one segment when both set the same `vni`; a node cannot carry both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = vni())]
-    pub vni: Option<i64>,
-    /// The UDP port to which nodes send the encapsulated packets. The firewalls of the nodes have
-    /// to let it in.
-    #[serde(default = "default_port")]
-    #[x_kube(validation = port())]
-    pub port: i64,
-    /// Kernel: by a VXLAN device of Linux on each node, with the first IPv4 InternalIP of the
-    /// nodes. Nothing else on a node changes.
-    #[serde(default)]
-    pub encapsulation: Encapsulation,
-}
-
-/// Who encapsulates.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encapsulation {
-    /// A VXLAN device of Linux.
-    #[default]
-    Kernel,
-}
-
-impl Default for OverlaySpec {
-    fn default() -> Self {
-        Self { vni: None, port: default_port(), encapsulation: Encapsulation::default() }
-    }
-}
-
-fn default_port() -> i64 {
-    UdpPort::default().into()
-}
-
-fn vni() -> Rule {
-    range("VNI", Vni::MINIMUM, Vni::MAXIMUM)
-}
-
-fn port() -> Rule {
-    range("UDP port", UdpPort::MINIMUM, UdpPort::MAXIMUM)
 }
 
 fn uplink_name() -> Rule {
@@ -196,11 +154,4 @@ fn uplink_of(problems: &mut Problems, spec: &UplinkSpec) -> Option<NetworkUplink
         None => None,
     };
     Some(NetworkUplink { name: name?, vlan })
-}
-
-fn overlay_of(problems: &mut Problems, spec: &OverlaySpec) -> Option<Overlay> {
-    let vni = spec.vni.map(|vni| problems.check("spec.topology.overlay.vni", vni.try_into()));
-    let port = problems.check("spec.topology.overlay.port", spec.port.try_into());
-    let is_valid = vni != Some(None);
-    port.filter(|_| is_valid).map(|port| Overlay { vni: vni.flatten(), port })
 }

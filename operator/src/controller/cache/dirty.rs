@@ -4,7 +4,7 @@
 use super::cluster::Cache;
 use super::nads::NadKey;
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Uplink};
-use super::overlays::overlay;
+use super::overlays::{UNICAST_NODES_MAX, overlay};
 use super::reflector::Changed;
 use super::uplink_use::{held, uplink};
 use kube::core::SelectorExt;
@@ -30,7 +30,7 @@ pub struct Dirty {
     pub uplinks: BTreeSet<String>,
     /// Whether it is evaluated which networks use which uplinks.
     pub uplink_use: bool,
-    /// Whether VNIs and the labels of overlays are evaluated.
+    /// Whether VNIs, and the nodes and labels of overlays, are evaluated.
     pub overlays: bool,
     /// Whether users' NADs are evaluated.
     pub legacy: bool,
@@ -135,6 +135,8 @@ impl Dirty {
     pub fn node(&mut self, cache: &Cache, (name, _): Changed<String, Node>) {
         self.slice_of(cache.states.get(&name));
         self.nodes.insert(name);
+        // With fewer nodes no overlay has too many.
+        self.overlays |= cache.nodes.len() >= UNICAST_NODES_MAX || cache.overlays.has_too_large();
         self.all_statuses(cache);
     }
 

@@ -7,15 +7,22 @@
 //! - of several networks that request one, the oldest gets it;
 //! - a network that requests none gets the one in its status, or the first that is free, beginning
 //!   with the one that follows from its name.
+//!
+//! Nodes count only where an overlay has more of them than can send to each other one by one.
 
-use super::objects::{Compiled, Network};
+use super::objects::{Compiled, Network, Node};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::core::SelectorExt;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::network as message;
+use usnet_crds::conditions::reason::{MULTICAST_GROUP_REQUIRED, VNI_TAKEN};
 use usnet_crds::network::topology::Overlay;
 use usnet_crds::node_selection::label_keys;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{CompiledOverlay, EngineKind, UdpPort, Vni};
+
+/// Most nodes of an overlay without a multicast group: each sends its broadcasts to all others.
+pub const UNICAST_NODES_MAX: usize = 250;
 
 /// The overlays of all networks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +30,8 @@ pub struct Overlays {
     /// By the name of the network; with the message of the condition where another network has the
     /// VNI.
     vnis: BTreeMap<String, Result<Vni, String>>,
+    /// Networks that need a multicast group, with the message of the condition.
+    too_large: BTreeMap<String, String>,
     /// The keys of the labels by which overlays select nodes; none while there is no overlay.
     label_keys: Option<BTreeSet<String>>,
 }
@@ -50,8 +59,12 @@ struct Request<'a> {
 }
 
 impl Overlays {
-    /// Of these networks and compiled networks.
-    pub fn of(networks: &BTreeMap<String, Network>, compiled: &BTreeMap<String, Compiled>) -> Self {
+    /// Of these networks, compiled networks and nodes.
+    pub fn of(
+        networks: &BTreeMap<String, Network>,
+        compiled: &BTreeMap<String, Compiled>,
+        nodes: &BTreeMap<String, Node>,
+    ) -> Self {
         let mut requests: Vec<Request<'_>> = networks
             .iter()
             .filter_map(|(name, network)| {
@@ -61,19 +74,28 @@ impl Overlays {
             })
             .collect();
         requests.sort_by(|one, other| one.age().cmp(&other.age()));
-        Self { vnis: resolve(&requests, compiled), label_keys: all_label_keys(&requests, compiled) }
+        let vnis = resolve(&requests, compiled);
+        let too_large = too_large(&requests, &vnis, nodes);
+        Self { vnis, too_large, label_keys: all_label_keys(&requests, compiled) }
     }
 
     /// What the network is to be compiled with, if it has an overlay and no other network has its
     /// VNI.
     pub fn compiled(&self, name: &str, overlay: &Overlay) -> Option<CompiledOverlay> {
         let vni = *self.vnis.get(name)?.as_ref().ok()?;
-        Some(CompiledOverlay { vni, port: overlay.port })
+        let Overlay { port, ip_family, multicast_group, .. } = *overlay;
+        Some(CompiledOverlay { vni, port, ip_family, multicast_group })
     }
 
-    /// Why the network cannot have its VNI.
-    pub fn conflict(&self, name: &str) -> Option<&str> {
-        self.vnis.get(name)?.as_ref().err().map(String::as_str)
+    /// Why the network cannot have its overlay: the reason and the message of the condition.
+    pub fn conflict(&self, name: &str) -> Option<(&'static str, &str)> {
+        let taken = self.vnis.get(name).and_then(|vni| vni.as_ref().err()).map(|message| (VNI_TAKEN, message.as_str()));
+        taken.or_else(|| Some((MULTICAST_GROUP_REQUIRED, self.too_large.get(name)?.as_str())))
+    }
+
+    /// Whether an overlay has too many nodes.
+    pub fn has_too_large(&self) -> bool {
+        !self.too_large.is_empty()
     }
 
     /// The keys of the labels by which overlays select nodes; none while there is no overlay.
@@ -81,10 +103,13 @@ impl Overlays {
         self.label_keys.as_ref()
     }
 
-    /// The networks of which the VNI differs.
+    /// The networks of which the VNI differs, or whether they can have their overlay.
     pub fn changed_since<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a String> {
         let names: BTreeSet<&String> = self.vnis.keys().chain(before.vnis.keys()).collect();
-        names.into_iter().filter(|name| self.vnis.get(*name) != before.vnis.get(*name))
+        let differs = |name: &&String| {
+            self.vnis.get(*name) != before.vnis.get(*name) || self.too_large.get(*name) != before.too_large.get(*name)
+        };
+        names.into_iter().filter(differs)
     }
 }
 
@@ -105,6 +130,12 @@ impl<'a> Request<'a> {
 
     fn claim(&self) -> Claim<'a> {
         Claim { name: self.name, engine: self.engine, is_explicit: self.overlay.vni.is_some() }
+    }
+
+    /// Whether nodes send to this one. It may lack the engine.
+    fn selects(&self, node: &Node) -> bool {
+        let selector = self.network.spec.as_ref().ok().and_then(|valid| valid.nodes.as_ref());
+        selector.is_none_or(|selector| selector.matches(&node.labels))
     }
 
     /// The VNI that it has already and may keep.
@@ -172,6 +203,31 @@ fn holder<'a>(claims: &Claims<'a>, vni: Vni, request: &Request<'_>) -> Option<&'
         claim.name != own.name && !is_shared
     };
     claims.get(&(vni, request.overlay.port))?.iter().find(conflicts).map(|claim| claim.name)
+}
+
+/// Each node sends to all nodes of the segment, which networks of different engines can share.
+fn too_large(
+    requests: &[Request<'_>],
+    vnis: &BTreeMap<String, Result<Vni, String>>,
+    nodes: &BTreeMap<String, Node>,
+) -> BTreeMap<String, String> {
+    if nodes.len() <= UNICAST_NODES_MAX {
+        return BTreeMap::new();
+    }
+    let mut segments: BTreeMap<(Vni, UdpPort), Vec<&Request<'_>>> = BTreeMap::new();
+    for request in requests.iter().filter(|request| request.overlay.multicast_group.is_none()) {
+        if let Some(Ok(vni)) = vnis.get(request.name) {
+            segments.entry((*vni, request.overlay.port)).or_default().push(request);
+        }
+    }
+    let of_segment = |segment: Vec<&Request<'_>>| {
+        let is_member = |node: &&Node| segment.iter().any(|request| request.selects(node));
+        let count = nodes.values().filter(is_member).count();
+        let message = message::multicast_group_required(count, UNICAST_NODES_MAX);
+        let names: Vec<String> = segment.iter().map(|request| request.name.to_owned()).collect();
+        (count > UNICAST_NODES_MAX).then(|| names.into_iter().map(move |name| (name, message.clone())))
+    };
+    segments.into_values().filter_map(of_segment).flatten().collect()
 }
 
 fn all_label_keys(requests: &[Request<'_>], compiled: &BTreeMap<String, Compiled>) -> Option<BTreeSet<String>> {

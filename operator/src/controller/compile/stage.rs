@@ -32,7 +32,7 @@ impl<'a> Stage<'a> {
                 Self::Rejected { reason: reason::ADDRESSES_NOT_UNIQUE, message: ADDRESSES_OF_CONNECTED_NODES }
             }
             Ok(_) => match (cache.overlays.conflict(name), cache.uplink_use.conflict(name)) {
-                (Some(message), _) => Self::Rejected { reason: reason::VNI_TAKEN, message },
+                (Some((reason, message)), _) => Self::Rejected { reason, message },
                 (None, Some(conflict)) => Self::Rejected { reason: conflict.reason, message: &conflict.message },
                 (None, None) => Self::Active,
             },

@@ -3,6 +3,9 @@
 use super::super::write::Write;
 use super::model::{Cluster, address_of};
 use serde_json::{Value, json};
+use std::net::IpAddr;
+use std::sync::Arc;
+use usnet_crds::conditions::reason::VNI_TAKEN;
 use usnet_crds::node_slice::SLICE_NODES_MAX;
 use usnet_crds::{NodeOverlay, UdpPort, Vni};
 
@@ -125,6 +128,96 @@ fn networks_of_two_engines_are_one_segment_if_users_say_so() {
     cluster.network("third", &network("VPP", &json!({"vni": 7})));
     cluster.settle();
     assert!(cluster.message("third", "Accepted").contains("belongs to network with-vpp"));
+}
+
+/// They are on different nodes, and each node sends to all of them.
+#[test]
+fn networks_of_two_engines_with_one_vni_on_different_nodes_are_accepted_and_are_peers() {
+    let mut cluster = Cluster::new();
+    cluster.node("node-c", true);
+    for (engine, operator) in [("OVS", "NotIn"), ("VPP", "In")] {
+        let mut spec = network(engine, &json!({"vni": 7}));
+        spec["nodeSelector"] =
+            json!({"matchExpressions": [{"key": "host", "operator": operator, "values": ["node-b"]}]});
+        cluster.network(&format!("with-{}", engine.to_lowercase()), &spec);
+    }
+    cluster.settle();
+    for (network, nodes) in [("with-ovs", "2/2"), ("with-vpp", "1/1")] {
+        assert_eq!(cluster.condition(network, "Ready"), "True AllNodes");
+        assert_eq!(cluster.status(network).nodes.summary, nodes);
+    }
+    let peers =
+        |node: &str, network: &str| on_node(&cluster, node, network).unwrap().peers.iter().copied().collect::<Vec<_>>();
+    assert_eq!(peers("node-a", "with-ovs"), ["node-b", "node-c"].map(address_of));
+    assert_eq!(peers("node-b", "with-vpp"), ["node-a", "node-c"].map(address_of));
+    assert_eq!(on_node(&cluster, "node-b", "with-ovs"), None);
+}
+
+/// What an agent reports of the second network on a node reaches its conditions with the node.
+#[test]
+fn a_node_that_both_networks_of_a_segment_select_is_named() {
+    let mut cluster = Cluster::new();
+    cluster.network("with-ovs", &network("OVS", &json!({"vni": 7})));
+    cluster.network("with-vpp", &network("VPP", &json!({"vni": 7})));
+    cluster.failures.insert(("node-b".to_owned(), "with-vpp".to_owned()), VNI_TAKEN);
+    cluster.settle();
+    assert_eq!(cluster.condition("with-ovs", "Ready"), "True AllNodes");
+    assert_eq!(cluster.condition("with-vpp", "Programmed"), "False VniTaken");
+    assert!(cluster.message("with-vpp", "Ready").contains("node node-b: VniTaken"));
+    assert_eq!(cluster.status("with-vpp").failures[0].node, "node-b");
+}
+
+#[test]
+fn over_ipv6_the_mtu_is_smaller_and_nodes_send_between_their_addresses_of_ipv6() {
+    let mut cluster = Cluster::new();
+    let of_v6 = |node: &str| format!("fd00::{}", node.len()).parse::<IpAddr>().unwrap();
+    for node in ["node-a", "node-bb"] {
+        cluster.addresses.insert(node.to_owned(), vec![address_of(node), of_v6(node)]);
+        cluster.node(node, true);
+    }
+    cluster.cache.nodes.remove("node-b");
+    cluster.network("blue", &network("OVS", &json!({"ipFamily": "IPv6"})));
+    cluster.settle();
+    assert_eq!(cluster.compiled["blue"].bridge.mtu.get(), 1430);
+    let overlay = on_node(&cluster, "node-a", "blue").unwrap();
+    assert_eq!((overlay.local, overlay.peers), (of_v6("node-a"), Arc::new([of_v6("node-bb")].into())));
+}
+
+#[test]
+fn with_more_than_250_nodes_a_multicast_group_is_required_and_nothing_changes_until_there_is_one() {
+    let mut cluster = Cluster::new();
+    cluster.network("blue", &network("OVS", &json!({})));
+    let mut few = network("OVS", &json!({}));
+    few["nodeSelector"] = json!({"matchLabels": {"host": "node-a"}});
+    cluster.network("few", &few);
+    for number in 0..248 {
+        let name = format!("node-{number}");
+        cluster.addresses.insert(name.clone(), vec![[10, 1, 0, number].into()]);
+        cluster.node(&name, true);
+    }
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+    cluster.addresses.insert("node-z".to_owned(), vec![[10, 1, 1, 0].into()]);
+    cluster.node("node-z", true);
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Accepted"), "False MulticastGroupRequired");
+    assert_eq!(cluster.condition("few", "Ready"), "True AllNodes");
+    let message = cluster.message("blue", "Accepted");
+    let text = "spec.topology.overlay.multicastGroup: the overlay has 251 nodes, and with more than 250 each";
+    assert!(message.starts_with(text), "{message}");
+    assert_eq!(on_node(&cluster, "node-a", "blue").unwrap().peers.len(), 250, "what there is goes on");
+    cluster.network("blue", &network("OVS", &json!({"multicastGroup": "239.1.1.1"})));
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+    let overlay = on_node(&cluster, "node-z", "blue").unwrap();
+    assert_eq!((overlay.multicast_group, overlay.peers.len()), (Some([239, 1, 1, 1].into()), 0));
+
+    cluster.network("blue", &network("OVS", &json!({})));
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Accepted"), "False MulticastGroupRequired");
+    cluster.cache.nodes.remove("node-z");
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
 }
 
 #[test]

@@ -86,6 +86,8 @@ fn compiled(
     let overlay = valid.topology.overlay().map(|overlay| CompiledOverlay {
         vni: overlay.vni.unwrap_or_else(|| Vni::default_for(&valid.name)),
         port: overlay.port,
+        ip_family: overlay.ip_family,
+        multicast_group: overlay.multicast_group,
     });
     let spec = compile(network, (valid, overlay), &snapshot.cache.namespaces);
     Compiled::new(valid.name.clone(), 0, String::new(), &spec)

@@ -4,6 +4,7 @@ mod attachments;
 mod garbage;
 mod networks;
 mod outages;
+mod overlay_reasons;
 mod overlays;
 mod restarts;
 pub(crate) mod testbed;

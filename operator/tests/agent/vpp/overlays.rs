@@ -30,6 +30,7 @@ fn overlay(name: &str, peers: &[&str]) -> NodeNetwork {
         vni: Vni::try_from(7001).unwrap(),
         port: UdpPort::default(),
         local: "10.0.0.1".parse().unwrap(),
+        multicast_group: None,
         peers: Arc::new(peers),
     });
     network

@@ -33,7 +33,10 @@ impl KernelLinks {
         let Some(index) = self.index_of(owner.device().as_str())? else {
             return Err(NetlinkError::Kernel(Errno::ENODEV.into()));
         };
-        self.change_peers(index, &device.peers, &BTreeSet::new())?;
+        // The kernel has added a multicast group itself: a second entry would double broadcasts.
+        if device.group.is_none() {
+            self.change_peers(index, &device.peers, &BTreeSet::new())?;
+        }
         self.configure(index, owner, None)
     }
 
@@ -97,6 +100,11 @@ impl KernelLinks {
 /// Receivers in user space drop such packets.
 fn settings(underlay: u32, device: &DesiredVxlan) -> Vec<InfoVxlan> {
     let mut settings = vec![InfoVxlan::Id(device.vni), InfoVxlan::Port(device.port), InfoVxlan::Link(underlay)];
+    match device.group {
+        Some(IpAddr::V4(group)) => settings.push(InfoVxlan::Group(group)),
+        Some(IpAddr::V6(group)) => settings.push(InfoVxlan::Group6(group)),
+        None => {}
+    }
     match device.local {
         IpAddr::V4(address) => settings.extend([InfoVxlan::Local(address), InfoVxlan::UDPCsum(false)]),
         IpAddr::V6(address) => settings.extend([

@@ -10,7 +10,7 @@ use usnet_crds::conditions::reason::{
     DEVICE_FAILED, MISSING_PRIVILEGE, MTU_TOO_LARGE, PEERS_UNKNOWN, PORT_TAKEN, VNI_TAKEN,
 };
 use usnet_crds::node_state::NetworkState;
-use usnet_dataplane::links::{DesiredVxlan, LinkBlocker, LinkError};
+use usnet_dataplane::links::{DesiredVxlan, LinkBlocker, LinkError, LinkOwner};
 use usnet_dataplane::port::DeviceName;
 
 /// Networks whose overlay does not work, and why.
@@ -57,8 +57,12 @@ fn of_blocker(blocker: &LinkBlocker) -> Why {
         LinkBlocker::AddressMissing { address } => {
             Why { reason: PEERS_UNKNOWN, message: message::address_missing(*address) }
         }
-        LinkBlocker::VniTaken { device, vni, port } => {
-            Why { reason: VNI_TAKEN, message: message::vni_taken(*vni, *port, device) }
+        LinkBlocker::VniTaken { device, owner, vni, port } => {
+            let message = match owner {
+                Some(LinkOwner { engine, network }) => message::vni_of_network(*vni, *port, network, *engine),
+                None => message::vni_taken(*vni, *port, device),
+            };
+            Why { reason: VNI_TAKEN, message }
         }
         LinkBlocker::PortTaken { device, port } => {
             let device = device.as_ref().map(|device| device as &dyn Display);

@@ -41,6 +41,7 @@ fn the_peers_of_an_overlay_are_not_in_the_network_file() {
         vni: Vni::try_from(5001).unwrap(),
         port: UdpPort::default(),
         local: [10, 0, 0, 1].into(),
+        multicast_group: None,
         peers: Arc::new([[10, 0, 0, 2].into()].into()),
     };
     let joined = NodeNetwork { overlay: Some(overlay), ..network("blue") };

@@ -8,8 +8,9 @@ mod tests;
 
 use crate::agent::model::input::{Compiled, Input, PerNode};
 use crate::agent::model::spec::RefusedNetwork;
-use peers::{Peers, PeersOfSelectors};
+use peers::{Members, Peers, PeersOfSelectors};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use usnet_crds::compiled_network::node_ranges::node_ranges;
 use usnet_crds::conditions::message::node::{NODE_NOT_IN_SLICE, SLICES_UNKNOWN};
@@ -20,12 +21,12 @@ use usnet_crds::{CompiledOverlay, NetworkName, NodeNetwork, NodeOverlay};
 #[derive(Debug, Clone, Default)]
 pub struct PerNodeNetworks {
     peers: PeersOfSelectors,
-    networks: BTreeMap<NetworkName, Entry>,
+    networks: BTreeMap<NetworkName, Known>,
 }
 
 /// A network, and what it follows from.
 #[derive(Debug, Clone)]
-struct Entry {
+struct Known {
     compiled: Arc<Compiled>,
     number: u32,
     peers: Option<Result<Peers, &'static str>>,
@@ -53,19 +54,23 @@ impl PerNodeNetworks {
     pub(super) fn update(&mut self, input: &Input) {
         self.peers.update(input.nodes.as_ref(), input.is_alone);
         self.networks.retain(|name, _| input.networks.contains_key(name));
+        let segments = segments(input);
         for (name, compiled) in &input.networks {
             let PerNode { overlay, node_prefix } = &compiled.per_node;
             if overlay.is_none() && node_prefix.is_none() {
                 self.networks.remove(name);
                 continue;
             }
-            let peers = overlay.map(|_| self.peers.of(compiled.selector.as_ref()));
-            let is_same = |known: &Entry| {
+            let peers = overlay.map(|overlay| match overlay.multicast_group {
+                Some(_) => self.peers.local(overlay.ip_family).map(|local| Peers { local, others: Arc::default() }),
+                None => self.peers.of(segments.get(&overlay).unwrap_or(&Members::All), overlay.ip_family),
+            });
+            let is_same = |known: &Known| {
                 Arc::ptr_eq(&known.compiled, compiled) && known.number == input.number && known.peers == peers
             };
             if !self.networks.get(name).is_some_and(is_same) {
                 let network = on_node(compiled, input.number, peers.as_ref());
-                let entry = Entry { compiled: Arc::clone(compiled), number: input.number, peers, network };
+                let entry = Known { compiled: Arc::clone(compiled), number: input.number, peers, network };
                 self.networks.insert(name.clone(), entry);
             }
         }
@@ -100,7 +105,10 @@ impl Unsuitable {
 
     fn with_peers_of(&self, previous: Option<&Arc<NodeNetwork>>) -> Option<Arc<NodeNetwork>> {
         let ((network, overlay), previous) = self.without_peers.as_ref().zip(previous)?;
-        let known = previous.overlay.as_ref().filter(|it| (it.vni, it.port) == (overlay.vni, overlay.port))?;
+        let known = previous.overlay.as_ref().filter(|known| {
+            (known.vni, known.port, known.multicast_group) == (overlay.vni, overlay.port, overlay.multicast_group)
+                && overlay.ip_family.contains(known.local)
+        })?;
         let network = NodeNetwork { overlay: Some(known.clone()), ..NodeNetwork::clone(network) };
         Some(if network == **previous { Arc::clone(previous) } else { Arc::new(network) })
     }
@@ -116,6 +124,20 @@ impl Unsuitable {
             message: self.message.clone(),
         }
     }
+}
+
+/// The nodes of each segment. Networks of different engines with one VNI are one segment.
+fn segments(input: &Input) -> BTreeMap<CompiledOverlay, Members<'_>> {
+    let mut segments: BTreeMap<CompiledOverlay, Members<'_>> = BTreeMap::new();
+    for compiled in input.networks.values() {
+        let Some(overlay) = compiled.per_node.overlay else { continue };
+        let members = Members::of(compiled.selector.as_ref());
+        match segments.entry(overlay) {
+            Entry::Occupied(mut segment) => segment.get_mut().add(members),
+            Entry::Vacant(segment) => drop(segment.insert(members)),
+        }
+    }
+    segments
 }
 
 fn on_node(
@@ -134,9 +156,9 @@ fn on_node(
         network.ipam = Some(own);
     }
     match (compiled.per_node.overlay, peers) {
-        (Some(CompiledOverlay { vni, port }), Some(Ok(peers))) => {
+        (Some(CompiledOverlay { vni, port, multicast_group, .. }), Some(Ok(peers))) => {
             let Peers { local, others } = peers.clone();
-            network.overlay = Some(NodeOverlay { vni, port, local, peers: others });
+            network.overlay = Some(NodeOverlay { vni, port, local, multicast_group, peers: others });
         }
         (Some(overlay), Some(Err(message))) => {
             return Err(Unsuitable {

@@ -1,13 +1,14 @@
-//! The peers of this node in an overlay: the other nodes that its node selector selects, and
-//! without one all nodes. One that lacks the engine is a peer that never sends anything. Each
-//! selector is evaluated once.
+//! The peers of this node in a segment: the other nodes that a network of the segment selects, and
+//! without a node selector all nodes. One that lacks the engine is a peer that never sends
+//! anything. Each set of selectors is evaluated once.
 
 use crate::agent::model::input::NodeAddresses;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
-use usnet_crds::conditions::message::node::{NO_API_SERVER, NO_UNDERLAY_ADDRESS, NODE_NOT_IN_SLICE, SLICES_UNKNOWN};
+use usnet_crds::IpFamily;
+use usnet_crds::conditions::message::node::{NO_API_SERVER, NODE_NOT_IN_SLICE, SLICES_UNKNOWN, no_underlay_address};
 use usnet_crds::node_slice::SliceNode;
 
 /// This node and its peers.
@@ -17,14 +18,58 @@ pub(super) struct Peers {
     pub(super) others: Arc<BTreeSet<IpAddr>>,
 }
 
-/// The peers by the text of the selector; none selects all nodes.
+/// The nodes of a segment, by the selectors of its networks.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Members<'a> {
+    /// Those that one of these selects.
+    Selected(BTreeMap<String, &'a Selector>),
+    /// All nodes.
+    #[default]
+    All,
+}
+
+impl<'a> Members<'a> {
+    /// Those of one network.
+    pub(super) fn of(selector: Option<&'a Selector>) -> Self {
+        selector.map_or(Self::All, |selector| Self::Selected([(selector.to_string(), selector)].into()))
+    }
+
+    /// With those of another network.
+    pub(super) fn add(&mut self, other: Self) {
+        match (self, other) {
+            (Self::All, _) => {}
+            (own, Self::All) => *own = Self::All,
+            (Self::Selected(own), Self::Selected(other)) => own.extend(other),
+        }
+    }
+
+    fn contains(&self, node: &SliceNode) -> bool {
+        match self {
+            Self::All => true,
+            Self::Selected(selectors) => selectors.values().any(|selector| selector.matches(&node.labels)),
+        }
+    }
+
+    /// The texts of the selectors; none for all nodes.
+    fn key(&self) -> Option<Vec<String>> {
+        match self {
+            Self::All => None,
+            Self::Selected(selectors) => Some(selectors.keys().cloned().collect()),
+        }
+    }
+}
+
+/// The family of the addresses, and the texts of the selectors; none selects all nodes.
+type Key = (IpFamily, Option<Vec<String>>);
+
+/// The peers by selectors.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PeersOfSelectors {
     nodes: Option<Arc<NodeAddresses>>,
     is_alone: bool,
-    known: BTreeMap<Option<String>, Arc<BTreeSet<IpAddr>>>,
+    known: BTreeMap<Key, Arc<BTreeSet<IpAddr>>>,
     /// Of the nodes before, which are often the same.
-    before: BTreeMap<Option<String>, Arc<BTreeSet<IpAddr>>>,
+    before: BTreeMap<Key, Arc<BTreeSet<IpAddr>>>,
 }
 
 impl PeersOfSelectors {
@@ -40,24 +85,30 @@ impl PeersOfSelectors {
         }
     }
 
-    /// The peers in an overlay with this selector, or what is missing, for users.
-    pub(super) fn of(&mut self, selector: Option<&Selector>) -> Result<Peers, &'static str> {
+    /// The address of this node in this family, or what is missing, for users.
+    pub(super) fn local(&self, family: IpFamily) -> Result<IpAddr, &'static str> {
         let missing = if self.is_alone { NO_API_SERVER } else { SLICES_UNKNOWN };
         let nodes = self.nodes.as_ref().ok_or(missing)?;
         let own = nodes.nodes.get(&nodes.own).ok_or(NODE_NOT_IN_SLICE)?;
-        let local = own.underlay().ok_or(NO_UNDERLAY_ADDRESS)?;
-        let text = selector.map(ToString::to_string);
-        if let Some(known) = self.known.get(&text) {
+        own.underlay(family).ok_or_else(|| no_underlay_address(family))
+    }
+
+    /// The peers among these nodes, or what is missing.
+    pub(super) fn of(&mut self, members: &Members<'_>, family: IpFamily) -> Result<Peers, &'static str> {
+        let local = self.local(family)?;
+        let key = (family, members.key());
+        if let Some(known) = self.known.get(&key) {
             return Ok(Peers { local, others: Arc::clone(known) });
         }
-        let is_selected = |node: &&SliceNode| selector.is_none_or(|selector| selector.matches(&node.labels));
-        let selected = nodes.nodes.values().filter(|node| node.name != nodes.own).filter(is_selected);
-        let others: BTreeSet<IpAddr> = selected.filter_map(SliceNode::underlay).filter(|it| *it != local).collect();
-        let others = match self.before.remove(&text) {
+        let nodes = self.nodes.iter().flat_map(|nodes| nodes.nodes.values().filter(|node| node.name != nodes.own));
+        let selected = nodes.filter(|node| members.contains(node));
+        let others: BTreeSet<IpAddr> =
+            selected.filter_map(|node| node.underlay(family)).filter(|it| *it != local).collect();
+        let others = match self.before.remove(&key) {
             Some(before) if *before == others => before,
             _ => Arc::new(others),
         };
-        self.known.insert(text, Arc::clone(&others));
+        self.known.insert(key, Arc::clone(&others));
         Ok(Peers { local, others })
     }
 }

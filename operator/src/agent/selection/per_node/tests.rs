@@ -8,13 +8,19 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use usnet_crds::IpFamily;
 use usnet_crds::network::ipam::node_prefix::NodePrefix;
 use usnet_crds::node_slice::SliceNode;
 
 const OWN: &str = "node-a";
 
 fn overlay() -> CompiledOverlay {
-    CompiledOverlay { vni: 5001.try_into().unwrap(), port: 4789.try_into().unwrap() }
+    CompiledOverlay {
+        vni: 5001.try_into().unwrap(),
+        port: 4789.try_into().unwrap(),
+        ip_family: IpFamily::V4,
+        multicast_group: None,
+    }
 }
 
 /// A network with an overlay between the nodes of a rack, or between all.
@@ -23,6 +29,12 @@ fn joined(version: u64, network: &str, rack: Option<&str>) -> Compiled {
         rack.map(|rack| kube::core::Selector::from(kube::core::Expression::Equal("rack".into(), rack.into())));
     let per_node = PerNode { overlay: Some(overlay()), node_prefix: None };
     Compiled { selector, per_node, ..compiled(version, network) }
+}
+
+/// The same in a segment of its own.
+fn in_segment(version: u64, network: &str, rack: Option<&str>, segment: CompiledOverlay) -> Compiled {
+    let per_node = PerNode { overlay: Some(segment), node_prefix: None };
+    Compiled { per_node, ..joined(version, network, rack) }
 }
 
 /// A network of which each node has 256 addresses.
@@ -66,15 +78,59 @@ fn refused(spec: &NodeSpec) -> Vec<(String, String)> {
 
 #[test]
 fn the_other_nodes_that_a_network_selects_are_its_peers() {
-    let spec = select_with(&input(&[joined(1, "all", None), joined(2, "rack", Some("a"))]), &NodeSpec::default());
+    let other = CompiledOverlay { vni: 5002.try_into().unwrap(), ..overlay() };
+    let networks = [joined(1, "all", None), in_segment(2, "rack", Some("a"), other)];
+    let spec = select_with(&input(&networks), &NodeSpec::default());
     let expected = NodeOverlay {
-        vni: overlay().vni,
-        port: overlay().port,
+        vni: other.vni,
+        port: other.port,
         local: [10, 0, 0, 1].into(),
+        multicast_group: None,
         peers: Arc::new([[10, 0, 0, 3].into()].into()),
     };
     assert_eq!(spec.network(&name("rack")).unwrap().overlay, Some(expected));
     assert_eq!(peers(&spec, "all"), [IpAddr::from([10, 0, 0, 2]), [10, 0, 0, 3].into()]);
+}
+
+/// One for each engine, which a node selector keeps on different nodes.
+#[test]
+fn the_nodes_of_all_networks_with_one_vni_are_peers() {
+    let (ovs, vpp) = (joined(1, "ovs", Some("a")), joined(2, "vpp", Some("b")));
+    let spec = select_with(&input(&[ovs.clone(), vpp]), &NodeSpec::default());
+    assert_eq!(peers(&spec, "ovs"), [IpAddr::from([10, 0, 0, 2]), [10, 0, 0, 3].into()]);
+    let other_port = CompiledOverlay { port: 8472.try_into().unwrap(), ..overlay() };
+    let spec = select_with(&input(&[ovs, in_segment(2, "vpp", Some("b"), other_port)]), &NodeSpec::default());
+    assert_eq!(peers(&spec, "ovs"), [IpAddr::from([10, 0, 0, 3])]);
+}
+
+#[test]
+fn an_overlay_runs_between_addresses_of_its_family() {
+    let of_v6 = CompiledOverlay { ip_family: IpFamily::V6, ..overlay() };
+    let mut input = input(&[in_segment(1, "blue", None, of_v6)]);
+    let message = select_with(&input, &NodeSpec::default()).refused[0].message.clone();
+    assert!(message.contains("no IPv6 address") && message.contains("ipFamily to IPv4"), "{message}");
+    let mut all = NodeAddresses::clone(input.nodes.as_ref().unwrap());
+    for (number, node) in (1..).zip(all.nodes.values_mut()) {
+        node.addresses.push(format!("fd00::{number}").parse().unwrap());
+    }
+    input.nodes = Some(Arc::new(all));
+    let spec = select_with(&input, &NodeSpec::default());
+    assert_eq!(spec.networks[0].overlay.as_ref().unwrap().local, IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, 1]));
+    assert_eq!(peers(&spec, "blue"), ["fd00::2", "fd00::3"].map(|text| text.parse::<IpAddr>().unwrap()));
+}
+
+/// Nothing of other nodes is known or needed then.
+#[test]
+fn with_a_multicast_group_a_node_that_joins_changes_no_network() {
+    let group = Some([239, 1, 1, 1].into());
+    let segment = CompiledOverlay { multicast_group: group, ..overlay() };
+    let mut input = input(&[in_segment(1, "blue", None, segment)]);
+    let before = select_with(&input, &NodeSpec::default());
+    let overlay = before.networks[0].overlay.as_ref().unwrap();
+    assert_eq!((overlay.multicast_group, overlay.local, overlay.peers.len()), (group, [10, 0, 0, 1].into(), 0));
+    input.nodes = nodes(&[(OWN, "10.0.0.1", "a"), ("node-z", "10.0.0.26", "a")]);
+    let after = select_with(&input, &before);
+    assert_eq!(after.networks, before.networks);
 }
 
 #[test]

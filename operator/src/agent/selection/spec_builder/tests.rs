@@ -4,7 +4,7 @@ use crate::agent::model::spec::RefusedNetwork;
 use crate::agent::selection::testing::{compiled, input_of, report_of};
 use crate::agent::testing::{name, network};
 use usnet_crds::node_slice::SliceNode;
-use usnet_crds::{CompiledOverlay, NodeNetwork};
+use usnet_crds::{CompiledOverlay, IpFamily, NodeNetwork};
 
 /// A node whose reconcilers have programmed its spec.
 struct Node {
@@ -69,7 +69,12 @@ fn a_change_that_does_not_concern_the_node_is_no_spec() {
 /// The agent reads them after the first network that needs them.
 #[test]
 fn a_network_with_an_overlay_waits_for_the_addresses_of_nodes_but_not_for_long() {
-    let overlay = CompiledOverlay { vni: 7.try_into().unwrap(), port: 4789.try_into().unwrap() };
+    let overlay = CompiledOverlay {
+        vni: 7.try_into().unwrap(),
+        port: 4789.try_into().unwrap(),
+        ip_family: IpFamily::V4,
+        multicast_group: None,
+    };
     let per_node = PerNode { overlay: Some(overlay), node_prefix: None };
     let mut node = Node::new(&[Compiled { per_node, ..compiled(5, "blue") }, compiled(6, "plain")]);
     assert_eq!(node.next(), None);
