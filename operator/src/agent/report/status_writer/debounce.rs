@@ -50,6 +50,8 @@ pub(super) struct Debounce {
     last: Option<Instant>,
     /// Something that users wait for was written in this burst.
     is_burst: bool,
+    /// The API server shows that the node is not ready, and since this moment it is.
+    recovery: Option<Instant>,
 }
 
 impl Debounce {
@@ -67,16 +69,24 @@ impl Debounce {
         self.deferrable = Some(Unwritten::and(self.deferrable, now));
     }
 
+    /// What is written would make the node ready, or not. That is not delayed by a burst: engines
+    /// come back right in the one that their end began, and each such write follows one that was
+    /// delayed.
+    pub(super) fn recovers(&mut self, is_recovery: bool, now: Instant) {
+        self.recovery = is_recovery.then(|| self.recovery.unwrap_or(now));
+    }
+
     /// When to write; none while there is nothing to write.
     pub(super) fn due(&self) -> Option<Instant> {
         let urgent = self.urgent.map(|changes| changes.due(if self.is_burst { BURST } else { SINGLE }));
         let deferrable = self.deferrable.map(|changes| changes.due(BURST));
-        urgent.into_iter().chain(deferrable).min()
+        let recovery = self.recovery.map(|since| since + SINGLE.quiet);
+        urgent.into_iter().chain(deferrable).chain(recovery).min()
     }
 
     /// The status is again as it was last written.
     pub(super) fn reverted(&mut self) {
-        (self.urgent, self.deferrable) = (None, None);
+        (self.urgent, self.deferrable, self.recovery) = (None, None, None);
     }
 
     /// All of it was written, or the write was attempted.
@@ -150,6 +160,25 @@ mod tests {
         assert_eq!(writes_with(&[], &[0]), [1_000]);
         assert_eq!(writes_with(&[], &steady), [10_000, 15_900]);
         assert_eq!(writes_with(&[2_050, 7_050], &steady), [2_250, 7_250, 15_900]);
+    }
+
+    #[test]
+    fn a_recovery_is_written_soon_also_in_a_burst() {
+        let start = Instant::now();
+        let at = |millisecond| start + Duration::from_millis(millisecond);
+        let mut debounce = Debounce::default();
+        debounce.changed(at(0));
+        debounce.written(at(200));
+        debounce.changed(at(1_000));
+        debounce.recovers(false, at(1_000));
+        assert_eq!(debounce.due(), Some(at(2_000)));
+        debounce.changed(at(1_300));
+        debounce.recovers(true, at(1_300));
+        debounce.changed(at(1_400));
+        debounce.recovers(true, at(1_400));
+        assert_eq!(debounce.due(), Some(at(1_500)));
+        debounce.recovers(false, at(1_450));
+        assert_eq!(debounce.due(), Some(at(2_400)), "not ready again");
     }
 
     #[test]

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::{sleep_until, timeout};
 use usnet_crds::UserspaceNodeState;
+use usnet_crds::conditions::{READY, Status, find};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::UserspaceNodeStateStatus;
 
@@ -76,7 +77,9 @@ pub(crate) async fn write(
         let (due, now_awaited) = {
             let (report, present) = (reports.borrow_and_update(), present.borrow_and_update());
             let awaited = report.as_ref().filter(|_| present.is_some()).map(Report::awaited);
-            (writer.due(report.as_ref(), present.as_ref()), awaited)
+            let due = writer.due(report.as_ref(), present.as_ref());
+            debounce.recovers(writer.is_recovery(due.as_ref(), present.as_ref()), Instant::now());
+            (due, awaited)
         };
         match due {
             None => debounce.reverted(),
@@ -140,6 +143,15 @@ impl Writer {
         let present = newest(present?, self.written.as_ref());
         let status = report.api_status(&present.status.conditions, &now());
         (present.status != status).then_some(status)
+    }
+
+    /// Whether the node is ready according to this status, and not according to the object.
+    fn is_recovery(&self, due: Option<&UserspaceNodeStateStatus>, present: Option<&StoredStatus>) -> bool {
+        let (Some(due), Some(present)) = (due, present) else { return false };
+        let is = |status: &UserspaceNodeStateStatus, value: Status| {
+            find(&status.conditions, READY).is_some_and(|ready| ready.status == value.as_str())
+        };
+        is(due, Status::True) && is(&newest(present, self.written.as_ref()).status, Status::False)
     }
 
     async fn write(&mut self, status: &UserspaceNodeStateStatus, lists: u64) {

@@ -4,7 +4,7 @@ use crate::agent::testing::api_server::{Answer, ApiServer};
 use crate::agent::testing::network;
 use std::sync::Arc;
 use usnet_crds::NodeNetwork;
-use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED, READY, Status};
+use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 
 fn report(revision: u64, status: Status) -> Report {
@@ -181,4 +181,17 @@ fn users_wait_for_their_networks_and_for_pods_but_not_for_networks_from_nads() {
     let mut ended = before.clone();
     ended.findings.push(ConditionUpdate::new(OVS_CONNECTED, Status::False, "Disconnected", "gone"));
     assert_ne!(ended.awaited(), before.awaited());
+}
+
+#[tokio::test]
+async fn a_node_that_is_ready_again_recovers() {
+    let status = |ready| report(1, ready).api_status(&[], &at(10));
+    let is_recovery = |due, stored| writer(None).is_recovery(Some(&status(due)), Some(&present(4, status(stored))));
+    assert!(is_recovery(Status::True, Status::False));
+    assert!(!is_recovery(Status::True, Status::True) && !is_recovery(Status::False, Status::False));
+    let written = writer(Some(present(5, status(Status::True))));
+    assert!(
+        !written.is_recovery(Some(&status(Status::True)), Some(&present(4, status(Status::False)))),
+        "it is written"
+    );
 }
