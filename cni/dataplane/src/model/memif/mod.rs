@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use usnet_crds::names::fnv1a;
 
 /// Longest name of a memif socket in bytes, including the prefix of an abstract one. VPP rejects a
 /// longer one only when the interface is created.
@@ -190,11 +191,11 @@ impl MemifSocketIds {
         usize::try_from(self.last - self.first).map_or(usize::MAX, |last| last.saturating_add(1))
     }
 
-    /// All of them, starting at an offset derived from `seed`, so that two writers seldom try the
-    /// same one.
-    pub fn starting_at(self, seed: u64) -> impl Iterator<Item = u32> {
+    /// All of them, starting at an offset derived from the name of a socket, so that two writers
+    /// seldom try the same one, unless they create the same port.
+    pub fn of_socket(self, name: &str) -> impl Iterator<Item = u32> {
         let count = u64::from(self.last - self.first) + 1;
-        let offset = u32::try_from(seed % count).unwrap_or_default();
+        let offset = u32::try_from(fnv1a(name.as_bytes()) % count).unwrap_or_default();
         (self.first + offset..=self.last).chain(self.first..self.first + offset)
     }
 }

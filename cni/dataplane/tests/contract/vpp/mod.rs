@@ -70,8 +70,8 @@ macro_rules! ports {
                 concurrent::the_same_ports_are_created_once,
                 concurrent::a_port_is_created_while_its_bridge_is_deleted,
                 concurrent::a_port_is_created_while_it_is_deleted,
-                single_removal::it_reads_one_interface_whatever_their_number,
-                single_removal::an_index_of_another_port_removes_the_right_one,
+                single_port::it_reads_one_interface_whatever_their_number,
+                single_port::an_index_of_another_port_removes_the_right_one,
             );
         }
     )*};
@@ -102,9 +102,11 @@ macro_rules! the_rest {
                 incomplete::an_implicit_bridge_domain_is_recreated_with_an_owner,
                 incomplete::an_implicit_bridge_domain_is_deleted_with_its_port,
                 incomplete::a_bridge_domain_without_a_tag_is_not_adopted,
-                single_removal::an_index_from_before_a_restart_removes_the_right_port,
-                single_removal::what_is_not_as_it_was_created_is_removed_completely,
-                single_removal::a_second_interface_is_left_to_the_agent,
+                single_port::an_index_from_before_a_restart_removes_the_right_port,
+                single_port::what_is_not_as_it_was_created_is_removed_completely,
+                single_port::a_new_memif_reads_no_others,
+                single_port::a_socket_that_another_id_has_serves_its_port,
+                single_port::a_second_interface_is_left_to_the_agent,
                 tags::a_tag_on_an_unsupported_object_does_not_imply_ownership,
                 tags::a_bridge_domain_with_an_invalid_tag_is_not_owned,
                 tags::the_longest_usual_attachment_and_network_are_found_again,
@@ -132,7 +134,7 @@ macro_rules! the_rest {
                 limits::limits_are_created_changed_and_deleted_with_their_port,
                 limits::limits_of_deleted_ports_are_collected,
                 limits::limits_changed_by_others_are_repaired,
-                single_removal::limits_are_deleted_with_their_port,
+                single_port::limits_are_deleted_with_their_port,
             );
             vpp_cases!(start($kind, PortKind::MemifVolume);
                 limits::a_vlan_filter_removed_by_others_is_restored,
@@ -204,7 +206,7 @@ mod simulated_faults {
     );
     vpp_cases!(without_messages(&["l2_flags_get"]);
         limits::before_26_06_only_what_pods_send_is_limited,
-        single_removal::before_26_06_policers_are_read,
+        single_port::before_26_06_policers_are_read,
     );
     vpp_cases!(without_messages(&["memif_create_v2", "memif_create"]);
         faults::a_vpp_that_is_too_old_is_distinguished_from_one_without_the_plugin,

@@ -156,7 +156,7 @@ impl<A: Api + Send> ApplySession<'_, A> {
     async fn create_port_fast_path(&mut self, part: &[Op], operation: &Op) -> Result<Option<Failures>, EngineError> {
         let Op::CreatePort { port, .. } = operation else { return Ok(None) };
         let Ok(domain) = port.bridge.as_str().parse() else { return Ok(None) };
-        let (snapshot, sockets) = VppSnapshot::read_for(self.api, domain, &port.backend).await?;
+        let (snapshot, sockets) = VppSnapshot::read_for(self.api, domain, &port.backend, self.socket_ids).await?;
         let work = Work::plan(part, &BTreeSet::from([0]), self.context(&snapshot));
         if !work.is_single_new_port() || sockets.contains(&port.backend.endpoint_name()) {
             return Ok(None);

@@ -7,7 +7,6 @@ use crate::model::owner::Owner;
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use usnet_crds::names::fnv1a;
 
 /// Names, sockets and socket ids that are claimed.
 #[derive(Debug, Default)]
@@ -48,7 +47,7 @@ impl<'a> Claims<'a> {
         let unused: BTreeSet<u32> = snapshot.unused_ids(socket, own_socket_ids).collect();
         let is_free =
             |id: &u32| !self.socket_ids.contains(id) && (unused.contains(id) || !snapshot.sockets.contains_key(id));
-        let id = own_socket_ids.starting_at(fnv1a(socket.as_bytes())).find(is_free);
+        let id = own_socket_ids.of_socket(socket).find(is_free);
         let id = id.ok_or_else(|| OpError::NoSocketId { count: own_socket_ids.count() })?;
         self.socket_ids.insert(id);
         Ok(id)

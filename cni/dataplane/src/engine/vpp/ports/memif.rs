@@ -10,11 +10,11 @@ use crate::engine::vpp::command::{Find, add, add_with};
 use crate::engine::vpp::tags::Tag;
 use crate::model::memif::{MemifSocket, MemifSocketIds};
 use crate::model::port::{AttachedPort, PortBackend};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::RingSize;
 use usnet_vpp::messages::{
     MemifCreate, MemifCreateV2, MemifDelete, MemifDetails, MemifDump, MemifMode, MemifRole, MemifSocketFilenameAddDel,
-    MemifSocketFilenameAddDelV2, MemifSocketFilenameDump,
+    MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, NO_INTERFACE, SwInterfaceDump,
 };
 use usnet_vpp::wire::{FixedText, Secret, Text, TextError};
 use usnet_vpp::{Answers, Api, Batch, DumpTicket, ReturnCode};
@@ -234,14 +234,41 @@ impl MemifDumps {
     }
 }
 
-/// Where the names of all sockets are.
-pub(super) type SocketTicket = DumpTicket<MemifSocketFilenameDump>;
-
-pub(super) fn request_sockets(batch: &mut Batch, api: &impl Api) -> Option<SocketTicket> {
-    api.supports::<MemifSocketFilenameDump>().then(|| batch.dump(MemifSocketFilenameDump {}))
+/// Where the interface is that has the first id that a socket would get.
+///
+/// VPP shows the names of sockets only all at once. They are not needed: VPP rejects an id that has
+/// another name, and an interface on a socket that another id has.
+#[derive(Debug)]
+pub(in crate::engine::vpp) struct SocketTicket {
+    socket: String,
+    id: u32,
+    interfaces: DumpTicket<SwInterfaceDump>,
 }
 
-pub(super) fn socket_names(answers: &Answers, ticket: SocketTicket) -> Result<SocketNames, EngineError> {
+impl SocketTicket {
+    pub(super) fn request(batch: &mut Batch, socket: String, own_socket_ids: MemifSocketIds) -> Option<Self> {
+        let id = own_socket_ids.of_socket(&socket).next()?;
+        let name_filter = Text::from(interface_name(id).as_str());
+        let dump = SwInterfaceDump { sw_if_index: NO_INTERFACE, name_filter_valid: true, name_filter };
+        Some(Self { socket, id, interfaces: batch.dump(dump) })
+    }
+
+    /// The socket, if it may have an interface.
+    pub(super) fn read(self, answers: &Answers) -> Result<BTreeSet<String>, EngineError> {
+        let name = interface_name(self.id);
+        let interfaces = answers.details(self.interfaces)?;
+        // VPP shows the interfaces whose names contain this one.
+        let is_used = interfaces.iter().any(|details| details.interface_name.as_str() == name);
+        Ok(is_used.then_some(self.socket).into_iter().collect())
+    }
+}
+
+/// The name that VPP gives to the only interface of a socket.
+fn interface_name(socket_id: u32) -> String {
+    format!("memif{socket_id}/0")
+}
+
+fn socket_names(answers: &Answers, ticket: DumpTicket<MemifSocketFilenameDump>) -> Result<SocketNames, EngineError> {
     let details = answers.details(ticket)?;
     Ok(details.iter().map(|details| (details.socket_id, details.socket_filename.to_string())).collect())
 }

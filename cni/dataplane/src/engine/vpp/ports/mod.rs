@@ -262,30 +262,28 @@ pub(super) enum EndpointDump {
 }
 
 impl EndpointDump {
-    /// Requests those of the type that a port will have.
-    pub(super) fn request(batch: &mut Batch, api: &impl Api, backend: &PortBackend) -> Option<Self> {
+    /// Requests those of the type that a port will have, or, of a memif, its socket alone.
+    pub(super) fn request(
+        batch: &mut Batch,
+        api: &impl Api,
+        backend: &PortBackend,
+        own_socket_ids: MemifSocketIds,
+    ) -> Option<Self> {
         match backend {
-            PortBackend::Memif { .. } => memif::request_sockets(batch, api).map(Self::Memif),
+            PortBackend::Memif { .. } => {
+                SocketTicket::request(batch, backend.endpoint_name(), own_socket_ids).map(Self::Memif)
+            }
             PortBackend::VhostUser { .. } => VhostUserDumps::request(batch, api).map(Self::VhostUser),
             PortBackend::Veth { .. } => AfPacketDumps::request(batch, api).map(Self::AfPacket),
         }
     }
 
-    /// The names of all endpoints, and those of memif sockets by id.
-    pub(super) fn read(self, answers: &Answers) -> Result<(BTreeSet<String>, SocketNames), EngineError> {
-        match self {
-            Self::Memif(ticket) => {
-                let sockets = memif::socket_names(answers, ticket)?;
-                Ok((sockets.values().cloned().collect(), sockets))
-            }
-            Self::VhostUser(dumps) => {
-                let read = dumps.read(answers)?;
-                Ok((read.iter().map(|(_, port)| port.endpoint().to_owned()).collect(), SocketNames::new()))
-            }
-            Self::AfPacket(dumps) => {
-                let read = dumps.read(answers)?;
-                Ok((read.iter().map(|(_, port)| port.endpoint().to_owned()).collect(), SocketNames::new()))
-            }
-        }
+    /// The names of the endpoints.
+    pub(super) fn read(self, answers: &Answers) -> Result<BTreeSet<String>, EngineError> {
+        Ok(match self {
+            Self::Memif(ticket) => ticket.read(answers)?,
+            Self::VhostUser(dumps) => dumps.read(answers)?.iter().map(|(_, port)| port.endpoint().to_owned()).collect(),
+            Self::AfPacket(dumps) => dumps.read(answers)?.iter().map(|(_, port)| port.endpoint().to_owned()).collect(),
+        })
     }
 }

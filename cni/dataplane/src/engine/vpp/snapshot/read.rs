@@ -10,6 +10,7 @@ use crate::engine::vpp::ports::{self, EndpointDump, PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policed, Policers};
 use crate::engine::vpp::routing::{self, TablesTicket};
 use crate::engine::vpp::tags;
+use crate::model::memif::MemifSocketIds;
 use crate::model::observed::Tagging;
 use crate::model::port::PortBackend;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,21 +72,21 @@ impl VppSnapshot {
         Ok(are_certain.then(snapshot))
     }
 
-    /// Reads one bridge domain, and the sockets or devices of the type that one port will have; no
-    /// interfaces.
+    /// Reads one bridge domain, and the sockets or devices of the type that one port will have, or
+    /// its memif socket alone; no interfaces.
     pub(in crate::engine::vpp) async fn read_for(
         api: &mut impl Api,
         domain_id: u32,
         backend: &PortBackend,
+        own_socket_ids: MemifSocketIds,
     ) -> Result<(Self, BTreeSet<String>), EngineError> {
         let mut batch = Batch::new();
         let domains = batch.dump(BridgeDomainDump { bd_id: domain_id, sw_if_index: NO_INTERFACE });
-        let endpoints = EndpointDump::request(&mut batch, api, backend);
+        let endpoints = EndpointDump::request(&mut batch, api, backend, own_socket_ids);
         let answers = api.send(&batch).await?;
         let domains = answers.details(domains)?.iter().map(|details| (details.bd_id, domain(details))).collect();
-        let endpoints = endpoints.map(|dump| dump.read(&answers)).transpose()?;
-        let (names, sockets) = endpoints.unwrap_or_default();
-        Ok((Self::new(domains, BTreeMap::new(), sockets, Policers::default()), names))
+        let names = endpoints.map(|dump| dump.read(&answers)).transpose()?.unwrap_or_default();
+        Ok((Self::new(domains, BTreeMap::new(), SocketNames::default(), Policers::default()), names))
     }
 
     /// Reads the interface with this index, as far as it can be a port with this backend, and one

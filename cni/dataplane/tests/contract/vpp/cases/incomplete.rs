@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use usnet_crds::Ownership;
 use usnet_dataplane::desired::{Desired, TornDownAttachment};
 use usnet_dataplane::engine::OpError;
+use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::observed::Tagging;
 use usnet_dataplane::plan::{blockers, diff};
 use usnet_dataplane::port::PortBackend;
@@ -32,11 +33,14 @@ const STEPS: [Step; 4] = [Step::SocketId, Step::Memif, Step::Mark, Step::Domain]
 
 /// Leaves the port of `c1` as after this message. Its network's bridge domain may exist or not.
 fn interrupt_after(switch: &VppSwitch, step: Step, bridge: &str) {
-    let (mut other_client, [first, _]) = (switch.other_client(), SOCKET_IDS);
+    let (mut other_client, [first, last]) = (switch.other_client(), SOCKET_IDS);
     let name = socket_name(switch);
-    other_client.add_socket(first + 3, &name);
+    let ids: MemifSocketIds = format!("{first}-{last}").parse().expect("a range");
+    // With an interface it may be any id: others may have had the first.
+    let id = ids.of_socket(&name).nth(if step == Step::SocketId { 0 } else { 3 }).expect("an id");
+    other_client.add_socket(id, &name);
     if step >= Step::Memif {
-        let index = other_client.add_memif(first + 3);
+        let index = other_client.add_memif(id);
         if step >= Step::Mark {
             other_client.set_tag(index, TAG);
         }

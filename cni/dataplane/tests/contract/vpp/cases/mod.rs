@@ -8,7 +8,7 @@ pub(super) mod limits;
 pub(super) mod outages;
 pub(super) mod peers;
 pub(super) mod routing;
-pub(super) mod single_removal;
+pub(super) mod single_port;
 pub(super) mod sockets;
 pub(super) mod tags;
 pub(super) mod traffic;

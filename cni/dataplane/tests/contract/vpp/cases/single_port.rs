@@ -1,13 +1,17 @@
-//! The removal of one port whose interface index is known, as in a DEL.
+//! One port created or removed alone, as by ADD and DEL: what that reads, and what it depends on.
 
 use super::limits::limited;
 use crate::switch::Switch;
-use crate::values::{Values, apply, bridge, converge, observe, port_name};
+use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name};
 use crate::vpp::switch::{SOCKET_IDS, VppSwitch, domain_id};
+use std::time::Duration;
 use usnet_crds::NodeNetwork;
-use usnet_dataplane::engine::BlockingDriver;
+use usnet_dataplane::engine::{BlockingDriver, OpError};
 use usnet_dataplane::plan::{Op, diff};
+use usnet_dataplane::port::AttachedPort;
+use usnet_dataplane::vpp::Vpp;
 
+const AMPLE: Duration = Duration::from_secs(10);
 /// An index that no interface has.
 const NONE: u32 = 99;
 
@@ -58,6 +62,37 @@ pub(crate) fn it_reads_one_interface_whatever_their_number(switch: &mut VppSwitc
     assert_eq!(measured[0], measured[1]);
     // One interface, its bridge domain and its features, its deletion and that of its socket's id.
     assert!(measured[0].answers <= 5, "{measured:?}");
+}
+
+pub(crate) fn a_new_memif_reads_no_others(switch: &mut VppSwitch) {
+    let blue = switch.network("blue");
+    let mut measured = Vec::new();
+    for others in [1, 9] {
+        let others: Vec<String> = (0..others).map(|number| format!("other{number}")).collect();
+        let others: Vec<&str> = others.iter().map(String::as_str).collect();
+        converge(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &others));
+        switch.take_exchanged();
+        let index = create(switch, "c1", &blue);
+        measured.push(switch.take_exchanged());
+        remove(switch, "c1", &blue, Some(index));
+    }
+    assert_eq!(measured[0], measured[1]);
+}
+
+/// VPP rejects the interface on a socket that has one by another id.
+pub(crate) fn a_socket_that_another_id_has_serves_its_port(switch: &mut VppSwitch) {
+    let blue = switch.network("blue");
+    converge(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &["c1"]));
+    let identity = switch.port_identity(&port_name("c1"));
+    let range = "900-999".parse().expect("a range");
+    let mut engine = Vpp::new(switch.client(AMPLE), range);
+    let Op::CreatePort { network, port, .. } = switch.create_port("c1", &blue) else { panic!("a port") };
+    let operation =
+        Op::CreatePort { network, attachment: attachment("c2"), port: AttachedPort { name: port_name("c2"), ..port } };
+    let results = apply(&mut engine, &[operation]);
+    assert!(matches!(results[..], [Err(OpError::SocketInUse { .. })]), "{results:?}");
+    assert_eq!(switch.port_identity(&port_name("c1")), identity);
+    assert_eq!(switch.other_client().memifs().len(), 1);
 }
 
 pub(crate) fn an_index_of_another_port_removes_the_right_one(switch: &mut VppSwitch) {
