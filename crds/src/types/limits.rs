@@ -30,7 +30,9 @@ pub const REASON_MAX: usize = 64;
 /// agent.
 pub const MESSAGE_MAX: usize = 512;
 /// Largest generation or epoch: what a double of JSON holds exactly.
+#[cfg(feature = "api")]
 pub(crate) const NUMBER_MAX: i64 = 9_007_199_254_740_991;
+#[cfg(feature = "api")]
 pub(crate) const REASON_PATTERN: &str = "^[A-Za-z]([A-Za-z0-9_]*[A-Za-z0-9])?$";
 
 number!(
