@@ -21,6 +21,7 @@
 //!   frames of all other VLANs reach the interface as well.
 
 use super::macros::{dumps, messages, requests};
+use super::sub_interface::SubIfFlags;
 use crate::wire::{FixedText, Text, flags, open_enum};
 
 /// In a dump: all interfaces. Anywhere else: none.
@@ -216,7 +217,7 @@ dumps! { INTERFACE_DUMPS, None;
         sub_number_of_tags: u8,
         sub_outer_vlan_id: u16,
         sub_inner_vlan_id: u16,
-        sub_if_flags: u32,
+        sub_if_flags: SubIfFlags,
         vtr_op: VtrOp,
         vtr_push_dot1q: u32,
         vtr_tag1: u32,

@@ -14,6 +14,7 @@ mod memclnt;
 mod memif;
 mod message;
 mod policer;
+mod sub_interface;
 #[cfg(test)]
 mod tests;
 mod vhost;
@@ -26,6 +27,7 @@ pub use memclnt::*;
 pub use memif::*;
 pub use message::{Descriptor, Dump, Message, Reply, Request, write_message};
 pub use policer::*;
+pub use sub_interface::*;
 pub use vhost::*;
 
 /// All messages of the table.
@@ -36,6 +38,7 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         INTERFACE_EVENTS,
         INTERFACE_REQUESTS,
         INTERFACE_DUMPS,
+        SUB_INTERFACE_REQUESTS,
         IP_REQUESTS,
         IP_DUMPS,
         BRIDGE_REQUESTS,

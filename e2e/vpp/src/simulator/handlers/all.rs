@@ -3,13 +3,14 @@
 use crate::simulator::handlers::dispatch::{Handler, changing, listing, reading};
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketDump, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump,
-    BridgeDomainSetMacAge, BridgeFlags, CliInband, ControlPing, CreateLoopbackInstance, CreateVhostUserIfV2,
-    DeleteLoopback, DeleteVhostUserIf, HwInterfaceSetMtu, IpAddressDump, IpTableAddDel, IpTableDump, L2FlagsGet,
-    L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate, MemifCreateV2, MemifDelete, MemifDump,
-    MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, PolicerAddDel, PolicerDump,
-    PolicerInput, PolicerOutput, ShowVersion, SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable,
-    SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable,
-    SwInterfaceTagAddDel, SwInterfaceVhostUserDump, WantInterfaceEvents,
+    BridgeDomainSetMacAge, BridgeFlags, CliInband, ControlPing, CreateLoopbackInstance, CreateSubif,
+    CreateVhostUserIfV2, DeleteLoopback, DeleteSubif, DeleteVhostUserIf, HwInterfaceSetMtu, IpAddressDump,
+    IpTableAddDel, IpTableDump, L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate,
+    MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2,
+    MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput, ShowVersion,
+    SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable, SwInterfaceSetFlags, SwInterfaceSetL2Bridge,
+    SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable, SwInterfaceTagAddDel, SwInterfaceVhostUserDump,
+    WantInterfaceEvents,
 };
 
 /// What does each message.
@@ -41,6 +42,8 @@ pub(crate) static HANDLERS: &[Handler] = &[
     changing::<IpTableAddDel>(),
     changing::<CreateLoopbackInstance>(),
     changing::<DeleteLoopback>(),
+    changing::<CreateSubif>(),
+    changing::<DeleteSubif>(),
     changing::<BridgeDomainAddDel>(),
     changing::<BridgeDomainAddDelV2>(),
     changing::<BridgeFlags>(),

@@ -73,8 +73,7 @@ impl Handle for SwInterfaceTagAddDel {
 }
 
 impl Handle for L2InterfaceVlanTagRewrite {
-    /// What takes tags away is for interfaces of one VLAN, which the simulator has none of. The
-    /// refusal forgets the tags.
+    /// What takes tags away is for sub-interfaces of one VLAN. The refusal forgets the tags.
     fn handle(&self, state: &mut State) -> Result<L2InterfaceVlanTagRewriteReply, Failure> {
         let interface = state.interface(self.sw_if_index)?;
         if matches!(self.vtr_op, VtrOp::Other(_)) {
@@ -89,6 +88,7 @@ impl Handle for L2InterfaceVlanTagRewrite {
             VtrOp::Disabled => Rewrite::default(),
             VtrOp::Push1 => Rewrite { tags: (tag1, 0), ..rewrite },
             VtrOp::Push2 => rewrite,
+            VtrOp::Pop1 if interface.has_one_tag() => Rewrite { tags: (0, 0), ..rewrite },
             _ => {
                 let operation = state.rewrite(self.sw_if_index).operation;
                 state.rewrites.insert(self.sw_if_index, Rewrite { operation, ..Rewrite::default() });
@@ -109,7 +109,7 @@ impl Handle for CreateLoopbackInstance {
     fn handle(&self, state: &mut State) -> Result<CreateLoopbackInstanceReply, Failure> {
         let instances = state.interfaces.iter().filter_map(|(_, other)| match other.device {
             Device::Loopback { instance } => Some(instance),
-            Device::Local | Device::Memif(_) | Device::Vhost(_) | Device::AfPacket(_) => None,
+            Device::Local | Device::Memif(_) | Device::Vhost(_) | Device::AfPacket(_) | Device::Sub(_) => None,
         });
         let used: BTreeSet<u32> = instances.collect();
         let mut free = (0..LOOPBACKS_MAX).filter(|instance| !used.contains(instance));

@@ -10,5 +10,6 @@ mod ip;
 mod memif;
 mod memif_messages;
 mod policer;
+mod sub_interface;
 mod system;
 mod vhost_user;

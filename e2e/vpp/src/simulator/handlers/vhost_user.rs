@@ -73,7 +73,7 @@ impl List for SwInterfaceVhostUserDump {
                 sock_errno: vhost.socket_error(),
                 ..SwInterfaceVhostUserDetails::default()
             }),
-            Device::Local | Device::Loopback { .. } | Device::Memif(_) | Device::AfPacket(_) => None,
+            Device::Local | Device::Loopback { .. } | Device::Memif(_) | Device::AfPacket(_) | Device::Sub(_) => None,
         });
         details.collect()
     }

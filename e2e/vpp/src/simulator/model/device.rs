@@ -3,7 +3,7 @@
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
-use usnet_vpp::messages::{MemifMode, MemifRole};
+use usnet_vpp::messages::{MemifMode, MemifRole, SubIfFlags};
 use usnet_vpp::wire::FixedText;
 
 const NO_SUCH_FILE: i32 = 2;
@@ -20,6 +20,7 @@ pub(crate) enum Device {
     Memif(Memif),
     Vhost(Vhost),
     AfPacket(AfPacket),
+    Sub(SubInterface),
 }
 
 /// What is behind a memif.
@@ -66,5 +67,22 @@ impl AfPacket {
     pub(crate) fn set_up(&self, is_up: bool) {
         let state = if is_up { "up" } else { "down" };
         let _gone = Command::new("ip").args(["link", "set", "dev", self.device.as_str(), state]).output();
+    }
+}
+
+/// Which frames of another interface are its own.
+#[derive(Debug)]
+pub(crate) struct SubInterface {
+    pub(crate) parent: u32,
+    pub(crate) sub_id: u32,
+    pub(crate) flags: SubIfFlags,
+    pub(crate) vlan: u16,
+}
+
+impl SubInterface {
+    /// Whether it has the frames that another one of the same interface would have.
+    pub(crate) fn has_frames_of(&self, other: &Self) -> bool {
+        let is_default = |sub: &Self| sub.flags.contains(SubIfFlags::DEFAULT);
+        is_default(self) == is_default(other) && self.vlan == other.vlan
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::simulator::model::device::Device;
 use usnet_vpp::ReturnCode;
-use usnet_vpp::messages::{IfStatusFlags, MemifMode, SwInterfaceDetails, VtrOp};
+use usnet_vpp::messages::{IfStatusFlags, IfType, MemifMode, SubIfFlags, SwInterfaceDetails, VtrOp};
 use usnet_vpp::wire::FixedText;
 
 /// In bytes; what Ethernet interfaces have at first.
@@ -52,14 +52,21 @@ impl Interface {
         match &self.device {
             Device::Local => false,
             Device::Memif(memif) => memif.mode == MemifMode::Ethernet,
-            Device::Loopback { .. } | Device::Vhost(_) | Device::AfPacket(_) => true,
+            Device::Loopback { .. } | Device::Vhost(_) | Device::AfPacket(_) | Device::Sub(_) => true,
         }
+    }
+
+    /// Whether it has the frames of one VLAN.
+    pub(crate) fn has_one_tag(&self) -> bool {
+        matches!(&self.device, Device::Sub(sub) if sub.flags.contains(SubIfFlags::ONE_TAG))
     }
 
     /// No peer ever connects; a device has its link.
     pub(crate) fn flags(&self) -> IfStatusFlags {
         match (self.admin_up, &self.device) {
-            (true, Device::Loopback { .. } | Device::AfPacket(_)) => IfStatusFlags::ADMIN_UP | IfStatusFlags::LINK_UP,
+            (true, Device::Loopback { .. } | Device::AfPacket(_) | Device::Sub(_)) => {
+                IfStatusFlags::ADMIN_UP | IfStatusFlags::LINK_UP
+            }
             (true, _) => IfStatusFlags::ADMIN_UP,
             (false, _) => IfStatusFlags::default(),
         }
@@ -76,11 +83,21 @@ impl Interface {
             Device::Loopback { .. } => "Loopback",
             Device::Memif(_) => "memif",
             Device::Vhost(_) => "vhost-user",
-            Device::AfPacket(_) => "af-packet",
+            // A sub-interface has the kind of its interface, which is one on a device.
+            Device::AfPacket(_) | Device::Sub(_) => "af-packet",
+        };
+        let sub = match &self.device {
+            Device::Sub(sub) => Some(sub),
+            _ => None,
         };
         SwInterfaceDetails {
             sw_if_index,
-            sup_sw_if_index: sw_if_index,
+            sup_sw_if_index: sub.map_or(sw_if_index, |sub| sub.parent),
+            r#type: if sub.is_some() { IfType::Sub } else { IfType::Hardware },
+            sub_id: sub.map_or(0, |sub| sub.sub_id),
+            sub_number_of_tags: u8::from(self.has_one_tag()),
+            sub_outer_vlan_id: sub.map_or(0, |sub| sub.vlan),
+            sub_if_flags: sub.map_or(SubIfFlags::default(), |sub| sub.flags),
             l2_address: self.address,
             flags: self.flags(),
             link_mtu: self.link_mtu,

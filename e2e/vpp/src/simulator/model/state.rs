@@ -1,7 +1,7 @@
 //! All that a VPP knows. It is empty after each start.
 
 use crate::simulator::model::bridge_domains::BridgeDomains;
-use crate::simulator::model::device::Device;
+use crate::simulator::model::device::{Device, SubInterface};
 use crate::simulator::model::features::Features;
 use crate::simulator::model::interface::{Interface, Rewrite};
 use crate::simulator::model::memif_sockets::Sockets;
@@ -99,9 +99,24 @@ impl State {
         self.features.remove(&sw_if_index);
     }
 
+    pub(crate) fn sub_interfaces(&self) -> impl Iterator<Item = &SubInterface> {
+        self.interfaces.iter().filter_map(|(_, interface)| match &interface.device {
+            Device::Sub(sub) => Some(sub),
+            _ => None,
+        })
+    }
+
+    /// Its sub-interfaces.
+    fn subs_of(&self, parent: u32) -> impl Iterator<Item = u32> {
+        let is_of_it = move |device: &Device| matches!(device, Device::Sub(sub) if sub.parent == parent);
+        self.interfaces.iter().filter(move |(_, other)| is_of_it(&other.device)).map(|(index, _)| index)
+    }
+
     /// Takes it out of its bridge domain as well, and only with that its VLAN tag rewrite and the
-    /// like go.
+    /// like go. Sub-interfaces go with their interface.
     pub(crate) fn remove_interface(&mut self, sw_if_index: u32) {
+        let subs: Vec<u32> = self.subs_of(sw_if_index).collect();
+        subs.into_iter().for_each(|sub| self.remove_interface(sub));
         if self.leave_bridge(sw_if_index) {
             self.forget_l2(sw_if_index);
         }

@@ -10,7 +10,7 @@ use usnet_vpp::messages::{
 };
 use usnet_vpp::wire::FixedText;
 
-fn ip(arguments: &str) {
+pub(super) fn ip(arguments: &str) {
     let status = Command::new("ip").args(arguments.split(' ')).status().expect("ip");
     assert!(status.success(), "ip {arguments}");
 }
@@ -20,9 +20,15 @@ fn device(name: &str) -> FixedText<64> {
 }
 
 impl Fixture {
-    fn on_device(&mut self, name: &str) -> Result<AfPacketCreateV3Reply, ReturnCode> {
+    pub(super) fn on_device(&mut self, name: &str) -> Result<AfPacketCreateV3Reply, ReturnCode> {
         let (mode, host_if_name) = (AfPacketMode::Ethernet, device(name));
         self.ask(AfPacketCreateV3 { mode, host_if_name, use_random_hw_addr: true, ..AfPacketCreateV3::default() })
+    }
+
+    pub(super) fn on_device_with_mac(&mut self, name: &str, hw_addr: [u8; 6]) -> u32 {
+        let (mode, host_if_name) = (AfPacketMode::Ethernet, device(name));
+        let create = AfPacketCreateV3 { mode, host_if_name, hw_addr, ..AfPacketCreateV3::default() };
+        self.ask(create).expect("an interface").sw_if_index
     }
 
     fn devices(&mut self) -> Vec<(u32, String)> {
@@ -33,7 +39,7 @@ impl Fixture {
     }
 }
 
-fn is_up(device: &str) -> bool {
+pub(super) fn is_up(device: &str) -> bool {
     let output = Command::new("ip").args(["link", "show", "dev", device]).output().expect("ip");
     String::from_utf8_lossy(&output.stdout).contains(",UP")
 }
@@ -43,13 +49,7 @@ fn the_state_of_a_device_is_that_of_its_interface_and_down_without_one() {
     unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
     on_each(|vpp| {
         ip("link add veth0 type veth peer name veth1");
-        let created = AfPacketCreateV3 {
-            mode: AfPacketMode::Ethernet,
-            host_if_name: device("veth0"),
-            hw_addr: [2, 0x75, 0, 0, 0, 7],
-            ..AfPacketCreateV3::default()
-        };
-        let sw_if_index = vpp.ask(created).expect("an interface").sw_if_index;
+        let sw_if_index = vpp.on_device_with_mac("veth0", [2, 0x75, 0, 0, 0, 7]);
         assert_eq!(vpp.interface(sw_if_index).l2_address, [2, 0x75, 0, 0, 0, 7]);
         let flags = |vpp: &mut Fixture, flags| vpp.ask(SwInterfaceSetFlags { sw_if_index, flags }).expect("a state");
         flags(vpp, IfStatusFlags::ADMIN_UP);

@@ -3,4 +3,5 @@
 mod af_packet;
 mod memif;
 mod memif_sockets;
+mod sub_interfaces;
 mod vhost;
