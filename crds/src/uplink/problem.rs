@@ -1,13 +1,10 @@
 //! What is wrong with an uplink. The CEL rules have the same messages.
 
-use crate::{EngineKind, NicDriver};
+use crate::NicDriver;
 
 /// What is wrong with a field of an uplink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UplinkProblem {
-    /// The engine has no uplinks.
-    #[error("uplinks of {0} are not supported yet: use an uplink and networks with the engine OVS")]
-    Engine(EngineKind),
     /// The member of a union that `type` requires, or one that it does not have.
     #[error("the type {device_type} and the member {member} belong together: set both or none of them")]
     Member {
@@ -28,6 +25,11 @@ pub enum UplinkProblem {
     /// Later entries would never be used.
     #[error("an entry without nodeSelector is for all other nodes: only the last one may have none")]
     NotLast,
+    /// VPP owns the NICs that it has: it sets one down that it lets go.
+    #[error(
+        "nodeTraffic Shared needs the engine OVS: VPP sets a NIC down that it lets go. Use a NIC that the node does not use"
+    )]
+    SharedEngine,
     /// The node has the untagged frames.
     #[error("with Shared the node keeps untagged frames and networks need a VLAN: set vlans, such as [\"100-199\"]")]
     SharedWithoutVlans,

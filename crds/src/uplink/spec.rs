@@ -42,10 +42,14 @@ pub(super) const NICS_MAX: usize = 16;
     printcolumn(name = "Message", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].message", priority = 1)
 )]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = only_the_last_selects_all(), validation = shared_needs_vlans())]
+#[x_kube(
+    validation = only_the_last_selects_all(),
+    validation = shared_needs_vlans(),
+    validation = shared_needs_open_vswitch()
+)]
 pub struct UserspaceUplinkSpec {
-    /// The software switch that has the NIC: OVS. VPP is not supported yet. It cannot change.
-    #[x_kube(validation = engine_immutable(), validation = engine())]
+    /// The software switch that has the NIC: OVS or VPP. It cannot change.
+    #[x_kube(validation = engine_immutable())]
     pub engine: EngineKind,
     /// The NIC of each node: the first entry whose nodeSelector matches the labels of the node. A
     /// node that none matches does not have the uplink.
@@ -53,8 +57,8 @@ pub struct UserspaceUplinkSpec {
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub nics: Vec<NicSpec>,
     /// Refused: a NIC with an address or the default route of the node, or that is a member of a
-    /// bond or bridge of Linux, is left alone. Shared: the node keeps its addresses and untagged
-    /// frames, and networks need a VLAN.
+    /// bond or bridge of Linux, is left alone. Shared, only with OVS: the node keeps its addresses
+    /// and untagged frames, and networks need a VLAN.
     #[serde(default)]
     pub node_traffic: NodeTraffic,
     /// The VLANs that networks may have, as ranges such as 100-199, or single ones. Without, there
@@ -101,11 +105,6 @@ fn engine_immutable() -> Rule {
     rule("self == oldSelf", "engine cannot change: create a new uplink and move the networks to it")
 }
 
-fn engine() -> Rule {
-    let supported = EngineKind::OpenVswitch.traits().api_name;
-    rule(format!("self == '{supported}'"), UplinkProblem::Engine(EngineKind::Vpp).to_string())
-}
-
 fn driver() -> Rule {
     rule("self == 'AFPacket'", "the drivers AFXDP and DPDK are not supported yet: use AFPacket")
 }
@@ -123,6 +122,12 @@ fn only_the_last_selects_all() -> Rule {
 fn shared_needs_vlans() -> Rule {
     let needs_vlans = "self.nodeTraffic != 'Shared' || (has(self.vlans) && size(self.vlans) > 0)";
     at(".nodeTraffic", needs_vlans, &Problem::from(UplinkProblem::SharedWithoutVlans))
+}
+
+fn shared_needs_open_vswitch() -> Rule {
+    let engine = EngineKind::OpenVswitch.traits().api_name;
+    let rule = format!("self.nodeTraffic != 'Shared' || self.engine == '{engine}'");
+    at(".nodeTraffic", rule, &Problem::from(UplinkProblem::SharedEngine))
 }
 
 fn vlans() -> Rule {

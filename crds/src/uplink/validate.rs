@@ -68,11 +68,11 @@ pub fn validate(uplink: &UserspaceUplink) -> Result<ValidUplink, InvalidSpec> {
     let mut problems = Problems::default();
     let (metadata, spec) = (&uplink.metadata, &uplink.spec);
     let name = problems.check("metadata.name", UplinkName::try_from(metadata.name.clone().unwrap_or_default()));
-    let is_supported = spec.engine == EngineKind::OpenVswitch;
-    problems.add_if(!is_supported, "spec.engine", UplinkProblem::Engine(spec.engine).into());
     let nics = nics(&mut problems, uplink);
     let is_without_vlans = spec.node_traffic == NodeTraffic::Shared && spec.vlans.is_empty();
     problems.add_if(is_without_vlans, "spec.nodeTraffic", UplinkProblem::SharedWithoutVlans.into());
+    let is_shared_in_vpp = spec.node_traffic == NodeTraffic::Shared && spec.engine == EngineKind::Vpp;
+    problems.add_if(is_shared_in_vpp, "spec.nodeTraffic", UplinkProblem::SharedEngine.into());
     let vlans = vlans(&mut problems, &spec.vlans);
     match name {
         Some(name) if problems.count() == 0 => Ok(ValidUplink {

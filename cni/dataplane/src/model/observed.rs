@@ -2,7 +2,7 @@
 
 use crate::model::bridge_settings::BridgeSettings;
 use crate::model::owner::PortOwner;
-use crate::model::port::{PortBackend, PortName};
+use crate::model::port::{DeviceName, PortBackend, PortName};
 use crate::model::routing::ObservedRouting;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{NetworkName, RateLimit, UplinkName, Vlan, VlanTag};
@@ -12,9 +12,12 @@ use usnet_crds::{NetworkName, RateLimit, UplinkName, Vlan, VlanTag};
 pub struct Observed {
     /// By name; a bridge domain of VPP by its id in digits.
     pub bridges: BTreeMap<String, ObservedBridge>,
-    /// Ports owned by usnet that are on no bridge: incomplete ones, and those removed from their
-    /// bridge by others. Open vSwitch has none.
+    /// Ports owned by usnet that are on no bridge: incomplete ones, those removed from their bridge
+    /// by others, and NICs of uplinks. Open vSwitch has none.
     pub unbridged_ports: BTreeMap<PortName, ObservedPort>,
+    /// Devices of the kernel that interfaces of others are on, with the names of these interfaces.
+    /// In Open vSwitch ports have the names of their devices, and it has none here.
+    pub taken_devices: BTreeMap<DeviceName, String>,
     /// Gateways and routing tables. Open vSwitch has none.
     pub routing: ObservedRouting,
 }

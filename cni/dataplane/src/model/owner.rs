@@ -15,7 +15,7 @@ pub enum Owner {
     Network(NetworkDevice),
     /// An uplink: this is its NIC.
     Nic(UplinkNic),
-    /// A network that is connected to an uplink by patch ports: this is one of the two.
+    /// A network that is connected to an uplink: this is a patch port or a sub-interface for it.
     Patch(PatchedNetwork),
 }
 
@@ -101,7 +101,7 @@ impl PortOwner {
         Self { network: None, owner: Owner::Nic(UplinkNic { uplink: uplink.clone(), index }) }
     }
 
-    /// The complete owner of the patch ports of a network.
+    /// The complete owner of the ports that connect a network to an uplink.
     pub fn of_patch(patch: &PatchedNetwork) -> Self {
         Self { network: Some(patch.network.clone()), owner: Owner::Patch(patch.clone()) }
     }

@@ -56,7 +56,7 @@ const PREFIX: &str = "vhu";
 const DIGITS: usize = 11;
 /// Of devices of networks.
 const NETWORK_PREFIX: &str = "usv-";
-/// Of the two patch ports of a network: on its own bridge, and on that of its uplink.
+/// Of the ports that connect a network to an uplink: on its own bridge, and on that of the uplink.
 const NETWORK_END_PREFIX: &str = "usn-";
 const UPLINK_END_PREFIX: &str = "usu-";
 /// Of NICs of uplinks, in an engine that does not name them as the kernel does.
@@ -78,7 +78,7 @@ impl PortName {
         Self(DeviceName::of_network(network).0)
     }
 
-    /// The name of the patch port that connects a network, on the network's bridge.
+    /// The name of the port that connects a network to an uplink, on the network's bridge.
     pub fn of_network_end(network: &NetworkName) -> Self {
         Self(generated(NETWORK_END_PREFIX, network.as_str()))
     }

@@ -1,22 +1,31 @@
-//! Uplinks: a NIC of the node on a bridge of its own, and the networks that are connected to it.
+//! Uplinks: a NIC of the node, and the networks that are connected to it. With Open vSwitch the NIC
+//! is on a bridge of its own, to which each network is patched; with VPP each network has a
+//! sub-interface of the NIC.
 
 use crate::model::observed::Tagging;
 use crate::model::owner::{Owner, PatchedNetwork, PortOwner};
 use crate::model::port::{DeviceName, PortName};
 use std::collections::BTreeSet;
 use std::fmt;
-use usnet_crds::{BridgeName, NetworkName, NodeNetwork, Ownership, UplinkName, Vlan, VlanTag};
+use usnet_crds::{BridgeName, EngineKind, NetworkName, NodeNetwork, Ownership, UplinkName, Vlan, VlanTag};
 
 /// An uplink that at least one network of this node is connected to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DesiredUplink {
     /// Its name.
     pub name: UplinkName,
-    /// The bridge that the NIC is on.
-    pub bridge: BridgeName,
     /// The NIC to join; without one, the NIC that is joined stays, and none is added.
     pub nic: Option<KernelNic>,
-    /// The VLANs of its networks.
+    /// The bridge that the NIC is on; VPP has none.
+    pub bridge: Option<UplinkBridge>,
+}
+
+/// The bridge of an uplink.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UplinkBridge {
+    /// Its name.
+    pub name: BridgeName,
+    /// What the port of the NIC lets through: the VLANs of the networks.
     pub vlans: UplinkVlans,
 }
 
@@ -38,7 +47,8 @@ pub struct UplinkVlans {
     tags: BTreeSet<VlanTag>,
 }
 
-/// How a network is connected to an uplink: a pair of patch ports between both bridges.
+/// How a network is connected to an uplink: by a pair of patch ports between both bridges, or by a
+/// port on its own that is a sub-interface of the NIC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchPair {
     /// The network.
@@ -51,20 +61,28 @@ pub struct PatchPair {
     pub network_end: PortName,
     /// The uplink.
     pub uplink: UplinkName,
-    /// The bridge of the uplink.
-    pub uplink_bridge: BridgeName,
-    /// The port on the uplink's bridge, which has the VLAN.
-    pub uplink_end: PortName,
+    /// The other port of a pair of patch ports.
+    pub uplink_end: Option<UplinkEnd>,
     /// The VLAN; none: untagged frames.
     pub vlan: Option<VlanTag>,
 }
 
-/// One of the two ports by which a network is connected.
+/// The patch port on the bridge of an uplink.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UplinkEnd {
+    /// That bridge.
+    pub bridge: BridgeName,
+    /// The port, which has the VLAN.
+    pub port: PortName,
+}
+
+/// One of the ports by which a network is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PatchPort<'a> {
     pub(crate) bridge: &'a BridgeName,
     pub(crate) name: &'a PortName,
-    pub(crate) peer: &'a PortName,
+    /// The other port of a pair.
+    pub(crate) peer: Option<&'a PortName>,
 }
 
 impl UplinkVlans {
@@ -99,6 +117,21 @@ impl fmt::Display for UplinkVlans {
 }
 
 impl DesiredUplink {
+    /// An uplink of this engine with networks in these VLANs; none without a network.
+    pub fn of(
+        engine: EngineKind,
+        name: &UplinkName,
+        nic: Option<KernelNic>,
+        vlans: impl IntoIterator<Item = Option<VlanTag>>,
+    ) -> Option<Self> {
+        let vlans = UplinkVlans::of(vlans)?;
+        let bridge = match engine {
+            EngineKind::OpenVswitch => Some(UplinkBridge { name: BridgeName::of_uplink(name), vlans }),
+            EngineKind::Vpp => None,
+        };
+        Some(Self { name: name.clone(), nic, bridge })
+    }
+
     /// The owner of the port of a NIC.
     pub fn owner(&self, nic: &KernelNic) -> PortOwner {
         PortOwner::of_nic(&self.name, nic.index)
@@ -114,14 +147,20 @@ impl PatchPair {
     /// The pair of a network; none without an uplink.
     pub fn of(network: &NodeNetwork) -> Option<Self> {
         let uplink = network.uplink.as_ref()?;
+        let uplink_end = match network.engine {
+            EngineKind::OpenVswitch => {
+                let bridge = BridgeName::of_uplink(&uplink.name);
+                Some(UplinkEnd { bridge, port: PortName::of_uplink_end(&network.name) })
+            }
+            EngineKind::Vpp => None,
+        };
         Some(Self {
             network: network.name.clone(),
             bridge: network.bridge.name.clone(),
             ownership: network.bridge.ownership,
             network_end: PortName::of_network_end(&network.name),
             uplink: uplink.name.clone(),
-            uplink_bridge: BridgeName::of_uplink(&uplink.name),
-            uplink_end: PortName::of_uplink_end(&network.name),
+            uplink_end,
             vlan: uplink.vlan,
         })
     }
@@ -131,16 +170,21 @@ impl PatchPair {
         PortOwner::of_patch(&PatchedNetwork { uplink: self.uplink.clone(), network: self.network.clone() })
     }
 
-    /// The tagging of the port on the uplink's bridge.
+    /// The tagging of the port that has the VLAN.
     pub(crate) fn tagging(&self) -> Tagging {
         self.vlan.map_or(Tagging::OnlyUntagged, |tag| Tagging::Vlan(Vlan::Access { tag }))
     }
 
-    /// Both ports, each with its tagging: that of the network first.
-    pub(crate) fn ports(&self) -> [(PatchPort<'_>, Tagging); 2] {
-        let network = PatchPort { bridge: &self.bridge, name: &self.network_end, peer: &self.uplink_end };
-        let uplink = PatchPort { bridge: &self.uplink_bridge, name: &self.uplink_end, peer: &self.network_end };
-        [(network, Tagging::Untagged), (uplink, self.tagging())]
+    /// Its ports, each with its tagging: that on the bridge of the network first.
+    pub(crate) fn ports(&self) -> impl Iterator<Item = (PatchPort<'_>, Tagging)> {
+        let Self { bridge, network_end, uplink_end, .. } = self;
+        let peer = uplink_end.as_ref().map(|end| &end.port);
+        let of_network = PatchPort { bridge, name: network_end, peer };
+        let tagging = if peer.is_some() { Tagging::Untagged } else { self.tagging() };
+        let of_uplink = uplink_end.iter().map(|UplinkEnd { bridge, port }| {
+            (PatchPort { bridge, name: port, peer: Some(network_end) }, self.tagging())
+        });
+        [(of_network, tagging)].into_iter().chain(of_uplink)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::model::desired::{Desired, DesiredAttachment, DesiredPatch, PortPolicy
 use crate::model::observed::Observed;
 use crate::model::owner::PortOwner;
 use crate::model::port::NetworkPort;
-use crate::model::uplink::{DesiredUplink, PatchPair};
+use crate::model::uplink::{DesiredUplink, PatchPair, UplinkBridge};
 use std::collections::BTreeSet;
 use std::fmt;
 use usnet_crds::{NetworkName, NodeNetwork, Ownership, UplinkName};
@@ -54,7 +54,7 @@ pub fn plan(desired: &Desired, observed: &Observed, context: &PlanContext) -> Ve
 /// difference.
 pub fn diff(desired: &Desired, observed: &Observed) -> Vec<Op> {
     let (mut operations, removed_bridges, remaining) = removals(desired, observed);
-    let mut additions = Additions::new(desired, &remaining);
+    let mut additions = Additions::new(desired, observed, &remaining);
     let bridges: Vec<Op> = desired.networks.values().filter_map(|network| additions.bridge(network)).collect();
     let RoutingChanges { removals, additions: gateways, leftovers } = additions.routing(observed);
     operations.extend(removals);
@@ -73,19 +73,22 @@ pub fn diff(desired: &Desired, observed: &Observed) -> Vec<Op> {
 /// Everything that a plan adds or changes, once its removals are done.
 struct Additions<'a> {
     desired: &'a Desired,
+    observed: &'a Observed,
     remaining: &'a Remaining<'a>,
     /// The bridges that the plan creates, with their networks.
     bridges: BTreeSet<(&'a str, &'a NetworkName)>,
     /// The bridges that it creates for uplinks.
     uplink_bridges: BTreeSet<(&'a str, &'a UplinkName)>,
+    /// The uplinks whose NIC it joins.
+    nics: BTreeSet<&'a UplinkName>,
     /// Names that the plan assigns.
     names: BTreeSet<&'a str>,
 }
 
 impl<'a> Additions<'a> {
-    fn new(desired: &'a Desired, remaining: &'a Remaining<'a>) -> Self {
-        let (bridges, uplink_bridges, names) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Self { desired, remaining, bridges, uplink_bridges, names }
+    fn new(desired: &'a Desired, observed: &'a Observed, remaining: &'a Remaining<'a>) -> Self {
+        let (bridges, uplink_bridges) = (BTreeSet::new(), BTreeSet::new());
+        Self { desired, observed, remaining, bridges, uplink_bridges, nics: BTreeSet::new(), names: BTreeSet::new() }
     }
 
     /// An adopted bridge is not changed.
@@ -144,7 +147,8 @@ impl<'a> Additions<'a> {
 
     /// Without a NIC to join, a bridge is not created.
     fn uplink_bridge(&mut self, spec: &'a DesiredUplink) -> Option<Op> {
-        let (uplink, bridge, name) = (spec.name.clone(), spec.bridge.clone(), spec.bridge.as_str());
+        let UplinkBridge { name, .. } = spec.bridge.as_ref()?;
+        let (uplink, bridge, name) = (spec.name.clone(), name.clone(), name.as_str());
         match self.remaining.bridges.get(name) {
             Some(actual) if actual.uplink.as_ref() != Some(&uplink) || uplink_bridge_matches(actual) => None,
             Some(_) => Some(Op::Uplink(UplinkOp::RestoreBridge { uplink, bridge })),
@@ -158,29 +162,61 @@ impl<'a> Additions<'a> {
 
     /// A NIC that differs is among the removals.
     fn nic(&mut self, spec: &'a DesiredUplink) -> Option<Op> {
-        let (uplink, bridge, vlans) = (spec.name.clone(), spec.bridge.as_str(), spec.vlans.clone());
-        let ports = self.remaining.ports.iter().filter(|((on, _), _)| *on == bridge);
+        match &spec.bridge {
+            Some(bridge) => self.nic_on_bridge(spec, bridge),
+            None => self.nic_on_no_bridge(spec),
+        }
+    }
+
+    fn nic_on_bridge(&mut self, spec: &'a DesiredUplink, bridge: &UplinkBridge) -> Option<Op> {
+        let (uplink, name, vlans) = (spec.name.clone(), bridge.name.as_str(), bridge.vlans.clone());
+        let ports = self.remaining.ports.iter().filter(|((on, _), _)| *on == name);
         if let Some((port, actual, index)) = nic_port(spec, ports.map(|((_, name), port)| (*name, *port))) {
             let port = port.clone();
             let differs = actual.tagging != vlans.tagging();
             return differs.then_some(Op::Uplink(UplinkOp::SetVlans { uplink, index, port, vlans }));
         }
         let nic = spec.nic.as_ref()?;
-        let is_possible = self.uplink_accepts_ports(bridge, &spec.name) && self.reserve_name(nic.device.as_str());
-        let (bridge, nic) = (spec.bridge.clone(), nic.clone());
-        is_possible.then_some(Op::Uplink(UplinkOp::JoinNic { uplink, bridge, nic, vlans }))
+        let is_possible = self.uplink_accepts_ports(name, &spec.name) && self.reserve_name(nic.device.as_str());
+        is_possible.then(|| Op::Uplink(UplinkOp::JoinNic { uplink, nic: nic.clone(), bridge: Some(bridge.clone()) }))
     }
 
-    /// A pair that differs is among the removals, both ports of it.
+    /// One that others have set down is joined again.
+    fn nic_on_no_bridge(&mut self, spec: &'a DesiredUplink) -> Option<Op> {
+        let nic = spec.nic.as_ref()?;
+        let is_possible = match self.remaining.nics.get(&spec.name) {
+            Some(joined) => !joined.is_enabled,
+            None => !self.observed.taken_devices.contains_key(&nic.device),
+        };
+        is_possible.then(|| {
+            self.nics.insert(&spec.name);
+            Op::Uplink(UplinkOp::JoinNic { uplink: spec.name.clone(), nic: nic.clone(), bridge: None })
+        })
+    }
+
+    /// What differs is among the removals, both ports of a pair.
     fn patch(&mut self, DesiredPatch { pair, policy }: &'a DesiredPatch) -> Option<Op> {
-        let PatchPair { network, bridge, ownership, uplink, uplink_bridge, .. } = pair;
-        let names = [pair.network_end.as_str(), pair.uplink_end.as_str()];
+        let PatchPair { network, bridge, ownership, .. } = pair;
+        let mut names = pair.ports().map(|(port, _)| port.name.as_str());
         let is_possible = *policy == PortPolicy::Ensure
-            && names.iter().all(|name| !self.remaining.names.contains(name))
             && self.bridge_accepts_ports(bridge.as_str(), network, *ownership)
-            && self.uplink_accepts_ports(uplink_bridge.as_str(), uplink)
-            && names.into_iter().all(|name| self.reserve_name(name));
+            && self.uplink_accepts(pair)
+            && (self.is_disabled(pair) || names.all(|name| self.reserve_name(name)));
         is_possible.then(|| Op::Uplink(UplinkOp::Connect { pair: pair.clone() }))
+    }
+
+    /// Whether others have disabled the port of a network, which is in place.
+    fn is_disabled(&self, pair: &PatchPair) -> bool {
+        let port = self.remaining.ports.get(&(pair.bridge.as_str(), &pair.network_end));
+        port.is_some_and(|port| port.owner.as_ref() == Some(&pair.owner()) && !port.is_enabled)
+    }
+
+    /// Whether networks can be connected to the uplink of a pair by then.
+    fn uplink_accepts(&self, pair: &PatchPair) -> bool {
+        match &pair.uplink_end {
+            Some(end) => self.uplink_accepts_ports(end.bridge.as_str(), &pair.uplink),
+            None => self.remaining.nics.contains_key(&pair.uplink) || self.nics.contains(&pair.uplink),
+        }
     }
 
     /// Whether the bridge will be owned by the uplink when the ports are created.

@@ -3,7 +3,7 @@
 use super::uplink_operation::UplinkOp;
 use crate::model::attachment::AttachmentId;
 use crate::model::bridge_settings::desired_settings;
-use crate::model::owner::PortOwner;
+use crate::model::owner::{Owner, PortOwner};
 use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortName, PortSettings};
 use crate::plan::routing::RoutingOp;
 use std::fmt;
@@ -142,6 +142,9 @@ impl fmt::Display for Op {
         match self {
             Self::RemovePort { bridge: Some(bridge), port, owner, .. } => {
                 write!(formatter, "remove port {port} of {} from bridge {bridge}", owner.owner)
+            }
+            Self::RemovePort { bridge: None, port, owner: PortOwner { owner: Owner::Nic(nic), .. }, .. } => {
+                write!(formatter, "remove NIC {port} of uplink {}", nic.uplink)
             }
             Self::RemovePort { bridge: None, port, owner, .. } => {
                 write!(formatter, "remove port {port} of {}, which is on no bridge", owner.owner)

@@ -2,14 +2,14 @@
 
 use super::matching::network_port_matches;
 use super::operation::Op;
-use super::uplink::{nic_stays, patch_stays};
+use super::uplink::{nic_stays, patch_stays, unbridged_nic_stays};
 use super::uplink_operation::UplinkOp;
 use crate::model::desired::{Desired, DesiredAttachment};
 use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
-use crate::model::owner::{Owner, PortOwner};
+use crate::model::owner::{Owner, PortOwner, UplinkNic};
 use crate::model::port::{NetworkPort, PortName};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::{NetworkName, Ownership};
+use usnet_crds::{NetworkName, Ownership, UplinkName};
 
 /// What is left when the removals of a plan are done.
 pub(super) struct Remaining<'a> {
@@ -17,17 +17,24 @@ pub(super) struct Remaining<'a> {
     pub(super) bridges: BTreeMap<&'a str, &'a ObservedBridge>,
     /// By bridge and name.
     pub(super) ports: BTreeMap<(&'a str, &'a PortName), &'a ObservedPort>,
+    /// NICs of uplinks that are on no bridge.
+    pub(super) nics: BTreeMap<&'a UplinkName, &'a ObservedPort>,
     /// Names that are in use. Bridges and ports share them, because each bridge has a port of its
     /// own name.
     pub(super) names: BTreeSet<&'a str>,
 }
 
-/// Those of ports and of bridges. Ports are deleted before, so that bridges are empty.
-pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op>, Vec<Op>, Remaining<'a>) {
+/// Those of ports and of bridges. Ports are deleted before, so that bridges are empty;
+/// sub-interfaces before their NIC.
+pub(super) fn removals<'a>(desired: &'a Desired, observed: &'a Observed) -> (Vec<Op>, Vec<Op>, Remaining<'a>) {
     let expected = Expected::new(desired, observed);
-    let mut left = Remaining { bridges: BTreeMap::new(), ports: BTreeMap::new(), names: BTreeSet::new() };
+    let nics = expected.nics.clone();
+    let mut left = Remaining { bridges: BTreeMap::new(), ports: BTreeMap::new(), nics, names: BTreeSet::new() };
     let (mut ports, mut bridges) = (Vec::new(), Vec::new());
-    ports.extend(observed.unbridged_ports.iter().filter_map(|(name, port)| expected.removal_of_unbridged(name, port)));
+    let unbridged = observed.unbridged_ports.iter();
+    let unbridged = unbridged.filter_map(|(name, port)| Some((port, expected.removal_of_unbridged(name, port)?)));
+    let (nics, others): (Vec<_>, Vec<_>) = unbridged.partition(|(port, _)| nic_of(port).is_some());
+    ports.extend(others.into_iter().map(|(_, removal)| removal));
     for (bridge, actual) in &observed.bridges {
         let mut has_ports = false;
         for (name, port) in &actual.ports {
@@ -61,7 +68,15 @@ pub(super) fn removals<'a>(desired: &Desired, observed: &'a Observed) -> (Vec<Op
             }
         }
     }
+    ports.extend(nics.into_iter().map(|(_, removal)| removal));
     (ports, bridges, left)
+}
+
+fn nic_of(port: &ObservedPort) -> Option<&UplinkNic> {
+    match &port.owner.as_ref()?.owner {
+        Owner::Nic(nic) => Some(nic),
+        Owner::Attachment(_) | Owner::Network(_) | Owner::Patch(_) => None,
+    }
 }
 
 /// What the attachments need, indexed for lookup by observed objects.
@@ -71,16 +86,23 @@ struct Expected<'a> {
     desired: &'a Desired,
     observed: &'a Observed,
     on_two_bridges: BTreeSet<&'a PortName>,
+    /// The NICs on no bridge that stay.
+    nics: BTreeMap<&'a UplinkName, &'a ObservedPort>,
 }
 
 impl<'a> Expected<'a> {
     fn new(desired: &'a Desired, observed: &'a Observed) -> Self {
         let bridge = |attachment: &'a DesiredAttachment| (attachment.port.bridge.as_str(), &attachment.network);
+        let nics = observed.unbridged_ports.iter().filter_map(|(name, port)| {
+            let nic = nic_of(port).filter(|nic| unbridged_nic_stays(desired, (name, port), nic))?;
+            Some((&nic.uplink, port))
+        });
         Self {
             bridges: desired.attachments.values().map(bridge).collect(),
             desired,
             observed,
             on_two_bridges: on_two_bridges(observed),
+            nics: nics.collect(),
         }
     }
 
@@ -100,7 +122,10 @@ impl<'a> Expected<'a> {
                 is_its_bridge && desired.name == *name && network_port_matches(port, desired)
             }),
             Owner::Nic(nic) => nic_stays(self.desired, (bridge, actual), (name, port), nic),
-            Owner::Patch(patch) => patch_stays(self.desired, self.observed, (bridge, name), patch),
+            Owner::Patch(patch) => {
+                let has_nic = self.nics.contains_key(&patch.uplink);
+                patch_stays(self.desired, self.observed, (bridge, name), patch, has_nic)
+            }
         };
         let stays = is_in_place && !self.on_two_bridges.contains(name);
         (!stays).then(|| remove(Some(bridge), name, port, owner.clone()))
@@ -125,7 +150,8 @@ impl<'a> Expected<'a> {
     /// Whether a bridge is of an uplink that no network needs.
     fn is_unused_uplink(&self, bridge: &str, actual: &ObservedBridge) -> bool {
         actual.uplink.as_ref().is_some_and(|uplink| {
-            self.desired.uplinks.get(uplink).is_none_or(|desired| desired.bridge.as_str() != bridge)
+            let desired = self.desired.uplinks.get(uplink).and_then(|uplink| uplink.bridge.as_ref());
+            desired.is_none_or(|desired| desired.name.as_str() != bridge)
         })
     }
 
@@ -135,8 +161,11 @@ impl<'a> Expected<'a> {
         let Some(owner) = &port.owner else {
             return self.owner_of_detached(port).map(|owner| remove(None, name, port, owner));
         };
-        let is_usable = self.attachment_of(owner).is_some_and(|attachment| is_port_of(attachment, name, port));
-        (!is_usable).then(|| remove(None, name, port, owner.clone()))
+        let stays = match nic_of(port) {
+            Some(nic) => self.nics.get(&nic.uplink).is_some_and(|kept| std::ptr::eq(*kept, port)),
+            None => self.attachment_of(owner).is_some_and(|attachment| is_port_of(attachment, name, port)),
+        };
+        (!stays).then(|| remove(None, name, port, owner.clone()))
     }
 
     /// The owner of an untagged port of an interrupted ADD whose attachment is detached since. A

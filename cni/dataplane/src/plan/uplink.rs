@@ -1,12 +1,12 @@
 //! Uplinks in a plan: what stays of them, and what is in the way of one.
 
 use crate::model::desired::Desired;
-use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
+use crate::model::observed::{Observed, ObservedBridge, ObservedPort, Tagging};
 use crate::model::owner::{Owner, PatchedNetwork, PortOwner, UplinkNic};
-use crate::model::port::{PortBackend, PortName};
-use crate::model::uplink::{DesiredUplink, KernelNic, PatchPair};
+use crate::model::port::{DeviceName, PortBackend, PortName};
+use crate::model::uplink::{DesiredUplink, KernelNic, PatchPair, PatchPort};
 use std::collections::BTreeMap;
-use usnet_crds::{MacLearning, Ownership, UplinkName};
+use usnet_crds::{BridgeName, MacLearning, Ownership, UplinkName};
 
 /// What prevents an uplink from having its bridge or NIC, and requires operator action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,12 +16,12 @@ pub enum UplinkBlocker {
         /// Its name.
         bridge: String,
     },
-    /// The NIC is a port of another bridge.
+    /// Something else in the engine has the NIC.
     NicTaken {
         /// The NIC.
-        nic: PortName,
-        /// That bridge.
-        bridge: String,
+        nic: DeviceName,
+        /// That bridge or interface.
+        holder: String,
     },
 }
 
@@ -32,18 +32,27 @@ pub fn uplink_blockers(desired: &Desired, observed: &Observed) -> BTreeMap<Uplin
 }
 
 fn blocker(uplink: &DesiredUplink, observed: &Observed) -> Option<UplinkBlocker> {
-    let name = uplink.bridge.as_str();
+    if let Some(bridge) = taken_bridge(uplink, observed) {
+        return Some(UplinkBlocker::BridgeExists { bridge });
+    }
+    let nic = uplink.nic.as_ref()?.device.clone();
+    if let Some(interface) = observed.taken_devices.get(&nic) {
+        return Some(UplinkBlocker::NicTaken { nic, holder: format!("interface {interface} of the engine") });
+    }
+    let port = PortName::from(&nic);
+    let is_of_others = |port: &ObservedPort| !port.owner.as_ref().is_some_and(|owner| uplink.has(owner));
+    let (bridge, _) = observed.bridges.iter().find(|(_, bridge)| bridge.ports.get(&port).is_some_and(is_of_others))?;
+    Some(UplinkBlocker::NicTaken { nic, holder: format!("bridge {bridge}") })
+}
+
+/// The name of its bridge, if something else has it.
+fn taken_bridge(uplink: &DesiredUplink, observed: &Observed) -> Option<String> {
+    let name = uplink.bridge.as_ref()?.name.as_str();
     let is_taken = match observed.bridges.get(name) {
         Some(bridge) => bridge.uplink.as_ref() != Some(&uplink.name),
         None => observed.bridges.values().flat_map(|bridge| bridge.ports.keys()).any(|port| port.as_str() == name),
     };
-    if is_taken {
-        return Some(UplinkBlocker::BridgeExists { bridge: name.to_owned() });
-    }
-    let nic = PortName::from(&uplink.nic.as_ref()?.device);
-    let is_of_others = |port: &ObservedPort| !port.owner.as_ref().is_some_and(|owner| uplink.has(owner));
-    let (bridge, _) = observed.bridges.iter().find(|(_, bridge)| bridge.ports.get(&nic).is_some_and(is_of_others))?;
-    Some(UplinkBlocker::NicTaken { nic, bridge: bridge.clone() })
+    is_taken.then(|| name.to_owned())
 }
 
 /// Whether the bridge of an uplink needs no change.
@@ -66,45 +75,71 @@ pub(super) fn nic_stays(
     UplinkNic { uplink, .. }: &UplinkNic,
 ) -> bool {
     desired.uplinks.get(uplink).is_some_and(|desired| {
-        let is_its_bridge = desired.bridge.as_str() == bridge && actual.uplink.as_ref() == Some(uplink);
-        let is_its_nic =
-            desired.nic.as_ref().is_none_or(|nic| nic_port_matches(name, port, (nic, &desired.owner(nic))));
-        is_its_bridge && is_its_nic
+        let is_its_bridge = desired.bridge.as_ref().is_some_and(|desired| desired.name.as_str() == bridge);
+        is_its_bridge && actual.uplink.as_ref() == Some(uplink) && is_its_nic(desired, name, port)
     })
 }
 
-/// Whether a patch port stays on this bridge: alone it connects nothing.
+/// Whether a NIC on no bridge stays.
+pub(super) fn unbridged_nic_stays(
+    desired: &Desired,
+    (name, port): (&PortName, &ObservedPort),
+    UplinkNic { uplink, .. }: &UplinkNic,
+) -> bool {
+    let uplink = desired.uplinks.get(uplink).filter(|desired| desired.bridge.is_none());
+    uplink.is_some_and(|desired| is_its_nic(desired, name, port))
+}
+
+/// Whether it is the NIC that the uplink has, or may keep.
+fn is_its_nic(desired: &DesiredUplink, name: &PortName, port: &ObservedPort) -> bool {
+    desired.nic.as_ref().is_none_or(|nic| nic_port_matches(name, port, (nic, &desired.owner(nic))))
+}
+
+/// Whether a port that connects a network stays on this bridge. A patch port alone connects
+/// nothing, and a sub-interface goes with its NIC; `has_nic`: whether the uplink keeps that.
 pub(super) fn patch_stays(
     desired: &Desired,
     observed: &Observed,
     (bridge, name): (&str, &PortName),
     PatchedNetwork { network, .. }: &PatchedNetwork,
+    has_nic: bool,
 ) -> bool {
     desired.patches.get(network).is_some_and(|desired| {
-        let mut ends = desired.pair.ports().into_iter();
-        let is_end = ends.any(|(port, _)| port.bridge.as_str() == bridge && port.name == name);
-        is_end && is_connected(&desired.pair, observed)
+        let is_end = |(port, _): (PatchPort<'_>, _)| port.bridge.as_str() == bridge && port.name == name;
+        let is_its = desired.pair.ports().any(is_end) && is_in_place(&desired.pair, observed);
+        is_its && (has_nic || desired.pair.uplink_end.is_some())
     })
 }
 
-/// Whether both patch ports of a network are there as they should be.
+/// Whether a network is connected as it should be.
 pub fn is_connected(pair: &PatchPair, observed: &Observed) -> bool {
+    is_in_place(pair, observed) && found(pair, observed).all(|(_, port)| port.is_enabled)
+}
+
+/// Whether everything that connects a network is there, enabled or not.
+fn is_in_place(pair: &PatchPair, observed: &Observed) -> bool {
     let owner = pair.owner();
-    let is_owned = |bridge: &ObservedBridge, name: &str| {
-        if name == pair.uplink_bridge.as_str() {
+    let is_as_it_should_be = |((end, tagging), port): ((PatchPort<'_>, Tagging), &ObservedPort)| {
+        port.owner.as_ref() == Some(&owner) && port.patch_peer.as_ref() == end.peer && port.tagging == tagging
+    };
+    found(pair, observed).count() == pair.ports().count() && found(pair, observed).all(is_as_it_should_be)
+}
+
+/// The ports that connect a network, as far as they are on their bridges.
+fn found<'a>(
+    pair: &'a PatchPair,
+    observed: &'a Observed,
+) -> impl Iterator<Item = ((PatchPort<'a>, Tagging), &'a ObservedPort)> {
+    let is_owned = move |bridge: &ObservedBridge, name: &BridgeName| {
+        if pair.uplink_end.as_ref().is_some_and(|end| end.bridge == *name) {
             bridge.uplink.as_ref() == Some(&pair.uplink)
         } else {
             pair.ownership == Ownership::Adopted || bridge.owner.as_ref() == Some(&pair.network)
         }
     };
-    pair.ports().iter().all(|(end, tagging)| {
-        let bridge = observed.bridges.get(end.bridge.as_str());
-        let bridge = bridge.filter(|bridge| is_owned(bridge, end.bridge.as_str()));
-        bridge.and_then(|bridge| bridge.ports.get(end.name)).is_some_and(|port| {
-            port.owner.as_ref() == Some(&owner)
-                && port.patch_peer.as_ref() == Some(end.peer)
-                && port.tagging == *tagging
-        })
+    pair.ports().filter_map(move |(end, tagging)| {
+        let bridge = observed.bridges.get(end.bridge.as_str()).filter(|bridge| is_owned(bridge, end.bridge))?;
+        Some(((end, tagging), bridge.ports.get(end.name)?))
     })
 }
 

@@ -1,7 +1,7 @@
 //! The operations on uplinks.
 
 use crate::model::port::PortName;
-use crate::model::uplink::{KernelNic, PatchPair, UplinkVlans};
+use crate::model::uplink::{KernelNic, PatchPair, UplinkBridge, UplinkVlans};
 use std::fmt;
 use usnet_crds::{BridgeName, NetworkName, UplinkName};
 
@@ -33,12 +33,10 @@ pub enum UplinkOp {
     JoinNic {
         /// Its owner.
         uplink: UplinkName,
-        /// The bridge of the uplink.
-        bridge: BridgeName,
         /// The NIC.
         nic: KernelNic,
-        /// What the port lets through.
-        vlans: UplinkVlans,
+        /// The bridge of the uplink, in an engine that has one.
+        bridge: Option<UplinkBridge>,
     },
     /// Changes what the port of an uplink's NIC lets through.
     SetVlans {
@@ -51,9 +49,9 @@ pub enum UplinkOp {
         /// What it lets through.
         vlans: UplinkVlans,
     },
-    /// Creates both patch ports that connect a network, with ownership tags.
+    /// Creates what connects a network, with ownership tags.
     Connect {
-        /// The ports.
+        /// It.
         pair: PatchPair,
     },
 }
@@ -86,7 +84,12 @@ impl UplinkOp {
             Self::RemoveBridge { bridge, .. } => format!("bridge {bridge}"),
             Self::JoinNic { nic, .. } => format!("port {}", nic.device),
             Self::SetVlans { port, .. } => format!("port {port}"),
-            Self::Connect { pair } => format!("patch ports {} and {}", pair.network_end, pair.uplink_end),
+            Self::Connect { pair: PatchPair { network_end, uplink_end: Some(end), .. } } => {
+                format!("patch ports {network_end} and {}", end.port)
+            }
+            Self::Connect { pair: PatchPair { network, uplink, uplink_end: None, .. } } => {
+                format!("the connection of network {network} to uplink {uplink}")
+            }
         }
     }
 }
@@ -99,8 +102,11 @@ impl fmt::Display for UplinkOp {
                 write!(formatter, "restore the kind of bridge {bridge} of uplink {uplink}")
             }
             Self::RemoveBridge { uplink, bridge } => write!(formatter, "remove bridge {bridge} of uplink {uplink}"),
-            Self::JoinNic { uplink, bridge, nic, vlans } => {
-                write!(formatter, "join NIC {} of uplink {uplink} to bridge {bridge} for {vlans}", nic.device)
+            Self::JoinNic { uplink, nic, bridge: Some(UplinkBridge { name, vlans }) } => {
+                write!(formatter, "join NIC {} of uplink {uplink} to bridge {name} for {vlans}", nic.device)
+            }
+            Self::JoinNic { uplink, nic, bridge: None } => {
+                write!(formatter, "join NIC {} of uplink {uplink}", nic.device)
             }
             Self::SetVlans { uplink, port, vlans, .. } => {
                 write!(formatter, "set {vlans} on NIC {port} of uplink {uplink}")

@@ -33,6 +33,11 @@ fn a_nic_is_read_and_set_up() {
     assert_eq!((nic.is_up, nic.has_carrier), (true, false), "its cable is unplugged");
     ip("link set wire up");
     assert!(eth1(&mut links).1.has_carrier);
+    for is_promiscuous in [true, false] {
+        links.set_nic_promiscuous(index, is_promiscuous).expect("a flag");
+        let (_, nic) = eth1(&mut links);
+        assert_eq!((nic.is_promiscuous, nic.is_up), (is_promiscuous, true));
+    }
 }
 
 /// A link-local address is no use of a NIC: it has one whenever it is up.

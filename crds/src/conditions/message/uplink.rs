@@ -12,7 +12,7 @@ pub const MISSING_PRIVILEGE: &str = "the agent may not use NICs of this node: an
 /// Something that is not built yet.
 pub fn unsupported(what: &str) -> String {
     format!(
-        "this release of usnet has no uplinks with {what}: use engine OVS, driver AFPacket, and a device of type Name, MacAddress or PciAddress"
+        "this release of usnet has no uplinks with {what}: use nodeTraffic Refused with engine VPP, driver AFPacket, and a device of type Name, MacAddress or PciAddress"
     )
 }
 

@@ -60,8 +60,9 @@ fn networks_take_vlans_of_an_uplink_which_stays_while_they_use_it() {
 
 #[test]
 fn the_api_server_says_what_uplinks_cannot_do_yet() {
-    let mut engine = nowhere("refused", &[]);
+    let mut engine = nowhere("refused", &["7"]);
     engine["spec"]["engine"] = "VPP".into();
+    engine["spec"]["nodeTraffic"] = "Shared".into();
     let mut driver = nowhere("refused", &[]);
     driver["spec"]["nics"][0]["driver"] = "AFXDP".into();
     let mut bond = nowhere("refused", &[]);
@@ -69,7 +70,7 @@ fn the_api_server_says_what_uplinks_cannot_do_yet() {
     let mut shared = nowhere("refused", &[]);
     shared["spec"]["nodeTraffic"] = "Shared".into();
     for (object, words) in [
-        (engine, "uplinks of VPP are not supported yet"),
+        (engine, "nodeTraffic Shared needs the engine OVS"),
         (driver, "the drivers AFXDP and DPDK are not supported yet: use AFPacket"),
         (bond, "bonds are not supported yet"),
         (shared, "networks need a VLAN: set vlans"),

@@ -47,10 +47,24 @@ pub(crate) struct EngineSpec {
     pub networks: Vec<Arc<NodeNetwork>>,
     /// Its uplinks.
     pub uplinks: BTreeMap<UplinkName, Arc<NodeUplink>>,
+    /// Uplinks with networks whose NICs it may not have: those of Open vSwitch, for VPP.
+    pub other_uplinks: Vec<Arc<NodeUplink>>,
     /// Networks of this engine that select the node and cannot be applied there.
     pub refused: Vec<RefusedNetwork>,
     /// The node's other networks: their network files belong to the reconcilers of other engines.
     pub networks_of_other_engines: BTreeSet<NetworkName>,
+}
+
+/// A NIC that uplinks of two engines ask for is Open vSwitch's: VPP would set it down.
+fn other_uplinks(node: &NodeSpec, engine: EngineKind) -> Vec<Arc<NodeUplink>> {
+    let has_networks = |uplink: &NodeUplink| {
+        let mut used = node.networks.iter().filter_map(|network| network.uplink.as_ref());
+        used.any(|used| used.name == uplink.name)
+    };
+    let is_first = |uplink: &&Arc<NodeUplink>| {
+        (engine, uplink.engine) == (EngineKind::Vpp, EngineKind::OpenVswitch) && has_networks(uplink.as_ref())
+    };
+    node.uplinks.values().filter(is_first).cloned().collect()
 }
 
 /// How a spec differs from the previous one.
@@ -78,6 +92,7 @@ impl EngineSpec {
             node: Arc::clone(node),
             engine,
             uplinks: uplinks.map(|(name, uplink)| (name.clone(), Arc::clone(uplink))).collect(),
+            other_uplinks: other_uplinks(node, engine),
             networks: own.into_iter().cloned().collect(),
             refused: own_refused.into_iter().cloned().collect(),
             networks_of_other_engines: networks_of_other_engines
@@ -89,7 +104,11 @@ impl EngineSpec {
 
     /// How this spec differs from the one before it.
     pub(crate) fn change_since(&self, last: &Self) -> SpecChange {
-        if (&self.networks, &self.uplinks, &self.refused) != (&last.networks, &last.uplinks, &last.refused) {
+        let is_same = self.networks == last.networks
+            && self.uplinks == last.uplinks
+            && self.other_uplinks == last.other_uplinks
+            && self.refused == last.refused;
+        if !is_same {
             SpecChange::Networks
         } else if self.node != last.node {
             SpecChange::MetadataOnly

@@ -239,6 +239,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(W::ENGINE))) {
             EngineView::Up(engine) => {
                 let joined = links::joined(&engine.observed);
+                self.links.release_nics(&links.uplinks, &engine.observed).await?;
                 let evidence = (engine_error.as_deref(), &links);
                 let (mut reconciled, remaining) = self.verify(spec, &planned, engine, journal, evidence)?;
                 reconciled.retry |= links.retry;

@@ -9,7 +9,8 @@
 //! sends all of its commands in a few batches. VPP has no transactions: what other clients change
 //! in between shows in its replies, and then that operation is planned again on a new snapshot.
 //!
-//! The gateway of a network is a loopback in its bridge domain (`routing`).
+//! The gateway of a network is a loopback in its bridge domain (`routing`). A network on an uplink
+//! has a sub-interface of the NIC there (`uplinks`).
 //!
 //! Pitfalls, and where they are handled:
 //! - An interface is tagged after its creation. An untagged one on a socket id of usnet is
@@ -33,6 +34,7 @@ mod qos;
 mod routing;
 mod snapshot;
 mod tags;
+mod uplinks;
 
 pub use driver::Vpp;
 pub use tags::{TAG_MAX, check_attachment};

@@ -2,6 +2,7 @@
 
 use super::routing;
 use super::snapshot::{BridgeDomain, Interface, VppSnapshot};
+use super::uplinks;
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::{Owner, PortOwner};
@@ -12,29 +13,27 @@ use usnet_crds::RateLimit;
 /// The observed state. Implicit bridge domains are not reported: ports in them are unbridged.
 pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) -> Observed {
     let names = names(snapshot);
-    let port = |index: &u32| {
-        let interface = snapshot.interfaces.get(index).filter(|interface| interface.gateway.is_none())?;
-        Some((names.get(index)?.clone(), observe_port(snapshot, interface)))
-    };
-    let is_bridge = |(_, domain): &(&u32, &BridgeDomain)| !snapshot.is_implicit(domain);
-    let bridges = snapshot.domains.iter().filter(is_bridge).map(|(id, domain)| {
-        let ports = domain.members.iter().filter_map(port).collect();
-        (id.to_string(), ObservedBridge { ports, ..observe_domain(domain) })
-    });
-    let is_on_bridge = |interface: &Interface| {
-        let domain = interface.domain.and_then(|id| snapshot.domains.get(&id));
-        domain.is_some_and(|domain| !snapshot.is_implicit(domain))
-    };
-    let is_unbridged = |interface: &Interface| {
-        !is_on_bridge(interface) && (interface.owner.is_some() || interface.is_incomplete(own_socket_ids))
-    };
-    let unbridged_ports = snapshot.interfaces.iter().filter(|(_, interface)| is_unbridged(interface));
+    let is_bridge = |domain: &BridgeDomain| !snapshot.is_implicit(domain);
+    let bridges = snapshot.domains.iter().filter(|(_, domain)| is_bridge(domain));
+    let mut bridges: BTreeMap<u32, ObservedBridge> =
+        bridges.map(|(id, domain)| (*id, observe_domain(domain))).collect();
+    let mut unbridged_ports = BTreeMap::new();
+    for (index, interface) in snapshot.interfaces.iter().filter(|(_, interface)| interface.gateway.is_none()) {
+        let Some(name) = names.get(index).cloned() else { continue };
+        let domain = uplinks::domain_of(snapshot, *index, interface);
+        match domain.and_then(|id| bridges.get_mut(&id)) {
+            Some(bridge) => drop(bridge.ports.insert(name, observe_port(snapshot, interface))),
+            None if interface.owner.is_some() || interface.is_incomplete(own_socket_ids) => {
+                unbridged_ports.insert(name, observe_port(snapshot, interface));
+            }
+            None => {}
+        }
+    }
     Observed {
-        bridges: bridges.collect(),
-        unbridged_ports: unbridged_ports.filter_map(|(index, _)| port(index)).collect(),
-        routing: routing::observe(&snapshot.routing, |id| {
-            snapshot.domains.get(&id).is_some_and(|domain| !snapshot.is_implicit(domain))
-        }),
+        bridges: bridges.into_iter().map(|(id, bridge)| (id.to_string(), bridge)).collect(),
+        unbridged_ports,
+        taken_devices: uplinks::taken_devices(snapshot),
+        routing: routing::observe(&snapshot.routing, |id| snapshot.domains.get(&id).is_some_and(is_bridge)),
     }
 }
 
@@ -93,25 +92,30 @@ pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> Obs
             Some(Owner::Network(_) | Owner::Nic(_) | Owner::Patch(_)) => None,
             Some(Owner::Attachment(_)) | None => Some(interface.mtu.into()),
         },
-        tagging: interface.tagging.clone(),
+        tagging: uplinks::tagging_of(snapshot, interface),
         rate_limit: match &interface.owner {
             Some(owner) => snapshot.policers.limits(&PortName::of_owner(owner), interface.policed),
             None => Some(RateLimit::default()),
         },
-        is_enabled: interface.is_enabled,
+        is_enabled: uplinks::is_enabled(snapshot, interface),
         peer: if interface.has_peer { Peer::Connected } else { Peer::Absent },
         state: ElementState::Running,
     }
 }
 
-/// Port names by interface index. A port that usnet owns has the name derived from its attachment;
-/// other interfaces, and a second one with the same tag, have VPP's name.
+/// Port names by interface index. A port that usnet owns has the name derived from its owner, and a
+/// NIC that of its device; other interfaces, and a second one with the same tag, have VPP's name.
 pub(super) fn names(snapshot: &VppSnapshot) -> BTreeMap<u32, PortName> {
     let mut given = BTreeSet::new();
     let mut names = BTreeMap::new();
     for (index, interface) in &snapshot.interfaces {
         let owner = interface.owner.as_ref().filter(|owner| given.insert(*owner));
-        names.insert(*index, owner.map_or_else(|| PortName::observed(&interface.name), PortName::of_owner));
+        let name = match (owner, interface.device()) {
+            (Some(Owner::Nic(_)), Some(device)) => PortName::from(&device),
+            (Some(owner), _) => PortName::of_owner(owner),
+            (None, _) => PortName::observed(&interface.name),
+        };
+        names.insert(*index, name);
     }
     names
 }

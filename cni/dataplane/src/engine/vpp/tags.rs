@@ -1,13 +1,14 @@
 //! Ownership tags in VPP: the tags of bridge domains and interfaces, 63 bytes each.
 //!
 //! The tag of a bridge domain is `usnet:` and its network; the interface on the network's own
-//! device has the same. The tag of any other interface is its attachment, whose container id of 64
-//! hexadecimal digits is packed to fit: `usn:`, 43 characters of base64 and the rest. All other
-//! attachments are written out after `usn=`.
+//! device has the same, and a sub-interface that connects the network to an uplink. The tag of a
+//! NIC is `usnet^` and its uplink. The tag of any other interface is its attachment, whose
+//! container id of 64 hexadecimal digits is packed to fit: `usn:`, 43 characters of base64 and the
+//! rest. All other attachments are written out after `usn=`.
 
 use crate::engine::error::TagTooLong;
 use crate::model::attachment::AttachmentId;
-use crate::model::owner::{NetworkDevice, Owner};
+use crate::model::owner::{NetworkDevice, Owner, UplinkNic};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use usnet_crds::{EngineKind, NetworkName};
@@ -23,8 +24,8 @@ const NETWORK: &str = "usnet:";
 const UPLINK: &str = "usnet^";
 const PACKED: &str = "usn:";
 const PLAIN: &str = "usn=";
-/// The first bytes of the MAC address of an interface on a network's own device: locally
-/// administered.
+/// The first bytes of the MAC address of an interface on a device of the kernel that is not a
+/// pod's: locally administered.
 const DEVICE_MAC: [u8; 2] = [0x02, 0x75];
 /// Digits of the container ids of usual container runtimes, and their length when packed.
 const DIGITS: usize = 64;
@@ -53,38 +54,38 @@ pub(super) fn owner_tag(owner: &Owner) -> Result<Tag, TagTooLong> {
     match owner {
         Owner::Attachment(attachment) => attachment_tag(attachment),
         Owner::Network(device) => network_tag(&device.network),
-        Owner::Nic(nic) => uplink_tag(&format!("{}", nic.uplink)),
-        Owner::Patch(patch) => uplink_tag(&format!("{}/{}", patch.uplink, patch.network)),
+        // The uplink is that of the interface that it is a part of.
+        Owner::Patch(patch) => network_tag(&patch.network),
+        Owner::Nic(nic) => Tag::new(format!("{UPLINK}{}", nic.uplink))
+            .map_err(|_| too_long(format!("uplink {}", nic.uplink), USE_SHORTER_NAME)),
     }
 }
 
-/// The tag of what belongs to an uplink.
-fn uplink_tag(name: &str) -> Result<Tag, TagTooLong> {
-    Tag::new(format!("{UPLINK}{name}")).map_err(|_| too_long(format!("uplink {name}"), USE_SHORTER_NAME))
-}
-
-/// The MAC address of the interface on a network's own device: the index of the device, for which
-/// the tag has no room. VPP forwards by no address of interfaces in a bridge domain.
-pub(super) fn device_mac(device: &NetworkDevice) -> [u8; 6] {
-    let [a, b, c, d] = device.index.to_be_bytes();
+/// The MAC address of the interface on a device that has this index: a network's own one, or a NIC.
+/// The tag has no room for it. VPP forwards by no address of interfaces in a bridge domain.
+pub(super) fn device_mac(index: u32) -> [u8; 6] {
+    let [a, b, c, d] = index.to_be_bytes();
     let [first, second] = DEVICE_MAC;
     [first, second, a, b, c, d]
 }
 
 /// The index of the device that an interface with this MAC address was created on; 0, which no
 /// device has, for any other address.
-fn device_index(mac: [u8; 6]) -> u32 {
+pub(super) fn device_index(mac: [u8; 6]) -> u32 {
     match mac {
         [first, second, a, b, c, d] if [first, second] == DEVICE_MAC => u32::from_be_bytes([a, b, c, d]),
         _ => 0,
     }
 }
 
-/// The owner of an interface with this MAC address. A tag that usnet could not have written is not
-/// its own.
+/// The owner of an interface with this MAC address that is no sub-interface. A tag that usnet could
+/// not have written is not its own.
 pub(super) fn owner(tag: &str, mac: [u8; 6]) -> Option<Owner> {
     if let Some(network) = network(tag) {
         return Some(Owner::Network(NetworkDevice { network, index: device_index(mac) }));
+    }
+    if let Some(uplink) = tag.strip_prefix(UPLINK) {
+        return Some(Owner::Nic(UplinkNic { uplink: uplink.parse().ok()?, index: device_index(mac) }));
     }
     let attachment = match (tag.strip_prefix(PACKED), tag.strip_prefix(PLAIN)) {
         (Some(packed), _) => unpack(packed)?,
@@ -133,6 +134,7 @@ fn unpack(packed: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use usnet_crds::names::UPLINK_NAME_MAX;
 
     fn attachment(text: &str) -> Owner {
         Owner::Attachment(text.parse().unwrap())
@@ -164,8 +166,18 @@ mod tests {
         let device = NetworkDevice { network: "n".repeat(57).parse().unwrap(), index: 0x0102_0304 };
         let of_device = Owner::Network(device.clone());
         let tag = owner_tag(&of_device).unwrap();
-        assert_eq!(owner(tag.as_str(), device_mac(&device)), Some(of_device.clone()));
+        assert_eq!(owner(tag.as_str(), device_mac(device.index)), Some(of_device.clone()));
         assert_ne!(owner(tag.as_str(), [2, 0xfe, 1, 2, 3, 4]), Some(of_device));
+    }
+
+    #[test]
+    fn the_interface_of_a_nic_names_its_uplink_and_the_index_of_the_nic() {
+        let nic = Owner::Nic(UplinkNic { uplink: "u".repeat(UPLINK_NAME_MAX).parse().unwrap(), index: 7 });
+        let tag = owner_tag(&nic).unwrap();
+        assert_eq!(owner(tag.as_str(), device_mac(7)), Some(nic));
+        for foreign in ["usnet^", "usnet^Not A Name"] {
+            assert_eq!(owner(foreign, device_mac(7)), None);
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Reading the NICs of the node, and setting one up.
+//! Reading the NICs of the node, and changing one.
 
 use super::observe::{address_of, has_net_admin, mtu, name};
 use super::{KernelLinks, failed};
@@ -32,6 +32,11 @@ impl Nics for KernelLinks {
 
     fn set_nic_up(&mut self, index: u32) -> Result<(), LinkError> {
         self.set_up(index, true).map_err(failed("set a NIC up"))
+    }
+
+    fn set_nic_promiscuous(&mut self, index: u32, is_promiscuous: bool) -> Result<(), LinkError> {
+        let what = failed("change whether a NIC takes frames to any address");
+        self.set_flag(index, LinkFlags::Promisc, is_promiscuous).map_err(what)
     }
 }
 
@@ -92,6 +97,7 @@ fn nic(link: &LinkMessage) -> Option<ObservedNic> {
         master: None,
         mtu: mtu(link)?,
         is_up: flags.contains(LinkFlags::Up),
+        is_promiscuous: flags.contains(LinkFlags::Promisc),
         has_carrier: flags.contains(LinkFlags::LowerUp),
         address: None,
         has_default_route: false,

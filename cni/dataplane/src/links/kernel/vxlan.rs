@@ -78,9 +78,13 @@ impl KernelLinks {
     }
 
     pub(super) fn set_up(&mut self, index: u32, is_up: bool) -> Result<(), NetlinkError> {
+        self.set_flag(index, LinkFlags::Up, is_up)
+    }
+
+    pub(super) fn set_flag(&mut self, index: u32, flag: LinkFlags, is_set: bool) -> Result<(), NetlinkError> {
         let mut message = of_index(index);
-        let flags = if is_up { LinkFlags::Up } else { LinkFlags::empty() };
-        (message.header.flags, message.header.change_mask) = (flags, LinkFlags::Up);
+        let flags = if is_set { flag } else { LinkFlags::empty() };
+        (message.header.flags, message.header.change_mask) = (flags, flag);
         self.execute(RouteNetlinkMessage::SetLink(message), 0)
     }
 

@@ -1,5 +1,6 @@
 //! NICs of the node, which uplinks have. They belong to the node: usnet reads them, and sets those
-//! up that the node does not use itself. No IO.
+//! up that the node does not use itself. A NIC of VPP also has to take frames to any address while
+//! VPP has it. No IO.
 
 mod model;
 mod resolve;
@@ -24,4 +25,10 @@ pub trait Nics {
     /// # Errors
     /// The kernel's error.
     fn set_nic_up(&mut self, index: u32) -> Result<(), LinkError>;
+
+    /// Lets one take frames to any address, or not any more.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    fn set_nic_promiscuous(&mut self, index: u32, is_promiscuous: bool) -> Result<(), LinkError>;
 }

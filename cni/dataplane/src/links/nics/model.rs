@@ -1,6 +1,6 @@
 //! The NICs of a node.
 
-use crate::model::port::{DeviceName, PortName};
+use crate::model::port::DeviceName;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -33,6 +33,8 @@ pub struct ObservedNic {
     pub mtu: u32,
     /// Whether it is administratively up.
     pub is_up: bool,
+    /// Whether it takes frames to any address, because that was set.
+    pub is_promiscuous: bool,
     /// Whether there is a cable, and something at its other end.
     pub has_carrier: bool,
     /// An address of the node. Link-local ones do not count: every device that is up has one.
@@ -44,9 +46,9 @@ pub struct ObservedNic {
 /// The NIC that an engine has for an uplink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinedNic {
-    /// Its port.
-    pub port: PortName,
-    /// The index of the device when it became that port.
+    /// Its name when it became a port.
+    pub device: DeviceName,
+    /// Its index then.
     pub index: u32,
 }
 
@@ -93,8 +95,8 @@ pub enum NicBlocker {
     },
     /// The engine had the NIC, and it is gone.
     Lost {
-        /// Its port.
-        port: PortName,
+        /// The name that it had.
+        nic: DeviceName,
         /// The present name of the device, if it was only renamed.
         renamed: Option<DeviceName>,
     },

@@ -3,6 +3,7 @@
 use super::model::{JoinedNic, NicBlocker, ObservedNic, ObservedNics};
 use crate::model::uplink::KernelNic;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use usnet_crds::{EngineKind, NicDevice, NicDriver, NodeTraffic, NodeUplink, UplinkName};
 
 /// An uplink of this node.
@@ -16,13 +17,16 @@ pub struct ResolvedUplink {
     pub may_join: bool,
     /// Whether it has to be set up before.
     pub must_set_up: bool,
+    /// Whether it has to take frames to any address. Open vSwitch cares for that itself.
+    pub must_set_promiscuous: bool,
     /// What is wrong.
     pub blocker: Option<NicBlocker>,
 }
 
 impl ResolvedUplink {
     fn blocked(blocker: NicBlocker) -> Self {
-        Self { device: None, mtu: None, may_join: false, must_set_up: false, blocker: Some(blocker) }
+        let (must_set_up, must_set_promiscuous) = (false, false);
+        Self { device: None, mtu: None, may_join: false, must_set_up, must_set_promiscuous, blocker: Some(blocker) }
     }
 
     /// The NIC to join.
@@ -45,10 +49,16 @@ pub struct UplinkRequest<'a> {
 }
 
 /// The NICs of these uplinks. One that two ask for goes to the one whose engine has it, else to the
-/// first.
-pub fn resolve(requests: &[UplinkRequest<'_>], observed: &ObservedNics) -> BTreeMap<UplinkName, ResolvedUplink> {
+/// first. `others` have theirs before.
+pub fn resolve(
+    requests: &[UplinkRequest<'_>],
+    others: &[Arc<NodeUplink>],
+    observed: &ObservedNics,
+) -> BTreeMap<UplinkName, ResolvedUplink> {
     let mut resolved = BTreeMap::new();
-    let mut taken: BTreeMap<u32, &UplinkName> = BTreeMap::new();
+    let nic_of = |uplink: &NodeUplink| find(&uplink.nic.device, observed).ok().map(|(index, _)| index);
+    let mut taken: BTreeMap<u32, &UplinkName> =
+        others.iter().filter_map(|uplink| Some((nic_of(uplink)?, &uplink.name))).collect();
     type Requests<'a, 'b> = Vec<&'a UplinkRequest<'b>>;
     let (first, then): (Requests<'_, '_>, Requests<'_, '_>) =
         requests.iter().partition(|request| request.joined.is_some());
@@ -81,7 +91,7 @@ fn resolve_one(request: UplinkRequest<'_>, observed: &ObservedNics) -> ResolvedU
         Err(blocker) => {
             let lost = joined.filter(|_| matches!(blocker, NicBlocker::Missing { .. }));
             let lost = lost.map(|joined| NicBlocker::Lost {
-                port: joined.port.clone(),
+                nic: joined.device.clone(),
                 renamed: observed.nics.get(&joined.index).map(|nic| nic.name.clone()),
             });
             return ResolvedUplink::blocked(lost.unwrap_or(blocker));
@@ -98,6 +108,7 @@ fn resolve_one(request: UplinkRequest<'_>, observed: &ObservedNics) -> ResolvedU
     let may_join = refusal.is_none();
     ResolvedUplink {
         must_set_up: may_join && is_used && !is_shared && !nic.is_up,
+        must_set_promiscuous: may_join && is_used && uplink.engine == EngineKind::Vpp && !nic.is_promiscuous,
         blocker: refusal.or_else(|| out_of_service(nic).filter(|_| is_used)),
         device: Some(device),
         mtu: Some(nic.mtu),
@@ -117,11 +128,14 @@ fn out_of_service(nic: &ObservedNic) -> Option<NicBlocker> {
 
 fn unsupported(uplink: &NodeUplink) -> Option<&'static str> {
     match (uplink.engine, uplink.nic.driver, &uplink.nic.device) {
-        (EngineKind::Vpp, _, _) => Some("engine VPP"),
         (_, NicDriver::AfXdp, _) => Some("driver AFXDP"),
         (_, NicDriver::Dpdk, _) => Some("driver DPDK"),
         (_, NicDriver::AfPacket, NicDevice::Bond { .. }) => Some("a bond of the engine"),
-        (EngineKind::OpenVswitch, NicDriver::AfPacket, _) => None,
+        // VPP sets a NIC down that it lets go.
+        (EngineKind::Vpp, NicDriver::AfPacket, _) if uplink.node_traffic == NodeTraffic::Shared => {
+            Some("engine VPP and nodeTraffic Shared")
+        }
+        (EngineKind::OpenVswitch | EngineKind::Vpp, NicDriver::AfPacket, _) => None,
     }
 }
 

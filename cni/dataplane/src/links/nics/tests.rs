@@ -1,6 +1,7 @@
 use super::*;
-use crate::model::port::{DeviceName, PortName};
+use crate::model::port::DeviceName;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use usnet_crds::{EngineKind, NodeUplink, UplinkName};
 
 fn uplink(name: &str, device: &str, node_traffic: &str) -> NodeUplink {
@@ -23,6 +24,7 @@ fn nic(name: &str, last_of_mac: u8) -> ObservedNic {
         master: None,
         mtu: 1500,
         is_up: true,
+        is_promiscuous: false,
         has_carrier: true,
         address: None,
         has_default_route: false,
@@ -51,9 +53,9 @@ fn resolve_with(
     is_untagged: bool,
     observed: &ObservedNics,
 ) -> ResolvedUplink {
-    let joined = joined.map(|(port, index)| JoinedNic { port: PortName::observed(port), index });
+    let joined = joined.map(|(port, index)| JoinedNic { device: DeviceName::observed(port), index });
     let request = UplinkRequest { uplink, is_used: true, is_untagged, joined: joined.as_ref() };
-    resolve(&[request], observed).remove(&uplink.name).unwrap()
+    resolve(&[request], &[], observed).remove(&uplink.name).unwrap()
 }
 
 fn index(resolved: &ResolvedUplink) -> Option<u32> {
@@ -107,16 +109,24 @@ fn a_nic_that_is_gone_is_missing_before_and_lost_after_it_was_joined() {
     let missing = one(&named("eth9"), None, &node());
     assert_eq!(missing.blocker, Some(NicBlocker::Missing { wanted: "eth9".to_owned() }));
     let lost = one(&named("eth9"), Some(("eth9", 4)), &node());
-    assert_eq!(lost.blocker, Some(NicBlocker::Lost { port: PortName::observed("eth9"), renamed: None }));
+    assert_eq!(lost.blocker, Some(NicBlocker::Lost { nic: DeviceName::observed("eth9"), renamed: None }));
     let renamed = one(&named("eth9"), Some(("eth9", 8)), &node());
     let name = Some(DeviceName::observed("eth2"));
-    assert_eq!(renamed.blocker, Some(NicBlocker::Lost { port: PortName::observed("eth9"), renamed: name }));
+    assert_eq!(renamed.blocker, Some(NicBlocker::Lost { nic: DeviceName::observed("eth9"), renamed: name }));
     assert!([missing, lost, renamed].iter().all(|resolved| resolved.nic().is_none()));
 }
 
 #[test]
 fn a_nic_that_was_created_again_is_joined_again() {
     assert_eq!(index(&one(&named("eth1"), Some(("eth1", 3)), &node())), Some(7));
+}
+
+#[test]
+fn a_nic_of_vpp_takes_frames_to_any_address() {
+    let vpp = NodeUplink { engine: EngineKind::Vpp, ..named("eth1") };
+    assert!(one(&vpp, None, &node()).must_set_promiscuous);
+    assert!(!one(&vpp, None, &changed(|nic| nic.is_promiscuous = true)).must_set_promiscuous);
+    assert!(!one(&named("eth1"), None, &node()).must_set_promiscuous, "Open vSwitch does it");
 }
 
 #[test]
@@ -128,7 +138,7 @@ fn a_nic_that_is_down_is_set_up_for_networks_unless_it_is_the_nodes() {
     let shared = uplink("fab", r#"{"type": "Name", "name": "eth1"}"#, "Shared");
     assert!(!one(&shared, None, &down).must_set_up);
     let unused = UplinkRequest { uplink: &named("eth1"), is_used: false, is_untagged: false, joined: None };
-    let unused = resolve(&[unused], &down).into_values().next().unwrap();
+    let unused = resolve(&[unused], &[], &down).into_values().next().unwrap();
     assert_eq!((unused.must_set_up, unused.blocker), (false, None));
     let unplugged = one(&named("eth1"), Some(("eth1", 7)), &changed(|nic| nic.has_carrier = false));
     assert_eq!(unplugged.blocker, Some(NicBlocker::NoCarrier { nic: DeviceName::observed("eth1") }));
@@ -141,7 +151,7 @@ fn of_two_uplinks_the_one_that_has_the_nic_keeps_it() {
         NodeUplink { name: "a".parse().unwrap(), ..named("eth1") },
         NodeUplink { name: "b".parse().unwrap(), ..named("eth1") },
     );
-    let joined = JoinedNic { port: PortName::observed("eth1"), index: 7 };
+    let joined = JoinedNic { device: DeviceName::observed("eth1"), index: 7 };
     let request = |uplink, joined| UplinkRequest { uplink, is_used: true, is_untagged: false, joined };
     let owner = |resolved: BTreeMap<UplinkName, ResolvedUplink>| {
         let have: Vec<_> = resolved
@@ -152,17 +162,20 @@ fn of_two_uplinks_the_one_that_has_the_nic_keeps_it() {
         let taken = resolved.values().any(|resolved| matches!(resolved.blocker, Some(NicBlocker::Taken { .. })));
         (have, taken)
     };
-    let new = resolve(&[request(&first, None), request(&second, None)], &node());
+    let new = resolve(&[request(&first, None), request(&second, None)], &[], &node());
     assert_eq!(owner(new), (vec!["a".to_owned()], true));
-    let later = resolve(&[request(&first, None), request(&second, Some(&joined))], &node());
+    let later = resolve(&[request(&first, None), request(&second, Some(&joined))], &[], &node());
     assert_eq!(owner(later), (vec!["b".to_owned()], true));
+    // Uplinks of the other engine come first, also if this one has it.
+    let both = resolve(&[request(&first, Some(&joined))], &[Arc::new(named("eth1"))], &node());
+    assert_eq!(owner(both), (vec![], true));
 }
 
 #[test]
 fn what_is_not_supported_and_what_is_not_permitted_is_said() {
     let unprivileged = ObservedNics { may_change: false, ..node() };
     assert_eq!(one(&named("eth1"), None, &unprivileged).blocker, Some(NicBlocker::MissingPrivilege));
-    let vpp = NodeUplink { engine: EngineKind::Vpp, ..named("eth1") };
+    let vpp = NodeUplink { engine: EngineKind::Vpp, ..uplink("fab", r#"{"type": "Name", "name": "eth1"}"#, "Shared") };
     let bond = uplink("fab", r#"{"type": "Bond", "bond": {"members": ["eth1", "eth2"]}}"#, "Refused");
     for uplink in [vpp, bond] {
         assert!(matches!(one(&uplink, None, &node()).blocker, Some(NicBlocker::Unsupported { .. })));

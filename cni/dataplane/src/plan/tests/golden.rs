@@ -89,7 +89,10 @@ fn desired_lines(desired: &Desired) -> Vec<String> {
     let uplinks = desired.uplinks.values().map(|uplink| {
         let nic =
             uplink.nic.as_ref().map_or("any".to_owned(), |nic| format!("{} with index {}", nic.device, nic.index));
-        format!("uplink {} with bridge {}, NIC {nic}, {}", uplink.name, uplink.bridge, uplink.vlans)
+        match &uplink.bridge {
+            Some(bridge) => format!("uplink {} with bridge {}, NIC {nic}, {}", uplink.name, bridge.name, bridge.vlans),
+            None => format!("uplink {} with NIC {nic}", uplink.name),
+        }
     });
     let patches = desired.patches.values().map(|patch| {
         let vlan = patch.pair.vlan.map_or("no VLAN".to_owned(), |tag| format!("VLAN {tag}"));

@@ -26,7 +26,8 @@ impl Model {
     pub(super) fn apply_all(&mut self, operations: &[Op]) -> Result<(), String> {
         operations
             .iter()
-            .try_for_each(|operation| self.apply(operation).map_err(|problem| format!("{operation}: {problem}")))
+            .try_for_each(|operation| self.apply(operation).map_err(|problem| format!("{operation}: {problem}")))?;
+        self.check_sub_interfaces()
     }
 
     fn apply(&mut self, operation: &Op) -> Result<(), String> {

@@ -272,7 +272,7 @@ fn with_ports(mut engine: Observed, ports: &BTreeMap<PortName, (BTreeSet<&'stati
 /// The same without anything that usnet does not own.
 pub(super) fn own_engine_strategy() -> impl Strategy<Value = Model> {
     engine_strategy().prop_map(|mut engine| {
-        let Observed { bridges, unbridged_ports, routing: _ } = &mut engine.observed;
+        let Observed { bridges, unbridged_ports, .. } = &mut engine.observed;
         bridges.retain(|_, bridge| bridge.owner.is_some());
         bridges.values_mut().for_each(|bridge| bridge.ports.retain(|_, port| port.owner.is_some()));
         unbridged_ports.retain(|_, port| port.owner.is_some());

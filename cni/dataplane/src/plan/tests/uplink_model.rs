@@ -5,10 +5,10 @@ use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
 use crate::model::observed::{ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::model::owner::{Owner, PortOwner};
 use crate::model::port::{PortBackend, PortName};
-use crate::model::uplink::{KernelNic, PatchPair, UplinkVlans};
+use crate::model::uplink::{KernelNic, PatchPair, UplinkBridge};
 use crate::plan::UplinkOp;
 use std::collections::BTreeMap;
-use usnet_crds::{BridgeName, MacLearning, RateLimit, UplinkName};
+use usnet_crds::{BridgeName, EngineKind, MacLearning, RateLimit, UplinkName};
 
 /// A port of an uplink.
 fn port(owner: PortOwner, tagging: Tagging) -> ObservedPort {
@@ -45,7 +45,8 @@ impl Model {
                 self.observed.bridges.remove(bridge);
                 Ok(())
             }
-            UplinkOp::JoinNic { uplink, bridge, nic, vlans } => self.join_nic((uplink, bridge), nic, vlans),
+            UplinkOp::JoinNic { uplink, nic, bridge: Some(bridge) } => self.join_nic((uplink, bridge), nic),
+            UplinkOp::JoinNic { uplink, nic, bridge: None } => self.join_nic_on_no_bridge(uplink, nic),
             UplinkOp::SetVlans { uplink, index, port, vlans } => {
                 let owner = PortOwner::of_nic(uplink, *index);
                 let mut ports = self.observed.bridges.values_mut().filter_map(|bridge| bridge.ports.get_mut(port));
@@ -85,12 +86,12 @@ impl Model {
     /// A second NIC would be a loop.
     fn join_nic(
         &mut self,
-        (uplink, bridge): (&UplinkName, &BridgeName),
+        (uplink, UplinkBridge { name, vlans }): (&UplinkName, &UplinkBridge),
         nic: &KernelNic,
-        vlans: &UplinkVlans,
     ) -> Result<(), String> {
+        check(self.kind == EngineKind::OpenVswitch, "uplinks have no bridge")?;
         check(!self.name_is_taken(nic.device.as_str()), "the name is taken")?;
-        let bridge = self.uplink_bridge(bridge.as_str(), uplink)?;
+        let bridge = self.uplink_bridge(name.as_str(), uplink)?;
         check(!bridge.ports.values().any(is_nic), "it has a NIC")?;
         let owner = PortOwner::of_nic(uplink, nic.index);
         let backend = Some(PortBackend::Veth { device: nic.device.clone() });
@@ -98,13 +99,48 @@ impl Model {
         Ok(())
     }
 
+    /// One that is there is set up again.
+    fn join_nic_on_no_bridge(&mut self, uplink: &UplinkName, nic: &KernelNic) -> Result<(), String> {
+        check(self.kind == EngineKind::Vpp, "a NIC needs a bridge")?;
+        check(!self.observed.taken_devices.contains_key(&nic.device), "others have it")?;
+        let (name, owner) = (PortName::from(&nic.device), PortOwner::of_nic(uplink, nic.index));
+        let backend = Some(PortBackend::Veth { device: nic.device.clone() });
+        let joined = ObservedPort { backend, ..port(owner, Tagging::Untagged) };
+        let is_new = self.nic_of(uplink).is_none();
+        let before = self.observed.unbridged_ports.insert(name, joined.clone());
+        check(before.is_none() == is_new && before != Some(joined), "it has a NIC, which is up")
+    }
+
+    fn nic_of(&self, uplink: &UplinkName) -> Option<&ObservedPort> {
+        let is_its = |owner: &PortOwner| matches!(&owner.owner, Owner::Nic(nic) if nic.uplink == *uplink);
+        self.observed.unbridged_ports.values().find(|port| port.owner.as_ref().is_some_and(is_its))
+    }
+
+    /// A sub-interface does not outlive its NIC.
+    pub(super) fn check_sub_interfaces(&self) -> Result<(), String> {
+        let ports = self.observed.bridges.values().flat_map(|bridge| bridge.ports.values());
+        for port in ports.filter(|port| self.kind == EngineKind::Vpp && port.patch_peer.is_none()) {
+            if let Some(PortOwner { owner: Owner::Patch(patch), .. }) = &port.owner {
+                check(self.nic_of(&patch.uplink).is_some(), "a sub-interface has no NIC")?;
+            }
+        }
+        Ok(())
+    }
+
     fn connect(&mut self, pair: &PatchPair) -> Result<(), String> {
         let is_its = self.bridge(pair.bridge.as_str())?.owner.as_ref() == Some(&pair.network);
         check(is_its, "the bridge takes no ports")?;
-        self.uplink_bridge(pair.uplink_bridge.as_str(), &pair.uplink)?;
+        match &pair.uplink_end {
+            Some(end) => {
+                self.uplink_bridge(end.bridge.as_str(), &pair.uplink)?;
+            }
+            None => check(self.nic_of(&pair.uplink).is_some(), "the uplink has no NIC")?,
+        }
         for (end, tagging) in pair.ports() {
-            check(!self.name_is_taken(end.name.as_str()), "the name is taken")?;
-            let created = ObservedPort { patch_peer: Some(end.peer.clone()), ..port(pair.owner(), tagging) };
+            let created = ObservedPort { patch_peer: end.peer.cloned(), ..port(pair.owner(), tagging) };
+            let ports = &mut self.bridge(end.bridge.as_str())?.ports;
+            let is_disabled = ports.get(end.name).is_some_and(|port| !port.is_enabled);
+            check(is_disabled || !self.name_is_taken(end.name.as_str()), "the name is taken")?;
             self.bridge(end.bridge.as_str())?.ports.insert(end.name.clone(), created);
         }
         Ok(())

@@ -7,32 +7,35 @@ use super::uplink_model::is_nic;
 use crate::model::desired::{Desired, DesiredPatch, PortPolicy};
 use crate::model::observed::{Observed, Tagging};
 use crate::model::port::{DeviceName, PortName};
-use crate::model::uplink::{DesiredUplink, KernelNic, PatchPair, UplinkVlans};
+use crate::model::uplink::{DesiredUplink, KernelNic, PatchPair};
 use crate::plan::{Op, PlanContext, UplinkBlocker, diff, uplink_blockers};
 use crate::testing::network;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use usnet_crds::{BridgeName, EngineKind, NetworkUplink, NodeNetwork, VlanTag};
+use usnet_crds::{EngineKind, NetworkUplink, NodeNetwork, VlanTag};
 
-fn on_uplink(name: &str, uplink: &str, vlan: Option<i64>) -> NodeNetwork {
+fn on_uplink(engine: EngineKind, name: &str, vlan: Option<i64>) -> NodeNetwork {
     let vlan = vlan.map(|tag| VlanTag::try_from(tag).unwrap());
-    NodeNetwork { uplink: Some(NetworkUplink { name: uplink.parse().unwrap(), vlan }), ..network(name) }
+    NodeNetwork { engine, uplink: Some(NetworkUplink { name: "fab".parse().unwrap(), vlan }), ..network(name) }
 }
 
-/// These networks on uplink `fab`, whose NIC has this index; without one it is not there.
+/// These networks on uplink `fab` of Open vSwitch, whose NIC has this index; without one it is not
+/// there.
 fn desired(networks: &[(&str, Option<i64>)], nic: Option<(&str, u32)>) -> Desired {
-    let networks: Vec<_> = networks.iter().map(|(name, vlan)| on_uplink(name, "fab", *vlan)).collect();
+    desired_in(EngineKind::OpenVswitch, networks, nic)
+}
+
+fn desired_in(engine: EngineKind, networks: &[(&str, Option<i64>)], nic: Option<(&str, u32)>) -> Desired {
+    let networks: Vec<_> = networks.iter().map(|(name, vlan)| on_uplink(engine, name, *vlan)).collect();
     let patches: Vec<_> = networks
         .iter()
         .filter_map(PatchPair::of)
         .map(|pair| DesiredPatch { pair, policy: PortPolicy::Ensure })
         .collect();
-    let uplink = UplinkVlans::of(patches.iter().map(|patch| patch.pair.vlan)).map(|vlans| {
-        let name = "fab".parse().unwrap();
-        let nic = nic.map(|(device, index)| KernelNic { device: DeviceName::observed(device), index });
-        DesiredUplink { bridge: BridgeName::of_uplink(&name), name, nic, vlans }
-    });
+    let nic = nic.map(|(device, index)| KernelNic { device: DeviceName::observed(device), index });
+    let vlans = patches.iter().map(|patch| patch.pair.vlan);
+    let uplink = DesiredUplink::of(engine, &"fab".parse().unwrap(), nic, vlans);
     Desired::new(networks, []).with_uplinks(uplink, patches)
 }
 
@@ -90,13 +93,75 @@ fn uplink_drift() {
     golden("uplink_drift", about, desired(&[("blue", Some(100)), ("red", Some(200))], ETH1), observed, context);
 }
 
+/// VPP with networks blue (VLAN 100) and red (no VLAN).
+fn vpp_networks() -> [(&'static str, Option<i64>); 2] {
+    [("blue", Some(100)), ("red", None)]
+}
+
+fn two_in_vpp() -> Observed {
+    programmed(EngineKind::Vpp, &desired_in(EngineKind::Vpp, &vpp_networks(), ETH1))
+}
+
+#[test]
+fn uplink_of_vpp() {
+    let about = "VPP was restarted: a network joins its uplink when its bridge domain is complete, and pods come last.";
+    let spec = desired_in(EngineKind::Vpp, &vpp_networks(), ETH1);
+    let context = PlanContext { restarted: Some(2), ..known() };
+    golden("uplink_of_vpp", about, spec, Observed::default(), context);
+}
+
+#[test]
+fn uplink_of_vpp_nic_recreated() {
+    let about =
+        "The NIC of VPP was deleted and created again: what depends on it goes before it, and comes back after it.";
+    let spec = desired_in(EngineKind::Vpp, &vpp_networks(), Some(("eth1", 9)));
+    golden("uplink_of_vpp_nic_recreated", about, spec, two_in_vpp(), known());
+}
+
+#[test]
+fn uplink_of_vpp_last_network() {
+    let about = "The last networks leave: nothing of the uplink stays.";
+    golden("uplink_of_vpp_last_network", about, Desired::default(), two_in_vpp(), PlanContext::default());
+}
+
+#[test]
+fn what_others_set_down_in_vpp_is_set_up_in_place() {
+    let spec = desired_in(EngineKind::Vpp, &vpp_networks(), ETH1);
+    let mut observed = two_in_vpp();
+    observed.unbridged_ports.get_mut(&PortName::observed("eth1")).unwrap().is_enabled = false;
+    let blue = PortName::of_network_end(&"blue".parse().unwrap());
+    observed.bridges.get_mut("br-blue").unwrap().ports.get_mut(&blue).unwrap().is_enabled = false;
+    assert_eq!(
+        texts(&spec, &observed),
+        ["join NIC eth1 of uplink fab", "connect network blue to uplink fab in VLAN 100"]
+    );
+    let mut vpp = Model { kind: EngineKind::Vpp, observed };
+    vpp.apply_all(&diff(&spec, &vpp.observed)).unwrap();
+    assert_eq!(vpp.observed, two_in_vpp());
+}
+
+#[test]
+fn a_nic_that_another_interface_of_vpp_has_is_left_to_it() {
+    let spec = desired_in(EngineKind::Vpp, &vpp_networks(), ETH1);
+    let taken_devices = [(DeviceName::observed("eth1"), "host-eth1".to_owned())].into();
+    let observed = Observed { taken_devices, ..Observed::default() };
+    let bridges = ["create bridge br-blue for network blue", "create bridge br-red for network red"];
+    assert_eq!(texts(&spec, &observed), bridges);
+    let holder = "interface host-eth1 of the engine".to_owned();
+    let taken = UplinkBlocker::NicTaken { nic: DeviceName::observed("eth1"), holder };
+    assert_eq!(uplink_blockers(&spec, &observed), [("fab".parse().unwrap(), taken)].into());
+}
+
 #[test]
 fn without_a_nic_to_join_nothing_is_created_and_what_is_there_stays() {
     let networks = [("blue", Some(100)), ("red", Some(200))];
-    let (blocked, mut empty) = (desired(&networks, None), Model::empty(EngineKind::OpenVswitch));
-    empty.apply_all(&diff(&Desired::new([network("blue"), network("red")], []), &Observed::default())).unwrap();
-    assert_eq!(texts(&blocked, &empty.observed), Vec::<String>::new());
-    assert_eq!(texts(&blocked, &two()), Vec::<String>::new());
+    for engine in EngineKind::ALL {
+        let (blocked, mut empty) = (desired_in(engine, &networks, None), Model::empty(engine));
+        empty.apply_all(&diff(&Desired::new([network("blue"), network("red")], []), &Observed::default())).unwrap();
+        assert_eq!(texts(&blocked, &empty.observed), Vec::<String>::new());
+        let complete = programmed(engine, &desired_in(engine, &networks, ETH1));
+        assert_eq!(texts(&blocked, &complete), Vec::<String>::new());
+    }
 }
 
 #[test]
@@ -127,7 +192,7 @@ fn what_others_have_is_not_changed_and_is_reported() {
     (other.owner, other.uplink) = (None, None);
     other.ports.insert(PortName::observed("eth1"), crate::model::observed::ObservedPort { owner: None, ..nic });
     assert!(texts(&spec, &observed).iter().all(|operation| !operation.contains("eth1")));
-    let taken = UplinkBlocker::NicTaken { nic: PortName::observed("eth1"), bridge: "br-other".to_owned() };
+    let taken = UplinkBlocker::NicTaken { nic: DeviceName::observed("eth1"), holder: "bridge br-other".to_owned() };
     assert_eq!(uplink_blockers(&spec, &observed), [("fab".parse().unwrap(), taken)].into());
 }
 
@@ -142,6 +207,11 @@ fn nic_strategy() -> impl Strategy<Value = Option<(&'static str, u32)>> {
 
 /// What others do to one object.
 fn disturb(observed: &mut Observed, kind: u8, index: &Index) {
+    if kind == 0 && index.index(2) == 0 {
+        observed.unbridged_ports.clear();
+        observed.bridges.values_mut().for_each(|bridge| bridge.ports.retain(|_, port| port.patch_peer.is_some()));
+        return;
+    }
     let bridges = observed.bridges.len();
     let Some(bridge) = observed.bridges.values_mut().nth(index.index(bridges.max(1))) else { return };
     let ports = bridge.ports.len();
@@ -168,12 +238,14 @@ proptest! {
         (before, nic) in (networks_strategy(), nic_strategy()),
         (after, new_nic) in (networks_strategy(), nic_strategy()),
         drift in vec((0_u8..4, any::<Index>()), 0..3),
+        kind in select(EngineKind::ALL.to_vec()),
     ) {
-        let mut engine = Model::empty(EngineKind::OpenVswitch);
-        engine.observed = converge(&desired(&before, nic), engine.clone())?;
+        let mut engine = Model::empty(kind);
+        engine.observed = converge(&desired_in(kind, &before, nic), engine.clone())?;
+        // A NIC of VPP is in no bridge domain.
         let was_open = |observed: &Observed| observed.bridges.values().flat_map(|bridge| bridge.ports.values()).filter(|port| is_nic(port)).any(|port| port.tagging == Tagging::Untagged);
         drift.iter().for_each(|(kind, index)| disturb(&mut engine.observed, *kind, index));
-        let spec = desired(&after, new_nic);
+        let spec = desired_in(kind, &after, new_nic);
         let operations = diff(&spec, &engine.observed);
         prop_assert!(operations.iter().map(rank).is_sorted());
         let open_before = was_open(&engine.observed);
@@ -185,7 +257,9 @@ proptest! {
         prop_assert_eq!(diff(&spec, &engine.observed), Vec::<Op>::new());
         if new_nic.is_some() && !after.is_empty() {
             let ports: usize = engine.observed.bridges.values().map(|bridge| bridge.ports.len()).sum();
-            prop_assert_eq!(ports, 2 * after.len() + 1);
+            let expected = if kind == EngineKind::Vpp { after.len() } else { 2 * after.len() + 1 };
+            prop_assert_eq!(ports, expected);
+            prop_assert_eq!(engine.observed.unbridged_ports.len(), usize::from(kind == EngineKind::Vpp));
         }
     }
 }

@@ -5,12 +5,12 @@ use super::{OneSwitch, vsctl};
 use crate::switch::Switch;
 use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name, tag};
 use std::collections::BTreeSet;
-use usnet_crds::{BridgeName, NetworkUplink, NodeNetwork};
+use usnet_crds::{EngineKind, NetworkUplink, NodeNetwork};
 use usnet_dataplane::desired::{Desired, DesiredAttachment, DesiredPatch, PortPolicy};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::{Op, UplinkOp, diff};
 use usnet_dataplane::port::{DeviceName, PortName};
-use usnet_dataplane::uplink::{DesiredUplink, KernelNic, PatchPair, UplinkVlans};
+use usnet_dataplane::uplink::{DesiredUplink, KernelNic, PatchPair};
 use usnet_test_openvswitch::OpenVswitch as Daemons;
 
 /// The NIC, and the other end of its cable.
@@ -51,11 +51,9 @@ fn desired(switch: &OneSwitch, networks: &[(&str, Option<i64>)]) -> Desired {
         (attachment(pod), DesiredAttachment { network: network.name.clone(), port, policy: PortPolicy::Ensure })
     });
     let pairs: Vec<_> = networks.iter().filter_map(PatchPair::of).collect();
-    let uplink = UplinkVlans::of(pairs.iter().map(|pair| pair.vlan)).map(|vlans| {
-        let name = "fab".parse().expect("a name");
-        let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: nic_index(switch) });
-        DesiredUplink { bridge: BridgeName::of_uplink(&name), name, nic, vlans }
-    });
+    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: nic_index(switch) });
+    let (name, vlans) = ("fab".parse().expect("a name"), pairs.iter().map(|pair| pair.vlan));
+    let uplink = DesiredUplink::of(EngineKind::OpenVswitch, &name, nic, vlans);
     let patches = pairs.into_iter().map(|pair| DesiredPatch { pair, policy: PortPolicy::Ensure });
     let desired = Desired { attachments: attachments.collect(), ..Desired::new(networks.clone(), []) };
     desired.with_uplinks(uplink, patches)

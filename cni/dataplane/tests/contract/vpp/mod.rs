@@ -176,6 +176,31 @@ macro_rules! devices {
     )*};
 }
 
+/// Networks of VPP on a NIC.
+macro_rules! uplinks {
+    ($($name:ident: $kind:expr;)*) => {$(
+        mod $name {
+            use super::*;
+            vpp_cases!(start($kind, PortKind::Veth);
+                uplinks::networks_share_a_nic_by_vlans_and_leave_nothing,
+                uplinks::a_nic_that_was_created_again_is_joined_again,
+                uplinks::what_others_change_is_repaired,
+                uplinks::an_interrupted_creation_of_an_uplink_is_completed,
+                uplinks::interfaces_of_others_on_nics_are_not_changed,
+                uplinks::uplinks_return_after_a_restart,
+            );
+            vpp_cases!(start_with($kind, PortKind::MemifVolume, &["af_packet_plugin.so"]);
+                uplinks::a_missing_plugin_of_uplinks_is_named,
+            );
+        }
+    )*};
+}
+
+uplinks! {
+    simulated_uplinks: Kind::Simulator;
+    real_uplinks: Kind::Real;
+}
+
 devices! {
     simulated_devices: Kind::Simulator;
     real_devices: Kind::Real;
@@ -223,6 +248,7 @@ mod real_peers {
     );
     vpp_cases!(start(Kind::Real, PortKind::Veth);
         routing::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
+        uplink_traffic::frames_reach_their_network_and_no_other,
     );
     vpp_cases!(start_with_policers(Kind::Real);
         traffic::limits_drop_excess_frames_in_both_directions,

@@ -100,6 +100,18 @@ impl EngineLinks {
         Ok(PreparedLinks { uplinks, ..vxlans })
     }
 
+    /// Leaves NICs as they were that the engine has no more.
+    ///
+    /// # Errors
+    /// They cannot be changed.
+    pub(super) async fn release_nics(
+        &mut self,
+        prepared: &PreparedUplinks,
+        engine: &Observed,
+    ) -> Result<(), LinkError> {
+        self.uplinks.release(self.network_namespace.clone(), self.engine, (prepared, engine)).await
+    }
+
     /// Judges the uplinks and their networks.
     pub(super) fn verify_uplinks(
         &mut self,

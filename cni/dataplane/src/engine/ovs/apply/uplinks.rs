@@ -3,10 +3,9 @@
 use crate::engine::error::OpError;
 use crate::engine::ovs::bridge_settings::NETDEV;
 use crate::engine::ovs::{ports, tags};
-use crate::model::observed::Tagging;
 use crate::model::owner::PortOwner;
 use crate::model::port::PortName;
-use crate::model::uplink::{KernelNic, PatchPair, PatchPort};
+use crate::model::uplink::{KernelNic, PatchPair, PatchPort, UplinkBridge};
 use crate::plan::UplinkOp;
 use usnet_crds::{BridgeName, Ownership, UplinkName};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, Row, Transaction, Value};
@@ -30,7 +29,9 @@ pub(super) fn add(batch: &mut impl Guarded, operation: &UplinkOp) {
         }
         // It is an action of its own.
         UplinkOp::RemoveBridge { .. } => {}
-        UplinkOp::JoinNic { uplink, bridge, nic, vlans } => join_nic(batch, (uplink, bridge), nic, &vlans.tagging()),
+        UplinkOp::JoinNic { uplink, nic, bridge } => {
+            bridge.iter().for_each(|bridge| join_nic(batch, (uplink, bridge), nic));
+        }
         UplinkOp::SetVlans { uplink, index, port, vlans } => {
             let owner = tags::port_value(&PortOwner::of_nic(uplink, *index));
             let owned = vec![Condition::equal("name", port.as_str()), tags::carries(owner)];
@@ -64,17 +65,16 @@ fn create_bridge(transaction: &mut Transaction, uplink: &UplinkName, bridge: &Br
 /// Without `mtu_request`, which would change the MTU of the NIC.
 fn join_nic(
     batch: &mut impl Guarded,
-    (uplink, bridge): (&UplinkName, &BridgeName),
+    (uplink, UplinkBridge { name, vlans }): (&UplinkName, &UplinkBridge),
     nic: &KernelNic,
-    tagging: &Tagging,
 ) {
-    let bridge = guard_bridge(batch, bridge.as_str(), uplink);
+    let bridge = guard_bridge(batch, name.as_str(), uplink);
     let name = PortName::from(&nic.device);
     let port = insert_port(
         batch.transaction(),
         (&name, &PortOwner::of_nic(uplink, nic.index)),
         ports::device_row(),
-        ports::tagging_columns(tagging),
+        ports::tagging_columns(&vlans.tagging()),
     );
     let _ = batch.transaction().mutate("Bridge", bridge, vec![Mutation::insert("ports", port)]);
 }
@@ -86,11 +86,13 @@ fn connect(batch: &mut impl Guarded, pair: &PatchPair) {
         network.push(tags::carries(tags::network_value(&pair.network)));
     }
     batch.guard(OpError::BridgeMissing { bridge: pair.bridge.to_string() }, "Bridge", network.clone());
-    let uplink = guard_bridge(batch, pair.uplink_bridge.as_str(), &pair.uplink);
+    let Some(end) = &pair.uplink_end else { return };
+    let uplink = guard_bridge(batch, end.bridge.as_str(), &pair.uplink);
     let owner = pair.owner();
-    for ((PatchPort { name, peer, .. }, tagging), bridge) in pair.ports().into_iter().zip([network, uplink]) {
+    for ((PatchPort { name, peer, .. }, tagging), bridge) in pair.ports().zip([network, uplink]) {
         let columns = ports::tagging_columns(&tagging);
-        let port = insert_port(batch.transaction(), (name, &owner), ports::patch_row(peer), columns);
+        let interface = peer.map_or_else(Row::new, ports::patch_row);
+        let port = insert_port(batch.transaction(), (name, &owner), interface, columns);
         let _ = batch.transaction().mutate("Bridge", bridge, vec![Mutation::insert("ports", port)]);
     }
 }

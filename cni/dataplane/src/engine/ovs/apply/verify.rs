@@ -47,7 +47,7 @@ fn expected_to_run(operation: &Op) -> (Option<&str>, [Option<&str>; 2]) {
         Op::UpdatePort { port, .. } | Op::Uplink(UplinkOp::SetVlans { port, .. }) => (None, one(port.as_str())),
         Op::Uplink(UplinkOp::JoinNic { nic, .. }) => (None, one(nic.device.as_str())),
         Op::Uplink(UplinkOp::Connect { pair }) => {
-            (None, [Some(pair.network_end.as_str()), Some(pair.uplink_end.as_str())])
+            (None, [Some(pair.network_end.as_str()), pair.uplink_end.as_ref().map(|end| end.port.as_str())])
         }
     }
 }

@@ -19,6 +19,7 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
             .collect(),
         // The database deletes a port with the last bridge that refers to it.
         unbridged_ports: BTreeMap::new(),
+        taken_devices: BTreeMap::new(),
         routing: ObservedRouting::default(),
     }
 }

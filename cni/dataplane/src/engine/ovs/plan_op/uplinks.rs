@@ -8,9 +8,9 @@ use crate::engine::ovs::tags::{self, BridgeOwner};
 use crate::model::observed::{Observed, Tagging};
 use crate::model::owner::PortOwner;
 use crate::model::port::PortName;
-use crate::model::uplink::PatchPair;
+use crate::model::uplink::{PatchPair, PatchPort, UplinkBridge};
 use crate::plan::{UplinkOp, is_connected, uplink_bridge_matches};
-use usnet_crds::UplinkName;
+use usnet_crds::{EngineKind, UplinkName};
 use usnet_ovsdb::Bridge;
 
 /// Plans an operation on a snapshot of the rows. They may change before the transaction, which has
@@ -34,7 +34,8 @@ pub(super) fn plan<'a>(snapshot: &OvsSnapshot, operation: &'a UplinkOp) -> Decis
             Err(OpError::BridgeMissing { .. }) => Decision::NoOp,
             Err(error) => Decision::Reject(error),
         },
-        UplinkOp::JoinNic { uplink, nic, vlans, .. } => {
+        UplinkOp::JoinNic { bridge: None, .. } => Decision::Reject(of_other_engine(operation)),
+        UplinkOp::JoinNic { uplink, nic, bridge: Some(UplinkBridge { vlans, .. }) } => {
             let (name, owner) = (PortName::from(&nic.device), PortOwner::of_nic(uplink, nic.index));
             match observed_owner(snapshot, &name) {
                 Port::Absent => apply(),
@@ -49,7 +50,16 @@ pub(super) fn plan<'a>(snapshot: &OvsSnapshot, operation: &'a UplinkOp) -> Decis
             }
             _ => Decision::Reject(OpError::PortMissing { port: port.clone() }),
         },
+        UplinkOp::Connect { pair: PatchPair { uplink_end: None, .. } } => Decision::Reject(of_other_engine(operation)),
         UplinkOp::Connect { pair } => connect(snapshot, pair, apply),
+    }
+}
+
+/// Open vSwitch has a bridge for each uplink.
+fn of_other_engine(operation: &UplinkOp) -> OpError {
+    OpError::Refused {
+        what: operation.to_string(),
+        reason: format!("{} needs a bridge for it", EngineKind::OpenVswitch),
     }
 }
 
@@ -97,8 +107,8 @@ fn connect<'a>(snapshot: &OvsSnapshot, pair: &PatchPair, apply: impl FnOnce() ->
     if let Some(error) = adoption_error(snapshot, (&pair.bridge, pair.ownership), &pair.network) {
         return Decision::Reject(error);
     }
-    let owners = [&pair.network_end, &pair.uplink_end].map(|name| (name, observed_owner(snapshot, name)));
-    match owners.into_iter().find(|(_, port)| !matches!(port, Port::Absent)) {
+    let mut owners = pair.ports().map(|(PatchPort { name, .. }, _)| (name, observed_owner(snapshot, name)));
+    match owners.find(|(_, port)| !matches!(port, Port::Absent)) {
         None => apply(),
         Some(_) if is_connected(pair, &observed(snapshot, pair)) => Decision::NoOp,
         Some((name, Port::Owned(owner))) => differs(name.clone(), &owner),
@@ -108,9 +118,9 @@ fn connect<'a>(snapshot: &OvsSnapshot, pair: &PatchPair, apply: impl FnOnce() ->
 
 /// Both bridges of a pair.
 fn observed(snapshot: &OvsSnapshot, pair: &PatchPair) -> Observed {
-    let bridges = [&pair.bridge, &pair.uplink_bridge].into_iter().filter_map(|name| {
-        let row = snapshot.bridges.get(name.as_str())?;
-        Some((name.to_string(), observe_bridge(snapshot, row)))
+    let bridges = pair.ports().filter_map(|(PatchPort { bridge, .. }, _)| {
+        let row = snapshot.bridges.get(bridge.as_str())?;
+        Some((bridge.to_string(), observe_bridge(snapshot, row)))
     });
     Observed { bridges: bridges.collect(), ..Observed::default() }
 }

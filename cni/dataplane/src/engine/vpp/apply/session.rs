@@ -8,11 +8,12 @@ use crate::engine::vpp::command::{self, VppCommand};
 use crate::engine::vpp::plan_op::{
     Claims, Context, Decision, NewPort, Origin, few_domains, plan_op, remove_single_interface,
 };
+use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::LimitSupport;
 use crate::engine::vpp::routing;
 use crate::engine::vpp::snapshot::VppSnapshot;
 use crate::model::memif::MemifSocketIds;
-use crate::plan::{Op, RoutingOp};
+use crate::plan::{Op, RoutingOp, UplinkOp};
 use std::collections::BTreeSet;
 use usnet_vpp::Api;
 
@@ -30,11 +31,13 @@ fn kind(operation: &Op) -> u8 {
         Op::RemovePort { .. } => 0,
         Op::RemoveBridge { .. } => 1,
         Op::CreateBridge { .. } | Op::UpdateBridge { .. } => 2,
-        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::UpdatePort { .. } | Op::Uplink(_) => 3,
+        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::UpdatePort { .. } => 3,
         Op::Routing(RoutingOp::RemoveGateway { .. }) => 4,
         Op::Routing(RoutingOp::RemoveTable { .. }) => 5,
         Op::Routing(RoutingOp::CreateTable { .. }) => 6,
         Op::Routing(RoutingOp::SetGateway { .. }) => 7,
+        Op::Uplink(UplinkOp::Connect { .. }) => 8,
+        Op::Uplink(_) => 9,
     }
 }
 
@@ -82,7 +85,8 @@ pub(in crate::engine::vpp) async fn apply(
     socket_ids: MemifSocketIds,
     operations: &[Op],
 ) -> Result<Committed, EngineError> {
-    let mut session = ApplySession { api, socket_ids, created: None };
+    let missing_devices = NewInterface::missing_message_of_devices(api);
+    let mut session = ApplySession { api, socket_ids, missing_devices, created: None };
     let mut results = Vec::with_capacity(operations.len());
     let is_single = operations.len() == 1;
     for part in parts(operations) {
@@ -96,6 +100,8 @@ pub(in crate::engine::vpp) async fn apply(
 struct ApplySession<'a, A> {
     api: &'a mut A,
     socket_ids: MemifSocketIds,
+    /// Why there are no interfaces on devices of the kernel.
+    missing_devices: Option<String>,
     /// The index of the interface that was created last, if it was created alone.
     created: Option<u32>,
 }
@@ -179,8 +185,9 @@ impl<A: Api + Send> ApplySession<'_, A> {
         self.execute(part, Work { commands, ..Work::default() }, Vec::new()).await.map(Some)
     }
 
-    fn context<'a>(&self, snapshot: &'a VppSnapshot) -> Context<'a> {
-        Context { snapshot, own_socket_ids: self.socket_ids, limits: LimitSupport::of(self.api) }
+    fn context<'a>(&'a self, snapshot: &'a VppSnapshot) -> Context<'a> {
+        let (limits, missing_devices) = (LimitSupport::of(self.api), self.missing_devices.as_deref());
+        Context { snapshot, own_socket_ids: self.socket_ids, limits, missing_devices }
     }
 
     /// Failures to delete orphans are ignored: the next call retries.

@@ -47,6 +47,7 @@ fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
         VppCommand::DeleteBridgeDomain { id } => requests::delete_bridge_domain(batch, api, *id),
         VppCommand::Bridge(command) => command.add_to(batch),
         VppCommand::Port(command) => command.add_to(batch, api),
+        VppCommand::SubInterface(command) => command.add_to(batch),
         VppCommand::Routing(command) => command.add_to(batch),
         VppCommand::SetTag { index, tag } => {
             requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })

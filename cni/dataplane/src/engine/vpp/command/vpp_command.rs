@@ -5,6 +5,7 @@ use crate::engine::vpp::ports::PortCommand;
 use crate::engine::vpp::qos::{Direction, Policer};
 use crate::engine::vpp::routing::RoutingCommand;
 use crate::engine::vpp::tags::Tag;
+use crate::engine::vpp::uplinks::SubInterfaceCommand;
 use usnet_crds::{Mtu, VlanTag};
 use usnet_vpp::messages::BridgeDomainAddDelV2;
 use usnet_vpp::wire::FixedText;
@@ -20,6 +21,8 @@ pub(in crate::engine::vpp) enum VppCommand {
     Bridge(BridgeCommand),
     /// An interface or its socket is created or deleted.
     Port(PortCommand),
+    /// A sub-interface of a NIC is created, changed or deleted.
+    SubInterface(SubInterfaceCommand),
     /// A gateway or a routing table changes.
     Routing(RoutingCommand),
     SetTag {
@@ -67,6 +70,12 @@ pub(in crate::engine::vpp) enum VppCommand {
 impl From<RoutingCommand> for VppCommand {
     fn from(command: RoutingCommand) -> Self {
         Self::Routing(command)
+    }
+}
+
+impl From<SubInterfaceCommand> for VppCommand {
+    fn from(command: SubInterfaceCommand) -> Self {
+        Self::SubInterface(command)
     }
 }
 

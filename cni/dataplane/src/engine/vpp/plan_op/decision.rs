@@ -59,6 +59,8 @@ pub(in crate::engine::vpp) struct Context<'a> {
     pub(in crate::engine::vpp) own_socket_ids: MemifSocketIds,
     /// What this VPP can limit.
     pub(in crate::engine::vpp) limits: LimitSupport,
+    /// Why this VPP has no interfaces on devices of the kernel.
+    pub(in crate::engine::vpp) missing_devices: Option<&'a str>,
 }
 
 /// No operation, or the commands.

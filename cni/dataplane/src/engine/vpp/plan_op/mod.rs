@@ -7,18 +7,15 @@ mod network_port;
 mod port_settings;
 mod ports;
 mod routing;
+mod uplinks;
 
 use super::snapshot::FEW_DOMAINS;
-use crate::engine::error::OpError;
 use crate::plan::Op;
 pub(super) use claims::Claims;
 pub(super) use decision::{Context, Decision, NewPort, Origin};
 pub(super) use port_settings::vlan_commands;
 pub(super) use ports::remove_single_interface;
 use std::collections::BTreeSet;
-
-/// Why an uplink is refused.
-const NO_UPLINKS: &str = "this release of usnet has no uplinks with VPP: use engine OVS";
 
 /// The bridge domains that operations are about, if these are few and about nothing else.
 pub(super) fn few_domains(operations: &[Op]) -> Option<BTreeSet<u32>> {
@@ -36,7 +33,8 @@ pub(super) fn few_domains(operations: &[Op]) -> Option<BTreeSet<u32>> {
 /// Plans an operation, given the earlier ones of the same list.
 pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut Claims<'a>) -> Decision<'a> {
     let decision = match operation {
-        Op::RemovePort { port, owner, backend, .. } => ports::remove(context, port, &owner.owner, backend.as_ref()),
+        Op::RemovePort { port, owner, backend, .. } => uplinks::remove(context, port, &owner.owner)
+            .unwrap_or_else(|| ports::remove(context, port, &owner.owner, backend.as_ref())),
         Op::RemoveBridge { bridge, network } => bridges::remove(context.snapshot, bridge, network),
         Op::CreateBridge { network, bridge } => bridges::create(context.snapshot, bridge, network),
         Op::UpdateBridge { network, bridge } => bridges::update(context.snapshot, bridge, network),
@@ -44,7 +42,7 @@ pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut 
         Op::JoinDevice { port } => network_port::join(context, claims, port),
         Op::Routing(operation) => routing::plan(context.snapshot, claims, operation),
         Op::UpdatePort { port, owner, settings } => ports::update(context, port, &owner.owner, settings),
-        Op::Uplink(_) => Err(OpError::Refused { what: operation.subject(), reason: NO_UPLINKS.to_owned() }),
+        Op::Uplink(operation) => uplinks::plan(context, operation),
     };
     decision.unwrap_or_else(Decision::Reject)
 }

@@ -25,7 +25,7 @@ pub(super) fn join<'a>(
     let tag = tags::owner_tag(&owner)?;
     let domain = bridges::of_port(snapshot, (&port.bridge, port.ownership), network)?;
     claims.name(&port.name, &owner)?;
-    let mac = tags::device_mac(&port.device);
+    let mac = tags::device_mac(port.device.index);
     match snapshot.serving(port.name.as_str()) {
         Some((_, interface)) if is_in_place(interface, &owner, domain) => Ok(Decision::NoOp),
         Some((index, interface)) if !interface.is_tagged && interface.domain.is_none() => {
@@ -42,7 +42,7 @@ pub(super) fn join<'a>(
             domain,
             tag,
             settings: PortSettings { mtu: port.mtu, vlan: None, rate_limit: RateLimit::default() },
-            origin: Origin::New(NewInterface::on_device(port, mac)?),
+            origin: Origin::New(NewInterface::on_device(port.name.as_str(), mac)?),
             policers: snapshot.policers.only(&port.name),
             policed: limits.unbridged(false),
         })),

@@ -91,7 +91,7 @@ pub(super) fn create<'a>(
     claims: &mut Claims<'a>,
     (network, attachment, port): (&'a NetworkName, &AttachmentId, &'a AttachedPort),
 ) -> Result<Decision<'a>, OpError> {
-    let Context { snapshot, own_socket_ids, limits } = context;
+    let Context { snapshot, own_socket_ids, limits, .. } = context;
     let owner = Owner::Attachment(attachment.clone());
     check(&port.name, &port.settings, limits)?;
     let tag = tags::owner_tag(&owner)?;

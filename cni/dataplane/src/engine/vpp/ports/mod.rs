@@ -14,7 +14,7 @@ use super::command::Find;
 use super::tags::Tag;
 use crate::engine::error::{EngineError, OpError};
 use crate::model::memif::MemifSocketIds;
-use crate::model::port::{AttachedPort, NetworkPort, PortBackend};
+use crate::model::port::{AttachedPort, PortBackend};
 use af_packet::{AfPacketCommand, AfPacketDumps, AfPacketInterface, NewAfPacket};
 pub(super) use memif::SocketNames;
 use memif::{MemifCommand, MemifDumps, MemifInterface, NewMemif, SocketTicket};
@@ -130,11 +130,16 @@ impl NewInterface {
         new.map_err(unfit)
     }
 
-    /// The interface on a network's own device, with this MAC address.
-    pub(super) fn on_device(port: &NetworkPort, mac: [u8; 6]) -> Result<Self, OpError> {
-        NewAfPacket::new(port.name.to_string())
+    /// The interface on a network's own device or on a NIC, with this MAC address.
+    pub(super) fn on_device(device: &str, mac: [u8; 6]) -> Result<Self, OpError> {
+        NewAfPacket::new(device.to_owned())
             .map(|new| Self::AfPacket(new.with_mac(mac)))
-            .map_err(|error| OpError::Refused { what: format!("port {}", port.name), reason: error.to_string() })
+            .map_err(|error| OpError::Refused { what: format!("port {device}"), reason: error.to_string() })
+    }
+
+    /// Why this VPP does not support interfaces on devices.
+    pub(super) fn missing_message_of_devices(api: &impl Api) -> Option<String> {
+        NewAfPacket::missing_message(api)
     }
 
     /// Why this VPP does not support this type of port.

@@ -1,11 +1,12 @@
-//! The L2 features of ports that have a VLAN or limits: one request for each. VPP reports them
-//! since 26.06.
+//! The L2 features of ports that have a VLAN or limits, and of NICs: one request for each. VPP
+//! reports them since 26.06.
 
 use super::interface::Interface;
 use super::vpp_snapshot::VppSnapshot;
 use crate::engine::error::EngineError;
 use crate::engine::vpp::qos::Policed;
 use crate::model::observed::Tagging;
+use crate::model::owner::Owner;
 use crate::model::port::PortName;
 use std::collections::BTreeMap;
 use usnet_vpp::messages::{L2FlagsGet, L2FlagsGetReply, L2InputFeatures, L2OutputFeatures};
@@ -55,8 +56,10 @@ impl FeatureTickets {
 /// Adds it to what was read before.
 pub(super) async fn read(api: &mut impl Api, snapshot: &mut VppSnapshot) -> Result<(), EngineError> {
     let has_features = |(index, interface): (&u32, &Interface)| {
-        let port = PortName::of_owner(interface.owner.as_ref()?);
-        let has_any = matches!(interface.tagging, Tagging::Vlan(_)) || snapshot.policers.of(&port).next().is_some();
+        let owner = interface.owner.as_ref()?;
+        let is_tagged =
+            matches!(interface.tagging, Tagging::Vlan(_)) || matches!(owner, Owner::Nic(_) | Owner::Patch(_));
+        let has_any = is_tagged || snapshot.policers.of(&PortName::of_owner(owner)).next().is_some();
         (has_any && interface.domain.is_some()).then_some(*index)
     };
     let indexes: Vec<u32> = snapshot.interfaces.iter().filter_map(has_features).collect();
@@ -68,7 +71,7 @@ pub(super) async fn read(api: &mut impl Api, snapshot: &mut VppSnapshot) -> Resu
     let features = tickets.read(&api.send(&batch).await?);
     for (index, Features { is_filtered, policed }) in features {
         if let Some(interface) = snapshot.interfaces.get_mut(&index) {
-            interface.policed = policed;
+            (interface.policed, interface.is_filtered) = (policed, Some(is_filtered));
             if !is_filtered && matches!(interface.tagging, Tagging::Vlan(_)) {
                 interface.tagging = Tagging::Other;
             }

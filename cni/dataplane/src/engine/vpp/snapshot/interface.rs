@@ -2,10 +2,11 @@
 
 use crate::engine::vpp::ports::PortInterface;
 use crate::engine::vpp::qos::Policed;
+use crate::engine::vpp::uplinks::SubInterface;
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::Tagging;
 use crate::model::owner::Owner;
-use crate::model::port::PortBackend;
+use crate::model::port::{DeviceName, PortBackend};
 use usnet_crds::NetworkName;
 
 /// An interface.
@@ -20,10 +21,17 @@ pub(in crate::engine::vpp) struct Interface {
     pub(in crate::engine::vpp) gateway: Option<NetworkName>,
     /// What it connects to; `None` for a kind of interface that usnet does not support.
     pub(in crate::engine::vpp) port: Option<PortInterface>,
+    /// What it is a part of, if it is a sub-interface.
+    pub(in crate::engine::vpp) sub: Option<SubInterface>,
+    /// The index that its device had when it was created there, if its MAC address tells; otherwise
+    /// 0.
+    pub(in crate::engine::vpp) device_index: u32,
     /// The bridge domain that it is in.
     pub(in crate::engine::vpp) domain: Option<u32>,
     pub(in crate::engine::vpp) mtu: u32,
     pub(in crate::engine::vpp) tagging: Tagging,
+    /// Whether it has the EFP filter; `None` if that was not read.
+    pub(in crate::engine::vpp) is_filtered: Option<bool>,
     pub(in crate::engine::vpp) policed: Policed,
     pub(in crate::engine::vpp) is_enabled: bool,
     pub(in crate::engine::vpp) has_peer: bool,
@@ -38,6 +46,16 @@ impl Interface {
     /// The name of its socket or device.
     pub(in crate::engine::vpp) fn endpoint(&self) -> Option<&str> {
         self.port.as_ref().map(PortInterface::endpoint)
+    }
+
+    /// The device of the kernel that it is on.
+    pub(in crate::engine::vpp) fn device(&self) -> Option<DeviceName> {
+        self.backend()?.device().cloned()
+    }
+
+    /// Whether its creation on a NIC by usnet was interrupted before it was tagged.
+    pub(in crate::engine::vpp) fn may_be_nic(&self) -> bool {
+        !self.is_tagged && self.domain.is_none() && self.device_index != 0 && self.device().is_some()
     }
 
     /// Whether its creation by usnet was interrupted before it was tagged: it is untagged, and is

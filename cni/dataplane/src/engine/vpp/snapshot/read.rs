@@ -10,11 +10,13 @@ use crate::engine::vpp::ports::{self, EndpointDump, PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policed, Policers};
 use crate::engine::vpp::routing::{self, TablesTicket};
 use crate::engine::vpp::tags;
+use crate::engine::vpp::uplinks::SubInterface;
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::Tagging;
+use crate::model::owner::{Owner, PatchedNetwork};
 use crate::model::port::PortBackend;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::{Vlan, VlanTag};
+use usnet_crds::{UplinkName, Vlan, VlanTag};
 use usnet_vpp::messages::{
     BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, L2FlagsGet, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
     SwInterfaceDetails, SwInterfaceDump, VtrOp,
@@ -131,7 +133,8 @@ impl VppSnapshot {
             let port = ports.remove(&details.sw_if_index);
             (details.sw_if_index, interface(details, port, member_of.get(&details.sw_if_index).copied()))
         });
-        let interfaces = interfaces.collect();
+        let mut interfaces: BTreeMap<u32, Interface> = interfaces.collect();
+        own_connections(&mut interfaces, &interface_details);
         let policers = dumps.policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
         let mut snapshot = Self::new(domains, interfaces, sockets, Policers::new(&policers));
         snapshot.routing = routing;
@@ -182,13 +185,35 @@ fn interface(details: &SwInterfaceDetails, port: Option<PortInterface>, domain: 
         owner: tags::owner(&tag, details.l2_address).filter(|_| port.is_some()),
         is_tagged: !tag.is_empty(),
         gateway: routing::gateway(&tag).filter(|_| port.is_none()),
+        sub: SubInterface::of(details),
+        device_index: tags::device_index(details.l2_address),
         port,
         domain,
         mtu,
         tagging: tagging(details),
+        is_filtered: None,
         policed: Policed::default(),
         is_enabled: details.flags.contains(IfStatusFlags::ADMIN_UP),
         has_peer: details.flags.contains(IfStatusFlags::LINK_UP),
+    }
+}
+
+/// A sub-interface with the tag of a network, of the NIC of an uplink, connects both.
+fn own_connections(interfaces: &mut BTreeMap<u32, Interface>, details: &[SwInterfaceDetails]) {
+    let uplink = |interface: &Interface| match &interface.owner {
+        Some(Owner::Nic(nic)) => Some(nic.uplink.clone()),
+        _ => None,
+    };
+    let nics: BTreeMap<u32, UplinkName> =
+        interfaces.iter().filter_map(|(index, interface)| Some((*index, uplink(interface)?))).collect();
+    for details in details {
+        let Some(interface) = interfaces.get_mut(&details.sw_if_index) else { continue };
+        let uplink = interface.sub.as_ref().and_then(|sub| nics.get(&sub.parent)).cloned();
+        let connected = uplink.zip(tags::network(details.tag.as_str()));
+        interface.owner = match connected {
+            Some((uplink, network)) => Some(Owner::Patch(PatchedNetwork { uplink, network })),
+            None => interface.owner.take(),
+        };
     }
 }
 

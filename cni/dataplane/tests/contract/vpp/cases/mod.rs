@@ -12,3 +12,5 @@ pub(super) mod single_port;
 pub(super) mod sockets;
 pub(super) mod tags;
 pub(super) mod traffic;
+pub(super) mod uplink_traffic;
+pub(super) mod uplinks;

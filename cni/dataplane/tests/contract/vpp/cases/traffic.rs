@@ -17,7 +17,7 @@ use usnet_vpp::messages::{IfStatusFlags, MemifCreateV2, MemifRole, SwInterfaceSe
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 /// More than any limit here allows.
-const FRAMES: u64 = 200;
+pub(super) const FRAMES: u64 = 200;
 const FRAME_SIZE: u64 = 1000;
 /// A broadcast.
 const HEADER: &str = "ffffffffffff0200000000010800";
@@ -57,30 +57,37 @@ fn interface(switch: &VppSwitch, port: &PortName) -> String {
 
 /// How many frames VPP has sent to a pod since [`send`].
 fn received(switch: &VppSwitch, container: &str) -> u64 {
-    let observed = cli(switch, &format!("show interface {}", interface(switch, &port_name(container))));
-    let line = observed.lines().find_map(|line| line.split("tx packets").nth(1));
+    received_by(switch.vpp(), &interface(switch, &port_name(container)), "tx packets")
+}
+
+/// A counter of an interface.
+pub(super) fn received_by(vpp: &Vpp, interface: &str, counter: &str) -> u64 {
+    let observed = vpp.cli(&format!("show interface {interface}")).expect("a command");
+    let line = observed.lines().find_map(|line| line.split(counter).nth(1));
     line.map_or(0, |count| count.trim().parse().expect("a number"))
 }
 
 /// Frames from a pod, all at once.
 fn send(switch: &VppSwitch, container: &str) {
-    let interface = interface(switch, &port_name(container));
-    let payload = "00".repeat(46);
     cli(switch, "clear interfaces");
-    cli(
-        switch,
-        &format!(
-            "packet-generator new {{ name s limit {FRAMES} size {FRAME_SIZE}-{FRAME_SIZE} interface {interface} \
-             node ethernet-input data {{ hex 0x{HEADER}{payload} }} }}"
-        ),
-    );
-    cli(switch, "packet-generator enable-stream s");
+    send_from(switch.vpp(), &interface(switch, &port_name(container)), HEADER);
+}
+
+/// Frames with this header, as if they had come in by this interface.
+pub(super) fn send_from(vpp: &Vpp, interface: &str, header: &str) {
+    let run = |command: &str| vpp.cli(command).expect("a command");
+    let payload = "00".repeat(46);
+    run(&format!(
+        "packet-generator new {{ name s limit {FRAMES} size {FRAME_SIZE}-{FRAME_SIZE} interface {interface} \
+         node ethernet-input data {{ hex 0x{header}{payload} }} }}"
+    ));
+    run("packet-generator enable-stream s");
     let end = Instant::now() + TIMEOUT;
-    while cli(switch, "show packet-generator").contains("Yes") {
+    while run("show packet-generator").contains("Yes") {
         assert!(Instant::now() < end, "the frames are not sent");
         sleep(Duration::from_millis(5));
     }
-    cli(switch, "packet-generator delete s");
+    run("packet-generator delete s");
 }
 
 fn in_vlan(switch: &VppSwitch, desired: &mut Desired, container: &str, tag: i64) {

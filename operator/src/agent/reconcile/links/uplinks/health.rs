@@ -12,7 +12,7 @@ use usnet_crds::conditions::reason::{
     UPLINK_NOT_READY, UPLINK_UNSUPPORTED, WAITING,
 };
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
-use usnet_crds::{EngineKind, NodeUplink, UplinkName};
+use usnet_crds::{NodeUplink, UplinkName};
 use usnet_dataplane::links::nics::NicBlocker;
 use usnet_dataplane::observed::ElementState;
 use usnet_dataplane::owner::Owner;
@@ -68,12 +68,12 @@ fn of_uplink(
     }
     let bridges = evidence.observed.bridges.values().filter(|bridge| bridge.uplink.as_ref() == Some(&uplink.name));
     let is_nic = |owner: &Owner| matches!(owner, Owner::Nic(nic) if nic.uplink == uplink.name);
-    let mut ports = bridges.flat_map(|bridge| &bridge.ports);
+    let mut ports = bridges.flat_map(|bridge| &bridge.ports).chain(&evidence.observed.unbridged_ports);
     let nic = ports.find(|(_, port)| port.owner.as_ref().is_some_and(|owner| is_nic(&owner.owner)));
     match nic.map(|(name, port)| (name, &port.state)) {
         None => UplinkHealth { is_pending: true, ..UplinkHealth::default() },
         Some((name, ElementState::Failed(problem))) => {
-            let message = message::nic_failed(EngineKind::OpenVswitch, name, problem);
+            let message = message::nic_failed(uplink.engine, name, problem);
             UplinkHealth::failed(Why { reason: ENGINE_REFUSED, message })
         }
         Some((_, ElementState::Running | ElementState::Pending)) => UplinkHealth::default(),
@@ -85,9 +85,7 @@ fn of_blocker(blocker: &UplinkBlocker) -> Why {
         UplinkBlocker::BridgeExists { bridge } => {
             Why { reason: BRIDGE_EXISTS, message: message::bridge_exists(bridge) }
         }
-        UplinkBlocker::NicTaken { nic, bridge } => {
-            Why { reason: NIC_TAKEN, message: message::nic_taken(nic, &format!("bridge {bridge}")) }
-        }
+        UplinkBlocker::NicTaken { nic, holder } => Why { reason: NIC_TAKEN, message: message::nic_taken(nic, holder) },
     }
 }
 
@@ -100,8 +98,8 @@ fn of_nic(blocker: &NicBlocker) -> Why {
         NicBlocker::CarriesNode { nic, what } => (NIC_CARRIES_NODE, message::nic_carries_node(nic, what)),
         NicBlocker::SharedUntagged { nic } => (NIC_CARRIES_NODE, message::nic_shared_untagged(nic)),
         NicBlocker::Taken { nic, uplink } => (NIC_TAKEN, message::nic_taken(nic, &format!("uplink {uplink}"))),
-        NicBlocker::Lost { port, renamed } => {
-            (NIC_LOST, message::nic_lost(port, renamed.as_ref().map(|name| name as &dyn Display)))
+        NicBlocker::Lost { nic, renamed } => {
+            (NIC_LOST, message::nic_lost(nic, renamed.as_ref().map(|name| name as &dyn Display)))
         }
         NicBlocker::Down { nic } => (NIC_LOST, message::nic_down(nic)),
         NicBlocker::NoCarrier { nic } => (NIC_LOST, message::nic_without_carrier(nic)),

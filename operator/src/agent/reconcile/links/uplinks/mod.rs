@@ -12,24 +12,27 @@ use crate::agent::model::spec::EngineSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use usnet_crds::{NodeUplink, UplinkName};
+use usnet_crds::{EngineKind, NodeUplink, UplinkName};
 use usnet_dataplane::links::LinkError;
 use usnet_dataplane::links::nics::{JoinedNic, Nics, ObservedNics, ResolvedUplink, UplinkRequest, resolve};
 use usnet_dataplane::observed::{Observed, ObservedPort};
 use usnet_dataplane::owner::Owner;
-use usnet_dataplane::port::PortName;
-use usnet_dataplane::uplink::PatchPair;
+use usnet_dataplane::uplink::{KernelNic, PatchPair};
 
 /// The uplinks of one engine.
 #[derive(Debug, Default)]
 pub(super) struct EngineUplinks {
     specs: BTreeMap<UplinkName, Arc<NodeUplink>>,
+    /// Those of the other engine, which have their NICs first.
+    others: Vec<Arc<NodeUplink>>,
     /// Those with networks, and whether one of these has no VLAN.
     used: BTreeMap<UplinkName, bool>,
     joined: BTreeMap<UplinkName, JoinedNic>,
     /// The NICs when they were last observed.
     last: BTreeMap<UplinkName, ResolvedUplink>,
     programmed: BTreeSet<UplinkName>,
+    /// NICs that VPP has let go, until they are as before.
+    released: Vec<JoinedNic>,
 }
 
 impl EngineUplinks {
@@ -47,7 +50,8 @@ impl EngineUplinks {
         self.programmed.clone()
     }
 
-    /// Observes the NICs, and sets up those that networks need.
+    /// Observes the NICs, and sets up those that networks need; those of VPP take frames to any
+    /// address.
     ///
     /// # Errors
     /// They cannot be read, and an uplink needs one.
@@ -58,28 +62,28 @@ impl EngineUplinks {
         context: LinkContext<'_>,
     ) -> Result<PreparedUplinks, LinkError> {
         self.specs.clone_from(&spec.uplinks);
+        self.others.clone_from(&spec.other_uplinks);
+        self.set_joined(spec.engine, joined(engine));
         if self.specs.is_empty() {
             self.last.clear();
             return Ok(PreparedUplinks::default());
         }
-        self.joined = joined(engine);
         let pairs: Vec<PatchPair> = spec.networks.iter().filter_map(|network| PatchPair::of(network)).collect();
         self.used.clear();
         for pair in &pairs {
             *self.used.entry(pair.uplink.clone()).or_default() |= pair.vlan.is_none();
         }
         let mut resolved = self.resolve(&observe(network_namespace.clone()).await?);
-        let down = resolved.iter().filter(|(_, resolved)| resolved.must_set_up);
-        let down: Vec<_> = down.filter_map(|(uplink, resolved)| Some((uplink, resolved.nic()?))).collect();
-        for (uplink, nic) in &down {
-            tracing::info!(%uplink, nic = %nic.device, "setting the NIC up");
-            if self.programmed.contains(*uplink) {
+        let changes = nic_changes(&resolved);
+        for (uplink, change) in &changes {
+            tracing::info!(%uplink, nic = %change.nic.device, "{}", change.text());
+            if self.programmed.contains(uplink) {
                 context.metrics.repair(spec.engine);
             }
         }
-        if !down.is_empty() {
-            let indexes = down.iter().map(|(_, nic)| nic.index).collect();
-            resolved = self.resolve(&set_up(network_namespace, indexes).await?);
+        if !changes.is_empty() {
+            let changes = changes.into_iter().map(|(_, change)| change).collect();
+            resolved = self.resolve(&change_nics(network_namespace, changes).await?);
         }
         self.last.clone_from(&resolved);
         Ok(prepared(spec, pairs, engine, resolved))
@@ -92,7 +96,37 @@ impl EngineUplinks {
             is_untagged: self.used.get(&uplink.name).is_some_and(|is_untagged| *is_untagged),
             joined: self.joined.get(&uplink.name),
         });
-        resolve(&requests.collect::<Vec<_>>(), observed)
+        resolve(&requests.collect::<Vec<_>>(), &self.others, observed)
+    }
+
+    fn set_joined(&mut self, engine: EngineKind, joined: BTreeMap<UplinkName, JoinedNic>) {
+        let is_gone = |(uplink, nic): &(&UplinkName, &JoinedNic)| joined.get(*uplink).is_none_or(|now| now != *nic);
+        if engine == EngineKind::Vpp {
+            self.released.extend(self.joined.iter().filter(is_gone).map(|(_, nic)| nic.clone()));
+        }
+        self.joined = joined;
+    }
+
+    /// Leaves NICs as they were that VPP had and has no more.
+    ///
+    /// # Errors
+    /// They cannot be changed; the next call tries again.
+    pub(super) async fn release(
+        &mut self,
+        network_namespace: Option<PathBuf>,
+        kind: EngineKind,
+        (prepared, engine): (&PreparedUplinks, &Observed),
+    ) -> Result<(), LinkError> {
+        self.set_joined(kind, joined(engine));
+        let wanted: BTreeSet<u32> =
+            prepared.uplinks.iter().filter_map(|uplink| Some(uplink.nic.as_ref()?.index)).collect();
+        self.released.retain(|nic| !wanted.contains(&nic.index));
+        if self.released.is_empty() {
+            return Ok(());
+        }
+        release(network_namespace, self.released.clone()).await?;
+        self.released.clear();
+        Ok(())
     }
 
     /// Judges the uplinks and their networks.
@@ -109,26 +143,78 @@ impl EngineUplinks {
 
 /// The NICs that an engine has for uplinks.
 fn joined(engine: &Observed) -> BTreeMap<UplinkName, JoinedNic> {
-    let ports = engine.bridges.values().filter(|bridge| bridge.uplink.is_some()).flat_map(|bridge| &bridge.ports);
-    let nic = |(name, port): (&PortName, &ObservedPort)| match &port.owner.as_ref()?.owner {
-        Owner::Nic(nic) => Some((nic.uplink.clone(), JoinedNic { port: name.clone(), index: nic.index })),
+    let bridges = engine.bridges.values().filter(|bridge| bridge.uplink.is_some());
+    let ports = bridges.flat_map(|bridge| bridge.ports.values());
+    let nic = |port: &ObservedPort| match &port.owner.as_ref()?.owner {
+        Owner::Nic(nic) => {
+            let device = port.backend.as_ref()?.device()?.clone();
+            Some((nic.uplink.clone(), JoinedNic { device, index: nic.index }))
+        }
         _ => None,
     };
-    ports.filter_map(nic).collect()
+    ports.chain(engine.unbridged_ports.values()).filter_map(nic).collect()
 }
 
 async fn observe(network_namespace: Option<PathBuf>) -> Result<ObservedNics, LinkError> {
     with_kernel(network_namespace, |kernel| kernel.observe_nics()).await
 }
 
-/// Sets NICs up, and observes all of them.
-async fn set_up(network_namespace: Option<PathBuf>, indexes: Vec<u32>) -> Result<ObservedNics, LinkError> {
+/// What a NIC needs before it is joined.
+#[derive(Debug)]
+struct NicChange {
+    nic: KernelNic,
+    set_up: bool,
+    set_promiscuous: bool,
+}
+
+impl NicChange {
+    const fn text(&self) -> &'static str {
+        match (self.set_up, self.set_promiscuous) {
+            (true, true) => "setting the NIC up, for frames to any address",
+            (true, false) => "setting the NIC up",
+            (false, _) => "letting the NIC take frames to any address",
+        }
+    }
+}
+
+fn nic_changes(resolved: &BTreeMap<UplinkName, ResolvedUplink>) -> Vec<(UplinkName, NicChange)> {
+    let change = |(uplink, resolved): (&UplinkName, &ResolvedUplink)| {
+        let (set_up, set_promiscuous) = (resolved.must_set_up, resolved.must_set_promiscuous);
+        let nic = resolved.nic().filter(|_| set_up || set_promiscuous)?.clone();
+        Some((uplink.clone(), NicChange { nic, set_up, set_promiscuous }))
+    };
+    resolved.iter().filter_map(change).collect()
+}
+
+/// Changes NICs, and observes all of them. What is not as it should be afterwards is reported.
+async fn change_nics(network_namespace: Option<PathBuf>, changes: Vec<NicChange>) -> Result<ObservedNics, LinkError> {
     with_kernel(network_namespace, move |kernel| {
-        for index in indexes {
-            // What is not up afterwards is observed and reported.
-            let _result = kernel.set_nic_up(index);
+        for NicChange { nic, set_up, set_promiscuous } in changes {
+            if set_promiscuous {
+                let _result = kernel.set_nic_promiscuous(nic.index, true);
+            }
+            if set_up {
+                let _result = kernel.set_nic_up(nic.index);
+            }
         }
         kernel.observe_nics()
+    })
+    .await
+}
+
+/// What VPP lets go is as before: VPP has set it down, by its name.
+async fn release(network_namespace: Option<PathBuf>, released: Vec<JoinedNic>) -> Result<(), LinkError> {
+    with_kernel(network_namespace, move |kernel| {
+        let observed = kernel.observe_nics()?;
+        for JoinedNic { device, index } in released {
+            if observed.nics.contains_key(&index) {
+                kernel.set_nic_promiscuous(index, false)?;
+            }
+            for (present, _) in observed.nics.iter().filter(|(_, nic)| nic.name == device) {
+                kernel.set_nic_up(*present)?;
+            }
+        }
+        Ok(())
     })
     .await
 }

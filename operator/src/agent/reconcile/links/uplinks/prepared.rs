@@ -8,13 +8,13 @@ use std::sync::Arc;
 use usnet_crds::conditions::message::uplink as message;
 use usnet_crds::conditions::reason::{MTU_TOO_LARGE, VLAN_TAKEN};
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
-use usnet_crds::{BridgeName, NetworkName, NodeUplink, UplinkName, VlanTag};
+use usnet_crds::{NetworkName, NodeUplink, UplinkName, VlanTag};
 use usnet_dataplane::desired::{Desired, DesiredPatch, PortPolicy};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::links::nics::ResolvedUplink;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Op, is_connected};
-use usnet_dataplane::uplink::{DesiredUplink, PatchPair, UplinkVlans};
+use usnet_dataplane::uplink::{DesiredUplink, PatchPair};
 
 /// The uplinks before the engine is changed.
 #[derive(Debug, Clone, Default)]
@@ -70,12 +70,7 @@ pub(super) fn prepared(
     }
     let uplink = |(name, vlans): (&UplinkName, Vec<Option<VlanTag>>)| {
         let nic = resolved.get(name).and_then(ResolvedUplink::nic).cloned();
-        Some(DesiredUplink {
-            bridge: BridgeName::of_uplink(name),
-            name: name.clone(),
-            nic,
-            vlans: UplinkVlans::of(vlans)?,
-        })
+        DesiredUplink::of(spec.engine, name, nic, vlans)
     };
     let uplinks = vlans.into_iter().filter(|(name, _)| spec.uplinks.contains_key(*name)).filter_map(uplink).collect();
     let policy = |pair: &PatchPair| match refused.contains_key(&pair.network) {

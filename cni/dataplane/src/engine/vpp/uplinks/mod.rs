@@ -1,0 +1,22 @@
+//! Uplinks of VPP.
+//!
+//! The NIC of an uplink is a host interface (af_packet) in no bridge domain. A network in a VLAN
+//! has a sub-interface of it in its bridge domain, which removes and adds the tag. The network
+//! without a VLAN has the interface of the NIC itself in its bridge domain, because VPP has no
+//! sub-interfaces for untagged frames; a second sub-interface, which is down, then takes the frames
+//! of all other VLANs, that the interface would have. It has the tag of that network, and stands
+//! for its port.
+//!
+//! All of them have the EFP filter: without it, pods could send frames into other VLANs.
+//!
+//! `sub_interface` and `command` have the messages, `observe` and `plan` are pure.
+
+mod command;
+mod observe;
+mod plan;
+mod sub_interface;
+
+pub(super) use command::SubInterfaceCommand;
+pub(super) use observe::{domain_of, is_enabled, tagging_of, taken_devices};
+pub(super) use plan::{connect, join_nic, remove_connection, remove_nic};
+pub(super) use sub_interface::SubInterface;
