@@ -1,6 +1,7 @@
 //! The operator: the [`controller`] computes the desired state of every node (one for the cluster),
 //! the [`agent`] reconciles its node (one for each node), and beside it [`garbage`] is collected.
-//! The binary `usnet` runs one of them; `usnet install-plugin` installs the CNI plugin on a node.
+//! The binary `usnet` runs one of them; `usnet install-plugin` installs the CNI plugin on a node,
+//! and by the name `kubectl-usnet` it is [`kubectl`]'s plugin.
 
 pub mod agent;
 pub mod api;
@@ -9,6 +10,7 @@ pub mod cli;
 pub mod controller;
 pub mod display;
 pub mod garbage;
+pub mod kubectl;
 pub mod leader;
 pub mod node;
 pub mod standalone;

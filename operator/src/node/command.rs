@@ -1,7 +1,7 @@
 //! The command line of `usnet node`.
 
 use super::output::{Error, Output};
-use super::{history, status};
+use super::{attachments, history, status};
 use clap::{Args, Subcommand};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -34,6 +34,15 @@ enum Query {
         #[arg(long)]
         network: Option<NetworkName>,
     },
+    /// The attached interfaces of pods, as the CNI plugin recorded them, without secrets.
+    Attachments {
+        /// The output format.
+        #[arg(short, long, value_enum, default_value_t)]
+        output: Output,
+        /// Only those of this network.
+        #[arg(long)]
+        network: Option<NetworkName>,
+    },
 }
 
 /// Prints to standard output. Returns the exit status.
@@ -48,6 +57,9 @@ pub fn run(options: Options) -> Result<ExitCode, Error> {
             (text, ExitCode::from(health.exit_status()))
         }
         Query::History { output, network } => (history::render(&paths, output, network.as_ref())?, ExitCode::SUCCESS),
+        Query::Attachments { output, network } => {
+            (attachments::render(&paths, output, network.as_ref())?, ExitCode::SUCCESS)
+        }
     };
     match io::stdout().write_all(text.as_bytes()) {
         // As with `| head`.

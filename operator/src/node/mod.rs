@@ -1,10 +1,11 @@
-//! The commands for users on a node, `usnet node status` and `usnet node history`, and the files
-//! that they read. Both need neither an API server nor a running agent.
+//! The commands for users on a node, `usnet node status`, `usnet node history` and `usnet node
+//! attachments`, and the files that they read. They need neither an API server nor a running agent.
 //!
 //! - [`command`]: the command line;
-//! - [`status`], [`history`] (IO): read a file and print it as [`output`] says;
+//! - [`status`], [`history`], [`attachments`] (IO): read a file and print it as [`output`] says;
 //! - [`state_file`], [`history_file`] (IO): the files, which the agent writes.
 
+mod attachments;
 mod command;
 mod history;
 pub mod history_file;
@@ -13,7 +14,7 @@ pub mod state_file;
 mod status;
 
 pub use command::{Options, run};
-pub use output::{Error, Output};
+pub use output::{Error, Output, age, table};
 
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,15 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// The records cannot be read.
+    #[error("cannot read the attachments of this node from {}", path.display())]
+    Attachments {
+        /// The folder of records.
+        path: std::path::PathBuf,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The output cannot be serialised.
     #[error("cannot write the output as YAML")]
     Yaml(#[from] serde_yaml::Error),
@@ -56,7 +65,7 @@ pub(super) fn document_text<T: Serialize>(document: &T, output: Output) -> Optio
 }
 
 /// Lines with columns of equal width, two spaces apart.
-pub(super) fn table<const COLUMNS: usize>(heads: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
+pub fn table<const COLUMNS: usize>(heads: [&str; COLUMNS], rows: &[[String; COLUMNS]]) -> String {
     let mut widths = heads.map(str::len);
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -72,7 +81,7 @@ pub(super) fn table<const COLUMNS: usize>(heads: [&str; COLUMNS], rows: &[[Strin
 }
 
 /// A duration as `kubectl` prints ages: its largest unit.
-pub(super) fn age(seconds: u64) -> String {
+pub fn age(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{seconds}s"),
         120..7200 => format!("{}m", seconds / 60),

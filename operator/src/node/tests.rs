@@ -188,3 +188,23 @@ fn the_history_has_the_pods_and_the_calls_of_the_plugin_with_their_results() {
         ]
     );
 }
+
+#[test]
+fn attachments_are_listed_without_secrets() {
+    let (_folder, paths) = node_paths();
+    assert_eq!(attachments::render(&paths, Output::Json, None).unwrap(), "[]\n");
+    let journal = usnet_dataplane::journal::Journal::open(&paths).unwrap();
+    for (container, network) in [("c1", "blue"), ("c2", "green")] {
+        let mut record = usnet_dataplane::testing::record(container, &usnet_dataplane::testing::network(network));
+        record.ipam = Some(serde_json::json!({"type": "x", "password": "hidden"}));
+        let attachment = journal.lock(&record.id).unwrap();
+        attachment.write(&record).unwrap();
+    }
+    let blue = "blue".parse().unwrap();
+    let json = attachments::render(&paths, Output::Json, Some(&blue)).unwrap();
+    assert!(!json.contains("hidden"), "{json}");
+    let records: Vec<usnet_dataplane::attachment::Record> = serde_json::from_str(&json).unwrap();
+    assert_eq!(records.iter().map(|record| record.network.as_str()).collect::<Vec<_>>(), ["blue"]);
+    let text = attachments::render(&paths, Output::Table, None).unwrap();
+    assert!(text.contains("net1") && text.contains("green") && text.contains("attached"), "{text}");
+}

@@ -1,0 +1,84 @@
+//! Programs in the containers of usnet, with the permissions of the user: the right to `create`
+//! `pods/exec` there. Nodes that do not answer do not hold up the others.
+
+use super::cluster::Cluster;
+use crate::api::error::message;
+use crate::kubectl::model::Pod;
+use futures::stream::{self, StreamExt};
+use k8s_openapi::api::core::v1;
+use kube::Api;
+use kube::api::AttachParams;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// How many nodes are asked at a time.
+const AT_ONCE: usize = 16;
+/// The longest output that is read, in bytes: the state of a node with thousands of networks has a
+/// few MB.
+const OUTPUT_MAX: u64 = 64 << 20;
+/// The program in each container.
+const PROGRAM: &str = "/usr/local/bin/usnet";
+
+/// Runs `usnet` in a container. Returns what it printed, also if its exit status was not 0 and it
+/// printed something.
+///
+/// # Errors
+/// One sentence for users.
+pub(crate) async fn run_in(
+    cluster: &Cluster,
+    pod: &Pod,
+    container: &str,
+    arguments: &[&str],
+) -> Result<String, String> {
+    if !pod.container(container).is_some_and(|container| container.is_running) {
+        return Err(format!("pod {} is not running ({})", pod.name, pod.state()));
+    }
+    // Transfers take longer than a response begins to.
+    let limit = cluster.timeout + Duration::from_secs(5);
+    let output = tokio::time::timeout(limit, output(cluster, pod, container, arguments)).await;
+    output.unwrap_or_else(|_| Err(format!("pod {} did not answer within {} s", pod.name, limit.as_secs())))
+}
+
+async fn output(cluster: &Cluster, pod: &Pod, container: &str, arguments: &[&str]) -> Result<String, String> {
+    let pods: Api<v1::Pod> = Api::namespaced(cluster.client.clone(), &pod.namespace);
+    let params = AttachParams { container: Some(container.to_owned()), ..AttachParams::default() };
+    let command = [&[PROGRAM], arguments].concat();
+    let mut process = pods.exec(&pod.name, command, &params).await.map_err(|error| message(&error))?;
+    let (stdout, stderr) = (process.stdout(), process.stderr());
+    let status = process.take_status();
+    let (stdout, stderr) = futures::join!(read(stdout), read(stderr));
+    let failure = match status {
+        Some(status) => status.await.filter(|status| status.status.as_deref() == Some("Failure")),
+        None => None,
+    };
+    match failure {
+        Some(failure) if stdout.is_empty() => {
+            let said = stderr.lines().last().filter(|line| !line.is_empty());
+            Err(said.map_or_else(|| failure.message.unwrap_or_default(), str::to_owned))
+        }
+        _ => Ok(stdout),
+    }
+}
+
+async fn read(stream: Option<impl AsyncRead + Unpin>) -> String {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        // A connection that breaks ends the output; its parser finds out.
+        let _read = stream.take(OUTPUT_MAX).read_to_end(&mut bytes).await;
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Runs `usnet` in this container of each of these pods, and parses what it prints. The order is
+/// that of the pods.
+pub(crate) async fn each_node<'a, T>(
+    cluster: &Cluster,
+    pods: impl IntoIterator<Item = &'a Pod>,
+    container: &str,
+    arguments: &[&str],
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Vec<(&'a Pod, Result<T, String>)> {
+    let answers = stream::iter(pods).map(async |pod| (pod, run_in(cluster, pod, container, arguments).await));
+    let answers = answers.buffered(AT_ONCE).collect::<Vec<_>>().await;
+    answers.into_iter().map(|(pod, answer)| (pod, answer.and_then(|text| parse(&text)))).collect()
+}

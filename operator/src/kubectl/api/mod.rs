@@ -1,0 +1,13 @@
+//! The API server and the containers of agents, as the user of `kubectl usnet` may use them (IO).
+//!
+//! - [`cluster`]: the connection, and lists of objects;
+//! - [`read`]: all objects of usnet, with what could not be read;
+//! - [`exec`]: programs in the containers of usnet.
+
+mod cluster;
+mod exec;
+mod read;
+
+pub(crate) use cluster::{Cluster, ConnectionOptions, Scope};
+pub(crate) use exec::{each_node, run_in};
+pub(crate) use read::{optional, read_definitions, read_usnet};

@@ -1,0 +1,185 @@
+//! The causes for a network, those of the whole network first.
+
+use crate::controller::cache::Network;
+use crate::controller::status::tally::NodeProgress;
+use crate::kubectl::commands::explain::finding::Finding;
+use crate::kubectl::commands::explain::remedy::remedy;
+use crate::kubectl::commands::shared::some;
+use crate::kubectl::model::places::Place;
+use crate::kubectl::model::snapshot::CONTROLLER;
+use crate::kubectl::model::{Part, Snapshot};
+use crate::kubectl::output::count;
+use std::collections::BTreeMap;
+use usnet_crds::conditions::reason::NOT_CONNECTED;
+use usnet_crds::conditions::{ACCEPTED, DEFINITIONS_READY, DELETION_BLOCKED, PROGRAMMED, Status, find, reason};
+use usnet_crds::network::FORCE_DELETE;
+use usnet_crds::node_selection::selector_text;
+
+/// How many nodes or pods a sentence names.
+const NAMED: usize = 5;
+
+/// All causes.
+pub(crate) fn causes(snapshot: &Snapshot, (name, network): (&str, &Network), places: &[Place<'_>]) -> Vec<Finding> {
+    let whole = [controller(snapshot, network), rejected(network), deletion(name, network)];
+    let mut found: Vec<Finding> = whole.into_iter().flatten().collect();
+    // A rejected network keeps what it had; its other conditions are of the past.
+    if rejected(network).is_none() && !network.is_deleting() {
+        found.extend(definitions(network));
+        found.extend(no_namespace(snapshot, network));
+        found.extend(no_node(snapshot, (name, network), places));
+        found.extend(refused_compiled(network));
+    }
+    found.extend(nodes(snapshot, places));
+    found.extend(without_agent(snapshot, places));
+    found.extend(interfaces(places));
+    found
+}
+
+/// Nothing works for it while no controller does.
+fn controller(snapshot: &Snapshot, network: &Network) -> Option<Finding> {
+    let observed = network.status.as_ref().and_then(|status| status.observed_generation);
+    if observed >= Some(network.generation) {
+        return None;
+    }
+    let is_ready = snapshot.component(CONTROLLER).any(|pod| pod.is_ready);
+    let why = match (snapshot.knows(Part::UsnetPods) && !is_ready, &snapshot.leader) {
+        (true, _) => "the last change was not read, because no controller is ready".to_owned(),
+        (false, None) if snapshot.knows(Part::Lease) => {
+            "the last change was not read, because no controller leads".to_owned()
+        }
+        (false, _) => "the controller has not read the last change yet".to_owned(),
+    };
+    let remedy = "look at the controllers: kubectl get pods -n usnet-system; kubectl logs -n usnet-system deployment/usnet-controller";
+    Some(Finding::new("NotObserved", why, remedy))
+}
+
+fn rejected(network: &Network) -> Option<Finding> {
+    let accepted = find(&network.status.as_ref()?.conditions, ACCEPTED)?;
+    (accepted.status == Status::False.as_str())
+        .then(|| Finding::new(&accepted.reason, accepted.message.clone(), remedy(&accepted.reason)))
+}
+
+fn deletion(name: &str, network: &Network) -> Option<Finding> {
+    let deleted = network.is_deleting().then_some(network.status.as_ref()).flatten()?;
+    let blocked = find(&deleted.conditions, DELETION_BLOCKED)?;
+    if let Some(value) = network.force_delete.as_ref().filter(|value| *value != name) {
+        let why = format!("the annotation {FORCE_DELETE} is ignored: its value is {value:?}");
+        let remedy = format!("kubectl annotate usn {name} --overwrite {FORCE_DELETE}={name}");
+        return Some(Finding::new("ForceDeleteIgnored", why, remedy));
+    }
+    Some(Finding::new(&blocked.reason, blocked.message.clone(), remedy(&blocked.reason)))
+}
+
+fn definitions(network: &Network) -> Option<Finding> {
+    let definitions = find(&network.status.as_ref()?.conditions, DEFINITIONS_READY)?;
+    let is_problem = [reason::NAME_CONFLICT, reason::UNAVAILABLE].contains(&definitions.reason.as_str());
+    (definitions.status == Status::False.as_str() && is_problem)
+        .then(|| Finding::new(&definitions.reason, definitions.message.clone(), remedy(&definitions.reason)))
+}
+
+/// Its selector matches no namespace, so that no pod can attach.
+fn no_namespace(snapshot: &Snapshot, network: &Network) -> Option<Finding> {
+    use kube::core::SelectorExt;
+    let valid = network.spec.as_ref().ok().filter(|_| snapshot.knows(Part::Namespaces))?;
+    let is_selected = snapshot.cache.namespaces.values().any(|namespace| valid.namespaces.matches(&namespace.labels));
+    if is_selected || valid.namespaces.selects_all() || network.is_from_nad() {
+        return None;
+    }
+    let selector = selector_text(&valid.namespaces);
+    let why = format!("its namespaceSelector ({selector}) matches no namespace, so that no pod can attach");
+    Some(Finding::new(
+        "NoNamespaceSelected",
+        why,
+        format!("label a namespace so that it matches {selector}: kubectl label namespace NAME KEY=VALUE"),
+    ))
+}
+
+/// It is on no node.
+fn no_node(snapshot: &Snapshot, (name, network): (&str, &Network), places: &[Place<'_>]) -> Option<Finding> {
+    let valid = network.spec.as_ref().ok()?;
+    // Neither while it is not compiled, nor if that is of a later release.
+    snapshot.cache.compiled.get(name)?.selection.as_ref()?;
+    if places.iter().any(|place| place.progress.is_some()) || snapshot.cache.nodes.is_empty() {
+        return None;
+    }
+    let engine = valid.engine;
+    Some(match &valid.nodes {
+        Some(selector) => {
+            let selector = selector_text(selector);
+            let why = format!("its nodeSelector ({selector}) matches no node");
+            let remedy = format!(
+                "label a node so that it matches {selector} (kubectl label node NAME KEY=VALUE), or change spec.nodeSelector"
+            );
+            Finding::new("NoNodeSelected", why, remedy)
+        }
+        None => {
+            let why = format!("it has no nodeSelector, so that it is on all nodes with {engine}, and there is none");
+            Finding::new(
+                "EngineNowhere",
+                why,
+                format!("start {engine} on a node: kubectl usnet explain node NAME says what its agent tried"),
+            )
+        }
+    })
+}
+
+fn refused_compiled(network: &Network) -> Option<Finding> {
+    let programmed = find(&network.status.as_ref()?.conditions, PROGRAMMED)?;
+    (programmed.reason == reason::COMPILED_NETWORK_REFUSED)
+        .then(|| Finding::new(&programmed.reason, programmed.message.clone(), remedy(&programmed.reason)))
+}
+
+/// Nodes by what they fail with.
+fn nodes(snapshot: &Snapshot, places: &[Place<'_>]) -> Vec<Finding> {
+    let mut failed: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
+    let mut unreachable = Vec::new();
+    for place in places {
+        match place.progress {
+            Some(NodeProgress::Failed { reason, message }) => {
+                failed.entry(reason).or_insert_with(|| (Vec::new(), message)).0.push(place.node.to_owned());
+            }
+            Some(NodeProgress::Unreachable) => unreachable.push(place.node.to_owned()),
+            _ => {}
+        }
+    }
+    let finding = |(reason, (nodes, message)): (&str, (Vec<String>, &str))| {
+        let of = format!("{}: {}", count(nodes.len(), "node"), some(&nodes, NAMED));
+        Finding::new(reason, message, remedy(reason)).of(of)
+    };
+    let mut findings: Vec<_> = failed.into_iter().map(finding).collect();
+    if !unreachable.is_empty() && snapshot.knows(Part::Nodes) {
+        let why =
+            format!("Kubernetes reports {} as NotReady; they do not hold up Ready", count(unreachable.len(), "node"));
+        let remedy = "bring the nodes back, or delete their Node objects if they are gone: kubectl get nodes";
+        findings.push(Finding::new("NodesNotReady", why, remedy).of(some(&unreachable, NAMED)));
+    }
+    findings
+}
+
+/// Nodes that are pending, and have no agent that could program them.
+fn without_agent(snapshot: &Snapshot, places: &[Place<'_>]) -> Option<Finding> {
+    if !snapshot.knows(Part::UsnetPods) {
+        return None;
+    }
+    let is_pending = |place: &&Place<'_>| place.progress == Some(NodeProgress::Pending);
+    let has_agent = |node: &str| snapshot.agent(node).is_some_and(|agent| agent.is_ready);
+    let silent = places.iter().filter(is_pending).filter(|place| !has_agent(place.node));
+    let silent: Vec<String> = silent.map(|place| place.node.to_owned()).collect();
+    let why = format!("{} cannot follow the last change, because no agent is ready there", count(silent.len(), "node"));
+    let remedy = "kubectl get pods -n usnet-system -o wide; kubectl usnet explain node NAME";
+    (!silent.is_empty()).then(|| Finding::new("NoAgent", why, remedy).of(some(&silent, NAMED)))
+}
+
+/// Attached interfaces with a problem of their own.
+fn interfaces(places: &[Place<'_>]) -> Vec<Finding> {
+    let mut by_reason: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
+    for entry in places.iter().filter_map(|place| place.report).flat_map(|report| &report.degraded) {
+        let entries = by_reason.entry(entry.reason.as_str()).or_insert_with(|| (Vec::new(), entry.message.as_str()));
+        entries.0.push(format!("{} {}", entry.pod, entry.interface));
+    }
+    let finding = |(reason, (entries, message)): (&str, (Vec<String>, &str))| {
+        let cause = if reason == NOT_CONNECTED { "ProgramsNotConnected" } else { reason };
+        Finding::new(cause, message, remedy(reason)).of(some(&entries, NAMED))
+    };
+    by_reason.into_iter().map(finding).collect()
+}

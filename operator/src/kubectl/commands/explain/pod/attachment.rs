@@ -1,0 +1,87 @@
+//! Causes of an interface that is about to be attached, or is attached.
+
+use super::context::Context;
+use crate::kubectl::commands::explain::finding::Finding;
+use crate::kubectl::commands::explain::remedy::remedy;
+use crate::kubectl::model::pod::VOLUME;
+use usnet_crds::device::resource_name;
+use usnet_crds::{MemifSecretKind, MemifSocketKind, PortType};
+
+/// Whether a pod and the engine share a folder, as the plugin decides it.
+fn needs_volume(context: &Context<'_>) -> bool {
+    let Some(valid) = context.valid() else { return false };
+    match valid.port.port_type {
+        PortType::VhostUser => true,
+        PortType::Memif => {
+            let memif = valid.port.memif;
+            memif.socket == MemifSocketKind::Volume || memif.secret == MemifSecretKind::Generated
+        }
+        PortType::Veth => false,
+    }
+}
+
+/// Neither a volume nor a device.
+pub(super) fn no_volume(context: &Context<'_>) -> Option<Finding> {
+    let (valid, pod) = (context.valid()?, context.pod);
+    let resource = resource_name(&valid.name);
+    let has_device = valid.device_plugin.is_some() && pod.resources.contains(&resource);
+    if !needs_volume(context) || pod.has_volume && pod.is_empty_dir || has_device {
+        return None;
+    }
+    let created_by =
+        pod.owner.as_ref().map_or_else(|| "the pod".to_owned(), |owner| format!("{owner}, which creates the pod"));
+    let socket = valid.port.port_type.as_str();
+    let (cause, why) = match pod.has_volume {
+        false => (
+            "NoVolume",
+            format!("the pod has no emptyDir volume {VOLUME:?}, in which the socket of a {socket} port appears"),
+        ),
+        true => ("VolumeNotEmptyDir", format!("volume {VOLUME:?} of the pod is not an emptyDir")),
+    };
+    let device = match valid.device_plugin {
+        Some(_) => format!(", or request {resource}: 1 in the limits of its container"),
+        None => String::new(),
+    };
+    let remedy = format!(
+        "volumes of a pod cannot change: in {created_by}, add volumes: [{{name: {VOLUME}, emptyDir: {{}}}}] and volumeMounts: [{{name: {VOLUME}, mountPath: /run/usnet}}]{device}"
+    );
+    Some(Finding::new(cause, why, remedy))
+}
+
+/// The socket appears where no program sees it.
+pub(super) fn volume_not_mounted(context: &Context<'_>) -> Option<Finding> {
+    let pod = context.pod;
+    let is_hidden = pod.has_volume && !pod.mounts_volume && needs_volume(context) && !pod.has_ended();
+    let why = format!("no container of the pod mounts its volume {VOLUME:?}, so that no program finds the socket");
+    let remedy = format!(
+        "add volumeMounts: [{{name: {VOLUME}, mountPath: /run/usnet}}] to the container of the program, and create the pod again"
+    );
+    is_hidden.then(|| Finding::new("VolumeNotMounted", why, remedy).of(context.subject()))
+}
+
+/// The pod runs without the interface.
+pub(super) fn added_later(context: &Context<'_>) -> Option<Finding> {
+    let pod = context.pod;
+    if !pod.containers.iter().any(|container| container.is_running) {
+        return None;
+    }
+    let (cause, why, remedy) = match &pod.network_status {
+        Some(_) => (
+            "SelectedLater",
+            "the pod was running when the network was added to its annotation, which is read when a pod starts",
+            "create the pod again",
+        ),
+        None => (
+            "NoMultus",
+            "the pod runs, and Multus has not reported any interface of it: it is not the CNI plugin of the node, or could not be when the pod started",
+            "check that Multus runs on the node and is the first configuration in /etc/cni/net.d; see docs/without-multus.md for nodes without it; then create the pod again",
+        ),
+    };
+    Some(Finding::new(cause, why, remedy))
+}
+
+/// Attached, with a problem of its own.
+pub(super) fn degraded(context: &Context<'_>) -> Option<Finding> {
+    let entry = context.place.as_ref()?.degraded(&context.pod.uid, &context.element.interface)?;
+    Some(Finding::new(&entry.reason, entry.message.clone(), remedy(&entry.reason)).of(context.subject()))
+}

@@ -1,0 +1,104 @@
+//! Reads the pod and its events (IO).
+
+use crate::kubectl::api::{Cluster, Scope, optional};
+use crate::kubectl::error::Error;
+use crate::kubectl::model::snapshot::Event;
+use crate::kubectl::model::{Part, Pod, Snapshot};
+use k8s_openapi::api::core::v1;
+
+/// The pod of this name, with its events in the snapshot. A name without namespace is that of the
+/// context; if there is none, the only one of that name in the cluster.
+///
+/// # Errors
+/// When there is no such pod, several, or they cannot be read.
+pub(crate) async fn read(cluster: &Cluster, snapshot: &mut Snapshot, name: &str) -> Result<Pod, Error> {
+    let pod = match (name.split_once('/'), &cluster.chosen_namespace) {
+        (Some((namespace, name)), _) => get(cluster, namespace, name).await?,
+        (None, Some(namespace)) => get(cluster, namespace, name).await?,
+        (None, None) => match get(cluster, &cluster.default_namespace, name).await {
+            Err(Error::NotFound { .. }) => elsewhere(cluster, name).await?,
+            other => other?,
+        },
+    };
+    let fields = format!("involvedObject.name={},involvedObject.kind=Pod", pod.name);
+    let listed = cluster.list(Scope::Namespace(&pod.namespace), Some(&fields), |event: v1::Event| event).await;
+    snapshot.unread.remove(&Part::Events);
+    let listed = optional(snapshot, Part::Events, &format!("events in {}", pod.namespace), listed);
+    snapshot.events = events(listed, &pod.uid);
+    Ok(pod)
+}
+
+async fn get(cluster: &Cluster, namespace: &str, name: &str) -> Result<Pod, Error> {
+    let found = cluster.get::<v1::Pod>(Scope::Namespace(namespace), name).await?;
+    found.map(Pod::from).ok_or_else(|| Error::NotFound {
+        kind: "pod",
+        name: format!("{namespace}/{name}"),
+        suggestion: format!(": kubectl get pods -n {namespace}"),
+    })
+}
+
+async fn elsewhere(cluster: &Cluster, name: &str) -> Result<Pod, Error> {
+    let fields = format!("metadata.name={name}");
+    let not_found = || Error::NotFound {
+        kind: "pod",
+        name: format!("{}/{name}", cluster.default_namespace),
+        suggestion: ": name its namespace with -n NAMESPACE, or as NAMESPACE/NAME".to_owned(),
+    };
+    // Without the right to read all pods, the namespace of the context is all that can be said.
+    let listed = match cluster.list(Scope::Cluster, Some(&fields), |pod: v1::Pod| Pod::from(pod)).await {
+        Err(Error::Forbidden { .. }) => return Err(not_found()),
+        listed => listed?.objects,
+    };
+    only(listed, name)?.ok_or_else(not_found)
+}
+
+/// The only pod of a list; none if it is empty.
+fn only(mut pods: Vec<Pod>, name: &str) -> Result<Option<Pod>, Error> {
+    if pods.len() > 1 {
+        let candidates = pods.iter().map(Pod::reference).collect();
+        return Err(Error::Ambiguous { kind: "pod", name: name.to_owned(), candidates });
+    }
+    Ok(pods.pop())
+}
+
+/// The events of this pod, and not of an earlier one of its name, the latest last.
+fn events(listed: Vec<v1::Event>, uid: &str) -> Vec<Event> {
+    let is_of_pod =
+        |event: &v1::Event| event.involved_object.uid.as_deref().is_none_or(|of| of.is_empty() || of == uid);
+    let event = |event: v1::Event| Event {
+        reason: event.reason.unwrap_or_default(),
+        message: event.message.unwrap_or_default(),
+        time: event.last_timestamp.map(|time| time.0).or_else(|| event.event_time.map(|time| time.0)),
+        count: event.count.unwrap_or(1),
+    };
+    let mut events: Vec<Event> = listed.into_iter().filter(is_of_pod).map(event).collect();
+    events.sort_by_key(|event| event.time);
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_name_that_several_pods_have_is_ambiguous() {
+        let pod = |namespace: &str| Pod { namespace: namespace.to_owned(), name: "a".to_owned(), ..Pod::default() };
+        assert_eq!(only(vec![pod("web")], "a").unwrap(), Some(pod("web")));
+        assert_eq!(only(vec![], "a").unwrap(), None);
+        let error = only(vec![pod("web"), pod("db")], "a").unwrap_err();
+        assert_eq!((error.exit_status(), error.to_string().as_str()), (3, "pod a is ambiguous: web/a, db/a"));
+    }
+
+    #[test]
+    fn events_of_an_earlier_pod_of_the_name_do_not_count() {
+        let event = |uid: &str, message: &str, second: i64| {
+            let time = format!("1970-01-01T00:00:0{second}Z");
+            json!({"metadata": {}, "involvedObject": {"uid": uid}, "message": message, "reason": "r", "lastTimestamp": time})
+        };
+        let listed = json!([event("u", "late", 2), event("old", "other", 3), event("u", "early", 1)]);
+        let messages: Vec<_> =
+            events(serde_json::from_value(listed).unwrap(), "u").into_iter().map(|it| it.message).collect();
+        assert_eq!(messages, ["early", "late"]);
+    }
+}

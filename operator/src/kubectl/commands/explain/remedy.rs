@@ -1,0 +1,155 @@
+//! What to do about a reason that an agent or the controller reports: docs/errors.md in one
+//! sentence each. Their messages often say the same with names; that is then the why.
+
+/// Reasons, and what to do.
+const REMEDIES: [(&str, &str); 48] = [
+    (
+        "BridgeExists",
+        "remove the bridge that usnet does not own from the node, or create a network with another spec.bridge.name or spec.bridge.id",
+    ),
+    (
+        "BridgeConflict",
+        "give one of the two networks another bridge (create it again: a bridge cannot change), or other nodes",
+    ),
+    (
+        "BridgeMissing",
+        "create the bridge that the network adopts on the node, or exclude the node with spec.nodeSelector",
+    ),
+    ("BridgeUnusable", "change the adopted bridge as the message says, or create a network that adopts another one"),
+    ("GatewayExists", "remove the interface that usnet does not own from the bridge domain, or remove spec.gateway"),
+    (
+        "PeersUnknown",
+        "give the Node an InternalIP that a device of the node has; with an API server it then recovers by itself",
+    ),
+    ("NodePrefixExhausted", "append a range to spec.ipam.ranges, or use another spec.ipam.nodePrefix"),
+    ("EngineRefused", "look at the log of the engine on the node; the agent retries, at most 30 s apart"),
+    (
+        "EngineUnreachable",
+        "start the engine on the node (ovsdb-server and ovs-vswitchd, or VPP); everything else recovers by itself",
+    ),
+    (
+        "Disconnected",
+        "start the engine on the node (ovsdb-server and ovs-vswitchd, or VPP); everything else recovers by itself",
+    ),
+    ("NotActing", "start ovs-vswitchd on the node and look at its log; for VPP use a release from 23.06 to 26.06"),
+    ("NeverSeen", "start the engine on the node, or give the networks a spec.nodeSelector without this node"),
+    ("MissingPrivilege", "install config/default, whose agents have CAP_NET_ADMIN, or set spec.topology to NodeLocal"),
+    ("UplinkNotReady", "look at the uplink: kubectl describe usu NAME"),
+    ("UplinkMissing", "create the UserspaceUplink, or name another one in spec.topology.uplink.name"),
+    ("UplinkUnusable", "correct the uplink, or name another one of the network's engine"),
+    ("VlanNotAvailable", "use a VLAN that spec.vlans of the uplink lists, or add it there"),
+    ("VlanTaken", "use another VLAN, or wait until the other network is gone"),
+    ("VniTaken", "leave spec.topology.overlay.vni out, or use another; remove a device that is not usnet's"),
+    ("MulticastGroupRequired", "set spec.topology.overlay.multicastGroup, or select fewer nodes"),
+    ("PortTaken", "use another spec.topology.overlay.port, or remove the program or device that has it"),
+    ("MtuTooLarge", "use a smaller spec.bridge.mtu, or a larger MTU of the node's device"),
+    ("DeviceFailed", "act on the kernel's error in the message; the agent retries, at most 30 s apart"),
+    ("PortFailed", "act on the engine's error in the message: it names the port; look at the log of the engine"),
+    ("StateNotWritable", "free space in /var/lib/usnet and /run/usnet on the node, or mount them writable"),
+    ("Unreadable", "use the same release of usnet for controllers and agents"),
+    ("AgentFailed", "check the disk and the mounts of the file that the message names"),
+    (
+        "NicMissing",
+        "connect the NIC, correct its device in the uplink, or exclude the node with spec.nics[].nodeSelector",
+    ),
+    ("NicCarriesNode", "use another NIC, or nodeTraffic: Shared with networks that have a VLAN"),
+    ("NicTaken", "remove the NIC from the other bridge or uplink, or use another NIC"),
+    ("NicLost", "connect the NIC again; everything else recovers by itself"),
+    ("UplinkUnsupported", "use what this release supports, as the message says"),
+    ("Invalid", "correct the field that the message names"),
+    (
+        "AddressesNotUnique",
+        "set spec.ipam.nodePrefix, or use an IPAM plugin with one pool for all nodes, such as whereabouts",
+    ),
+    (
+        "NameConflict",
+        "rename or delete the NetworkAttachmentDefinition that usnet does not own, or exclude its namespace with spec.namespaceSelector",
+    ),
+    ("Unavailable", "install Multus, whose CRD is missing, or see docs/without-multus.md"),
+    ("CompiledNetworkRefused", "shorten what the message names, such as the list of namespaces or spec.attachments"),
+    ("InUse", "delete the pods that still use it; the message names up to 10"),
+    ("ForeignPorts", "remove the ports that usnet does not own from the bridge on the node"),
+    (
+        "RecordUnreadable",
+        "upgrade usnet on the node, or move the record away that the agent's log names if its pod is gone",
+    ),
+    (
+        "NotConnected",
+        "make the program take the side of the socket that the message names: net1.json in the volume has it as role",
+    ),
+    (
+        "SocketUnusable",
+        "remove what the pod has left at the path of the socket in its volume; the agent retries, at most 30 s apart",
+    ),
+    ("Waiting", "wait; if it stays, look at the log of the agent of the node"),
+    ("Pending", "wait; if it stays, look at the log of the agent of the node"),
+    ("Starting", "wait; if it stays, look at the log of the agent of the node"),
+    ("Syncing", "wait; if it stays, look at the log of the agent of the node"),
+    ("WaitingForController", "wait; if it stays, look at the log of the controller that leads"),
+    ("Terminating", "wait; if it stays, look at the log of the controller that leads"),
+];
+
+/// What to do about a reason. Reasons of other releases have an answer as well.
+pub(crate) fn remedy(reason: &str) -> &'static str {
+    let found = REMEDIES.iter().find(|(known, _)| *known == reason);
+    found.map_or("act on the message; docs/errors.md has each reason", |(_, remedy)| remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use usnet_crds::conditions::reason;
+
+    #[test]
+    fn every_reason_that_needs_an_operator_has_a_remedy_of_its_own() {
+        let fallback = remedy("SomethingElse");
+        let reasons = [
+            reason::BRIDGE_EXISTS,
+            reason::BRIDGE_CONFLICT,
+            reason::BRIDGE_MISSING,
+            reason::BRIDGE_UNUSABLE,
+            reason::GATEWAY_EXISTS,
+            reason::PEERS_UNKNOWN,
+            reason::NODE_PREFIX_EXHAUSTED,
+            reason::ENGINE_REFUSED,
+            reason::ENGINE_UNREACHABLE,
+            reason::ENGINE_STALLED,
+            reason::NEVER_SEEN,
+            reason::DISCONNECTED,
+            reason::MISSING_PRIVILEGE,
+            reason::UPLINK_NOT_READY,
+            reason::UPLINK_MISSING,
+            reason::UPLINK_UNUSABLE,
+            reason::VLAN_NOT_AVAILABLE,
+            reason::VLAN_TAKEN,
+            reason::VNI_TAKEN,
+            reason::MULTICAST_GROUP_REQUIRED,
+            reason::PORT_TAKEN,
+            reason::MTU_TOO_LARGE,
+            reason::DEVICE_FAILED,
+            reason::PORT_FAILED,
+            reason::STATE_NOT_WRITABLE,
+            reason::UNREADABLE,
+            reason::AGENT_FAILED,
+            reason::NIC_MISSING,
+            reason::NIC_CARRIES_NODE,
+            reason::NIC_TAKEN,
+            reason::NIC_LOST,
+            reason::UPLINK_UNSUPPORTED,
+            reason::INVALID,
+            reason::ADDRESSES_NOT_UNIQUE,
+            reason::NAME_CONFLICT,
+            reason::UNAVAILABLE,
+            reason::COMPILED_NETWORK_REFUSED,
+            reason::IN_USE,
+            reason::FOREIGN_PORTS,
+            reason::RECORD_UNREADABLE,
+            reason::NOT_CONNECTED,
+            reason::SOCKET_UNUSABLE,
+            reason::WAITING,
+        ];
+        for reason in reasons {
+            assert_ne!(remedy(reason), fallback, "{reason}");
+        }
+    }
+}

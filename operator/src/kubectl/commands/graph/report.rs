@@ -1,0 +1,81 @@
+//! Networks, their nodes and pods, from a snapshot.
+
+use crate::kubectl::commands::pods::report::{Attached, Uses, report_of, uses};
+use crate::kubectl::model::places::places;
+use crate::kubectl::model::{Gap, Snapshot};
+use serde::Serialize;
+use usnet_crds::network::topology::Topology;
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Graph {
+    pub networks: Vec<NetworkVertex>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_read: Vec<Gap>,
+}
+
+/// A network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct NetworkVertex {
+    pub name: String,
+    /// Engine, bridge, MTU and VLAN, for users.
+    pub description: String,
+    /// How its nodes are connected, for users.
+    pub topology: String,
+    /// Whether a packet reaches another node.
+    pub connects_nodes: bool,
+    pub nodes: Vec<NodeVertex>,
+}
+
+/// A node of a network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct NodeVertex {
+    pub name: String,
+    pub state: String,
+    pub reason: String,
+    pub interfaces: Vec<Attached>,
+    /// Attached interfaces of pods that are not listed.
+    pub unnamed: i64,
+}
+
+/// All networks, or one.
+pub(crate) fn graph(snapshot: &Snapshot, only: Option<&str>) -> Graph {
+    let uses = uses(snapshot);
+    let names = snapshot.cache.networks.keys().filter(|name| only.is_none_or(|only| only == *name));
+    let networks = names.map(|name| vertex(snapshot, name, &uses)).collect();
+    Graph { networks, not_read: snapshot.gaps.clone() }
+}
+
+fn vertex(snapshot: &Snapshot, name: &str, uses: &Uses<'_>) -> NetworkVertex {
+    let valid = snapshot.cache.networks.get(name).and_then(|network| network.spec.as_ref().ok());
+    let description = valid.map_or_else(
+        || "its spec is invalid".to_owned(),
+        |valid| {
+            let vlan = valid.port.vlan.as_ref().map(|vlan| format!(", {vlan}")).unwrap_or_default();
+            format!("{} {}, MTU {}{vlan}", valid.engine, valid.bridge.name, valid.bridge.mtu)
+        },
+    );
+    let topology = valid.map_or(&Topology::NodeLocal, |valid| &valid.topology);
+    let text = match topology {
+        Topology::NodeLocal => "nodes are not connected".to_owned(),
+        Topology::Uplink(uplink) => {
+            let vlan = uplink.vlan.map_or_else(|| "untagged".to_owned(), |vlan| format!("VLAN {vlan}"));
+            format!("uplink {}, {vlan}", uplink.name)
+        }
+        Topology::Overlay(_) => "VXLAN between the nodes".to_owned(),
+    };
+    let mut interfaces =
+        report_of(snapshot, name, uses.get(name).map(Vec::as_slice).unwrap_or_default(), None).interfaces;
+    let nodes = places(snapshot, name).into_iter().map(|place| {
+        let (state, reason) = place.state(snapshot);
+        let here: Vec<_> = interfaces.extract_if(.., |attached| attached.node == place.node).collect();
+        let attached = place.report.map_or(0, |report| report.attachments);
+        let listed = i64::try_from(here.len()).unwrap_or(i64::MAX);
+        let (name, state) = (place.node.to_owned(), state.to_owned());
+        NodeVertex { name, state, reason, unnamed: (attached - listed).max(0), interfaces: here }
+    });
+    let nodes = nodes.collect();
+    let connects_nodes = *topology != Topology::NodeLocal;
+    NetworkVertex { name: name.to_owned(), description, topology: text, connects_nodes, nodes }
+}

@@ -1,0 +1,143 @@
+//! `kubectl usnet history`: `usnet node history` of all nodes, merged by time.
+
+use super::shared::{agents, gaps_text};
+use crate::kubectl::api::{Cluster, each_node, read_usnet};
+use crate::kubectl::error::{Error, FINE};
+use crate::kubectl::model::{Gap, Pod};
+use crate::kubectl::output::{Answer, Format, line, render, table};
+use crate::node::history_file::Change;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use usnet_crds::NetworkName;
+
+/// Options of `kubectl usnet history`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Only the changes on this node.
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// Only the changes of this network.
+    #[arg(long, value_name = "NAME")]
+    network: Option<NetworkName>,
+    /// Only the changes since then, such as 30m or 2h.
+    #[arg(long, value_name = "DURATION")]
+    since: Option<SignedDuration>,
+}
+
+/// The answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Report {
+    changes: Vec<NodeChange>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_read: Vec<Gap>,
+}
+
+/// A change on a node.
+#[derive(Debug, Serialize)]
+pub(crate) struct NodeChange {
+    node: String,
+    #[serde(flatten)]
+    change: Change,
+}
+
+/// Reads and answers.
+///
+/// # Errors
+/// When node states cannot be read, or there is no such node.
+pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Answer, Error> {
+    let mut snapshot = read_usnet(cluster).await?;
+    if let Some(node) = options.node.as_ref().filter(|node| !snapshot.cache.states.contains_key(*node)) {
+        let suggestion = " with an agent of usnet: kubectl get usns".to_owned();
+        return Err(Error::NotFound { kind: "node", name: node.clone(), suggestion });
+    }
+    let is_chosen = |node: &str| options.node.as_deref().is_none_or(|chosen| chosen == node);
+    let mut gaps = std::mem::take(&mut snapshot.gaps);
+    let (agents, without_agent) = agents(&snapshot, is_chosen);
+    gaps.extend(without_agent);
+    let mut arguments = vec!["node", "history", "-o", "json"];
+    arguments.extend(options.network.iter().flat_map(|network| ["--network", network.as_str()]));
+    let parse = |text: &str| serde_json::from_str::<Vec<Change>>(text).map_err(|error| error.to_string());
+    let answers = each_node(cluster, agents, "agent", &arguments, parse).await;
+    let since = options.since.and_then(|since| snapshot.now.checked_sub(since).ok());
+    let report = report(answers, gaps, since);
+    Ok(Answer { text: render(&report, format, text)?, exit_status: FINE })
+}
+
+fn report(answers: Vec<(&Pod, Result<Vec<Change>, String>)>, mut gaps: Vec<Gap>, since: Option<Timestamp>) -> Report {
+    let mut changes = Vec::new();
+    for (agent, answer) in answers {
+        let node = agent.node.clone().unwrap_or_default();
+        match answer {
+            Ok(of_node) => changes.extend(of_node.into_iter().map(|change| NodeChange { node: node.clone(), change })),
+            Err(why) => gaps.push(Gap { what: format!("the history of node {node}"), why }),
+        }
+    }
+    changes.retain(|entry| since.is_none_or(|since| entry.change.time.0 >= since));
+    changes.sort_by(|one, other| (one.change.time.0, &one.node).cmp(&(other.change.time.0, &other.node)));
+    Report { changes, not_read: gaps }
+}
+
+fn text(report: &Report) -> String {
+    let row = |NodeChange { node, change }: &NodeChange| {
+        [
+            change.time.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            node.clone(),
+            change.engine.map(|engine| engine.to_string()).unwrap_or_default(),
+            change.network.clone().unwrap_or_default(),
+            line(&change.operation),
+            change.why.to_string(),
+            line(&change.outcome.to_string()),
+        ]
+    };
+    let rows: Vec<_> = report.changes.iter().map(row).collect();
+    let table = table(["TIME", "NODE", "ENGINE", "NETWORK", "OPERATION", "WHY", "RESULT"], &rows);
+    table + &gaps_text(&report.not_read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kubectl::model::snapshot::AGENT;
+    use crate::kubectl::model::testing::usnet_pod;
+    use crate::node::history_file::{Outcome, Why};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+
+    fn change(second: i64) -> Change {
+        Change {
+            time: MicroTime(Timestamp::from_second(second).unwrap()),
+            engine: None,
+            network: Some("blue".into()),
+            attachment: None,
+            operation: format!("number {second}\u{1b}[2J"),
+            why: Why::NewSpec,
+            generation: None,
+            milliseconds: 1,
+            outcome: Outcome::Done,
+        }
+    }
+
+    #[test]
+    fn changes_of_all_nodes_are_merged_by_time_and_a_dead_node_is_named() {
+        let agents = ["node-a", "node-b", "node-c"].map(|node| usnet_pod(AGENT, node));
+        let answers = vec![
+            (&agents[0], Ok(vec![change(1), change(3)])),
+            (&agents[1], Err("no route to host".to_owned())),
+            (&agents[2], Ok(vec![change(2)])),
+        ];
+        let report = report(answers, Vec::new(), Timestamp::from_second(2).ok());
+        let text = text(&report);
+        let lines: Vec<_> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(
+            lines,
+            [
+                "TIME NODE ENGINE NETWORK OPERATION WHY RESULT",
+                "1970-01-01T00:00:02Z node-c blue number 2\\u{1b}[2J new spec done",
+                "1970-01-01T00:00:03Z node-a blue number 3\\u{1b}[2J new spec done",
+                "",
+                "NOT READ, so that the answer may be incomplete",
+                "the history of node node-b: no route to host",
+            ]
+        );
+    }
+}

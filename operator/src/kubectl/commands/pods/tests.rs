@@ -1,0 +1,89 @@
+use super::report::{Program, report};
+use super::text::text;
+use crate::kubectl::model::testing::{
+    add, add_network, attached, network_object, network_report, pod_object, snapshot, state_object,
+};
+use crate::kubectl::model::{Part, Snapshot};
+use serde_json::{Value, json};
+use usnet_dataplane::attachment::Record;
+use usnet_dataplane::testing::{network, record};
+
+fn with_pods(report: &Value) -> Snapshot {
+    let mut snapshot = snapshot();
+    add_network(&mut snapshot, &network_object("blue", &json!({})));
+    add(&mut snapshot, &state_object("node-a", &json!([network_report("blue", "Programmed", report)])));
+    add(&mut snapshot, &pod_object("dpdk-0", &attached()));
+    add(&mut snapshot, &pod_object("dpdk-1", &json!({})));
+    add(
+        &mut snapshot,
+        &pod_object("other", &json!({"metadata": {"annotations": {"k8s.v1.cni.cncf.io/networks": "green"}}})),
+    );
+    snapshot
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn pods_that_have_the_network_and_those_that_wait_for_it() {
+    let snapshot = with_pods(&json!({"attachments": 2, "connected": 2, "pods": ["web/dpdk-0", "web/gone"]}));
+    let report = report(&snapshot, "blue", None);
+    assert!(!report.is_fine(), "a pod waits");
+    assert_eq!(
+        lines(&text(&report)),
+        [
+            "POD INTERFACE NODE PROGRAM ADDRESSES MAC SINCE",
+            "web/dpdk-0 net1 node-a connected 10.56.217.4 02:00:00:00:00:01 10m",
+            "and 1 interface of pods that are not listed",
+            "",
+            "WITHOUT THE NETWORK THAT THEY SELECT",
+            "POD INTERFACE NODE STATE",
+            "web/dpdk-1 net1 node-a ContainerCreating",
+            "Why: kubectl usnet explain pod web/dpdk-1",
+        ]
+    );
+}
+
+#[test]
+fn a_program_is_connected_if_nodes_say_so() {
+    let program = |state: Value, port: Value| {
+        let mut snapshot = with_pods(&state);
+        add_network(&mut snapshot, &network_object("blue", &json!({"port": port})));
+        report(&snapshot, "blue", None).interfaces[0].program
+    };
+    let degraded =
+        |uid: &str| json!([{"pod": "web/x", "uid": uid, "interface": "net1", "reason": "NotConnected", "message": ""}]);
+    let (one, none) = (json!({"attachments": 1, "connected": 1}), json!({"attachments": 1, "connected": 0}));
+    assert_eq!(program(one, json!({})), Program::Connected);
+    assert_eq!(program(none.clone(), json!({})), Program::Unknown, "it may just have started");
+    assert_eq!(program(none, json!({"type": "Veth"})), Program::NotNeeded);
+    let mine = json!({"attachments": 1, "connected": 0, "degraded": degraded("uid of dpdk-0")});
+    assert_eq!(program(mine, json!({})), Program::NotConnected);
+    let of_another = json!({"attachments": 2, "connected": 1, "degraded": degraded("another")});
+    assert_eq!(program(of_another, json!({})), Program::Connected);
+}
+
+#[test]
+fn without_the_right_to_read_pods_those_that_nodes_name_are_listed() {
+    let mut snapshot = with_pods(&json!({"attachments": 3, "connected": 3, "pods": ["db/mysql-0"]}));
+    snapshot.pods.clear();
+    snapshot.lacks(Part::Pods, "pods", "you may not read pods");
+    let text = lines(&text(&report(&snapshot, "blue", None)));
+    assert_eq!(text[1..3], ["db/mysql-0 node-a unknown", "and 2 interfaces of pods that are not listed"]);
+    assert_eq!(text.last().map(String::as_str), Some("pods: you may not read pods"));
+}
+
+#[test]
+fn nodes_add_ports_sockets_and_pods_that_the_user_may_not_read() {
+    let snapshot = with_pods(&json!({"attachments": 2, "connected": 2}));
+    let mut records: [Record; 2] = [record("c1", &network("blue")), record("c2", &network("blue"))];
+    (records[0].pod.namespace, records[0].pod.name) = ("web".to_owned(), "dpdk-0".to_owned());
+    (records[1].pod.namespace, records[1].pod.name) = ("db".to_owned(), "mysql-0".to_owned());
+    let records = records.map(|record| ("node-a".to_owned(), record));
+    let report = report(&snapshot, "blue", Some(&records));
+    let rows: Vec<_> =
+        report.interfaces.iter().map(|it| (it.pod.as_str(), it.socket.as_deref(), it.port.is_some())).collect();
+    assert_eq!(rows, [("db/mysql-0", Some("net1.sock"), true), ("web/dpdk-0", Some("net1.sock"), true)]);
+    assert!(text(&report).starts_with("POD         INTERFACE  NODE    PROGRAM    ADDRESSES"), "{}", text(&report));
+}

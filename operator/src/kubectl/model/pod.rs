@@ -1,0 +1,199 @@
+//! A pod, with what concerns its networks: a large cluster has tens of thousands of pods.
+
+use k8s_openapi::api::core::v1::{self, ContainerStatus};
+use k8s_openapi::jiff::Timestamp;
+use std::collections::BTreeSet;
+
+/// The annotation that Multus reads.
+pub(crate) const NETWORKS: &str = "k8s.v1.cni.cncf.io/networks";
+/// The annotation in which Multus reports the interfaces.
+pub(crate) const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";
+/// The label of the programs of usnet.
+const COMPONENT: &str = "app.kubernetes.io/component";
+/// The volume in which sockets appear.
+pub(crate) const VOLUME: &str = "usnet";
+/// What the names of resources of networks begin with.
+pub(crate) const RESOURCE_PREFIX: &str = "usnet.dev/";
+
+/// A pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Pod {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+    /// The program of usnet that it is, by its label.
+    pub component: Option<String>,
+    /// The networks that it selects, as written.
+    pub networks: Option<String>,
+    /// Its interfaces, as Multus wrote them.
+    pub network_status: Option<String>,
+    /// What created it, as `kind name`.
+    pub owner: Option<String>,
+    /// When it was created.
+    pub created: Option<Timestamp>,
+    /// Its deletion was requested.
+    pub is_deleting: bool,
+    /// Its node; none while it is not scheduled.
+    pub node: Option<String>,
+    /// It is in the network namespace of its node.
+    pub host_network: bool,
+    /// It has the volume `usnet`.
+    pub has_volume: bool,
+    /// The volume is an emptyDir.
+    pub is_empty_dir: bool,
+    /// A container mounts the volume.
+    pub mounts_volume: bool,
+    /// The resources of networks that its containers request.
+    pub resources: BTreeSet<String>,
+    /// Pending, Running, Succeeded, Failed.
+    pub phase: String,
+    /// Its condition Ready is True.
+    pub is_ready: bool,
+    /// Why it is not scheduled.
+    pub unscheduled: Option<String>,
+    /// Its containers.
+    pub containers: Vec<Container>,
+}
+
+/// A container of a pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Container {
+    /// Its name.
+    pub name: String,
+    /// Its image, as requested.
+    pub image: String,
+    /// Identifies the content of the image.
+    pub image_id: String,
+    /// It runs.
+    pub is_running: bool,
+    /// Why it does not run, in one word.
+    pub reason: Option<String>,
+    /// How often it was restarted.
+    pub restarts: i32,
+}
+
+impl Pod {
+    /// As users write it.
+    pub(crate) fn reference(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// It has ended, or is about to.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_deleting || matches!(self.phase.as_str(), "Succeeded" | "Failed")
+    }
+
+    /// Its state in one word, as `kubectl get pods` has it.
+    pub(crate) fn state(&self) -> &str {
+        let waiting = self.containers.iter().find_map(|container| container.reason.as_deref());
+        match waiting {
+            _ if self.is_deleting => "Terminating",
+            Some(reason) if self.phase != "Succeeded" => reason,
+            _ => &self.phase,
+        }
+    }
+
+    /// The container of this name.
+    pub(crate) fn container(&self, name: &str) -> Option<&Container> {
+        self.containers.iter().find(|container| container.name == name)
+    }
+}
+
+impl From<v1::Pod> for Pod {
+    fn from(pod: v1::Pod) -> Self {
+        let (metadata, spec, status) = (pod.metadata, pod.spec.unwrap_or_default(), pod.status.unwrap_or_default());
+        let annotation = |key: &str| metadata.annotations.as_ref().and_then(|all| all.get(key)).cloned();
+        let condition = |kind: &str| status.conditions.iter().flatten().find(|condition| condition.type_ == kind);
+        let unscheduled = condition("PodScheduled").filter(|condition| condition.status == "False");
+        let volume = spec.volumes.iter().flatten().find(|volume| volume.name == VOLUME);
+        let containers = spec.containers.iter().chain(spec.init_containers.iter().flatten());
+        let statuses: Vec<_> = status.container_statuses.iter().flatten().collect();
+        let view = |container: &v1::Container| {
+            let status = statuses.iter().find(|status| status.name == container.name);
+            container_view(container, status.copied())
+        };
+        let owner = metadata.owner_references.iter().flatten().next();
+        Self {
+            component: metadata.labels.as_ref().and_then(|labels| labels.get(COMPONENT)).cloned(),
+            networks: annotation(NETWORKS),
+            network_status: annotation(NETWORK_STATUS),
+            owner: owner.map(|owner| format!("{} {}", owner.kind, owner.name)),
+            namespace: metadata.namespace.unwrap_or_default(),
+            name: metadata.name.unwrap_or_default(),
+            uid: metadata.uid.unwrap_or_default(),
+            created: metadata.creation_timestamp.map(|time| time.0),
+            is_deleting: metadata.deletion_timestamp.is_some(),
+            host_network: spec.host_network == Some(true),
+            has_volume: volume.is_some(),
+            is_empty_dir: volume.is_some_and(|volume| volume.empty_dir.is_some()),
+            mounts_volume: containers
+                .clone()
+                .any(|container| container.volume_mounts.iter().flatten().any(|mount| mount.name == VOLUME)),
+            resources: containers.flat_map(resources).collect(),
+            containers: spec.containers.iter().map(view).collect(),
+            node: spec.node_name.filter(|node| !node.is_empty()),
+            is_ready: condition("Ready").is_some_and(|condition| condition.status == "True"),
+            unscheduled: unscheduled.map(|condition| condition.message.clone().unwrap_or_default()),
+            phase: status.phase.unwrap_or_default(),
+        }
+    }
+}
+
+fn resources(container: &v1::Container) -> impl Iterator<Item = String> + use<'_> {
+    let limits = container.resources.iter().filter_map(|resources| resources.limits.as_ref());
+    limits.flat_map(|limits| limits.keys()).filter(|name| name.starts_with(RESOURCE_PREFIX)).cloned()
+}
+
+fn container_view(container: &v1::Container, status: Option<&ContainerStatus>) -> Container {
+    let state = status.and_then(|status| status.state.as_ref());
+    let waiting = state.and_then(|state| state.waiting.as_ref()).and_then(|waiting| waiting.reason.clone());
+    let terminated = state.and_then(|state| state.terminated.as_ref()).and_then(|ended| ended.reason.clone());
+    Container {
+        name: container.name.clone(),
+        image: container.image.clone().unwrap_or_default(),
+        image_id: status.map(|status| status.image_id.clone()).unwrap_or_default(),
+        is_running: state.is_some_and(|state| state.running.is_some()),
+        reason: waiting.or(terminated),
+        restarts: status.map(|status| status.restart_count).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_concerns_networks_is_kept() {
+        let pod = json!({
+            "metadata": {
+                "namespace": "web", "name": "dpdk-0", "uid": "u", "annotations": {NETWORKS: "blue"},
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "dpdk", "uid": "s"}],
+            },
+            "spec": {
+                "nodeName": "node-a",
+                "volumes": [{"name": "usnet", "emptyDir": {}}],
+                "containers": [{
+                    "name": "app", "image": "app:1", "volumeMounts": [{"name": "usnet", "mountPath": "/run/usnet"}],
+                    "resources": {"limits": {"usnet.dev/blue": "1", "cpu": "1"}},
+                }],
+            },
+            "status": {
+                "phase": "Pending",
+                "containerStatuses": [{
+                    "name": "app", "image": "app:1", "imageID": "", "ready": false, "restartCount": 2,
+                    "state": {"waiting": {"reason": "ContainerCreating"}},
+                }],
+            },
+        });
+        let pod = Pod::from(serde_json::from_value::<v1::Pod>(pod).unwrap());
+        assert_eq!((pod.reference().as_str(), pod.state()), ("web/dpdk-0", "ContainerCreating"));
+        assert_eq!((pod.networks.as_deref(), pod.owner.as_deref()), (Some("blue"), Some("StatefulSet dpdk")));
+        assert!(pod.has_volume && pod.is_empty_dir && pod.mounts_volume && !pod.has_ended());
+        assert_eq!(pod.resources, BTreeSet::from(["usnet.dev/blue".to_owned()]));
+        assert_eq!(pod.container("app").map(|container| container.restarts), Some(2));
+    }
+}
