@@ -14,6 +14,7 @@
 //! - `asynchronous` (feature `async`): `Session`, a long-lived session with automatic reconnect
 //!   that counts interface events.
 //! - `shutdown`: the orderly end of a connection.
+//! - [`stats`]: counters, which VPP hands out in shared memory.
 //!
 //! Code for both clients takes an [`Api`].
 //!
@@ -44,6 +45,7 @@ mod error;
 pub mod messages;
 mod return_code;
 mod shutdown;
+pub mod stats;
 pub mod wire;
 
 pub use answers::{Answers, ReplyError};

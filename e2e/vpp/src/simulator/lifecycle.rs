@@ -66,6 +66,21 @@ impl Simulator {
         self.shared.log().entries()
     }
 
+    /// Counts packets and bytes of an interface, for example at `/if/rx`.
+    pub fn count(&self, entry: &str, sw_if_index: u32, packets: u64, bytes: u64) {
+        self.shared.stats.count(entry, sw_if_index, &[packets, bytes]);
+    }
+
+    /// Counts packets of an interface, for example at `/if/drops`.
+    pub fn count_packets(&self, entry: &str, sw_if_index: u32, packets: u64) {
+        self.shared.stats.count(entry, sw_if_index, &[packets]);
+    }
+
+    /// Counts errors, for example at `/err/memif0/0-tx/no_free_slots`.
+    pub fn count_errors(&self, entry: &str, errors: u64) {
+        self.shared.stats.count_error(entry, errors);
+    }
+
     /// Whether it has not died.
     #[must_use]
     pub fn is_running(&self) -> bool {

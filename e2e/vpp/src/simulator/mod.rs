@@ -48,6 +48,11 @@
 //!   with its index has the rewrite.
 //! - A tag of a VLAN is not checked but cut to 16 bits.
 //!
+//! Statistics
+//! - The memory is sent to each client, with nothing else. A vector that grows is moved, and
+//!   what it leaves is overwritten.
+//! - A deleted interface loses its entries, and the next one with its index starts at 0.
+//!
 //! What it does not simulate: peers (a connection to a memif or vhost-user socket waits
 //! indefinitely, so no link of theirs comes up), the crash that a memif peer can cause, the hang
 //! when a client disconnects silently, the network namespace that is kept open, and commands
@@ -60,6 +65,7 @@ mod listener;
 mod log;
 mod model;
 mod server;
+mod stats;
 
 pub use fault::{Breakage, Fault, Moment, ParseFaultError};
 pub use lifecycle::Simulator;

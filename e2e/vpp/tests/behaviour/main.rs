@@ -15,6 +15,7 @@ mod policers;
 mod ports;
 mod program;
 mod raw;
+mod stats;
 
 use std::path::PathBuf;
 use usnet_test_vpp::{Kind, Vpp};

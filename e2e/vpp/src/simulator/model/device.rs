@@ -23,6 +23,28 @@ pub(crate) enum Device {
     Sub(SubInterface),
 }
 
+impl Device {
+    /// What VPP counts when it cannot send.
+    pub(crate) const fn tx_errors(&self) -> &'static [&'static str] {
+        match self {
+            Self::Local | Self::Loopback { .. } | Self::Sub(_) => &[],
+            Self::Memif(_) => &["no_free_slots", "rollback"],
+            Self::Vhost(_) => &[
+                "no error",
+                "vhost vring not ready",
+                "vhost interface is down",
+                "tx packet drops (no available descriptors)",
+                "tx packet drops (cannot merge descriptors)",
+                "mmap failure",
+                "indirect descriptor table overflow",
+            ],
+            Self::AfPacket(_) => {
+                &["tx frame not ready", "tx sendto temporary failure", "tx sendto fatal failure", "tx ring overrun"]
+            }
+        }
+    }
+}
+
 /// What is behind a memif.
 #[derive(Debug)]
 pub(crate) struct Memif {

@@ -9,6 +9,7 @@ use crate::simulator::model::policers::Policers;
 use crate::simulator::model::pool::Pool;
 use crate::simulator::model::random::Random;
 use crate::simulator::model::routing::Routing;
+use crate::simulator::stats::Stats;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use usnet_vpp::ReturnCode;
@@ -37,6 +38,7 @@ pub(crate) struct State {
     pub(crate) bridge_ids: Random,
     pub(crate) addresses: Random,
     names: BTreeSet<String>,
+    stats: Stats,
 }
 
 /// What happened to an interface since its subscribers were told.
@@ -48,7 +50,8 @@ pub(crate) struct Event {
 }
 
 impl State {
-    pub(crate) fn new(runtime_directory: &Path) -> Self {
+    pub(crate) fn new(runtime_directory: &Path, stats: Stats) -> Self {
+        stats.reset();
         let mut state = Self {
             caller: 0,
             subscribers: BTreeMap::new(),
@@ -65,6 +68,7 @@ impl State {
             bridge_ids: Random::default(),
             addresses: Random::default(),
             names: BTreeSet::new(),
+            stats,
         };
         state.add_interface(Interface::new("local0".to_owned(), Device::Local));
         state.events.clear();
@@ -87,8 +91,10 @@ impl State {
     }
 
     pub(crate) fn add_interface(&mut self, interface: Interface) -> u32 {
-        self.names.insert(interface.name.clone());
+        let (name, tx_errors) = (interface.name.clone(), interface.device.tx_errors());
         let sw_if_index = self.interfaces.insert(interface);
+        self.stats.add_interface(sw_if_index, &name, tx_errors);
+        self.names.insert(name);
         self.events.entry(sw_if_index).or_default();
         sw_if_index
     }
@@ -123,6 +129,7 @@ impl State {
         self.routing.forget(sw_if_index);
         if let Some(interface) = self.interfaces.remove(sw_if_index) {
             self.names.remove(&interface.name);
+            self.stats.remove_interface(&interface.name, interface.device.tx_errors());
             self.events.entry(sw_if_index).or_default().deleted = true;
         }
     }

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::simulator::fault::{Fault, Faults};
 use crate::simulator::log::Log;
+use crate::simulator::stats::Stats;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Shared {
     faults: Mutex<Faults>,
     log: Mutex<Log>,
+    pub(crate) stats: Stats,
     stopped: AtomicBool,
     running: AtomicBool,
     /// A byte in here wakes the thread.
@@ -33,6 +35,7 @@ impl Shared {
         let shared = Self {
             faults: Mutex::new(in_force),
             log: Mutex::new(Log::create(log)?),
+            stats: Stats::new().map_err(|source| Error::Run { program: "the simulator's counters", source })?,
             stopped: AtomicBool::new(false),
             running: AtomicBool::new(true),
             waker,

@@ -10,10 +10,13 @@ use std::os::fd::AsFd;
 impl Server {
     /// Waits until a socket has something, unless messages are left from before.
     pub(crate) fn wait(&mut self) {
-        let is_left = !self.shared.faults().hang && self.clients.values().any(|client| client.has_messages());
+        let hangs = self.shared.faults().hang;
+        let is_left = !hangs && self.clients.values().any(|client| client.has_messages());
         let timeout = if is_left { PollTimeout::ZERO } else { PollTimeout::NONE };
         let input = |socket| PollFd::new(socket, PollFlags::POLLIN);
         let mut sockets = vec![input(self.woken.as_fd()), input(self.control.as_fd()), input(self.listener.as_fd())];
+        // VPP's main thread sends its memory.
+        sockets.extend((!hangs).then(|| input(self.stats.as_fd())));
         sockets.extend(self.controllers.iter().map(|controller| input(controller.stream.as_fd())));
         sockets.extend(self.clients.values().filter_map(|client| {
             let output = if client.has_to_write() { PollFlags::POLLOUT } else { PollFlags::empty() };
@@ -37,6 +40,16 @@ impl Server {
                 self.clients.insert(self.next_client, client);
                 self.next_client = self.next_client.wrapping_add(1);
             }
+        }
+        self.send_counters();
+    }
+
+    fn send_counters(&self) {
+        while !self.shared.faults().hang
+            && let Ok(client) = rustix::net::accept(&self.stats)
+        {
+            // One that is gone needs nothing.
+            let _sent = self.shared.stats.send(client.as_fd());
         }
     }
 

@@ -5,10 +5,11 @@ use crate::Error;
 use crate::simulator::model::state::State;
 use crate::simulator::server::client::Client;
 use crate::simulator::server::control::{Command, Controller};
-use crate::simulator::server::listen::{READ_SIZE, listen};
+use crate::simulator::server::listen::{READ_SIZE, listen, listen_for_packets};
 use crate::simulator::server::shared::Shared;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub(crate) struct Server {
     pub(crate) control: UnixListener,
     pub(crate) controllers: Vec<Controller>,
     pub(crate) listener: UnixListener,
+    /// Where the memory of counters is sent to each client.
+    pub(crate) stats: OwnedFd,
     /// By client index.
     pub(crate) clients: BTreeMap<u32, Client>,
     pub(crate) next_client: u32,
@@ -40,9 +43,9 @@ pub(crate) struct Server {
 impl Server {
     /// Binds its sockets; what an earlier one left there is removed.
     pub(crate) fn bind(folder: &Path, socket: &Path, shared: Arc<Shared>, woken: UnixStream) -> Result<Self, Error> {
-        let control = folder.join("control.sock");
+        let (control, stats) = (folder.join("control.sock"), folder.join("stats.sock"));
         Ok(Self {
-            state: State::new(folder),
+            state: State::new(folder, shared.stats.clone()),
             folder: folder.to_owned(),
             socket: socket.to_owned(),
             shared,
@@ -50,6 +53,7 @@ impl Server {
             control: listen(&control).map_err(Error::file(control))?,
             controllers: Vec::new(),
             listener: listen(socket).map_err(Error::file(socket))?,
+            stats: listen_for_packets(&stats).map_err(Error::file(stats))?,
             clients: BTreeMap::new(),
             next_client: FIRST_CLIENT,
             life: 0,
@@ -106,7 +110,7 @@ impl Server {
             Ok(listener) => self.listener = listener,
             Err(_) => return ControlFlow::Break(()),
         }
-        self.state = State::new(&self.folder);
+        self.state = State::new(&self.folder, self.shared.stats.clone());
         self.life = self.life.wrapping_add(1);
         self.clients.clear();
         ControlFlow::Continue(())
