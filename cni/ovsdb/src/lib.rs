@@ -5,6 +5,8 @@
 //! and with the feature `async` [`asynchronous::Session`], a long-lived session with automatic
 //! reconnect that watches the tables. Code for both takes a [`Database`].
 //!
+//! [`statistics`] reads counters of interfaces on demand.
+//!
 //! Pitfalls, and where they are handled:
 //! - A change of no row is no error: guard with [`Transaction::require_row`], or check
 //!   [`Reply::expect_count`].
@@ -22,6 +24,7 @@ pub mod monitor;
 mod operation;
 mod reply;
 pub mod schema;
+pub mod statistics;
 mod transact;
 mod transaction;
 mod value;

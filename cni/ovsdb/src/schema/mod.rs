@@ -1,7 +1,8 @@
 //! The tables and columns of the `Open_vSwitch` database that usnet uses, as Rust types
 //! (ovs-vswitchd.conf.db(5); the types come from `vswitch.ovsschema`, and a test compares them).
 //!
-//! `statistics` is omitted on purpose: it changes every five seconds for every interface.
+//! `statistics` is omitted on purpose: it changes every five seconds for every interface, and is
+//! read by [`crate::statistics`].
 
 mod rows;
 mod table;

@@ -54,13 +54,16 @@ impl Decoder {
     /// # Errors
     /// When the bytes are not OVSDB's JSON-RPC. The stream cannot be used after that.
     pub fn next_message(&mut self) -> Result<Option<Message>, WireError> {
+        self.next_bytes()?.map(Message::parse).transpose()
+    }
+
+    /// The bytes of the next complete message, if there is one.
+    pub(crate) fn next_bytes(&mut self) -> Result<Option<&[u8]>, WireError> {
         while let Some(&byte) = self.buffer.get(self.scanned) {
             self.scanned += 1;
             if self.step(byte)? {
-                let message = self.buffer.get(self.taken..self.scanned).unwrap_or_default();
-                let message = Message::parse(message)?;
-                self.taken = self.scanned;
-                return Ok(Some(message));
+                let start = std::mem::replace(&mut self.taken, self.scanned);
+                return Ok(self.buffer.get(start..self.scanned));
             }
         }
         if self.buffer.len() - self.taken > MESSAGE_MAX { Err(WireError::TooLong) } else { Ok(None) }

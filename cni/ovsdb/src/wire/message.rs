@@ -41,7 +41,7 @@ struct Members {
 }
 
 impl Message {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, WireError> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         match serde_json::from_slice(bytes).map_err(WireError::Json)? {
             Members { id, method: Some(method), params, result: None, error: None } => {
                 Ok(Self::Request { id, method, params })
