@@ -4,12 +4,14 @@
 //! - [`plan`]: the diff of both states, as operations. No IO.
 //! - [`engine`]: [`engine::EngineDriver`], and a driver for each engine, which observes and
 //!   applies. IO on control sockets.
+//! - [`counters`]: traffic of ports. IO on the engines' sockets.
 //! - [`store`]: files on the node: the [`journal`] of attachments, the [`network_file`]s for the
 //!   plugin. IO on files.
 //! - `links` (feature): VXLAN devices of the node; `netlink` (feature): requests to the kernel. IO
 //!   on netlink.
 //! - [`legacy`]: file names, annotation and ports of Intel's userspace CNI. No IO.
 
+pub mod counters;
 pub mod engine;
 pub mod legacy;
 #[cfg(feature = "links")]

@@ -1,5 +1,6 @@
 //! What the cases need of a switch.
 
+use std::path::PathBuf;
 use std::process::Command;
 use usnet_crds::{NetworkName, RateLimit};
 use usnet_dataplane::engine::BlockingDriver;
@@ -17,6 +18,8 @@ pub(crate) trait Switch {
 
     /// A driver of this switch, with a short timeout.
     fn engine(&self) -> Self::Engine;
+    /// Where it accepts requests.
+    fn control_socket(&self) -> PathBuf;
     /// The backend of a container's port.
     fn backend(&self, container: &str) -> PortBackend;
     /// Another client creates a bridge.

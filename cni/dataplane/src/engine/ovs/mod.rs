@@ -28,4 +28,5 @@ mod tags;
 
 pub use driver::{OpenVswitch, TIMEOUT, observed_from};
 pub use error::EmptyDatabase;
+pub(crate) use ports::is_connected;
 pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, UPLINK_KEY};

@@ -37,4 +37,5 @@ mod tags;
 mod uplinks;
 
 pub use driver::Vpp;
+pub(crate) use tags::port_of_pod;
 pub use tags::{TAG_MAX, check_attachment};

@@ -9,6 +9,7 @@
 use crate::engine::error::TagTooLong;
 use crate::model::attachment::AttachmentId;
 use crate::model::owner::{NetworkDevice, Owner, UplinkNic};
+use crate::model::port::PortName;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use usnet_crds::{EngineKind, NetworkName};
@@ -94,6 +95,14 @@ pub(super) fn owner(tag: &str, mac: [u8; 6]) -> Option<Owner> {
     };
     let owner = Owner::Attachment(attachment.parse().ok()?);
     owner_tag(&owner).is_ok_and(|created| created.as_str() == tag).then_some(owner)
+}
+
+/// The name of a pod's port that an interface is.
+pub(crate) fn port_of_pod(details: &usnet_vpp::messages::SwInterfaceDetails) -> Option<PortName> {
+    match owner(details.tag.as_str(), details.l2_address)? {
+        Owner::Attachment(attachment) => Some(PortName::of(&attachment)),
+        Owner::Network(_) | Owner::Nic(_) | Owner::Patch(_) => None,
+    }
 }
 
 fn attachment_tag(attachment: &AttachmentId) -> Result<Tag, TagTooLong> {

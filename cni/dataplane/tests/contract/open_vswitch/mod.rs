@@ -71,6 +71,10 @@ impl Switch for OneSwitch {
         OpenVswitch::new(client(self))
     }
 
+    fn control_socket(&self) -> PathBuf {
+        self.socket().to_owned()
+    }
+
     fn backend(&self, container: &str) -> PortBackend {
         if self.is_veth {
             let device = DeviceName::of(&attachment(container));
@@ -206,6 +210,8 @@ impl Settings for OneSwitch {
 }
 
 contract!(start();
+    counters::a_port_without_a_program_is_not_connected_and_received_nothing,
+    counters::an_engine_that_does_not_answer_has_no_counters,
     adopted::an_adopted_bridge_gets_ports_and_nothing_else,
     adopted::a_missing_bridge_is_not_created_to_be_adopted,
     adopted::a_bridge_of_another_network_is_not_adopted,

@@ -14,6 +14,7 @@ fn start() -> Option<OneSwitch> {
 }
 
 contract!(start();
+    counters::counters_follow_frames,
     settings::every_vlan_mode_is_set_changed_and_put_back,
     settings::limits_are_set_changed_put_back_and_removed,
     creation::desired_objects_are_created_and_deleted,

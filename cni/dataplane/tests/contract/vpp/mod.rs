@@ -56,6 +56,7 @@ macro_rules! ports {
         mod $name {
             use super::*;
             crate::switch::contract!($start;
+                counters::a_port_without_a_program_is_not_connected_and_received_nothing,
                 creation::desired_objects_are_created_and_deleted,
                 creation::a_second_apply_changes_nothing,
                 creation::settings_change_in_place,
@@ -83,6 +84,7 @@ macro_rules! the_rest {
         mod $name {
             use super::*;
             crate::switch::contract!(start($kind, PortKind::MemifVolume);
+                counters::an_engine_that_does_not_answer_has_no_counters,
                 creation::learning_and_age_of_mac_addresses_change_in_place,
                 creation::two_hundred_networks_in_one_go,
                 foreign::a_foreign_bridge_of_the_same_name_is_not_changed,
@@ -168,6 +170,7 @@ macro_rules! devices {
         mod $name {
             use super::*;
             crate::switch::contract!(start($kind, PortKind::Veth);
+                counters::counters_follow_frames,
                 devices::a_network_is_joined_by_its_device_and_left,
                 devices::a_device_that_was_created_again_is_joined_again,
                 devices::a_port_of_its_name_that_others_created_is_not_changed,
@@ -223,6 +226,7 @@ const NEWEST: [&str; 3] = ["memif_create_v2", "memif_socket_filename_add_del_v2"
 mod simulated_faults {
     use super::*;
     vpp_cases!(start(Kind::Simulator, PortKind::MemifVolume);
+        counters::interfaces_that_come_and_go_do_not_mix_their_counters,
         faults::a_rejected_message_leaves_nothing_behind,
         faults::after_any_failure_the_next_plan_repairs_it,
     );
@@ -244,6 +248,7 @@ mod real_peers {
     vpp_cases!(start(Kind::Real, PortKind::MemifVolume);
         peers::the_presence_of_the_peer_is_observed,
         peers::a_peer_without_the_secret_is_rejected,
+        counters::a_pod_with_a_full_ring_received_what_its_program_saw,
         traffic::vlans_of_one_bridge_domain_are_isolated,
     );
     vpp_cases!(start(Kind::Real, PortKind::Veth);

@@ -104,6 +104,10 @@ impl Switch for VppSwitch {
         Driver::new(self.client(TIMEOUT), Self::socket_ids())
     }
 
+    fn control_socket(&self) -> PathBuf {
+        self.vpp.socket().to_owned()
+    }
+
     fn backend(&self, container: &str) -> PortBackend {
         let socket = |name: &str| self.volume(container).join(name);
         let vhost_user = |engine_role| {

@@ -1,7 +1,7 @@
 //! From rows to the observed state. Pure.
 
 use super::bridge_settings::{self, NETDEV};
-use super::ports::{self, is_connected};
+use super::ports;
 use super::snapshot::OvsSnapshot;
 use super::{qos, tags};
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
@@ -88,6 +88,10 @@ fn port_state(interface: &Interface) -> ElementState {
         }
         state => state,
     }
+}
+
+fn is_connected(interface: &Interface) -> bool {
+    ports::is_connected(&interface.interface_type, &interface.status)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod vlan;
 use super::qos::Shaper;
 use crate::model::port::{AttachedPort, PortBackend, SocketPath};
 pub(super) use patch::{peer as patch_peer, row as patch_row};
+use std::collections::BTreeMap;
 use usnet_crds::SocketRole;
 use usnet_ovsdb::{Condition, Interface, Row};
 pub(super) use veth::row as device_row;
@@ -87,11 +88,8 @@ pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {
 
 /// Whether the other end of an interface is there. Types that usnet does not support report it as
 /// vhost-user does.
-pub(super) fn is_connected(interface: &Interface) -> bool {
-    match interface.interface_type.as_str() {
-        kernel if veth::is_type(kernel) => veth::is_connected(interface),
-        _ => vhost_user::is_connected(interface),
-    }
+pub(crate) fn is_connected(interface_type: &str, status: &BTreeMap<String, String>) -> bool {
+    if veth::is_type(interface_type) { veth::is_connected(status) } else { vhost_user::is_connected(status) }
 }
 
 /// What limits the frames that the pod receives through a port with this backend.

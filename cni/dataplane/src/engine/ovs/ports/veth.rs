@@ -3,6 +3,7 @@
 
 use crate::engine::ovs::qos::Shaper;
 use crate::model::port::{DeviceName, PortBackend};
+use std::collections::BTreeMap;
 use usnet_ovsdb::{Interface, Row};
 
 /// The interface type of kernel devices. None at all is the same, it is the default.
@@ -24,8 +25,8 @@ pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {
 }
 
 /// Whether the device is there.
-pub(super) fn is_connected(interface: &Interface) -> bool {
-    interface.status.contains_key("driver_name")
+pub(super) fn is_connected(status: &BTreeMap<String, String>) -> bool {
+    status.contains_key("driver_name")
 }
 
 /// The columns of an interface to create.

@@ -2,6 +2,7 @@
 
 use crate::engine::ovs::qos::Shaper;
 use crate::model::port::{PortBackend, SocketPath};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use usnet_crds::SocketRole;
 use usnet_ovsdb::{Condition, Interface, Row, Value};
@@ -25,8 +26,8 @@ pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {
 }
 
 /// Whether the pod's program is there.
-pub(super) fn is_connected(interface: &Interface) -> bool {
-    interface.status.get("status").is_some_and(|status| status == "connected")
+pub(super) fn is_connected(status: &BTreeMap<String, String>) -> bool {
+    status.get("status").is_some_and(|status| status == "connected")
 }
 
 /// The columns of an interface to create.

@@ -1,6 +1,7 @@
 //! What VPP does, or suffers, and Open vSwitch does not.
 
 pub(super) mod concurrent;
+pub(super) mod counters;
 pub(super) mod faults;
 pub(super) mod gateways;
 pub(super) mod incomplete;

@@ -24,7 +24,7 @@ const HEADER: &str = "ffffffffffff0200000000010800";
 
 /// The applications in the pods at the peers of these ports, until it is dropped. Without a peer
 /// VPP drops frames to its pod.
-fn connect(switch: &VppSwitch, containers: &[&str]) -> Vpp {
+pub(super) fn connect(switch: &VppSwitch, containers: &[&str]) -> Vpp {
     let vpp = Vpp::start(Kind::Real).expect("there was one");
     let mut programs = OtherClient::new(vpp.socket().to_owned());
     for (socket_id, container) in (1..).zip(containers) {
@@ -67,18 +67,27 @@ pub(super) fn received_by(vpp: &Vpp, interface: &str, counter: &str) -> u64 {
     line.map_or(0, |count| count.trim().parse().expect("a number"))
 }
 
-/// Frames from a pod, all at once.
+/// Frames from a pod, all at once. All counters start at 0.
 fn send(switch: &VppSwitch, container: &str) {
     cli(switch, "clear interfaces");
     send_from(switch.vpp(), &interface(switch, &port_name(container)), HEADER);
 }
 
+/// As if a pod had sent so many frames.
+pub(super) fn generate(switch: &VppSwitch, container: &str, frames: u64) {
+    generate_from(switch.vpp(), &interface(switch, &port_name(container)), HEADER, frames);
+}
+
 /// Frames with this header, as if they had come in by this interface.
 pub(super) fn send_from(vpp: &Vpp, interface: &str, header: &str) {
+    generate_from(vpp, interface, header, FRAMES);
+}
+
+fn generate_from(vpp: &Vpp, interface: &str, header: &str, frames: u64) {
     let run = |command: &str| vpp.cli(command).expect("a command");
     let payload = "00".repeat(46);
     run(&format!(
-        "packet-generator new {{ name s limit {FRAMES} size {FRAME_SIZE}-{FRAME_SIZE} interface {interface} \
+        "packet-generator new {{ name s limit {frames} size {FRAME_SIZE}-{FRAME_SIZE} interface {interface} \
          node ethernet-input data {{ hex 0x{header}{payload} }} }}"
     ));
     run("packet-generator enable-stream s");
