@@ -13,5 +13,6 @@ pub mod garbage;
 pub mod kubectl;
 pub mod leader;
 pub mod node;
+pub mod ports;
 pub mod standalone;
 pub mod telemetry;

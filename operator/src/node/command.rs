@@ -1,10 +1,11 @@
 //! The command line of `usnet node`.
 
 use super::output::{Error, Output};
-use super::{attachments, history, status};
+use super::{attachments, history, ports, status};
 use clap::{Args, Subcommand};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 use usnet_crds::NetworkName;
 use usnet_dataplane::paths::NodePaths;
 
@@ -43,6 +44,19 @@ enum Query {
         #[arg(long)]
         network: Option<NetworkName>,
     },
+    /// The traffic of the attached interfaces of this node, as Open vSwitch and VPP count it.
+    /// Received is what the pod received. The exit status is 0, or 1 if an engine does not answer.
+    Ports {
+        /// The output format.
+        #[arg(short, long, value_enum, default_value_t)]
+        output: Output,
+        /// Only the interfaces of this network.
+        #[arg(long)]
+        network: Option<NetworkName>,
+        /// Rates over so many seconds instead of totals. Open vSwitch counts every 5 seconds.
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+        interval: Option<u64>,
+    },
 }
 
 /// Prints to standard output. Returns the exit status.
@@ -55,6 +69,11 @@ pub fn run(options: Options) -> Result<ExitCode, Error> {
         Query::Status { output } => {
             let (text, health) = status::render(&paths, output)?;
             (text, ExitCode::from(health.exit_status()))
+        }
+        Query::Ports { output, network, interval } => {
+            let interval = interval.map(Duration::from_secs);
+            let (text, is_complete) = ports::render(&paths, output, network.as_ref(), interval)?;
+            (text, if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Query::History { output, network } => (history::render(&paths, output, network.as_ref())?, ExitCode::SUCCESS),
         Query::Attachments { output, network } => {

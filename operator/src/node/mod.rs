@@ -1,8 +1,10 @@
 //! The commands for users on a node, `usnet node status`, `usnet node history` and `usnet node
-//! attachments`, and the files that they read. They need neither an API server nor a running agent.
+//! attachments`, `usnet node ports`, and the files that they read. They need neither an API server
+//! nor a running agent.
 //!
 //! - [`command`]: the command line;
 //! - [`status`], [`history`], [`attachments`] (IO): read a file and print it as [`output`] says;
+//! - [`ports`] (IO): reads the counters of the engines;
 //! - [`state_file`], [`history_file`] (IO): the files, which the agent writes.
 
 mod attachments;
@@ -10,6 +12,7 @@ mod command;
 mod history;
 pub mod history_file;
 mod output;
+mod ports;
 pub mod state_file;
 mod status;
 

@@ -208,3 +208,60 @@ fn attachments_are_listed_without_secrets() {
     let text = attachments::render(&paths, Output::Table, None).unwrap();
     assert!(text.contains("net1") && text.contains("green") && text.contains("attached"), "{text}");
 }
+
+fn reading(packets: Option<u64>, drops: &[(&str, u64)]) -> crate::ports::reader::Reading {
+    use usnet_dataplane::counters::{PortCounters, Traffic};
+    let traffic =
+        |packets: Option<u64>| Traffic { packets, bytes: packets.map(|packets| 64 * packets), ..Traffic::default() };
+    let counters = PortCounters {
+        connected: true,
+        receive: traffic(packets),
+        transmit: traffic(None),
+        drop_causes: drops.iter().map(|(cause, count)| ((*cause).to_owned(), *count)).collect(),
+    };
+    let port = crate::ports::reader::Port {
+        namespace: "default".into(),
+        pod: "web-0".into(),
+        interface: "net1".into(),
+        network: "blue".into(),
+        engine: EngineKind::Vpp,
+        port_type: "Memif".into(),
+        mac: "02:00:00:00:00:01".into(),
+        counters,
+    };
+    crate::ports::reader::Reading { ports: vec![port], failures: Vec::new() }
+}
+
+#[test]
+fn ports_are_shown_with_what_is_counted_and_with_rates() {
+    let between = std::time::Duration::from_secs(5);
+    let columns = |text: String| -> Vec<String> {
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    };
+    let before = reading(Some(100), &[("no_free_slots", 3)]);
+    let lines = columns(ports::text(&before, false));
+    assert_eq!(lines[1], "default/web-0 net1 blue VPP Memif yes 100 6400 - - - - -");
+    let after = reading(Some(600), &[("no_free_slots", 3), ("rx-miss", 50)]);
+    let rates = ports::rates(&before, after, between);
+    assert_eq!(columns(ports::text(&rates, true))[1], "default/web-0 net1 blue VPP Memif yes 100 6400 - - - - -");
+    assert_eq!(rates.ports[0].counters.drop_causes, [("rx-miss".to_owned(), 10)].into());
+    let restarted = ports::rates(&before, reading(Some(7), &[]), between);
+    assert_eq!(restarted.ports[0].counters.receive.packets, None, "counters that started again have no rate");
+}
+
+#[test]
+fn ports_as_a_document_say_which_engine_did_not_answer() {
+    let (_folder, paths) = node_paths();
+    let (text, is_complete) = ports::render(&paths, Output::Json, None, None).unwrap();
+    assert_eq!((text.as_str(), is_complete), ("{\n  \"ports\": []\n}\n", true));
+    let network = crate::agent::testing::network("blue");
+    let mut record = crate::agent::testing::record("c1", &network);
+    record.engine_socket = paths.run.join("db.sock");
+    let journal = usnet_dataplane::journal::Journal::open(&paths).unwrap();
+    journal.lock(&record.id).unwrap().write(&record).unwrap();
+    let (text, is_complete) = ports::render(&paths, Output::Json, None, None).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&json["failures"][0]["engine"], is_complete), (&"OVS".into(), false));
+    let (text, _) = ports::render(&paths, Output::Table, None, None).unwrap();
+    assert!(text.contains("Problem: Open vSwitch: "), "{text}");
+}

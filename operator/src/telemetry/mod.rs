@@ -1,12 +1,14 @@
 //! The endpoint for monitoring over HTTP: `/metrics` in the Prometheus text format, `/healthz` and
 //! `/readyz`. The two for probes can be served at an address of their own as well, which a
-//! NetworkPolicy can leave to the kubelet.
+//! NetworkPolicy can leave to the kubelet. The traffic of pods is served on the loopback device
+//! alone, as `/metrics/ports`: all pods of a cluster can read what is behind another address.
 //!
 //! Connections are accepted by the thread that does the work: a program that hangs does not respond
 //! to `/healthz`, and Kubernetes restarts it.
 
 mod connections;
 
+use crate::ports::scrape::PortScrape;
 use bytes::Bytes;
 use connections::Connections;
 use http_body_util::Full;
@@ -22,7 +24,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
@@ -54,6 +56,22 @@ pub struct ListenOptions {
     /// The address that serves /healthz and /readyz alone, such as [::]:8082; none if absent.
     #[arg(long, env = "USNET_LISTEN_PROBES", value_name = "ADDRESS:PORT")]
     pub listen_probes: Option<SocketAddr>,
+    /// The address that serves /metrics/ports; none if absent. Only the agent has ports.
+    #[arg(skip)]
+    pub listen_ports: Option<SocketAddr>,
+}
+
+/// An address that only programs of the same network namespace reach, for the options of a program.
+///
+/// # Errors
+/// It is not one.
+pub fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text.parse().map_err(|_| "must be an address and a port, such as 127.0.0.1:8083")?;
+    if address.ip().is_loopback() {
+        return Ok(address);
+    }
+    Err("must be of the loopback device, such as 127.0.0.1:8083: any reader learns names and traffic of all pods"
+        .to_owned())
 }
 
 /// What is served at an address.
@@ -61,6 +79,7 @@ pub struct ListenOptions {
 enum Served {
     Everything,
     Probes,
+    Ports,
 }
 
 impl Served {
@@ -68,6 +87,7 @@ impl Served {
         match self {
             Self::Everything => "/metrics, /healthz and /readyz",
             Self::Probes => "/healthz and /readyz",
+            Self::Ports => "/metrics/ports",
         }
     }
 
@@ -75,6 +95,7 @@ impl Served {
         match self {
             Self::Everything => "--listen",
             Self::Probes => "--listen-probes",
+            Self::Ports => "--listen-port-metrics",
         }
     }
 }
@@ -86,6 +107,8 @@ pub struct Telemetry {
     is_ready: AtomicBool,
     /// What `/readyz` says besides, a line each.
     problems: Mutex<Vec<String>>,
+    /// The traffic of this node; none in a program that has no node.
+    ports: OnceLock<PortScrape>,
 }
 
 impl Telemetry {
@@ -105,14 +128,21 @@ impl Telemetry {
         *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
     }
 
+    /// What `/metrics/ports` answers from now on.
+    pub fn set_ports(&self, ports: PortScrape) {
+        // A program has one node.
+        let _first = self.ports.set(ports);
+    }
+
     /// Serves indefinitely, if an address is given.
     ///
     /// # Errors
     /// When an address cannot be bound.
     pub async fn serve(self: Arc<Self>, options: ListenOptions) -> Result<Infallible, Error> {
         let everything = Arc::clone(&self).serve_at(options.listen, Served::Everything);
-        let probes = self.serve_at(options.listen_probes, Served::Probes);
-        tokio::try_join!(everything, probes).map(|(never, _)| never)
+        let probes = Arc::clone(&self).serve_at(options.listen_probes, Served::Probes);
+        let ports = self.serve_at(options.listen_ports, Served::Ports);
+        tokio::try_join!(everything, probes, ports).map(|(never, ..)| never)
     }
 
     async fn serve_at(self: Arc<Self>, address: Option<SocketAddr>, served: Served) -> Result<Infallible, Error> {
@@ -139,7 +169,8 @@ impl Telemetry {
 
     async fn serve_connection(&self, stream: TcpStream, served: Served) -> Result<(), hyper::Error> {
         let service = service_fn(|request: Request<Incoming>| async move {
-            Ok::<_, Infallible>(self.answer(served, request.method(), request.uri().path()))
+            let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+            Ok::<_, Infallible>(self.answer(served, &method, &path).await)
         });
         http1::Builder::new()
             .timer(TokioTimer::new())
@@ -149,14 +180,15 @@ impl Telemetry {
             .await
     }
 
-    fn answer(&self, served: Served, method: &Method, path: &str) -> Response<Full<Bytes>> {
+    async fn answer(&self, served: Served, method: &Method, path: &str) -> Response<Full<Bytes>> {
         if method != Method::GET && method != Method::HEAD {
             return plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD are supported\n");
         }
-        match path {
-            "/healthz" => plain(StatusCode::OK, "ok\n"),
-            "/readyz" => self.readiness(),
-            "/metrics" if served == Served::Everything => self.metrics(),
+        match (served, path) {
+            (Served::Ports, "/metrics/ports") => self.port_metrics().await,
+            (Served::Everything | Served::Probes, "/healthz") => plain(StatusCode::OK, "ok\n"),
+            (Served::Everything | Served::Probes, "/readyz") => self.readiness(),
+            (Served::Everything, "/metrics") => self.metrics(),
             _ => plain(StatusCode::NOT_FOUND, &format!("not found: only {} are served\n", served.paths())),
         }
     }
@@ -168,6 +200,14 @@ impl Telemetry {
             (true, problems) => plain(StatusCode::OK, &format!("ok\n{problems}\n")),
             (false, "") => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready: the current state is still being read\n"),
             (false, reasons) => plain(StatusCode::SERVICE_UNAVAILABLE, &format!("not ready: {reasons}\n")),
+        }
+    }
+
+    async fn port_metrics(&self) -> Response<Full<Bytes>> {
+        let Some(ports) = self.ports.get() else { return plain(StatusCode::NOT_FOUND, "this program has no ports\n") };
+        match ports.text().await {
+            Ok(text) => respond(StatusCode::OK, prometheus::TEXT_FORMAT, Bytes::copy_from_slice(text.as_bytes())),
+            Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
         }
     }
 

@@ -48,7 +48,7 @@ async fn an_address_that_is_taken_is_named() {
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = taken.local_addr().unwrap();
     let error = Arc::new(Telemetry::default())
-        .serve(ListenOptions { listen: Some(address), listen_probes: None })
+        .serve(ListenOptions { listen: Some(address), ..ListenOptions::default() })
         .await
         .unwrap_err();
     assert!(error.to_string().contains(&address.to_string()), "{error}");
@@ -78,7 +78,7 @@ async fn serving() -> (SocketAddr, SocketAddr) {
     telemetry.set_ready();
     let free = async || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap().local_addr().unwrap();
     let (everything, probes) = (free().await, free().await);
-    let options = ListenOptions { listen: Some(everything), listen_probes: Some(probes) };
+    let options = ListenOptions { listen: Some(everything), listen_probes: Some(probes), ..ListenOptions::default() };
     tokio::spawn(telemetry.serve(options));
     for address in [everything, probes] {
         while TcpStream::connect(address).await.is_err() {
@@ -137,4 +137,31 @@ async fn a_ready_program_names_its_problems() {
         answer.ends_with("\r\n\r\nok\nReady is False (NotProgrammed): 0 of 1 networks are programmed\n"),
         "{answer}"
     );
+}
+
+#[tokio::test]
+async fn the_traffic_of_pods_is_served_on_the_loopback_device_and_nowhere_else() {
+    let (_folder, paths) = crate::agent::testing::node_paths();
+    let telemetry = Arc::new(Telemetry::default());
+    telemetry.set_ports(PortScrape::new("node-a".into(), paths));
+    let free = async || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap().local_addr().unwrap();
+    let (everything, ports) = (free().await, free().await);
+    let options = ListenOptions { listen: Some(everything), listen_ports: Some(ports), ..ListenOptions::default() };
+    tokio::spawn(telemetry.serve(options));
+    for address in [everything, ports] {
+        while TcpStream::connect(address).await.is_err() {
+            sleep(Duration::from_millis(2)).await;
+        }
+    }
+    let get = async |address, path| request(TcpStream::connect(address).await.unwrap(), path).await;
+    let answer = get(ports, "/metrics/ports").await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.contains("# TYPE usnet_port_connected gauge"), "{answer}");
+    assert!(get(everything, "/metrics/ports").await.starts_with("HTTP/1.1 404 "));
+    assert!(get(ports, "/metrics").await.starts_with("HTTP/1.1 404 "));
+    for address in ["127.0.0.1:8083", "[::1]:8083"] {
+        assert_eq!(loopback(address), Ok(address.parse().unwrap()));
+    }
+    for address in ["0.0.0.0:8083", "[::]:8083", "10.0.0.1:8083", "8083", "localhost:8083"] {
+        assert!(loopback(address).unwrap_err().contains("such as 127.0.0.1:8083"), "{address}");
+    }
 }

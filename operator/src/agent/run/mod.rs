@@ -14,11 +14,13 @@ use super::report::{state_writer, status_writer};
 use super::selection::{spec_builder, unselected};
 use super::{pod_annotations, watch};
 use crate::api::client;
+use crate::ports::scrape::PortScrape;
 use crate::standalone;
 use crate::telemetry::{self, Telemetry};
 use kube::Client;
 use std::cell::Cell;
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::watch::{Receiver, Sender, channel};
@@ -57,6 +59,10 @@ pub struct Options {
     /// Where metrics and health are served.
     #[command(flatten)]
     pub telemetry: telemetry::ListenOptions,
+    /// The address that serves the traffic of pods as /metrics/ports, such as 127.0.0.1:8083; none
+    /// if absent. It has to be of the loopback device.
+    #[arg(long, env = "USNET_LISTEN_PORT_METRICS", value_name = "ADDRESS:PORT", value_parser = telemetry::loopback)]
+    pub listen_port_metrics: Option<SocketAddr>,
 }
 
 impl Options {
@@ -93,7 +99,9 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
     let telemetry = Arc::new(Telemetry::default());
     let is_only = Cell::new(false);
     // Also while it waits: a container that does not answer its probes is killed.
-    let serve = only_agent::serve(&telemetry, options.telemetry, &is_only);
+    telemetry.set_ports(PortScrape::new(options.node_name.clone(), paths.clone()));
+    let listen = telemetry::ListenOptions { listen_ports: options.listen_port_metrics, ..options.telemetry };
+    let serve = only_agent::serve(&telemetry, listen, &is_only);
     let work = async {
         let _lock = only_agent::wait(paths, &telemetry).await?;
         is_only.set(true);

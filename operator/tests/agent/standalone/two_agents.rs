@@ -26,7 +26,7 @@ fn a_second_agent_changes_nothing_until_the_first_has_ended_and_then_takes_over(
     testbed.wait_until_programmed("blue");
 
     let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
-    let probes = ListenOptions { listen: None, listen_probes: Some(address) };
+    let probes = ListenOptions { listen_probes: Some(address), ..ListenOptions::default() };
     let _waiting = StandaloneAgent::start_with(&testbed.paths, second.path(), probes);
     let answer = until("the second says why it is not ready", || {
         probe(address, "/readyz").filter(|answer| answer.contains("another agent"))

@@ -74,6 +74,7 @@ impl StandaloneAgent {
                 shared_dir_roots: vec![ALLOWED.into()],
                 definition_ipam_plugins: vec!["host-local".to_owned()],
                 definition_ipam_keys: vec!["dataDir".to_owned()],
+                listen_port_metrics: None,
                 telemetry,
             };
             runtime.block_on(async {
