@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life faults fuzz lint bench shell crds clean
+.PHONY: demo test unit-test world-test upgrade-test life faults across fuzz lint bench shell crds clean
 
 demo:
 	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
@@ -28,6 +28,10 @@ faults: setup
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture faults::
 	USNET_RESTARTS=$${USNET_RESTARTS:-200} cargo test -p usnet-operator --test agent -- --nocapture --test-threads=1 restarts::
 
+# Networks across three nodes: broadcasts counted one by one, faults under traffic, addresses; tables at the end. `make test` has a short form.
+across: setup
+	e2e/scripts/across $(TESTS)
+
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:
 	USNET_FUZZ_SECONDS=$${USNET_FUZZ_SECONDS:-720} cargo test --profile fuzz -p usnet-ovsdb -p usnet-vpp -p usnet-crds -p usnet-dataplane -p usnet-plugin \
@@ -45,7 +49,7 @@ lint:
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	if command -v cargo-deny >/dev/null; then cargo deny check; fi
 
-# PART=speed: the plugin, or with one engine PART=ovs, PART=vpp (docs/performance.md). PART=bulk: the agent with a thousand networks. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
+# PART=speed: the plugin, or with one engine PART=ovs, PART=vpp (docs/performance.md). PART=bulk: the agent with a thousand networks. PART=across: packets between two nodes, and a thousand overlays. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
 bench: setup
 	e2e/scripts/bench $(PART)
 

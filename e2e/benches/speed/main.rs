@@ -1,6 +1,6 @@
 //! How fast usnet is, as ratios within one run, against the least that any program has to do and
 //! against `ovs-vsctl` and `vppctl`: `make bench`. Parts: `ovs` and `vpp` measure the plugin with
-//! that engine, `bulk` the agent that programs a thousand networks.
+//! that engine, `bulk` the agent that programs a thousand networks, `across` networks of two nodes.
 //!
 //! Absolute times depend on the machine; each round therefore runs all that is compared in turn,
 //! and only ratios say something. `docs/performance.md` explains the tables, which are printed as
@@ -14,6 +14,7 @@
     reason = "a benchmark prints, and ends when its set-up fails"
 )]
 
+mod across;
 mod bulk;
 mod calls;
 mod host;
@@ -42,6 +43,9 @@ fn main() {
     }
     if is_wanted("bulk") {
         bulk::run(&programs);
+    }
+    if is_wanted("across") {
+        across::run(&programs, &mut targets);
     }
     targets.print();
 }

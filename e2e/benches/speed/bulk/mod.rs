@@ -1,7 +1,7 @@
 //! The agent with a thousand networks or ports, against the same in raw transactions or messages.
 
-mod open_vswitch;
-mod running_agent;
+pub(crate) mod open_vswitch;
+pub(crate) mod running_agent;
 mod vpp;
 mod vpp_restart;
 

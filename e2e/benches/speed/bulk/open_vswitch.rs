@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
-use usnet_crds::{EngineKind, NodeNetwork};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::network_file::{NetworkFile, NetworkFiles};
 use usnet_dataplane::node_file::NodeFile;
 use usnet_dataplane::paths::NodePaths;
@@ -58,9 +58,10 @@ fn agent(programs: &Programs) -> Duration {
         ..NodeFile::default()
     };
     node.write(&roots).expect("the node file");
+    let names: Vec<_> = node.networks.iter().map(|network| network.name.clone()).collect();
     let start = Instant::now();
     let mut child = start_agent(programs, &roots, folder.path());
-    await_files(&roots, &mut child);
+    await_files(&roots, &mut child, &names);
     let took = start.elapsed();
     // At rest: nothing has changed for a second.
     thread::sleep(Duration::from_secs(1));
@@ -69,7 +70,8 @@ fn agent(programs: &Programs) -> Duration {
     took
 }
 
-fn start_agent(programs: &Programs, roots: &NodePaths, folder: &Path) -> Child {
+/// An agent that has nothing but the files of its node.
+pub(crate) fn start_agent(programs: &Programs, roots: &NodePaths, folder: &Path) -> Child {
     let kubeconfig = folder.join("kubeconfig");
     // A closed port: the agent must do its work without an API server.
     let absent = "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], \
@@ -88,12 +90,13 @@ fn start_agent(programs: &Programs, roots: &NodePaths, folder: &Path) -> Child {
         .expect("the agent starts")
 }
 
-fn await_files(roots: &NodePaths, child: &mut Child) {
+/// Waits until pods may attach to all of these.
+pub(crate) fn await_files(roots: &NodePaths, child: &mut Child, networks: &[NetworkName]) {
     let (files, end) = (NetworkFiles::new(roots), Instant::now() + PATIENCE);
-    let programmed = |index: usize| matches!(files.read(&network(index).name), Ok(Some(NetworkFile::Programmed(_))));
-    while !(0..NETWORKS).rev().all(programmed) {
+    let programmed = |name: &NetworkName| matches!(files.read(name), Ok(Some(NetworkFile::Programmed(_))));
+    while !networks.iter().rev().all(programmed) {
         assert!(child.try_wait().expect("the agent's state").is_none(), "the agent ended");
-        assert!(Instant::now() < end, "the agent did not programme {NETWORKS} networks within {PATIENCE:?}");
+        assert!(Instant::now() < end, "the agent did not programme {} networks within {PATIENCE:?}", networks.len());
         thread::sleep(Duration::from_millis(5));
     }
 }

@@ -23,13 +23,17 @@ pub(crate) struct RunningAgent {
     _folders: [TempDir; 2],
 }
 
-/// The folders of a node with this VPP. As on a node, only what has to outlive a reboot is on a
-/// disk.
+/// The folders of a node with this VPP.
 pub(crate) fn roots(vpp: &Vpp) -> ([TempDir; 2], NodePaths) {
+    let (folders, roots) = folders();
+    (folders, roots.with_socket(EngineKind::Vpp, vpp.socket()))
+}
+
+/// The folders of a node. As on a node, only what has to outlive a reboot is on a disk.
+pub(crate) fn folders() -> ([TempDir; 2], NodePaths) {
     let folder = tempfile::tempdir().expect("a folder");
     let memory = tempfile::tempdir_in("/dev/shm").expect("a folder");
     let roots = NodePaths { run: memory.path().join("run"), ..NodePaths::below(folder.path()) };
-    let roots = roots.with_socket(EngineKind::Vpp, vpp.socket());
     ([folder, memory], roots)
 }
 

@@ -39,6 +39,14 @@ impl Outside {
         Station::outside(name, address, self.switch.network_namespace())
     }
 
+    /// Sends pings from a host, and gives what was printed when one at least was answered.
+    pub(super) fn ping(&self, from: &Station, to: &str, count: &str) -> Result<String, String> {
+        let mut command = self.switch.command("busybox");
+        let output = command.args(["ping", "-c", count, "-W", "2", "-I", &from.name, to]).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        if output.status.success() { Ok(text) } else { Err(text) }
+    }
+
     /// Unplugs a host.
     pub(super) fn remove(&self, station: &Station) {
         self.vsctl(&format!("del-port br0 {}", station.name));

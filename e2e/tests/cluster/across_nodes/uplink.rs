@@ -1,65 +1,55 @@
 //! Uplinks: pods of one network on different nodes, and hosts outside, over the nodes' second NICs.
 
-use super::count::{ALL_ONCE, BROADCASTS, NONE, await_datagram, broadcast, until_traffic};
+use super::is_long;
+use super::measure::count::until_traffic;
+use super::measure::report;
 use super::outside::Outside;
-use crate::support::cluster::{NODES, apply, check, eventually, get, kubectl, on_node, run, timeout, vsctl};
-use crate::support::pods::{sleeping_pod, start};
+use super::segment::{Segment, Variant, count, meet};
+use crate::support::cluster::{check, eventually, get, kubectl, nodes, on_node, run, timeout, vsctl};
+use crate::support::pods::{received, start, testpmd_pod};
 use crate::support::scene::Scene;
 use crate::support::station::Station;
+use crate::support::uplinks::Uplink;
 use serde_json::{Value, json};
 use std::fs;
-use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// The MTU of the nodes' second network, without the headers of IPv4 and UDP.
-const LARGEST: usize = 1500 - 28;
-const BROADCAST: Ipv4Addr = Ipv4Addr::new(10, 142, 255, 255);
 /// No node has a part of the range that has it.
 const OUTSIDE: &str = "10.142.200.1";
 
-fn uplink(name: &str, vlans: &Value) {
-    let mut spec = json!({"engine": "OVS", "nics": [{"device": {"type": "Name", "name": "eth1"}}]});
+/// Uplinks of an engine.
+struct Uplinks {
+    vlan: Variant,
+    untagged: Variant,
+    /// The names of two networks with VLANs and one without.
+    networks: [&'static str; 3],
+}
+
+const OVS: Uplinks = Uplinks { vlan: VLAN, untagged: UNTAGGED, networks: ["up-blue", "up-red", "across-plain"] };
+
+pub(super) const VLAN: Variant = Variant {
+    name: "Open vSwitch uplink with VLAN",
+    engines: &["OVS"],
+    topology: |number| json!({"type": "Uplink", "uplink": {"name": "fab", "vlan": 100 + number}}),
+    mtu: 1500,
+};
+const UNTAGGED: Variant = Variant {
+    name: "Open vSwitch uplink, untagged",
+    engines: &["OVS"],
+    topology: |_| json!({"type": "Uplink", "uplink": {"name": "plain"}}),
+    mtu: 1500,
+};
+
+/// An uplink with the nodes' second NICs.
+pub(super) fn uplink(name: &str, engine: &str, vlans: &Value) -> Uplink {
+    let mut spec = json!({"engine": engine, "nics": [{"device": {"type": "Name", "name": "eth1"}}]});
     if !vlans.is_null() {
         spec["vlans"] = vlans.clone();
     }
-    apply(&json!({
+    Uplink::apply(&json!({
         "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceUplink", "metadata": {"name": name}, "spec": spec,
-    }));
-}
-
-/// A network with the same addresses as any other of these tests.
-fn network(scene: &Scene, name: &str, uplink: &Value) {
-    let spec = json!({
-        "port": {"type": "Veth"},
-        "topology": {"type": "Uplink", "uplink": uplink},
-        "ipam": {"type": "host-local", "ranges": [[{"subnet": "10.142.0.0/16"}]], "nodePrefix": {"ipv4": 24}},
-    });
-    scene.network(name, &spec);
-}
-
-/// A pod on a node and a network.
-fn station(scene: &Scene, name: &str, node: &str, network: &str) -> Station {
-    let mut pod = sleeping_pod(scene, name, network);
-    pod["spec"]["nodeName"] = json!(node);
-    pod["spec"]["volumes"] = json!([]);
-    pod["spec"]["containers"][0]["volumeMounts"] = json!([]);
-    start(scene, &pod);
-    Station::of_pod(scene, name)
-}
-
-/// Each of `senders` sends to all. The `members` receive each broadcast once, the `strangers` none.
-fn count(senders: &[&Station], members: &[&Station], strangers: &[&Station]) {
-    let everybody: Vec<&Station> = members.iter().chain(strangers).copied().collect();
-    for sender in senders {
-        let counts = broadcast(sender, BROADCAST, &everybody);
-        println!("{} sent {BROADCASTS} broadcasts; received: {counts:?}", sender.name);
-        for (name, count) in counts {
-            let is_stranger = strangers.iter().any(|stranger| stranger.name == name);
-            // The sender's own kernel gives it each of them once.
-            assert_eq!(count, if is_stranger { NONE } else { ALL_ONCE }, "{name}, of what {} sent", sender.name);
-        }
-    }
+    }))
 }
 
 /// Waits until the agent of a node says this of uplink `fab`, and prints how long that took.
@@ -92,8 +82,12 @@ fn rename_nic(node: &str, from: &str, to: &str) {
 }
 
 /// What happens to the NIC of a node, and how long no traffic passes afterwards.
-fn nic_faults(node: &str, left: &Station, right: &Station) {
-    let print = |what: &str| println!("{what}: traffic after {:?}", until_traffic(left, right));
+fn nic_faults(variant: &Variant, node: &str, left: &Station, right: &Station) {
+    let print = |what: &str| {
+        let cells =
+            [variant.name.to_owned(), what.to_owned(), format!("{:.2} s", until_traffic(left, right).as_secs_f64())];
+        report::row("NICs that go", &["segment", "fault", "traffic after"], cells.into());
+    };
     replace_nic(node);
     print("NIC deleted and created again");
     await_uplink(node, "Programmed", "");
@@ -114,15 +108,11 @@ fn nic_faults(node: &str, left: &Station, right: &Station) {
     await_uplink(node, "Programmed", "");
 }
 
-/// Deletes all of it, and awaits that the nodes are as before.
-fn clean_up(scene: &Scene, pods: &[&Station], networks: &[&str], uplink: &str) {
-    for station in pods {
-        scene.delete_pod(&station.name);
-    }
-    kubectl(&[&["delete", "usn", timeout()], networks].concat());
-    kubectl(&["delete", "userspaceuplink", uplink, timeout()]);
-    for node in NODES {
-        let bridge = format!("br-up-{uplink}");
+/// Deletes an uplink without networks, and awaits that the nodes are as before.
+pub(super) fn delete(uplink: Uplink, name: &str) {
+    drop(uplink);
+    for node in nodes() {
+        let bridge = format!("br-up-{name}");
         eventually("the bridge of the uplink is gone", || {
             let bridges = vsctl(node, &["list-br"]);
             check(!bridges.contains(&bridge), bridges)
@@ -134,38 +124,79 @@ fn clean_up(scene: &Scene, pods: &[&Station], networks: &[&str], uplink: &str) {
     }
 }
 
+/// A DPDK program in another VLAN of the uplink, which answers pings: those of a host in its VLAN
+/// and of no other host.
+fn testpmd_answers_its_vlan_alone(scene: &Scene, outside: &Outside, elsewhere: &Station) {
+    const PINGS: &str = "20";
+    let spec = json!({"port": {"type": "VhostUser"}, "topology": (VLAN.topology)(9)});
+    scene.network("up-dpdk", &spec);
+    let mut pod = testpmd_pod(scene, "dpdk", "up-dpdk", "icmpecho");
+    pod["spec"]["nodeName"] = json!(nodes().last());
+    start(scene, &pod);
+    let host = outside.station("host109", Some(109), "10.143.0.1", 16);
+    // In this mode testpmd answers for any address.
+    eventually("an answer of testpmd", || outside.ping(&host, "10.143.0.2", "1").map(drop));
+    let answered = outside.ping(&host, "10.143.0.2", PINGS).unwrap();
+    assert!(answered.contains(&format!("{PINGS} packets received")) && !answered.contains("duplicate"), "{answered}");
+    let before = received(scene, "dpdk");
+    outside.ping(elsewhere, "10.142.77.77", "3").unwrap_err();
+    let cells = ["testpmd in VLAN 109", PINGS, PINGS, "0 of 3"].map(str::to_owned);
+    report::row(
+        "From outside",
+        &["pod", "pings of a host in its VLAN", "answers", "answers to VLAN 100"],
+        cells.into(),
+    );
+    println!("testpmd has received {before:?}, then {:?}", received(scene, "dpdk"));
+    outside.remove(&host);
+    scene.delete_pod("dpdk");
+    kubectl(&["delete", "usn", "up-dpdk", timeout()]);
+}
+
 #[test]
 fn pods_and_hosts_outside_meet_over_uplinks_and_nics_come_back() {
-    let scene = Scene::new("across-uplink");
-    let outside = Outside::start();
-    let [near, far] = NODES;
-    uplink("fab", &json!(["100-199"]));
-    network(&scene, "up-blue", &json!({"name": "fab", "vlan": 100}));
-    network(&scene, "up-red", &json!({"name": "fab", "vlan": 101}));
-    let pods = [("left", near), ("beside", near), ("right", far)];
-    let [left, beside, right] = pods.map(|(pod, node)| station(&scene, pod, node, "up-blue"));
-    let stranger = station(&scene, "stranger", far, "up-red");
-    assert_eq!(stranger.address, right.address, "both networks have the same addresses");
-    let host = outside.station("host100", Some(100), OUTSIDE, 16);
-    for (from, to) in [(&left, &right), (&right, &left), (&host, &right), (&right, &host)] {
-        await_datagram(from, to, LARGEST);
-    }
-    count(&[&left, &right, &host], &[&left, &beside, &right, &host], &[&stranger]);
-    count(&[&stranger], &[&stranger], &[&left, &beside, &right, &host]);
-    nic_faults(far, &left, &right);
-    count(&[&left, &right], &[&left, &beside, &right, &host], &[&stranger]);
-    clean_up(&scene, &[&left, &beside, &right, &stranger], &["up-blue", "up-red"], "fab");
-    outside.remove(&host);
+    pods_and_hosts_meet("across-uplink", &OVS);
+}
 
-    uplink("plain", &Value::Null);
-    network(&scene, "across-plain", &json!({"name": "plain"}));
-    let [left, right] = [("left", near), ("right", far)].map(|(pod, node)| station(&scene, pod, node, "across-plain"));
+/// Networks in two VLANs of an uplink, faults of its NICs, and then a network without a VLAN.
+fn pods_and_hosts_meet(scene: &str, uplinks: &Uplinks) {
+    let scene = Scene::new(scene);
+    let outside = Outside::start();
+    in_vlans(&scene, &outside, uplinks);
+    untagged(&scene, &outside, uplinks);
+}
+
+fn in_vlans(scene: &Scene, outside: &Outside, Uplinks { vlan, networks: [blue, red, _], .. }: &Uplinks) {
+    let fab = uplink("fab", vlan.engines[0], &json!(["100-199"]));
+    let [blue, red] = [(blue, 0), (red, 1)].map(|(name, number)| Segment::create(scene, name, *vlan, number));
+    let pods = blue.members();
+    let strangers = red.strangers(&pods);
+    let host = outside.station("host100", Some(100), OUTSIDE, 16);
+    let members: Vec<&Station> = pods.iter().chain([&host]).collect();
+    let strangers_of_it: Vec<&Station> = strangers.iter().collect();
+    meet(vlan, &members, &strangers_of_it);
+    count(&strangers_of_it[..1], &strangers_of_it, &members);
+    let far = nodes()[nodes().len() - 1];
+    let (left, right) = (&pods[0], &pods[pods.len() - 1]);
+    nic_faults(vlan, far, left, right);
+    count(&[left, right], &members, &strangers_of_it);
+    if vlan.engines == ["OVS"] && is_long("a host outside and testpmd") {
+        testpmd_answers_its_vlan_alone(scene, outside, &host);
+    }
+    blue.delete(&pods);
+    red.delete(&strangers);
+    delete(fab, "fab");
+    outside.remove(&host);
+}
+
+fn untagged(scene: &Scene, outside: &Outside, Uplinks { untagged, networks: [.., name], .. }: &Uplinks) {
+    let plain = uplink("plain", untagged.engines[0], &Value::Null);
+    let segment = Segment::create(scene, name, *untagged, 0);
+    let pods = segment.pods(&(0..nodes().len()).collect::<Vec<_>>());
     let host = outside.station("host", None, OUTSIDE, 16);
-    await_datagram(&left, &right, LARGEST);
-    await_datagram(&host, &left, LARGEST);
-    count(&[&left, &right, &host], &[&left, &right, &host], &[]);
+    meet(untagged, &pods.iter().chain([&host]).collect::<Vec<_>>(), &[]);
     outside.remove(&host);
     let host = outside.station("host100", Some(100), OUTSIDE, 16);
-    count(&[&host], &[&host], &[&left, &right]);
-    clean_up(&scene, &[&left, &right], &["across-plain"], "plain");
+    count(&[&host], &[&host], &pods.iter().collect::<Vec<_>>());
+    segment.delete(&pods);
+    delete(plain, "plain");
 }

@@ -2,9 +2,8 @@
 
 use super::fault::Recovery;
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, try_run};
-use crate::support::control_plane::controllers::{
-    NAMESPACE, agent_process, await_both, leader, lease, process, signal,
-};
+use crate::support::control_plane::controllers::{NAMESPACE, await_both, leader, lease, process, signal};
+use crate::support::faults::programs::kill_agent;
 use crate::support::pods::NODE;
 use crate::support::scene::agent_pod;
 use serde_json::{Value, json};
@@ -14,22 +13,7 @@ const SECOND: &str = "second-agent";
 
 /// Kills the agent of the node.
 pub(super) fn kill() -> Recovery {
-    let pod = agent_pod(NODE);
-    // How often its containers were started again, once all of them are ready.
-    let restarts = || {
-        let object = get(&["pod", &pod, "-n", NAMESPACE]).ok_or("the agent's pod is gone")?;
-        let containers = object["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();
-        check(containers.iter().all(|container| container["ready"] == true), object["status"].to_string())?;
-        Ok::<_, String>(containers.iter().filter_map(|container| container["restartCount"].as_u64()).sum::<u64>())
-    };
-    let before = eventually("a ready agent", restarts);
-    let killed = Instant::now();
-    signal("-KILL", &agent_process(NODE));
-    eventually("another agent", || {
-        let now = restarts()?;
-        check(now > before, format!("restarted {now} times"))
-    });
-    Recovery { ready: Some(killed.elapsed()), ..Recovery::default() }
+    Recovery { ready: Some(kill_agent(NODE)), ..Recovery::default() }
 }
 
 /// Kills the controller that leads.

@@ -4,12 +4,11 @@ use super::fault::Recovery;
 use super::networks_of;
 use super::stream::Stream;
 use crate::support::cluster::{run, try_run, vsctl};
+use crate::support::faults::programs::await_socket;
 use crate::support::pods::NODE;
 use crate::support::scene::{ENGINE_GONE, await_condition, wait_ready};
 use crate::support::vpp;
 use std::collections::BTreeMap;
-use std::fs;
-use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,7 @@ pub(super) fn kill(program: &'static str, engine: &str, stream: Option<&Stream>)
     let not_ready = Some(dead.elapsed());
 
     let starter = thread::spawn(move || run("component", &["start", program, NODE]));
-    let socket = await_socket(program);
+    let socket = await_socket(program, NODE);
     let ports = (program != "ovsdb-server").then(|| {
         let are_back = || expected.iter().all(|(network, count)| ports(engine, network) == Some(*count));
         vpp::closely("the ports", are_back) - socket
@@ -34,22 +33,6 @@ pub(super) fn kill(program: &'static str, engine: &str, stream: Option<&Stream>)
     let ready = Some(socket.elapsed());
     starter.join().unwrap();
     Recovery { not_ready, ports, packets, ready }
-}
-
-/// Waits until the program's control socket accepts connections, and says when that was.
-fn await_socket(program: &str) -> Instant {
-    if program == "vpp" {
-        return vpp::await_socket(NODE);
-    }
-    let folder = format!("/proc/{}/root/run/openvswitch", vpp::process(NODE));
-    let is_ours = |name: &str| match program {
-        "ovsdb-server" => name == "db.sock",
-        _ => name.starts_with(program) && name.ends_with(".ctl"),
-    };
-    vpp::closely("the socket", || {
-        let mut files = fs::read_dir(&folder).unwrap().flatten();
-        files.any(|file| file.file_name().to_str().is_some_and(is_ours) && UnixStream::connect(file.path()).is_ok())
-    })
 }
 
 /// How many ports of a network the running engine has; none while it does not answer.

@@ -5,49 +5,23 @@ use super::disk;
 use super::engine;
 use super::fault::Recovery;
 use super::traffic::Traffic;
-use crate::support::cluster::{check, condition, eventually, get, on_node, run, try_run};
-use crate::support::control_plane::controllers::NAMESPACE;
+use crate::support::cluster::{check, eventually};
+use crate::support::faults::power::{self, Containers};
 use crate::support::pods::NODE;
-use crate::support::scene::{Scene, agent_pod, wait_ready};
-use crate::support::vpp;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use crate::support::scene::{Scene, wait_ready};
 use std::time::Instant;
-
-/// The programs of a node, in the order in which it starts them.
-const PROGRAMS: [&str; 5] = ["ovsdb-server", "ovs-vswitchd", "vpp", "containerd", "kubelet"];
 
 /// Kills all processes of the node, empties what does not outlive a boot, and starts it again.
 pub(super) fn reboot(scene: &Scene, traffic: &mut Traffic) -> Recovery {
     // They hold the network namespaces of pods, which a power failure takes along.
     traffic.stop_streams();
-    let before: BTreeMap<String, String> = pods(scene).into_iter().map(|pod| (name(&pod), container(&pod))).collect();
-    for pid in processes() {
-        // It may have ended with another one.
-        let _gone = kill(pid, Signal::SIGKILL);
-    }
-    PROGRAMS.iter().for_each(|program| drop(run("component", &["stop", program, NODE])));
-    on_node(NODE, &["sh", "-c", EMPTIED]);
-    remove_cgroups();
+    let before = Containers::of(scene, NODE);
+    power::lose(NODE);
     disk::mount_run_again();
 
     let booted = Instant::now();
-    // kubelet ends while containerd still reads what was there; a service manager starts it again.
-    PROGRAMS.iter().for_each(|program| {
-        eventually("the programs of the node run", || try_run("component", &["start", program, NODE], "").map(drop));
-    });
-    eventually("all pods run again", || {
-        let pods = pods(scene);
-        check(pods.len() == before.len(), format!("{} pods", pods.len()))?;
-        pods.iter().try_for_each(|pod| {
-            let is_new = before.get(&name(pod)) != Some(&container(pod));
-            let is_ready = condition(pod, "Ready").is_some_and(|ready| ready["status"] == "True");
-            check(is_new && is_ready, format!("{}: {}", name(pod), pod["status"]))
-        })
-    });
+    power::boot(NODE);
+    before.await_others();
     eventually("all ports are back", || {
         NETWORKS.iter().try_for_each(|network| {
             let ports = engine::ports(network.engine, network.name);
@@ -59,73 +33,4 @@ pub(super) fn reboot(scene: &Scene, traffic: &mut Traffic) -> Recovery {
     let ready = Some(booted.elapsed());
     traffic.start_streams(scene);
     Recovery { not_ready: None, ports, packets: Some(booted.elapsed()), ready }
-}
-
-/// What a boot takes away: mounts, and all files in memory. One unmount can take another mount
-/// along, so that mounts are listed again until none is left. The folders are made by the packages
-/// of the engines.
-const EMPTIED: &str = "mounts() {
-    awk '{print $5}' /proc/self/mountinfo | grep -E '^/(run|dev/shm|var/lib/(kubelet|containerd))/' | sort -r
-}
-for pass in 1 2 3 4 5; do
-    mounts | while read -r folder; do umount -l \"$folder\" 2>/dev/null; done
-done
-left=$(mounts)
-[ -z \"$left\" ] || { echo \"still mounted: $left\" >&2; exit 1; }
-find /run /dev/shm -mindepth 1 -delete && mkdir -p /run/openvswitch /run/vpp /run/lock";
-
-/// Removes the pods' cgroups, as a boot does. kubelet takes 3 s for each container that it finds
-/// there.
-fn remove_cgroups() {
-    let folder = std::env::var("USNET_WORLD").unwrap();
-    let testbed = folder.rsplit('/').next().unwrap();
-    let find = format!("find /sys/fs/cgroup -depth -type d -path '*/{testbed}/{NODE}/kubepods/*pod*'");
-    let script = format!("{find} -exec rmdir {{}} + 2>&1; ! {find} | grep .");
-    // A process that was killed is in its cgroup until it has ended.
-    eventually("the cgroups of pods are gone", || try_run("on-node", &[NODE, "sh", "-c", &script], "").map(drop));
-}
-
-/// The pods of this test, and the agent's.
-fn pods(scene: &Scene) -> Vec<Value> {
-    let mut pods = get(&["pods", "-n", &scene.name]).unwrap()["items"].as_array().cloned().unwrap_or_default();
-    pods.extend(get(&["pod", &agent_pod(NODE), "-n", NAMESPACE]));
-    pods
-}
-
-fn name(pod: &Value) -> String {
-    pod["metadata"]["name"].as_str().unwrap().to_owned()
-}
-
-fn container(pod: &Value) -> String {
-    pod["status"]["containerStatuses"][0]["containerID"].to_string()
-}
-
-/// The processes of the node: those that have its mounts, and what they have started. The one that
-/// holds its namespaces stands for the machine.
-fn processes() -> BTreeSet<Pid> {
-    let mounts = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
-    let machine = vpp::process(NODE);
-    let of_node = mounts(&machine);
-    let mut parents = BTreeMap::new();
-    let mut found = BTreeSet::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry.file_name().to_str().filter(|name| name.parse::<i32>().is_ok()).map(str::to_owned) else {
-            continue;
-        };
-        if pid != machine && mounts(&pid) == of_node {
-            found.insert(pid.clone());
-        }
-        parents.insert(pid.clone(), parent(&pid));
-    }
-    let is_below = |pid: &String| {
-        let ancestors = std::iter::successors(Some(pid.clone()), |pid| parents.get(pid).cloned().flatten());
-        ancestors.into_iter().any(|ancestor| found.contains(&ancestor))
-    };
-    parents.keys().filter(|pid| is_below(pid)).map(|pid| Pid::from_raw(pid.parse().unwrap())).collect()
-}
-
-fn parent(pid: &str) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The program's name may have spaces.
-    stat.rsplit_once(") ")?.1.split(' ').nth(1).map(str::to_owned)
 }

@@ -8,8 +8,20 @@ use std::thread;
 use std::time::{Duration, Instant};
 use usnet_e2e::host::wait;
 
-/// The nodes of the test bed, by name.
+/// The nodes of the test bed of `make test`, by name.
 pub(crate) const NODES: [&str; 2] = ["node-a", "node-b"];
+/// All nodes, by name: these, or more in a test bed of more.
+pub(crate) fn nodes() -> Vec<&'static str> {
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let testbed = std::env::var("USNET_WORLD").expect("these tests run in a test bed: e2e/world -- cargo test …");
+        let entries = std::fs::read_dir(format!("{testbed}/nodes")).unwrap().flatten();
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    });
+    NAMES.iter().map(String::as_str).collect()
+}
+
 /// How long a condition may take on a busy machine. Tests are never about time; this only ends
 /// hopeless ones. `USNET_WORLD_TIMEOUT` multiplies it.
 ///

@@ -4,6 +4,7 @@
 
 use crate::support::cluster::{get, on_node};
 use crate::support::scene::Scene;
+use crate::support::vpp;
 use nix::sched::{CloneFlags, setns};
 use serde_json::Value;
 use std::fs::File;
@@ -28,6 +29,16 @@ impl Station {
         let node = pod["spec"]["nodeName"].as_str().unwrap().to_owned();
         let namespace = format!("/proc/{}/ns/net", process(&node, &pod)).into();
         Self { name: name.to_owned(), address: address(&pod), namespace, node }
+    }
+
+    /// A node, with its own address.
+    pub(crate) fn of_node(name: &str) -> Self {
+        let node = get(&["node", name]).unwrap();
+        let addresses = node["status"]["addresses"].as_array().unwrap();
+        let internal = addresses.iter().find(|address| address["type"] == "InternalIP").unwrap();
+        let address = internal["address"].as_str().unwrap().to_owned();
+        let namespace = format!("/proc/{}/ns/net", vpp::process(name)).into();
+        Self { name: name.to_owned(), node: name.to_owned(), address, namespace }
     }
 
     /// A host that is no pod.

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Broadcasts of one count.
-pub(super) const BROADCASTS: u64 = 200;
+pub(crate) const BROADCASTS: u64 = 200;
 /// Between two of them. A switch that gets no turn for a moment loses none.
 const INTERVAL: Duration = Duration::from_millis(2);
 /// How long a pod still listens after the last one: two paths between two bridges made thousands of
@@ -19,21 +19,21 @@ const PORT: u16 = 7100;
 
 /// What a pod received of the broadcasts of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Count {
+pub(crate) struct Count {
     /// Different ones.
-    pub(super) unique: u64,
+    pub(crate) unique: u64,
     /// All, copies included.
-    pub(super) total: u64,
+    pub(crate) total: u64,
 }
 
 /// Each broadcast once.
-pub(super) const ALL_ONCE: Count = Count { unique: BROADCASTS, total: BROADCASTS };
+pub(crate) const ALL_ONCE: Count = Count { unique: BROADCASTS, total: BROADCASTS };
 /// Nothing.
-pub(super) const NONE: Count = Count { unique: 0, total: 0 };
+pub(crate) const NONE: Count = Count { unique: 0, total: 0 };
 
 /// One pod sends broadcasts, and all others count what arrives. The sender counts as well: its own
 /// kernel gives it each broadcast once, and what comes back from the network is more than that.
-pub(super) fn broadcast(sender: &Station, to: Ipv4Addr, stations: &[&Station]) -> Vec<(String, Count)> {
+pub(crate) fn broadcast(sender: &Station, to: Ipv4Addr, stations: &[&Station]) -> Vec<(String, Count)> {
     let listeners: Vec<_> = stations.iter().map(|station| (*station, socket(station, PORT))).collect();
     let source = socket(sender, 0);
     source.set_broadcast(true).unwrap();
@@ -72,7 +72,7 @@ fn count(socket: &UdpSocket) -> Count {
 }
 
 /// Waits until a datagram of that many bytes goes from one pod to the other.
-pub(super) fn await_datagram(from: &Station, to: &Station, bytes: usize) {
+pub(crate) fn await_datagram(from: &Station, to: &Station, bytes: usize) {
     let (sender, receiver) = (socket(from, 0), socket(to, PORT + 1));
     receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let sent = vec![7; bytes];
@@ -86,7 +86,7 @@ pub(super) fn await_datagram(from: &Station, to: &Station, bytes: usize) {
 }
 
 /// How long it takes, from now on, until a datagram goes from one pod to the other.
-pub(super) fn until_traffic(from: &Station, to: &Station) -> Duration {
+pub(crate) fn until_traffic(from: &Station, to: &Station) -> Duration {
     let (sender, receiver) = (socket(from, 0), socket(to, PORT + 2));
     receiver.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
     let start = Instant::now();

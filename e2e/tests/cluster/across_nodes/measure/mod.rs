@@ -1,0 +1,7 @@
+//! What is counted and measured between stations.
+
+pub(crate) mod background;
+pub(crate) mod count;
+pub(crate) mod frames;
+pub(crate) mod reachable;
+pub(crate) mod report;
