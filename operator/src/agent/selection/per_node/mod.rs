@@ -2,15 +2,18 @@
 //! ranges of addresses. Pure. Networks with both may be many, and so may nodes: what did not change
 //! is not computed again, and stays the same in memory.
 
+mod fixed_addresses;
 mod peers;
 #[cfg(test)]
 mod tests;
 
 use crate::agent::model::input::{Compiled, Input, PerNode};
 use crate::agent::model::spec::RefusedNetwork;
+use fixed_addresses::FixedAddresses;
 use peers::{Members, Peers, PeersOfSelectors};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::compiled_network::node_ranges::node_ranges;
 use usnet_crds::conditions::message::node::{NODE_NOT_IN_SLICE, SLICES_UNKNOWN};
@@ -30,6 +33,7 @@ struct Known {
     compiled: Arc<Compiled>,
     number: u32,
     peers: Option<Result<Peers, &'static str>>,
+    fixed_by_others: BTreeSet<IpAddr>,
     network: Result<Arc<NodeNetwork>, Unsuitable>,
 }
 
@@ -54,7 +58,7 @@ impl PerNodeNetworks {
     pub(super) fn update(&mut self, input: &Input) {
         self.peers.update(input.nodes.as_ref(), input.is_alone);
         self.networks.retain(|name, _| input.networks.contains_key(name));
-        let segments = segments(input);
+        let (segments, fixed) = (segments(input), FixedAddresses::of(input));
         for (name, compiled) in &input.networks {
             let PerNode { overlay, node_prefix } = &compiled.per_node;
             if overlay.is_none() && node_prefix.is_none() {
@@ -65,12 +69,14 @@ impl PerNodeNetworks {
                 Some(_) => self.peers.local(overlay.ip_family).map(|local| Peers { local, others: Arc::default() }),
                 None => self.peers.of(segments.get(&overlay).unwrap_or(&Members::All), overlay.ip_family),
             });
+            let (number, fixed_by_others) = (input.number, fixed.of_others(compiled));
             let is_same = |known: &Known| {
-                Arc::ptr_eq(&known.compiled, compiled) && known.number == input.number && known.peers == peers
+                Arc::ptr_eq(&known.compiled, compiled)
+                    && (known.number, &known.peers, &known.fixed_by_others) == (number, &peers, &fixed_by_others)
             };
             if !self.networks.get(name).is_some_and(is_same) {
-                let network = on_node(compiled, input.number, peers.as_ref());
-                let entry = Known { compiled: Arc::clone(compiled), number: input.number, peers, network };
+                let network = on_node(compiled, number, peers.as_ref(), &fixed_by_others);
+                let entry = Known { compiled: Arc::clone(compiled), number, peers, fixed_by_others, network };
                 self.networks.insert(name.clone(), entry);
             }
         }
@@ -144,10 +150,11 @@ fn on_node(
     compiled: &Compiled,
     number: u32,
     peers: Option<&Result<Peers, &'static str>>,
+    fixed_by_others: &BTreeSet<IpAddr>,
 ) -> Result<Arc<NodeNetwork>, Unsuitable> {
     let mut network = NodeNetwork::clone(&compiled.network);
     if let (Some(prefix), Some(ipam)) = (&compiled.per_node.node_prefix, &network.ipam) {
-        let fixed = network.attachments.iter().flat_map(|fixed| &fixed.ips).map(|ip| ip.ip());
+        let fixed = fixed_addresses::of_network(&network).chain(fixed_by_others.iter().copied());
         let own = node_ranges(ipam, prefix, number, fixed).map_err(|error| Unsuitable {
             reason: NODE_PREFIX_EXHAUSTED,
             message: error.to_string(),

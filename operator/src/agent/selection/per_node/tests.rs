@@ -133,6 +133,24 @@ fn with_a_multicast_group_a_node_that_joins_changes_no_network() {
     assert_eq!(after.networks, before.networks);
 }
 
+/// The nodes of the other network would assign it a second time.
+#[test]
+fn an_address_for_one_pod_of_a_network_is_in_no_part_of_the_other_of_its_segment() {
+    let divided = |name: &str, rack: &str, attachments: serde_json::Value| {
+        let mut compiled = joined(1, name, Some(rack));
+        let plain = divided(1, name, "10.1.0.0/16");
+        compiled.per_node.node_prefix = plain.per_node.node_prefix;
+        let attachments = serde_json::from_value(attachments).unwrap();
+        compiled.network = Arc::new(NodeNetwork { attachments, ..NodeNetwork::clone(&plain.network) });
+        compiled
+    };
+    let fixed = json!([{"namespace": "default", "pod": "one", "ips": ["10.1.0.7/16"]}]);
+    let both = input(&[divided("ovs", "a", json!([])), divided("vpp", "b", fixed)]);
+    let spec = select_with(&both, &NodeSpec::default());
+    let ranges = &spec.networks[0].ipam.as_ref().unwrap()["ranges"][0];
+    assert_eq!((&ranges[0]["rangeEnd"], &ranges[1]["rangeStart"]), (&json!("10.1.0.6"), &json!("10.1.0.8")));
+}
+
 #[test]
 fn without_addresses_the_network_is_refused_and_says_which_are_missing() {
     let mut input = input(&[joined(1, "all", None), compiled(2, "plain")]);
