@@ -54,7 +54,7 @@ pub use types::mac::{InvalidMac, MacAddress};
 pub use types::names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName, RoutingDomain, UplinkName};
 pub use types::nic::{InvalidNic, NicName, PciAddress};
 pub use types::number::OutOfRange;
-pub use types::port_type::{Memif, MemifSecretKind, MemifSocketKind, PortType, SocketRole, VhostUser};
+pub use types::port_type::{Memif, MemifMode, MemifSecretKind, MemifSocketKind, PortType, SocketRole, VhostUser};
 pub use types::rate::{InvalidRate, KilobitsPerSecond, RateLimit};
 pub use types::vlan::Vlan;
 pub use types::vlan_ranges::{InvalidVlanRange, VlanRange, VlanRanges};

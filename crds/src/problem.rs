@@ -170,6 +170,17 @@ pub enum Problem {
     /// A pod without the volume would never learn the secret.
     #[error("a generated secret is passed in the pod's volume: use it with the socket Volume")]
     SecretWithoutVolume,
+    /// Ports in IP mode are on no bridge.
+    #[error(
+        "packets of memifs in IP mode are routed by the network's gateway: set spec.gateway, or use the mode Ethernet"
+    )]
+    RoutedWithoutGateway,
+    /// The gateway of one node does not know the pods of another.
+    #[error("memifs in IP mode are reached on their own node only: use topology.type NodeLocal, or the mode Ethernet")]
+    RoutedAcrossNodes,
+    /// What a bridge does to frames.
+    #[error("memifs in IP mode have neither VLANs nor rate limits: remove them, or use the mode Ethernet")]
+    RoutedWithBridgeSettings,
     /// A label selector has an unknown operator.
     #[error("unknown operator {0:?}: use In, NotIn, Exists or DoesNotExist")]
     SelectorOperator(String),

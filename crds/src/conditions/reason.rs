@@ -15,6 +15,8 @@ pub const BRIDGE_CONFLICT: &str = "BridgeConflict";
 pub const VNI_TAKEN: &str = "VniTaken";
 /// Accepted: an overlay of more than 250 nodes has no multicast group.
 pub const MULTICAST_GROUP_REQUIRED: &str = "MulticastGroupRequired";
+/// Accepted: another network of the same routing domain has a subnet that overlaps.
+pub const SUBNET_TAKEN: &str = "SubnetTaken";
 /// Accepted: pods on different nodes of one segment would get the same addresses.
 pub const ADDRESSES_NOT_UNIQUE: &str = "AddressesNotUnique";
 /// A network on a node: the addresses of this node or of its peers in the overlay are not known.

@@ -13,6 +13,7 @@ mod error;
 mod host_conf;
 mod keys;
 mod parse;
+mod routed;
 mod settings;
 mod vlan;
 

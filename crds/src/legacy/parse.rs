@@ -2,12 +2,14 @@
 
 use super::error::InvalidLegacy;
 use super::keys::Keys;
+use super::routed;
 use super::settings::Settings;
 use super::vlan::vlan;
 use super::{Legacy, PLUGIN};
 use crate::engine::BridgeKey;
 use crate::{
-    BridgeDomainId, BridgeName, EngineKind, KilobitsPerSecond, MacAddress, PortType, Queues, RateLimit, SocketRole,
+    BridgeDomainId, BridgeName, EngineKind, KilobitsPerSecond, MacAddress, MemifMode, PortType, Queues, RateLimit,
+    SocketRole,
 };
 use serde_json::Value;
 
@@ -26,15 +28,8 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     }
     let engine = engine(&host)?;
     let port_type = port_type(&host, engine)?;
-    network_type(&host)?;
-    let arguments = whole.object("args")?.object("cni")?;
-    if let Some(port) = arguments.text("OvnPort")? {
-        return Err(arguments.unsupported(
-            "OvnPort",
-            port,
-            "ports of OVN are not supported: they need OVN's own bridge",
-        ));
-    }
+    let memif_mode = routed::mode(&host, &container, port_type)?;
+    refuse_ovn(&whole.object("args")?.object("cni")?)?;
     for end in [&host, &container] {
         for kind in ["memif", "vhost"] {
             socket_file(&end.object(kind)?)?;
@@ -53,11 +48,18 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     };
     let is_memif = port_type == PortType::Memif;
     let bridge = host.object("bridge")?;
+    let gateway = if memif_mode == MemifMode::Ip { Some(routed::gateway(whole)?) } else { None };
+    let of_subnets = match &gateway {
+        Some(gateway) if !has_domain(&bridge)? => routed::bridge(gateway),
+        _ => None,
+    };
     Ok(Legacy {
         engine,
-        bridge: bridge_name(&bridge, engine)?,
+        bridge: of_subnets.map_or_else(|| bridge_name(&bridge, engine), Ok)?,
         settings: Settings {
             port_type,
+            memif_mode,
+            gateway,
             engine_role,
             vlan: vlan(&bridge)?,
             mtu: host.number("mtu")?,
@@ -69,6 +71,11 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
         mac: mac(&container)?.or(mac(&host)?),
         socket_file: socket_file(&socket_end)?.map(str::to_owned),
     })
+}
+
+fn refuse_ovn(arguments: &Keys<'_>) -> Result<(), InvalidLegacy> {
+    const ADVICE: &str = "ports of OVN are not supported: they need OVN's own bridge";
+    arguments.text("OvnPort")?.map_or(Ok(()), |port| Err(arguments.unsupported("OvnPort", port, ADVICE)))
 }
 
 pub(super) fn engine(host: &Keys<'_>) -> Result<EngineKind, InvalidLegacy> {
@@ -87,17 +94,6 @@ fn port_type(host: &Keys<'_>, engine: EngineKind) -> Result<PortType, InvalidLeg
         }
         Some(other) => Err(host.unsupported("iftype", other, "use vhostuser, or with vpp memif")),
         None => Err(host.missing("iftype", "write vhostuser, or with vpp memif")),
-    }
-}
-
-fn network_type(host: &Keys<'_>) -> Result<(), InvalidLegacy> {
-    match host.text("netType")? {
-        None | Some("bridge") => Ok(()),
-        Some(other) => Err(host.unsupported(
-            "netType",
-            other,
-            "every port is on a bridge: use bridge, the only type that is supported",
-        )),
     }
 }
 
@@ -153,9 +149,6 @@ fn memif_ends(host: &Keys<'_>, container: &Keys<'_>) -> Result<(), InvalidLegacy
         if let Some(other) = end.text("role")?.filter(|role| *role != own) {
             return Err(end.unsupported("role", other, advice));
         }
-        if let Some(other) = end.text("mode")?.filter(|mode| *mode != "ethernet") {
-            return Err(end.unsupported("mode", other, "a bridge forwards Ethernet frames only: use ethernet"));
-        }
     }
     Ok(())
 }
@@ -176,6 +169,11 @@ fn queues(memif: &Keys<'_>) -> Result<Option<Queues>, InvalidLegacy> {
 fn rate_limit(vhost: &Keys<'_>) -> Result<RateLimit, InvalidLegacy> {
     let egress_kbps: Option<KilobitsPerSecond> = vhost.number("ingressPolicingRate")?;
     Ok(RateLimit { egress_kbps, ..RateLimit::default() })
+}
+
+/// Whether a bridge domain is named.
+fn has_domain(bridge: &Keys<'_>) -> Result<bool, InvalidLegacy> {
+    Ok(bridge.text("bridgeName")?.is_some() || bridge.number::<BridgeDomainId>("bridgeId")?.is_some())
 }
 
 fn bridge_name(bridge: &Keys<'_>, engine: EngineKind) -> Result<BridgeName, InvalidLegacy> {

@@ -1,7 +1,10 @@
 //! The settings of bridge and port that a configuration of Intel's userspace CNI requests, and
 //! whether a network matches them.
 
-use crate::{Bridge, EngineKind, Mtu, Port, PortType, Queues, RateLimit, RingSize, SocketRole, VhostUser, Vlan};
+use crate::{
+    Bridge, EngineKind, Gateway, Memif, MemifMode, Mtu, Port, PortType, Queues, RateLimit, RingSize, SocketRole,
+    VhostUser, Vlan,
+};
 use std::fmt;
 
 /// The requested settings of bridge and port.
@@ -9,6 +12,10 @@ use std::fmt;
 pub struct Settings {
     /// `host.iftype`.
     pub port_type: PortType,
+    /// `host.memif.mode`; with `ip`, `host.netType` is `interface`.
+    pub memif_mode: MemifMode,
+    /// The gateway of memifs in the mode `ip`, from `ipam`.
+    pub gateway: Option<Gateway>,
     /// Which end of a vhost-user socket the engine is: `host.vhost.mode`.
     pub engine_role: SocketRole,
     /// `host.bridge.vlanId`, `trunks`, `vlanMode`; none means untagged.
@@ -51,19 +58,27 @@ impl Settings {
             vlan: self.vlan.clone(),
             rate_limit: self.rate_limit,
             vhost_user: VhostUser { engine_role: self.engine_role },
-            ..usual
+            memif: Memif { mode: self.memif_mode, ..usual.memif },
         }
     }
 
     /// The mismatches between these settings and a network, in a fixed order.
     ///
-    /// Type, role and VLAN are always compared: a pod of another type would not find its socket,
-    /// and one without `vlanId` must not join a VLAN. The others are compared when present.
-    pub fn mismatches(&self, engine: EngineKind, bridge: &Bridge, port: &Port) -> Vec<SettingMismatch> {
+    /// Type, mode, role and VLAN are always compared: a pod of another type would not find its
+    /// socket, and one without `vlanId` must not join a VLAN. The others are compared when present.
+    pub fn mismatches(
+        &self,
+        engine: EngineKind,
+        (bridge, port, gateway): (&Bridge, &Port, Option<&Gateway>),
+    ) -> Vec<SettingMismatch> {
         let is_vhost_user = self.port_type == PortType::VhostUser && port.port_type == PortType::VhostUser;
         let role = |role| Role(engine, role);
         let all = [
             mismatch("host.iftype", &Type(self.port_type), &Type(port.port_type)),
+            (self.port_type == port.port_type)
+                .then(|| mismatch("host.memif.mode", &Mode(self.memif_mode), &Mode(port.memif.mode)))
+                .flatten(),
+            self.gateway.as_ref().and_then(|requested| gateway_mismatch(requested, gateway)),
             is_vhost_user
                 .then(|| mismatch("host.vhost.mode", &role(self.engine_role), &role(port.vhost_user.engine_role)))
                 .flatten(),
@@ -82,6 +97,32 @@ impl Settings {
 
 fn mismatch<T: PartialEq + fmt::Display>(key: &'static str, requested: &T, actual: &T) -> Option<SettingMismatch> {
     (requested != actual).then(|| SettingMismatch { key, requested: requested.to_string(), actual: actual.to_string() })
+}
+
+/// The gateway of the network has to be in each subnet; its own address may be another.
+fn gateway_mismatch(requested: &Gateway, actual: Option<&Gateway>) -> Option<SettingMismatch> {
+    let is_covered = |ip| actual.is_some_and(|actual| actual.for_address(ip).is_some());
+    let all = |gateway: &Gateway| {
+        gateway.addresses.iter().map(|address| address.subnet().to_string()).collect::<Vec<_>>().join(" and ")
+    };
+    let covers = requested.addresses.iter().all(|address| is_covered(address.ip()));
+    (!covers).then(|| SettingMismatch {
+        key: "ipam",
+        requested: all(requested),
+        actual: actual.map_or_else(|| "no gateway".to_owned(), all),
+    })
+}
+
+#[derive(PartialEq)]
+struct Mode(MemifMode);
+
+impl fmt::Display for Mode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self.0 {
+            MemifMode::Ethernet => "ethernet",
+            MemifMode::Ip => "ip",
+        })
+    }
 }
 
 #[derive(PartialEq)]

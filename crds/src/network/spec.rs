@@ -8,7 +8,7 @@ use super::definitions::Definitions;
 use super::device_plugin::DevicePluginSpec;
 use super::gateway::spec::{self as gateway, GatewaySpec};
 use super::ipam::IpamSpec;
-use super::port::{self, PortSpec, vlan};
+use super::port::{self, PortSpec, memif_mode, vlan};
 use super::status::UserspaceNetworkStatus;
 use super::topology::spec::{self as topology, TopologySpec};
 use super::{name, selectors};
@@ -115,7 +115,7 @@ fn engine_immutable() -> Rule {
 /// support a value.
 fn engine_rules(schema: &mut Schema) {
     let rules = bridge::engine_rules().chain(port::engine_rules()).chain(vlan::engine_rules());
-    for rule in rules.chain(topology::rules()).chain(gateway::rules()) {
+    for rule in rules.chain(topology::rules()).chain(gateway::rules()).chain(memif_mode::rules()) {
         // It fails for rules without an expression only, and then tests of the CRD fail.
         let _infallible = kube::core::validate(schema, rule);
     }

@@ -87,6 +87,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let gateway = gateway(&mut problems, (spec.engine, spec.bridge.ownership), spec.gateway.as_ref(), &attachments);
     let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
     port::unlimited_egress(&mut problems, spec.engine, &spec.port, fixed_rates);
+    port::memif_mode::memif_mode(&mut problems, spec);
     let check_devices =
         |plugin: &DevicePluginSpec| problems.check("spec.devicePlugin.devices", plugin.devices.try_into());
     let device_plugin = spec.device_plugin.as_ref().and_then(check_devices);

@@ -86,6 +86,25 @@ pub enum MemifSecretKind {
     Generated,
 }
 
+/// What a memif carries.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum MemifMode {
+    /// Ethernet frames, which the network's bridge forwards.
+    #[default]
+    Ethernet,
+    /// IP packets, which the network's gateway routes.
+    #[serde(rename = "IP")]
+    Ip,
+}
+
+impl MemifMode {
+    /// Whether it is the usual one.
+    pub fn is_ethernet(&self) -> bool {
+        *self == Self::Ethernet
+    }
+}
+
 /// Ports of the type memif.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
@@ -98,4 +117,8 @@ pub struct Memif {
     /// own, and most programs bring none. Generated: a new one for each attachment, in the
     /// description that the pod finds in its volume; only with the socket Volume.
     pub secret: MemifSecretKind,
+    /// Ethernet (the default): frames, forwarded by the network's bridge. IP: packets, routed by
+    /// the network's gateway, without MAC addresses and ARP.
+    #[serde(skip_serializing_if = "MemifMode::is_ethernet")]
+    pub mode: MemifMode,
 }

@@ -86,7 +86,7 @@ fn a_thousand_interfaces_have_less_than_two_megabytes() {
 /// A memif port of VPP with its record.
 fn attach(vpp: &Vpp, paths: &NodePaths, container: &str, socket_id: u32) -> Record {
     let socket = vpp.folder().join(format!("{container}.sock"));
-    let backend = PortBackend::Memif { socket: MemifSocket::file(socket.clone()).unwrap() };
+    let backend = PortBackend::memif(MemifSocket::file(socket.clone()).unwrap());
     let mut record = record_with(container, &network_with(EngineKind::Vpp, "blue"), backend);
     record.engine_socket = vpp.socket().to_owned();
     record.memif_socket_ids = MemifSocketIds::default();
@@ -178,7 +178,7 @@ fn a_thousand_ports_are_read() {
     let vpp = Vpp::start(Kind::Simulator).unwrap();
     let network = network_with(EngineKind::Vpp, "blue");
     let socket = vpp.folder().join("m.sock");
-    let backend = PortBackend::Memif { socket: MemifSocket::file(socket.clone()).unwrap() };
+    let backend = PortBackend::memif(MemifSocket::file(socket.clone()).unwrap());
     let records: Vec<_> = (0..1000)
         .map(|number| Record {
             engine_socket: vpp.socket().to_owned(),

@@ -3,7 +3,7 @@
 use crate::model::attachment::{AttachmentId, Progress, Record};
 use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortSettings};
 use crate::model::uplink::{DesiredUplink, PatchPair};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{NetworkName, NodeNetwork, RateLimit, UplinkName};
 
 /// What one engine of this node should have.
@@ -113,6 +113,9 @@ impl Desired {
         let settings = present.map(|present| {
             port_settings(present, &record.pod.namespace, &record.pod.name, record.requested_rate_limit)
         });
+        // What was assigned to the pod stays, whatever the network says now.
+        let settings =
+            settings.map(|settings| PortSettings { routed: record.port.settings.routed.clone(), ..settings });
         let settings = settings.unwrap_or_else(|| record.port.settings.clone());
         let present = present.map(|present| &present.bridge).filter(|bridge| bridge.name == record.port.bridge);
         let ownership = present.map_or(record.port.ownership, |bridge| bridge.ownership);
@@ -131,5 +134,6 @@ pub fn port_settings(network: &NodeNetwork, namespace: &str, pod: &str, requeste
         rate_limit: fixed
             .and_then(|fixed| fixed.rate_limit)
             .unwrap_or_else(|| network.port.rate_limit.at_most(requested)),
+        routed: BTreeSet::new(),
     }
 }

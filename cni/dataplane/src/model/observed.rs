@@ -5,6 +5,7 @@ use crate::model::owner::PortOwner;
 use crate::model::port::{DeviceName, PortBackend, PortName};
 use crate::model::routing::ObservedRouting;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use usnet_crds::{NetworkName, RateLimit, UplinkName, Vlan, VlanTag};
 
 /// All bridges of an engine, whether owned by usnet or not. Names are those of the engine.
@@ -38,7 +39,7 @@ pub struct ObservedBridge {
     pub settings: BridgeSettings,
     /// Whether the engine runs it, or why not.
     pub state: ElementState,
-    /// Its ports, without the bridge's own.
+    /// Its ports, without the bridge's own; also those to which its gateway routes.
     pub ports: BTreeMap<PortName, ObservedPort>,
 }
 
@@ -57,6 +58,8 @@ pub struct ObservedPort {
     pub tagging: Tagging,
     /// The rate limits; `None` means limits that usnet does not set.
     pub rate_limit: Option<RateLimit>,
+    /// The addresses that the engine routes to it.
+    pub routed: BTreeSet<IpAddr>,
     /// Whether it may forward: the admin state of VPP. Open vSwitch has none, there it always may.
     pub is_enabled: bool,
     /// Whether the pod's program is there.

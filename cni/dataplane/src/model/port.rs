@@ -4,11 +4,14 @@ use crate::model::attachment::AttachmentId;
 use crate::model::memif::{MemifSecret, MemifSocket};
 use crate::model::owner::{NetworkDevice, Owner};
 use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use usnet_crds::names::fnv1a;
 use usnet_crds::{
-    BridgeName, Mtu, NetworkName, NodeNetwork, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan, VlanTag,
+    BridgeName, MemifMode, Mtu, NetworkName, NodeNetwork, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan,
+    VlanTag,
 };
 
 /// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones
@@ -183,6 +186,9 @@ pub enum PortBackend {
     Memif {
         /// The socket as seen by the engine.
         socket: MemifSocket,
+        /// What it carries.
+        #[serde(default, skip_serializing_if = "MemifMode::is_ethernet")]
+        mode: MemifMode,
     },
     /// A veth pair, whose other end is the interface in the pod's network namespace. As observed in
     /// an engine also any other device of the kernel.
@@ -193,11 +199,21 @@ pub enum PortBackend {
 }
 
 impl PortBackend {
+    /// A memif that carries Ethernet frames.
+    pub const fn memif(socket: MemifSocket) -> Self {
+        Self::Memif { socket, mode: MemifMode::Ethernet }
+    }
+
+    /// Whether the engine routes packets to it, instead of forwarding frames on a bridge.
+    pub const fn is_routed(&self) -> bool {
+        matches!(self, Self::Memif { mode: MemifMode::Ip, .. })
+    }
+
     /// The name of the endpoint: that of the socket as reported by VPP, or of the device.
     pub(crate) fn endpoint_name(&self) -> String {
         match self {
             Self::VhostUser { socket, .. } => socket.as_path().to_string_lossy().into_owned(),
-            Self::Memif { socket } => socket.to_string(),
+            Self::Memif { socket, .. } => socket.to_string(),
             Self::Veth { device } => device.to_string(),
         }
     }
@@ -214,7 +230,7 @@ impl PortBackend {
     pub fn socket_file(&self) -> Option<&Path> {
         match self {
             Self::VhostUser { socket, .. } => Some(socket.as_path()),
-            Self::Memif { socket } => socket.path(),
+            Self::Memif { socket, .. } => socket.path(),
             Self::Veth { .. } => None,
         }
     }
@@ -231,7 +247,8 @@ impl fmt::Display for PortBackend {
             Self::VhostUser { engine_role: SocketRole::Server, .. } => {
                 write!(formatter, "{endpoint} (vhost-user, the engine listens)")
             }
-            Self::Memif { .. } => write!(formatter, "{endpoint} (memif)"),
+            Self::Memif { mode: MemifMode::Ethernet, .. } => write!(formatter, "{endpoint} (memif)"),
+            Self::Memif { mode: MemifMode::Ip, .. } => write!(formatter, "{endpoint} (memif in IP mode)"),
             Self::Veth { .. } => write!(formatter, "device {endpoint} (veth)"),
         }
     }
@@ -249,6 +266,9 @@ pub struct PortSettings {
     /// How much it may send and receive.
     #[serde(default)]
     pub rate_limit: RateLimit,
+    /// The addresses of the pod that the engine routes to this port; none if it is on a bridge.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub routed: BTreeSet<IpAddr>,
 }
 
 /// Records of earlier releases have only the number of an access port's VLAN.

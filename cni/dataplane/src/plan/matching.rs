@@ -39,4 +39,5 @@ pub(crate) fn port_matches_spec(actual: &ObservedPort, settings: &PortSettings) 
     actual.mtu == Some(settings.mtu.into())
         && actual.tagging == Tagging::from(settings.vlan.clone())
         && actual.rate_limit == Some(settings.rate_limit)
+        && actual.routed == settings.routed
 }

@@ -194,11 +194,12 @@ impl<'a> Attachment<'a> {
             Step::Record => {
                 self.locked.write(&self.record)?;
                 self.sync = Some(self.locked.start_sync()?);
-                self.check_address_conflicts()
+                self.check_address_conflicts(&self.params.reserved)
             }
             Step::Addresses => {
                 self.port.complete(&mut self.record)?;
                 self.assign_addresses()?;
+                self.route_addresses()?;
                 if self.is_ipam_after_port() { Ok(self.configure_addresses()?) } else { Ok(()) }
             }
             Step::Directory => self.mount_directory(),
@@ -232,8 +233,7 @@ impl<'a> Attachment<'a> {
     }
 
     /// Runs after its own record is written, so that each of two concurrent calls sees the other.
-    fn check_address_conflicts(&self) -> Result<(), Error> {
-        let reserved = &self.params.reserved;
+    fn check_address_conflicts(&self, reserved: &ReservedAddresses) -> Result<(), Error> {
         if reserved.mac.is_none() && reserved.ips.is_empty() {
             return Ok(());
         }
@@ -276,6 +276,20 @@ impl<'a> Attachment<'a> {
         let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);
         self.record.addresses =
             addresses.map(|address| Address { ip: address.addr(), prefix: address.prefix_len() }).collect();
+        Ok(())
+    }
+
+    /// The engine routes each address to one port only: a second one would take it from the first.
+    fn route_addresses(&mut self) -> Result<(), Error> {
+        if !self.record.port.backend.is_routed() {
+            return Ok(());
+        }
+        let routed = gateway::routed(&self.assignment, self.params.gateway.as_ref())?;
+        let (ips, reserved) = (routed.iter().copied().collect(), &self.params.reserved);
+        let assigned =
+            ReservedAddresses { ips, are_ips_static: reserved.are_ips_static, mac: None, is_mac_static: false };
+        self.check_address_conflicts(&assigned)?;
+        self.record.port.settings.routed = routed;
         Ok(())
     }
 

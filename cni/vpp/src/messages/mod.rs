@@ -14,6 +14,7 @@ mod memclnt;
 mod memif;
 mod message;
 mod policer;
+mod route;
 mod sub_interface;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use memclnt::*;
 pub use memif::*;
 pub use message::{Descriptor, Dump, Message, Reply, Request, write_message};
 pub use policer::*;
+pub use route::*;
 pub use sub_interface::*;
 pub use vhost::*;
 
@@ -41,6 +43,8 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         SUB_INTERFACE_REQUESTS,
         IP_REQUESTS,
         IP_DUMPS,
+        ROUTE_REQUESTS,
+        ROUTE_DUMPS,
         BRIDGE_REQUESTS,
         BRIDGE_DUMPS,
         MEMIF_REQUESTS,

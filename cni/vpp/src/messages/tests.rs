@@ -56,6 +56,14 @@ const SIZES: &[(&str, usize)] = &[
     ("ip_table_details_c79fca0f", 75),
     ("ip_address_dump_2d033de4", 15),
     ("ip_address_details_ee29b797", 28),
+    ("ip_route_add_del_b8ecfe0d", 39),
+    ("ip_route_add_del_reply_1992deab", 14),
+    ("ip_route_dump_b9d2e09e", 79),
+    ("ip_route_details_bda8f315", 33),
+    ("sw_interface_set_unnumbered_154a6439", 19),
+    ("sw_interface_set_unnumbered_reply_e8d4e804", 10),
+    ("ip_unnumbered_dump_f9e6675e", 14),
+    ("ip_unnumbered_details_cc59bd42", 14),
     ("bridge_domain_add_del_600b7170", 86),
     ("bridge_domain_add_del_reply_e8d4e804", 10),
     ("bridge_domain_add_del_v2_600b7170", 86),
@@ -190,6 +198,21 @@ fn fields_of_details_are_where_vpp_writes_them() {
     assert_eq!((bytes[9], bytes[23], &bytes[36..38], bytes[70]), (1, 3, &9000_u16.to_be_bytes()[..], 3));
     assert_eq!((&bytes[103..111], &bytes[231..235]), (&b"memif1/0"[..], &b"mine"[..]));
     assert_eq!(SwInterfaceDetails::decode(&mut Reader::new(&bytes[6..])), Ok(details));
+}
+
+#[test]
+fn a_path_of_a_route_is_where_vpp_reads_it() {
+    let path = FibPath { sw_if_index: 3, weight: 1, proto: FibPathProto::Ip6, ..FibPath::default() };
+    let prefix = Prefix::new("fd00::7".parse().expect("an address"), 128);
+    let route = IpRoute { table_id: 9, prefix, paths: FibPaths(vec![path]), ..IpRoute::default() };
+    let request = IpRouteAddDel { is_add: true, is_multipath: false, route: route.clone() };
+    let bytes = [vec![0; 10], fields(&request)].concat();
+    assert_eq!(bytes.len(), 39 + 167);
+    assert_eq!((bytes[10], bytes[11], bytes[15], bytes[20], bytes[36], bytes[37], bytes[38]), (1, 0, 9, 1, 7, 128, 1));
+    // Of the path: interface, weight and protocol.
+    assert_eq!((bytes[42], bytes[51], &bytes[61..65]), (3, 1, &[0, 0, 0, 1][..]));
+    let details = fields(&IpRouteDetails { route: route.clone() });
+    assert_eq!(IpRouteDetails::decode(&mut Reader::new(&details)), Ok(IpRouteDetails { route }));
 }
 
 #[test]

@@ -24,7 +24,9 @@ impl ReturnCode {
             Self::InvalidArgument => {
                 "a value is out of range; check that the ring size is a power of two and that the socket id was added"
             }
-            Self::UnexpectedIntfState => "the socket id is in use; delete the memifs on it first",
+            Self::UnexpectedIntfState => {
+                "the socket id is in use, or two interfaces are bound to different tables; delete the memifs on it, or bind both to the same tables"
+            }
             Self::TunnelExist => "such a tunnel exists; read the tunnels again",
             Self::IfAlreadyExists => "another interface uses the same socket path or name",
             Self::EntryAlreadyExists => "the id is in use, for example for another socket file; use another id",

@@ -153,9 +153,14 @@ fn unsupported_values_are_rejected_by_their_key() {
     refused(ovs("/ipam/type", json!(7)), "ipam.type", "must be text");
     refused(memif("/host/memif/role", json!("slave")), "host.memif.role", "VPP is always the master");
     refused(memif("/container/memif/role", json!("master")), "container.memif.role", "slave");
-    for mode in ["ip", "inject-punt"] {
-        refused(memif("/host/memif/mode", json!(mode)), "host.memif.mode", "Ethernet frames only");
-    }
+    refused(memif("/host/memif/mode", json!("inject-punt")), "host.memif.mode", "use ethernet");
+    refused(memif("/container/memif/mode", json!("ip")), "container.memif.mode", "both ends");
+    let ip = with(memif("/container/memif", json!(null)), "/host/memif/mode", json!("ip"));
+    refused(ip.clone(), "host.memif.mode", "Ethernet frames only");
+    let routed = with(ip, "/host/netType", json!("interface"));
+    refused(routed.clone(), "ipam", "host-local or static");
+    refused(with(routed, "/ipam", json!({"type": "dhcp"})), "ipam", "host-local or static");
+    refused(memif("/host/netType", json!("interface")), "host.netType", "set memif.mode to ip");
     refused(memif("/host/memif/rxQueues", json!(129)), "host.memif.rxQueues", "use 1 to 128");
     refused(memif("/host/memif/ringSize", json!(1000)), "host.memif.ringSize", "power of two");
     let uneven = memif("/host/memif/rxQueues", json!(2));
@@ -252,4 +257,51 @@ fn the_document_has_each_key() {
     for key in keys {
         assert!(page.contains(&format!("`{key}`")) || page.contains(&format!(".{key}`")), "{key} is not in {path}");
     }
+}
+
+#[test]
+fn routed_memifs_have_the_gateway_and_the_network_of_their_subnets() {
+    let routed = |ipam: Value| {
+        let whole = with(with(vpp(), "/host/netType", json!("interface")), "/host/memif/mode", json!("ip"));
+        let whole = with(with(whole, "/container/memif/mode", json!("ip")), "/host/bridge", json!(null));
+        read(&with(whole, "/ipam", ipam)).unwrap()
+    };
+    let one = routed(json!({"type": "host-local", "subnet": "10.57.1.0/24"}));
+    assert_eq!(one.settings.port().memif.mode, MemifMode::Ip);
+    let addresses = |legacy: &Legacy| {
+        let gateway = legacy.settings.gateway.clone().unwrap();
+        gateway.addresses.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(addresses(&one), ["10.57.1.1/24"]);
+    // Of each family the first subnet, with the gateway that is named there.
+    let ranges = json!([[{"subnet": "10.57.1.0/24", "gateway": "10.57.1.254"}, {"subnet": "10.9.0.0/24"}], [{"subnet": "fd00:1::/64"}]]);
+    let both = routed(json!({"type": "host-local", "ranges": ranges}));
+    assert_eq!(addresses(&both), ["10.57.1.254/24", "fd00:1::1/64"]);
+    let fixed = routed(json!({"type": "static", "addresses": [{"address": "10.57.1.7/24"}]}));
+    assert_eq!(addresses(&fixed), ["10.57.1.1/24"]);
+    // Those with the same subnets are one network.
+    assert_eq!((one.network_name(), &one.bridge), (fixed.network_name(), &fixed.bridge));
+    assert_ne!(one.bridge, both.bridge);
+    let named = with(with(vpp(), "/host/netType", json!("interface")), "/host/memif/mode", json!("ip"));
+    let named = with(
+        with(named, "/container/memif/mode", json!("ip")),
+        "/ipam",
+        json!({"type": "host-local", "subnet": "10.57.1.0/24"}),
+    );
+    let named = read(&named).unwrap();
+    assert_eq!(named.bridge.as_str(), "4");
+
+    // A network of users has to route in the same subnet, by any address.
+    let bridge = Bridge::named(one.bridge.clone());
+    let keys = |legacy: &Legacy, gateway: &Legacy| -> Vec<&str> {
+        let (port, gateway) = (gateway.settings.port(), gateway.settings.gateway.as_ref());
+        let all = legacy.settings.mismatches(legacy.engine, (&bridge, &port, gateway));
+        all.iter().map(|one| one.key).collect()
+    };
+    assert_eq!((keys(&one, &both), keys(&both, &one)), (vec![], vec!["ipam"]));
+    let bridged = read(&vpp()).unwrap();
+    assert_eq!(
+        (keys(&bridged, &one), keys(&one, &bridged)),
+        (vec!["host.memif.mode"], vec!["host.memif.mode", "ipam"])
+    );
 }

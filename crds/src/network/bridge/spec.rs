@@ -7,7 +7,7 @@ use crate::engine::BridgeKey;
 use crate::problem::{Problem, Problems};
 use crate::types::bridge_domain::BridgeDomainId;
 use crate::types::limits::Mtu;
-use crate::types::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, RESERVED_BRIDGE_NAMES};
+use crate::types::names::{BRIDGE_NAME_MAX, BRIDGE_NAME_PATTERN, RESERVED_BRIDGE_NAMES, UPLINK_BRIDGE_PREFIX};
 use crate::{BridgeName, EngineKind, InvalidName, NetworkName};
 use kube::KubeSchema;
 use kube::core::Rule;
@@ -84,7 +84,10 @@ fn bridge_name() -> Rule {
 
 fn bridge_name_not_reserved() -> Rule {
     let names = RESERVED_BRIDGE_NAMES.map(|name| format!("'{name}'")).join(", ");
-    rule(format!("!(self in [{names}])"), "the name is reserved by Open vSwitch or Linux: choose another")
+    rule(
+        format!("!(self in [{names}] || self.startsWith('{UPLINK_BRIDGE_PREFIX}'))"),
+        "the name is reserved by Open vSwitch, Linux or for uplinks: choose another",
+    )
 }
 
 fn mtu() -> Rule {
@@ -164,7 +167,11 @@ fn name(
             None
         }
         (BridgeKey::Name, Some(name), None) => {
-            problems.check::<_, InvalidName>("spec.bridge.name", name.clone().try_into())
+            let checked = BridgeName::try_from(name.clone());
+            let of_uplink = || InvalidName::BridgeOfUplink(name.clone());
+            let is_of_uplink = name.starts_with(UPLINK_BRIDGE_PREFIX);
+            problems
+                .check("spec.bridge.name", checked.and_then(|it| if is_of_uplink { Err(of_uplink()) } else { Ok(it) }))
         }
         (BridgeKey::Id, None, Some(id)) => {
             problems.check("spec.bridge.id", BridgeDomainId::try_from(id)).map(BridgeName::from)

@@ -2,6 +2,8 @@
 //! nodes read ([`Port`]).
 
 #[cfg(feature = "api")]
+pub(super) mod memif_mode;
+#[cfg(feature = "api")]
 pub(super) mod vlan;
 
 use crate::types::limits::{Queues, RingSize};
@@ -241,14 +243,13 @@ mod spec {
         })
     }
 
-    const UNKNOWABLE_SECRET: Memif = Memif { socket: MemifSocketKind::Abstract, secret: MemifSecretKind::Generated };
-
     /// What is only for ports of one type.
     fn settings(problems: &mut Problems, engine: EngineKind, port_type: PortType, spec: &PortSpec) {
         if let Some(memif) = spec.memif {
             let is_foreign = port_type != PortType::Memif;
             problems.add_if(is_foreign, "spec.port.memif", Problem::OnlyForType(PortType::Memif));
-            problems.add_if(memif == UNKNOWABLE_SECRET, "spec.port.memif.secret", Problem::SecretWithoutVolume);
+            let is_unknowable = (memif.socket, memif.secret) == (MemifSocketKind::Abstract, MemifSecretKind::Generated);
+            problems.add_if(is_unknowable, "spec.port.memif.secret", Problem::SecretWithoutVolume);
         }
         if let Some(VhostUser { engine_role: role }) = spec.vhost_user {
             let is_foreign = port_type != PortType::VhostUser;

@@ -20,6 +20,9 @@ pub const BRIDGE_NAME_PATTERN: &str = "^[a-zA-Z0-9_][a-zA-Z0-9_.-]*$";
 /// Names that Open vSwitch or Linux reserve.
 pub const RESERVED_BRIDGE_NAMES: [&str; 4] = ["all", "default", "lo", "ovs-netdev"];
 
+/// What the names of the bridges of uplinks begin with. No network has such a bridge.
+pub const UPLINK_BRIDGE_PREFIX: &str = "br-up-";
+
 /// Longest name of a network with VPP, in bytes: the tag of a bridge domain has 63 bytes, and our
 /// prefix precedes the name.
 pub const VPP_NETWORK_NAME_MAX: usize = 57;
@@ -91,6 +94,11 @@ pub enum InvalidName {
         "routing domain {0:?} is not a DNS label: use 1 to {ROUTING_DOMAIN_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
     )]
     RoutingDomain(String),
+    /// The name of a bridge could be that of an uplink.
+    #[error(
+        "bridge name {0:?} is reserved, because the bridges of uplinks begin with {UPLINK_BRIDGE_PREFIX}: choose another"
+    )]
+    BridgeOfUplink(String),
     /// The name of a bridge is reserved.
     #[error("bridge name {0:?} is reserved by Open vSwitch or Linux: choose another")]
     ReservedBridge(String),
@@ -128,9 +136,12 @@ pub struct PodName(String);
 
 impl BridgeName {
     /// The default bridge of a network: `br-` and its name, truncated with a hash of the whole name
-    /// where it is too long.
+    /// where it is too long; only a hash where it could be that of an uplink.
     pub fn default_for(network: &NetworkName) -> Self {
         let whole = format!("br-{network}");
+        if whole.starts_with(UPLINK_BRIDGE_PREFIX) {
+            return Self(format!("br-{:012x}", fnv1a(network.as_str().as_bytes()) & 0xffff_ffff_ffff));
+        }
         if whole.len() <= BRIDGE_NAME_MAX {
             return Self(whole);
         }
@@ -141,11 +152,11 @@ impl BridgeName {
     /// The bridge of an uplink with Open vSwitch: `br-up-` and its name, or a hash of the name
     /// where that is too long.
     pub fn of_uplink(uplink: &UplinkName) -> Self {
-        let whole = format!("br-up-{uplink}");
+        let whole = format!("{UPLINK_BRIDGE_PREFIX}{uplink}");
         if whole.len() <= BRIDGE_NAME_MAX {
             return Self(whole);
         }
-        Self(format!("br-up-{:09x}", fnv1a(uplink.as_str().as_bytes()) & 0xf_ffff_ffff))
+        Self(format!("{UPLINK_BRIDGE_PREFIX}{:09x}", fnv1a(uplink.as_str().as_bytes()) & 0xf_ffff_ffff))
     }
 
     /// The name of a bridge domain of VPP: the digits of its id.
@@ -269,6 +280,17 @@ mod tests {
         let (one, other) = (bridge("rack-a-fabric"), bridge("rack-b-fabric"));
         assert_ne!(one, other);
         assert!([one, other].into_iter().all(|name| BridgeName::try_from(name.to_string()).is_ok()));
+    }
+
+    #[test]
+    fn the_bridge_of_a_network_is_never_that_of_an_uplink() {
+        for name in ["up-plain", "up-plain-and-long-enough", "up-0"] {
+            let bridge = BridgeName::default_for(&name.parse().unwrap()).to_string();
+            assert!(!bridge.starts_with("br-up-") && bridge.parse::<BridgeName>().is_ok(), "{bridge}");
+        }
+        let bridge = |network: &str| BridgeName::default_for(&network.parse().unwrap());
+        assert_ne!(bridge("up-plain"), bridge("up-other"));
+        assert_eq!(bridge("upper").as_str(), "br-upper");
     }
 
     #[test]

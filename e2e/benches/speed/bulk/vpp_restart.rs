@@ -61,7 +61,7 @@ fn fill_journal(roots: &NodePaths, vpp: &Vpp, networks: &[NodeNetwork]) {
         let socket = MemifSocket::file(socket(vpp, index)).expect("a short path");
         let record = Record {
             engine_socket: roots.engine_socket(EngineKind::Vpp),
-            ..record_with(&format!("{index:064x}"), &networks[index % NETWORKS], PortBackend::Memif { socket })
+            ..record_with(&format!("{index:064x}"), &networks[index % NETWORKS], PortBackend::memif(socket))
         };
         journal.lock(&record.id).and_then(|locked| locked.write(&record)).expect("a record");
     }

@@ -1,6 +1,6 @@
 //! The kinds of ports.
 
-use usnet_crds::{EngineKind, Memif, MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole, VhostUser};
+use usnet_crds::{EngineKind, Memif, MemifSocketKind, Port, PortType, SocketRole, VhostUser};
 
 /// A kind of port, and how it is called in the report.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ impl PortKind {
     /// All kinds that an engine has.
     pub(crate) fn all(engine: EngineKind) -> Vec<Self> {
         let of = |port_type| Port { port_type, ..Port::default() };
-        let memif = |socket| Port { memif: Memif { socket, secret: MemifSecretKind::None }, ..of(PortType::Memif) };
+        let memif = |socket| Port { memif: Memif { socket, ..Memif::default() }, ..of(PortType::Memif) };
         let vhost_user = |engine_role| Port { vhost_user: VhostUser { engine_role }, ..of(PortType::VhostUser) };
         let ports = match engine {
             EngineKind::OpenVswitch => vec![("vhost-user", of(PortType::VhostUser)), ("veth", of(PortType::Veth))],

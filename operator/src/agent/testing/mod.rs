@@ -33,6 +33,7 @@ pub(crate) fn port_of(record: &Record) -> ObservedPort {
         backend: Some(record.port.backend.clone()),
         patch_peer: None,
         mtu: Some(record.port.settings.mtu.into()),
+        routed: record.port.settings.routed.clone(),
         tagging: record.port.settings.vlan.clone().into(),
         rate_limit: Some(record.port.settings.rate_limit),
         is_enabled: true,

@@ -101,7 +101,7 @@ impl<'a> LegacyBridge<'a> {
                     }
                 },
                 Some((oldest, valid)) => {
-                    let mismatches = member.legacy.settings.mismatches(self.engine, &valid.bridge, &valid.port);
+                    let mismatches = member.mismatches(self.engine, valid);
                     if !mismatches.is_empty() {
                         evaluation.records.push(messages::mismatch_with_oldest(
                             member,
@@ -140,8 +140,7 @@ impl<'a> LegacyBridge<'a> {
     /// Checks whether the NAD can join one of the users' networks of this bridge.
     fn check_join(&self, member: &Member<'a>, networks: &[&'a ValidNetwork]) -> Option<EventRecord> {
         let open = || networks.iter().filter(|network| admits(self.cache, network, member.key));
-        let mismatches =
-            |network: &ValidNetwork| member.legacy.settings.mismatches(self.engine, &network.bridge, &network.port);
+        let mismatches = |network: &ValidNetwork| member.mismatches(self.engine, network);
         if open().any(|network| mismatches(network).is_empty()) {
             return None;
         }

@@ -3,7 +3,8 @@
 use crate::controller::cache::nads::UserNad;
 use crate::controller::cache::{Cache, NadKey};
 use kube::core::SelectorExt;
-use usnet_crds::legacy::Legacy;
+use usnet_crds::EngineKind;
+use usnet_crds::legacy::{Legacy, SettingMismatch};
 use usnet_crds::validate::ValidNetwork;
 
 /// A NAD of Intel's userspace CNI.
@@ -12,6 +13,14 @@ pub(super) struct Member<'a> {
     pub(super) key: &'a NadKey,
     pub(super) nad: &'a UserNad,
     pub(super) legacy: &'a Legacy,
+}
+
+impl Member<'_> {
+    /// What its settings and those of a network differ in.
+    pub(super) fn mismatches(&self, engine: EngineKind, network: &ValidNetwork) -> Vec<SettingMismatch> {
+        let gateway = network.gateway.as_ref();
+        self.legacy.settings.mismatches(engine, (&network.bridge, &network.port, gateway))
+    }
 }
 
 /// Whether pods of the NAD's namespace may attach.

@@ -5,9 +5,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use std::collections::BTreeSet;
 use usnet_crds::engine::BridgeKey;
 use usnet_crds::legacy::{Legacy, Settings};
-use usnet_crds::network::{BridgeSpec, Definitions, PortSpec, RateLimitSpec, TopologySpec, VlanMode, VlanSpec};
+use usnet_crds::network::{
+    BridgeSpec, Definitions, GatewaySpec, PortSpec, RateLimitSpec, TopologySpec, VlanMode, VlanSpec,
+};
 use usnet_crds::validate::{InvalidSpec, ValidNetwork, validate};
-use usnet_crds::{BridgeDomainId, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan};
+use usnet_crds::{
+    BridgeDomainId, MemifMode, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan,
+};
 
 /// The API server labels every namespace with its name.
 const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -42,7 +46,10 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
         port: port(&legacy.settings),
         // Each NAD's own `ipam` is used, as the userspace CNI did.
         ipam: None,
-        gateway: None,
+        gateway: legacy.settings.gateway.as_ref().map(|gateway| GatewaySpec {
+            addresses: gateway.addresses.iter().map(ToString::to_string).collect(),
+            routing_domain: None,
+        }),
         attachments: Vec::new(),
         device_plugin: None,
     }
@@ -69,7 +76,7 @@ fn port(settings: &Settings) -> PortSpec {
         ring_size: port.ring_size.into(),
         vlan: port.vlan.as_ref().map(vlan),
         rate_limit: rate_limit(port.rate_limit),
-        memif: None,
+        memif: (port.memif.mode == MemifMode::Ip).then_some(port.memif),
         vhost_user: is_vhost_user.then_some(VhostUser { engine_role: port.vhost_user.engine_role }),
     }
 }

@@ -87,7 +87,7 @@ impl VppTestbed {
     /// An attached pod with a memif.
     pub(crate) fn pod(&self, container: &str, network: &NodeNetwork) -> Record {
         let socket = MemifSocket::file(self.vpp.folder().join(format!("{container}.sock"))).unwrap();
-        self.record(container, network, PortBackend::Memif { socket })
+        self.record(container, network, PortBackend::memif(socket))
     }
 
     pub(crate) fn domains(&self) -> BTreeMap<u32, BridgeDomainDetails> {

@@ -93,6 +93,7 @@ pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> Obs
             Some(Owner::Attachment(_)) | None => Some(interface.mtu.into()),
         },
         tagging: uplinks::tagging_of(snapshot, interface),
+        routed: interface.routed.clone(),
         rate_limit: match &interface.owner {
             Some(owner) => snapshot.policers.limits(&PortName::of_owner(owner), interface.policed),
             None => Some(RateLimit::default()),

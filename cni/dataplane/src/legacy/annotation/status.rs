@@ -7,8 +7,8 @@ use crate::model::attachment::{
 use crate::model::port::PortBackend;
 use serde_json::Value;
 use std::net::IpAddr;
-use usnet_crds::SocketRole;
 use usnet_crds::legacy::ContainerConf;
+use usnet_crds::{MemifMode, SocketRole};
 
 /// The CNI version that the legacy plugin wrote, regardless of the configuration's version.
 const RESULT_VERSION: &str = "1.1.0";
@@ -88,9 +88,13 @@ fn pod_end(backend: &PortBackend, socketfile: String, result: &ContainerConf) ->
             let mode = if *engine_role == SocketRole::Client { "server" } else { "client" };
             mode.clone_into(&mut end.vhost.mode);
         }
-        PortBackend::Memif { .. } => {
+        PortBackend::Memif { mode, .. } => {
             "memif".clone_into(&mut end.iftype);
-            end.memif = MemifEnd { role: "slave".to_owned(), mode: "ethernet".to_owned(), socketfile };
+            let mode = match mode {
+                MemifMode::Ethernet => "ethernet",
+                MemifMode::Ip => "ip",
+            };
+            end.memif = MemifEnd { role: "slave".to_owned(), mode: mode.to_owned(), socketfile };
         }
         // The legacy plugin has no others.
         _ => {}

@@ -4,6 +4,8 @@ use crate::model::attachment::AttachmentId;
 use crate::model::desired::DesiredAttachment;
 use crate::model::observed::{ElementState, Observed, ObservedPort, Tagging};
 use crate::model::port::PortBackend;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use usnet_crds::RateLimit;
 
 /// The differences between the observed and the desired port of an attachment; empty if there are
@@ -33,6 +35,7 @@ pub fn describe_drift(id: &AttachmentId, desired: &DesiredAttachment, observed: 
     compare("the MTU", actual.mtu.map_or_else(|| "unset".to_owned(), |mtu| mtu.to_string()), settings.mtu.to_string());
     compare("the VLAN", tagging(&actual.tagging), tagging(&Tagging::from(settings.vlan.clone())));
     compare("the rate limit", rate_limit(actual.rate_limit), rate_limit(Some(settings.rate_limit)));
+    compare("the routed addresses", addresses(&actual.routed), addresses(&settings.routed));
     if !actual.is_enabled {
         drift.push(format!("port {name} is administratively down"));
     }
@@ -60,6 +63,13 @@ fn tagging(tagging: &Tagging) -> String {
 
 fn rate_limit(limit: Option<RateLimit>) -> String {
     limit.map_or_else(|| "a value that usnet does not set".to_owned(), |limit| limit.to_string())
+}
+
+fn addresses(all: &BTreeSet<IpAddr>) -> String {
+    if all.is_empty() {
+        return "none".to_owned();
+    }
+    all.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(" and ")
 }
 
 #[cfg(test)]

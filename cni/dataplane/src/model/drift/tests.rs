@@ -3,7 +3,7 @@ use crate::model::desired::Desired;
 use crate::model::observed::{ObservedBridge, Peer};
 use crate::model::owner::PortOwner;
 use crate::testing;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::VlanTag;
 
 /// An attachment, and an engine that has its port as it should be.
@@ -15,6 +15,7 @@ fn in_sync() -> (AttachmentId, DesiredAttachment, Observed) {
         backend: Some(record.port.backend.clone()),
         patch_peer: None,
         mtu: Some(record.port.settings.mtu.into()),
+        routed: BTreeSet::new(),
         tagging: Tagging::Untagged,
         rate_limit: Some(record.port.settings.rate_limit),
         is_enabled: true,

@@ -6,7 +6,7 @@ use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPor
 use crate::model::owner::PortOwner;
 use crate::model::port::{AttachedPort, NetworkPort, PortName, PortSettings};
 use crate::plan::Op;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{Bridge, EngineKind, NetworkName, Ownership, RateLimit};
 
 /// What an engine has, and which one it is like.
@@ -120,6 +120,7 @@ impl Model {
             backend: Some(port.backend.clone()),
             patch_peer: None,
             mtu: Some(port.settings.mtu.into()),
+            routed: port.settings.routed.clone(),
             tagging: port.settings.vlan.clone().into(),
             rate_limit: Some(port.settings.rate_limit),
             is_enabled: true,
@@ -140,6 +141,7 @@ impl Model {
             backend: Some(port.backend()),
             patch_peer: None,
             mtu: None,
+            routed: BTreeSet::new(),
             tagging: Tagging::Untagged,
             rate_limit: Some(RateLimit::default()),
             is_enabled: true,
@@ -172,6 +174,7 @@ impl Model {
             let before = port.clone();
             (port.mtu, port.is_enabled) = (Some(settings.mtu.into()), true);
             (port.tagging, port.rate_limit) = (settings.vlan.clone().into(), Some(settings.rate_limit));
+            port.routed.clone_from(&settings.routed);
             check(*port != before, "it is so already")?;
         }
         Ok(())

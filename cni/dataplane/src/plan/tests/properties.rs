@@ -59,7 +59,7 @@ fn ports_named<'a>(engine: &'a Observed, name: &'a PortName) -> impl Iterator<It
 }
 
 fn matches_spec(id: &AttachmentId, spec: &DesiredAttachment, bridge: &str, port: &ObservedPort) -> bool {
-    let PortSettings { mtu, vlan, rate_limit } = &spec.port.settings;
+    let PortSettings { mtu, vlan, rate_limit, routed } = &spec.port.settings;
     bridge == spec.port.bridge.as_str()
         && port.owner.as_ref().is_some_and(|owner| owner.matches(&spec.network, id))
         && port.is_enabled
@@ -67,6 +67,7 @@ fn matches_spec(id: &AttachmentId, spec: &DesiredAttachment, bridge: &str, port:
         && port.mtu == Some((*mtu).into())
         && port.tagging == Tagging::from(vlan.clone())
         && port.rate_limit == Some(*rate_limit)
+        && port.routed == *routed
 }
 
 fn check_network(spec: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<(), TestCaseError> {

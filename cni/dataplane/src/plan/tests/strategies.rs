@@ -14,6 +14,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use usnet_crds::{
     BridgeName, EngineKind, KilobitsPerSecond, MacAge, MacLearning, Mtu, NetworkName, NodeNetwork, Ownership, Queues,
     RateLimit, RingSize, Vlan, VlanTag,
@@ -65,7 +66,7 @@ fn rate_limit_strategy() -> impl Strategy<Value = RateLimit> {
 
 fn backend_strategy() -> impl Strategy<Value = PortBackend> {
     let memif = MemifSocket::file("/run/usnet/ports/3/memif-net1.sock".into()).unwrap();
-    select(vec![backend("c1"), backend("c2"), PortBackend::Memif { socket: memif }])
+    select(vec![backend("c1"), backend("c2"), PortBackend::memif(memif)])
 }
 
 /// Most attachments have a name of their own; one may have the name of another, or of a bridge.
@@ -85,9 +86,15 @@ fn ownership_strategy() -> impl Strategy<Value = Ownership> {
     select(&[Ownership::Managed, Ownership::Managed, Ownership::Adopted][..])
 }
 
+/// Most ports are on a bridge.
+fn routed_strategy() -> impl Strategy<Value = BTreeSet<IpAddr>> {
+    let address = |text: &str| BTreeSet::from([text.parse().unwrap()]);
+    prop_oneof![4 => Just(BTreeSet::new()), 1 => select(vec![address("10.1.0.5"), address("fd00::5")])]
+}
+
 fn settings_strategy() -> impl Strategy<Value = PortSettings> {
-    let parts = (mtu_strategy(), vlan_strategy(), rate_limit_strategy());
-    parts.prop_map(|(mtu, vlan, rate_limit)| PortSettings { mtu, vlan, rate_limit })
+    let parts = (mtu_strategy(), vlan_strategy(), rate_limit_strategy(), routed_strategy());
+    parts.prop_map(|(mtu, vlan, rate_limit, routed)| PortSettings { mtu, vlan, rate_limit, routed })
 }
 
 fn network_strategy(name: &NetworkName) -> impl Strategy<Value = NodeNetwork> + use<> {
@@ -194,15 +201,16 @@ fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
         .prop_map(|(network, index)| PortOwner::of_device(&NetworkDevice { network, index }));
     let owner = prop_oneof![4 => of_pod, 1 => of_network];
     let tagging = prop_oneof![4 => vlan_strategy().prop_map(Tagging::from), 1 => Just(Tagging::Other)];
-    let settings = (tagging, option::weighted(0.9, rate_limit_strategy()));
+    let settings = (tagging, option::weighted(0.9, rate_limit_strategy()), routed_strategy());
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
     let backend = option::weighted(0.9, backend_strategy());
     let peer = select(&[Peer::Connected, Peer::Absent][..]);
     let parts = (option::weighted(0.7, owner), backend, mtu, settings, peer, state_strategy());
-    parts.prop_map(|(owner, backend, mtu, (tagging, rate_limit), peer, state)| ObservedPort {
+    parts.prop_map(|(owner, backend, mtu, (tagging, rate_limit, routed), peer, state)| ObservedPort {
         owner,
         backend,
         patch_peer: None,
+        routed,
         mtu,
         tagging,
         rate_limit,

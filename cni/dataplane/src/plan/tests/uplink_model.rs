@@ -7,7 +7,7 @@ use crate::model::owner::{Owner, PortOwner};
 use crate::model::port::{PortBackend, PortName};
 use crate::model::uplink::{KernelNic, PatchPair, UplinkBridge};
 use crate::plan::UplinkOp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{BridgeName, EngineKind, MacLearning, RateLimit, UplinkName};
 
 /// A port of an uplink.
@@ -17,6 +17,7 @@ fn port(owner: PortOwner, tagging: Tagging) -> ObservedPort {
         backend: None,
         patch_peer: None,
         mtu: None,
+        routed: BTreeSet::new(),
         tagging,
         rate_limit: Some(RateLimit::default()),
         is_enabled: true,

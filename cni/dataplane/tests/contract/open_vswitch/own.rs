@@ -214,7 +214,7 @@ fn an_unsupported_backend_is_rejected_and_nothing_is_created() {
     let memif = MemifSocket::file("/run/usnet-contract/c1/memif.sock".into()).expect("a short path");
     let mut before = daemons.dump();
     for (backend, advice) in [
-        (PortBackend::Memif { socket: memif }, "does not support memif: use port type VhostUser"),
+        (PortBackend::memif(memif), "does not support memif: use port type VhostUser"),
         (PortBackend::VhostUser { socket, engine_role: SocketRole::Server }, "vhostUser.engineRole Client"),
     ] {
         let mut operation = daemons.create_port("c1", &blue);

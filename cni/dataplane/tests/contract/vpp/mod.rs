@@ -128,6 +128,11 @@ macro_rules! the_rest {
                 gateways::overlapping_subnets_of_one_domain_are_refused_with_the_reason,
                 gateways::a_table_that_others_use_is_reported,
                 gateways::gateways_return_after_a_restart,
+                routed_ports::a_routed_port_has_the_gateways_address_and_its_own_routes,
+                routed_ports::what_others_change_of_a_routed_port_is_repaired,
+                routed_ports::a_routed_port_stays_while_its_gateway_changes,
+                routed_ports::a_routed_port_without_a_gateway_is_refused,
+                routed_ports::routed_ports_return_after_a_restart,
             );
             crate::switch::contract!(start_with_policers($kind);
                 settings::limits_are_set_changed_put_back_and_removed,
@@ -250,9 +255,10 @@ mod real_peers {
         peers::a_peer_without_the_secret_is_rejected,
         counters::a_pod_with_a_full_ring_received_what_its_program_saw,
         traffic::vlans_of_one_bridge_domain_are_isolated,
+        routed_packets::a_routed_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
     );
     vpp_cases!(start(Kind::Real, PortKind::Veth);
-        routing::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
+        packets::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
         uplink_traffic::frames_reach_their_network_and_no_other,
     );
     vpp_cases!(start_with_policers(Kind::Real);

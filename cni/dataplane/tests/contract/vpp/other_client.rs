@@ -49,7 +49,7 @@ impl OtherClient {
         self.client().send(&batch).expect("VPP").reply(ticket).expect("a request of others")
     }
 
-    fn dump<D: Dump>(&mut self, dump: D) -> Vec<D::Details> {
+    pub(crate) fn dump<D: Dump>(&mut self, dump: D) -> Vec<D::Details> {
         let mut batch = Batch::new();
         let ticket = batch.dump(dump);
         self.client().send(&batch).expect("VPP").details(ticket).expect("details")

@@ -116,11 +116,11 @@ impl Switch for VppSwitch {
         };
         match self.port_kind {
             PortKind::MemifVolume => {
-                PortBackend::Memif { socket: MemifSocket::file(socket("memif-net1.sock")).expect("a short path") }
+                PortBackend::memif(MemifSocket::file(socket("memif-net1.sock")).expect("a short path"))
             }
             PortKind::MemifAbstract => {
                 let socket = MemifSocket::in_namespace(container, &self.namespace.path());
-                PortBackend::Memif { socket: socket.expect("a short name") }
+                PortBackend::memif(socket.expect("a short name"))
             }
             PortKind::VhostUserClient => vhost_user(SocketRole::Client),
             PortKind::VhostUserServer => vhost_user(SocketRole::Server),

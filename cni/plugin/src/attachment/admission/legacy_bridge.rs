@@ -1,7 +1,7 @@
 //! Finds the network of a bridge, for legacy configurations, which name only a bridge.
 //!
-//! On one node a bridge of an engine belongs to exactly one network, so the first match is the only
-//! one.
+//! On one node a bridge of an engine belongs to one network, or to several that have adopted it and
+//! that VLANs separate: then the first one whose settings match is the only one.
 
 use super::error::AdmissionError;
 use super::phase::check_phase;
@@ -16,18 +16,23 @@ pub(super) fn find_network(files: &NetworkFiles, legacy: &Legacy) -> Result<Prog
         check_settings(network, legacy)?;
         return check_phase(file, &default_name);
     }
+    let mut mismatch = None;
     for name in files.list()?.into_iter().filter(|name| *name != default_name) {
         // An unreadable file belongs to a network that pods cannot use; it must not block the
         // others.
         let Ok(file) = files.read(&name) else { continue };
-        if let Some(network) = of_bridge(file.as_ref(), legacy) {
-            check_settings(network, legacy)?;
-            return check_phase(file, &name);
+        match of_bridge(file.as_ref(), legacy).map(|network| check_settings(network, legacy)) {
+            Some(Ok(())) => return check_phase(file, &name),
+            Some(Err(error)) => mismatch = mismatch.or(Some(error)),
+            None => {}
         }
     }
-    match file {
-        Some(NetworkFile::Draining { .. } | NetworkFile::Unavailable { .. }) => check_phase(file, &default_name),
-        _ => Err(no_bridge(legacy, default_name)),
+    match (mismatch, file) {
+        (Some(mismatch), _) => Err(mismatch),
+        (None, file @ Some(NetworkFile::Draining { .. } | NetworkFile::Unavailable { .. })) => {
+            check_phase(file, &default_name)
+        }
+        (None, _) => Err(no_bridge(legacy, default_name)),
     }
 }
 
@@ -38,7 +43,8 @@ fn of_bridge<'a>(file: Option<&'a NetworkFile>, legacy: &Legacy) -> Option<&'a N
 
 /// A pod must not silently join another VLAN, or wait at a socket of another type.
 fn check_settings(network: &NodeNetwork, legacy: &Legacy) -> Result<(), AdmissionError> {
-    let differences = legacy.settings.mismatches(network.engine, &network.bridge, &network.port);
+    let differences =
+        legacy.settings.mismatches(network.engine, (&network.bridge, &network.port, network.gateway.as_ref()));
     if differences.is_empty() {
         return Ok(());
     }

@@ -109,6 +109,16 @@ pub enum IpamError {
         "address {0} was assigned to the pod, and the gateway of the network has it (spec.gateway): assign or request another one"
     )]
     OfGateway(IpAddr),
+    /// The pod has no address to which packets could be routed.
+    #[error(
+        "the pod gets no address, and packets reach a memif in IP mode by its addresses alone: set spec.ipam of the network, or request addresses"
+    )]
+    NothingToRoute,
+    /// The gateway is in no subnet with the address.
+    #[error(
+        "address {0} was assigned to the pod, and is in no subnet of the gateway (spec.gateway.addresses), which routes to memifs in IP mode: assign or request another one"
+    )]
+    NotRouted(IpAddr),
     /// The plugin assigned no address.
     #[error("IPAM plugin {0} assigned no address")]
     NoAddress(String),
@@ -123,7 +133,9 @@ impl IpamError {
             | Self::PluginNotAllowed { .. }
             | Self::KeyNotAllowed(_)
             | Self::NeedsInterface(_)
-            | Self::OfGateway(_) => ErrorCode::InvalidConfiguration,
+            | Self::OfGateway(_)
+            | Self::NothingToRoute
+            | Self::NotRouted(_) => ErrorCode::InvalidConfiguration,
             Self::NoFolders(..) => ErrorCode::InvalidEnvironment,
             Self::Run { .. } => ErrorCode::IoFailure,
             Self::Undecodable(..) => ErrorCode::DecodingFailure,
@@ -150,7 +162,14 @@ impl IpamError {
     /// Whether the plugin may hold an address although its ADD failed with this error. One that
     /// was killed may have been about to answer.
     pub fn may_hold_address(&self) -> bool {
-        matches!(self, Self::TimedOut { .. } | Self::StaticIpNotAssigned { .. } | Self::OfGateway(_))
+        matches!(
+            self,
+            Self::TimedOut { .. }
+                | Self::StaticIpNotAssigned { .. }
+                | Self::OfGateway(_)
+                | Self::NothingToRoute
+                | Self::NotRouted(_)
+        )
     }
 }
 

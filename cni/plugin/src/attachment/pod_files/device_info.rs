@@ -99,6 +99,7 @@ fn device_info(endpoint: &EndpointType, role: Role, PodSocket { folder, socket }
 #[cfg(test)]
 mod tests {
     use super::*;
+    use usnet_crds::MemifMode;
 
     fn read(path: &str) -> Result<Option<DeviceInfoFile>, PodRequestError> {
         let configuration = json!({"runtimeConfig": {"CNIDeviceInfoFile": path}}).to_string();
@@ -126,14 +127,17 @@ mod tests {
     #[test]
     fn device_info_describes_the_pods_side() {
         let place = |socket| PodSocket { folder: MOUNT_PATH, socket };
-        let memif = device_info(&EndpointType::Memif { id: 0, secret: None }, Role::Client, place("net1.sock"));
-        let expected = json!({"role": "slave", "path": "/run/usnet/net1.sock", "mode": "ethernet"});
-        assert_eq!(memif, json!({"type": "memif", "version": "1.1.0", "memif": expected}));
+        let memif = |mode| EndpointType::Memif { id: 0, mode, secret: None };
+        for (mode, name) in [(MemifMode::Ethernet, "ethernet"), (MemifMode::Ip, "ip")] {
+            let expected = json!({"role": "slave", "path": "/run/usnet/net1.sock", "mode": name});
+            let found = device_info(&memif(mode), Role::Client, place("net1.sock"));
+            assert_eq!(found, json!({"type": "memif", "version": "1.1.0", "memif": expected}));
+        }
         let device = PodSocket { folder: "/run/usnet.dev/blue-3", socket: "net1.sock" };
         let vhost = device_info(&EndpointType::VhostUser, Role::Server, device);
         let expected = json!({"mode": "server", "path": "/run/usnet.dev/blue-3/net1.sock"});
         assert_eq!(vhost, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": expected}));
-        let hidden = device_info(&EndpointType::Memif { id: 0, secret: None }, Role::Client, place("@net1"));
+        let hidden = device_info(&memif(MemifMode::Ethernet), Role::Client, place("@net1"));
         assert_eq!(hidden["memif"]["path"], "@net1");
     }
 }

@@ -40,6 +40,7 @@ pub(super) fn backend(
         PortType::Veth => PortBackend::Veth { device: DeviceName::of(attachment) },
         PortType::Memif => PortBackend::Memif {
             socket: memif::socket(network.port.memif.socket, file, attachment, location.network_namespace)?,
+            mode: network.port.memif.mode,
         },
     })
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use usnet_crds::SocketRole;
+use usnet_crds::{MemifMode, SocketRole};
 use usnet_dataplane::memif::MemifSecret;
 use usnet_dataplane::port::{AttachedPort, PortBackend};
 
@@ -15,10 +15,13 @@ const MEMIF_ID: u32 = 0;
 pub enum EndpointType {
     /// vhost-user, as virtio devices in userspace speak it.
     VhostUser,
-    /// A memif that carries Ethernet frames.
+    /// A memif.
     Memif {
         /// The memif's id on its socket.
         id: u32,
+        /// What it carries: Ethernet frames unless it says something else.
+        #[serde(default, skip_serializing_if = "MemifMode::is_ethernet")]
+        mode: MemifMode,
         /// The secret that the engine requires, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         secret: Option<MemifSecret>,
@@ -40,8 +43,8 @@ pub fn pod_endpoint(port: &AttachedPort) -> Option<(EndpointType, Role)> {
     match &port.backend {
         PortBackend::VhostUser { engine_role, .. } => Some((EndpointType::VhostUser, peer_of(*engine_role))),
         // The engine is the master of a memif, which listens.
-        PortBackend::Memif { .. } => {
-            Some((EndpointType::Memif { id: MEMIF_ID, secret: port.secret.clone() }, Role::Client))
+        PortBackend::Memif { mode, .. } => {
+            Some((EndpointType::Memif { id: MEMIF_ID, mode: *mode, secret: port.secret.clone() }, Role::Client))
         }
         PortBackend::Veth { .. } => None,
     }
@@ -66,12 +69,16 @@ pub fn device_info(endpoint: &EndpointType, role: Role, path: &str) -> (&'static
             };
             ("vhost-user", json!({"mode": mode, "path": path}))
         }
-        EndpointType::Memif { .. } => {
+        EndpointType::Memif { mode, .. } => {
             let role = match role {
                 Role::Server => "master",
                 Role::Client => "slave",
             };
-            ("memif", json!({"role": role, "path": path, "mode": "ethernet"}))
+            let mode = match mode {
+                MemifMode::Ethernet => "ethernet",
+                MemifMode::Ip => "ip",
+            };
+            ("memif", json!({"role": role, "path": path, "mode": mode}))
         }
     }
 }

@@ -20,7 +20,7 @@ fn pod() -> Pod {
 }
 
 fn memif(socket: MemifSocketKind, secret: MemifSecretKind) -> Port {
-    Port { port_type: PortType::Memif, memif: Memif { socket, secret }, ..Port::default() }
+    Port { port_type: PortType::Memif, memif: Memif { socket, secret, ..Memif::default() }, ..Port::default() }
 }
 
 fn created(network: &NodeNetwork, interface: &str, network_namespace: &str) -> Result<AttachedPort, PortError> {
@@ -41,7 +41,7 @@ fn a_memif_is_in_the_volume_or_in_the_network_namespace() {
 
     let inside = network(EngineKind::Vpp, memif(MemifSocketKind::Abstract, MemifSecretKind::None));
     let port = created(&inside, "net1", NAMESPACE).unwrap();
-    let PortBackend::Memif { socket } = &port.backend else { panic!("{port:?}") };
+    let PortBackend::Memif { socket, .. } = &port.backend else { panic!("{port:?}") };
     assert_eq!(socket.to_string(), "abstract:net1,netns_name=/run/netns/p");
     assert!(!needs_volume(&port));
 

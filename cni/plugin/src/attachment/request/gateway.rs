@@ -1,9 +1,11 @@
 //! The gateway of the network: pods have it as theirs unless their IPAM configuration names
 //! another, and none of them gets its address. Pure.
 
+use crate::attachment::ipam::IpamError;
 use crate::protocol::result::Assignment;
 use ipnet::IpNet;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use usnet_crds::Gateway;
 
@@ -43,6 +45,21 @@ pub fn set_in_assignment(assignment: &mut Assignment, gateway: Option<&Gateway>)
 pub fn taken(assignment: &Assignment, gateway: Option<&Gateway>) -> Option<IpAddr> {
     let mut addresses = assignment.ips.iter().map(|assigned| assigned.address.addr());
     addresses.find(|address| gateway.is_some_and(|gateway| gateway.has(*address)))
+}
+
+/// The addresses to which the gateway routes packets for the pod: all of them. One in another
+/// subnet would take the packets of another network in the routing domain.
+///
+/// # Errors
+/// There is none, or the gateway has no subnet with it.
+pub fn routed(assignment: &Assignment, gateway: Option<&Gateway>) -> Result<BTreeSet<IpAddr>, IpamError> {
+    let addresses: BTreeSet<IpAddr> = assignment.ips.iter().map(|assigned| assigned.address.addr()).collect();
+    let is_outside = |address: &&IpAddr| gateway.and_then(|gateway| gateway.for_address(**address)).is_none();
+    match addresses.iter().find(is_outside) {
+        Some(outside) => Err(IpamError::NotRouted(*outside)),
+        None if addresses.is_empty() => Err(IpamError::NothingToRoute),
+        None => Ok(addresses),
+    }
 }
 
 #[cfg(test)]
@@ -93,5 +110,18 @@ mod tests {
         assignment.ips[0].address = "10.1.0.9/16".parse().unwrap();
         assert_eq!(taken(&assignment, Some(&gateway())), Some("10.1.0.9".parse().unwrap()));
         assert_eq!(taken(&assignment, None), None);
+    }
+    #[test]
+    fn only_addresses_in_a_subnet_of_the_gateway_are_routed() {
+        let assignment = |ips: &[&str]| -> Assignment {
+            let ips: Vec<Value> = ips.iter().map(|address| json!({"address": address})).collect();
+            serde_json::from_value(json!({"ips": ips})).unwrap()
+        };
+        let both = routed(&assignment(&["10.1.2.3/16", "fd00::3/64"]), Some(&gateway())).unwrap();
+        assert_eq!(both, ["10.1.2.3", "fd00::3"].map(|address| address.parse().unwrap()).into());
+        let outside = routed(&assignment(&["10.1.2.3/16", "10.2.0.3/16"]), Some(&gateway()));
+        assert!(matches!(outside, Err(IpamError::NotRouted(address)) if address.to_string() == "10.2.0.3"));
+        assert!(matches!(routed(&assignment(&[]), Some(&gateway())), Err(IpamError::NothingToRoute)));
+        assert!(matches!(routed(&assignment(&["10.1.2.3/16"]), None), Err(IpamError::NotRouted(_))));
     }
 }

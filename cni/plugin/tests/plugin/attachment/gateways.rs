@@ -11,7 +11,7 @@ use usnet_dataplane::routing::NetworkGateway;
 use usnet_test_vpp::Kind;
 
 /// Neither the first nor the last address of its subnet.
-const GATEWAY: &str = "10.56.0.3";
+pub(super) const GATEWAY: &str = "10.56.0.3";
 
 on_each_vpp! {
     a_pod_reaches_the_gateway_that_its_result_names,
@@ -21,7 +21,7 @@ on_each_vpp! {
 }
 
 /// The network with this gateway, which VPP has as the agent creates it.
-fn program(node: &TestNode, port: &Port, ipam: Option<Value>) {
+pub(super) fn program(node: &TestNode, port: &Port, ipam: Option<Value>) {
     let addresses = vec![format!("{GATEWAY}/29").parse().unwrap(), "fd00:1::1/64".parse().unwrap()];
     let gateway = Some(Gateway { addresses, routing_domain: None });
     let network = NodeNetwork { gateway, ..node.program_network_with(NETWORK, port, ipam) };
@@ -33,7 +33,7 @@ fn program(node: &TestNode, port: &Port, ipam: Option<Value>) {
 }
 
 /// host-local with these ranges; none where it was not built.
-fn host_local(ranges: &Value, routes: &Value) -> Option<Value> {
+pub(super) fn host_local(ranges: &Value, routes: &Value) -> Option<Value> {
     if tools().is_none() {
         eprintln!("SKIPPED: no host-local in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
         return None;
@@ -41,7 +41,7 @@ fn host_local(ranges: &Value, routes: &Value) -> Option<Value> {
     Some(json!({"type": "host-local", "dataDir": "/run/addresses", "ranges": ranges, "routes": routes}))
 }
 
-fn both_families() -> Value {
+pub(super) fn both_families() -> Value {
     json!([[{"subnet": "10.56.0.0/29"}], [{"subnet": "fd00:1::/64"}]])
 }
 

@@ -6,5 +6,6 @@ mod dhcp;
 mod gateways;
 mod ipam;
 mod requested;
+mod routed;
 mod static_ips;
 mod veth;

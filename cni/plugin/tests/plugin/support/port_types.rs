@@ -1,6 +1,6 @@
 //! The port types.
 
-use usnet_crds::{Memif, MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole, VhostUser};
+use usnet_crds::{Memif, MemifMode, MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole, VhostUser};
 
 /// The pod's program listens.
 pub(crate) fn vhost_user() -> Port {
@@ -13,7 +13,7 @@ pub(crate) fn vhost_user_of_vpp() -> Port {
 }
 
 pub(crate) fn memif(socket: MemifSocketKind, secret: MemifSecretKind) -> Port {
-    Port { port_type: PortType::Memif, memif: Memif { socket, secret }, ..Port::default() }
+    Port { port_type: PortType::Memif, memif: Memif { socket, secret, ..Memif::default() }, ..Port::default() }
 }
 
 pub(crate) fn memif_in_volume() -> Port {
@@ -22,6 +22,12 @@ pub(crate) fn memif_in_volume() -> Port {
 
 pub(crate) fn memif_in_namespace() -> Port {
     memif(MemifSocketKind::Abstract, MemifSecretKind::None)
+}
+
+/// A memif that carries IP packets.
+pub(crate) fn memif_in_ip_mode() -> Port {
+    let port = memif_in_volume();
+    Port { memif: Memif { mode: MemifMode::Ip, ..port.memif }, ..port }
 }
 
 /// A veth.

@@ -4,12 +4,12 @@ use crate::simulator::handlers::dispatch::{Handler, changing, listing, reading};
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketDump, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump,
     BridgeDomainSetMacAge, BridgeFlags, CliInband, ControlPing, CreateLoopbackInstance, CreateSubif,
-    CreateVhostUserIfV2, DeleteLoopback, DeleteSubif, DeleteVhostUserIf, HwInterfaceSetMtu, IpAddressDump,
-    IpTableAddDel, IpTableDump, L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate,
+    CreateVhostUserIfV2, DeleteLoopback, DeleteSubif, DeleteVhostUserIf, HwInterfaceSetMtu, IpAddressDump, IpRouteAddDel, IpRouteDump,
+    IpTableAddDel, IpTableDump, IpUnnumberedDump, L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate,
     MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2,
     MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput, ShowVersion,
     SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable, SwInterfaceSetFlags, SwInterfaceSetL2Bridge,
-    SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable, SwInterfaceTagAddDel, SwInterfaceVhostUserDump,
+    SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable, SwInterfaceSetUnnumbered, SwInterfaceTagAddDel, SwInterfaceVhostUserDump,
     WantInterfaceEvents,
 };
 
@@ -28,6 +28,8 @@ pub(crate) static HANDLERS: &[Handler] = &[
     listing::<AfPacketDump>(),
     listing::<IpTableDump>(),
     listing::<IpAddressDump>(),
+    listing::<IpRouteDump>(),
+    listing::<IpUnnumberedDump>(),
     reading::<SwInterfaceGetTable>(),
     reading::<L2FlagsGet>(),
     changing::<SwInterfaceSetFlags>(),
@@ -40,6 +42,8 @@ pub(crate) static HANDLERS: &[Handler] = &[
     changing::<SwInterfaceSetTable>(),
     changing::<SwInterfaceSetMacAddress>(),
     changing::<IpTableAddDel>(),
+    changing::<IpRouteAddDel>(),
+    changing::<SwInterfaceSetUnnumbered>(),
     changing::<CreateLoopbackInstance>(),
     changing::<DeleteLoopback>(),
     changing::<CreateSubif>(),

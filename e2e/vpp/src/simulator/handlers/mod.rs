@@ -10,6 +10,7 @@ mod ip;
 mod memif;
 mod memif_messages;
 mod policer;
+mod route;
 mod sub_interface;
 mod system;
 mod vhost_user;

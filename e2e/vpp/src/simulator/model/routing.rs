@@ -19,6 +19,10 @@ pub(crate) struct Routing {
     bound: BTreeMap<(u32, bool), u32>,
     /// By `sw_if_index`, in the order in which they came, with the lengths of their prefixes.
     addresses: BTreeMap<u32, Vec<(IpAddr, u8)>>,
+    /// Interfaces that use the addresses of another one. That one may have been deleted since.
+    pub(crate) unnumbered: BTreeMap<u32, u32>,
+    /// The interface of each route. It may have been deleted since.
+    routes: BTreeMap<(TableKey, (IpAddr, u8)), u32>,
 }
 
 impl Default for Routing {
@@ -32,6 +36,8 @@ impl Default for Routing {
             deleted: BTreeSet::new(),
             bound: BTreeMap::new(),
             addresses: BTreeMap::new(),
+            unnumbered: BTreeMap::new(),
+            routes: BTreeMap::new(),
         }
     }
 }
@@ -60,6 +66,7 @@ impl Routing {
         for key in ended {
             self.deleted.remove(&key);
             self.tables.remove(&key);
+            self.routes.retain(|(table, _), _| *table != key);
         }
     }
 
@@ -72,7 +79,7 @@ impl Routing {
         if !self.tables.contains_key(&(is_ip6, id)) {
             return Err(ReturnCode::NoSuchFib);
         }
-        if self.addresses(sw_if_index, is_ip6).next().is_some() {
+        if self.addresses(sw_if_index, is_ip6).next().is_some() || self.unnumbered.contains_key(&sw_if_index) {
             return Err(ReturnCode::AddressFoundForInterface);
         }
         self.bound.insert((sw_if_index, is_ip6), id);
@@ -108,8 +115,59 @@ impl Routing {
         self.addresses.remove(&sw_if_index);
     }
 
+    /// Lets an interface use the addresses of another one, or of none.
+    pub(crate) fn set_unnumbered(&mut self, sw_if_index: u32, from: Option<u32>) -> Result<(), ReturnCode> {
+        let Some(from) = from else {
+            self.unnumbered.remove(&sw_if_index);
+            return Ok(());
+        };
+        let differs = |is_ip6| self.table_of(sw_if_index, is_ip6) != self.table_of(from, is_ip6);
+        if differs(false) || differs(true) {
+            return Err(ReturnCode::UnexpectedIntfState);
+        }
+        self.unnumbered.insert(sw_if_index, from);
+        Ok(())
+    }
+
+    /// A route that exists gets this path instead.
+    pub(crate) fn add_route(
+        &mut self,
+        table: TableKey,
+        route: (IpAddr, u8),
+        sw_if_index: u32,
+    ) -> Result<(), ReturnCode> {
+        self.check_table(table)?;
+        self.routes.insert((table, route), sw_if_index);
+        Ok(())
+    }
+
+    /// With `only` it stays if its path is another one. One that is not there is no error.
+    pub(crate) fn remove_route(
+        &mut self,
+        table: TableKey,
+        route: (IpAddr, u8),
+        only: Option<u32>,
+    ) -> Result<(), ReturnCode> {
+        self.check_table(table)?;
+        if only.is_none_or(|only| self.routes.get(&(table, route)) == Some(&only)) {
+            self.routes.remove(&(table, route));
+        }
+        Ok(())
+    }
+
+    fn check_table(&self, table: TableKey) -> Result<(), ReturnCode> {
+        if self.tables.contains_key(&table) { Ok(()) } else { Err(ReturnCode::NoSuchFib) }
+    }
+
+    /// The routes of a table that clients added.
+    pub(crate) fn routes(&self, table: TableKey) -> impl Iterator<Item = ((IpAddr, u8), u32)> {
+        let of_table = self.routes.iter().filter(move |((key, _), _)| *key == table);
+        of_table.map(|((_, route), sw_if_index)| (*route, *sw_if_index))
+    }
+
     /// The interface is deleted.
     pub(crate) fn forget(&mut self, sw_if_index: u32) {
+        self.unnumbered.remove(&sw_if_index);
         self.addresses.remove(&sw_if_index);
         self.bound.retain(|(index, _), _| *index != sw_if_index);
         self.collect();

@@ -1,6 +1,7 @@
 //! NADs and users' networks.
 
 use super::*;
+use usnet_crds::MemifMode;
 
 #[test]
 fn a_nad_that_names_a_network_is_checked() {
@@ -99,4 +100,30 @@ fn more_namespaces_than_a_selector_holds_are_reported() {
     assert_eq!(carried(&cluster, "ovs-br0").unwrap().1.len(), most);
     let reports = cluster.reports();
     assert_eq!((reports.len(), reports[0].0.as_str()), (1, "ns-256/net TooManyNamespaces"));
+}
+
+#[test]
+fn routed_memifs_are_a_network_with_the_gateway_of_their_subnet() {
+    let routed = |subnet: &str| {
+        let mut config = vpp("4");
+        config["host"]["netType"] = "interface".into();
+        config["host"]["memif"]["mode"] = "ip".into();
+        config["host"]["bridge"] = json!({});
+        config["ipam"] = json!({"type": "host-local", "subnet": subnet});
+        config.to_string()
+    };
+    let mut cluster = Cluster::new();
+    cluster.nad("team-a", "one", &routed("10.57.1.0/24"));
+    cluster.nad("other", "two", &routed("10.57.1.0/24"));
+    cluster.nad("other", "three", &routed("10.57.2.0/24"));
+    cluster.settle();
+    let gateways = cluster.compiled.values().map(|compiled| {
+        let gateway = compiled.gateway.as_ref().unwrap();
+        (gateway.addresses[0].to_string(), compiled.namespaces.names.len(), compiled.port.memif.mode)
+    });
+    let mut gateways: Vec<_> = gateways.collect();
+    gateways.sort();
+    let expected = [("10.57.1.1/24".to_owned(), 2, MemifMode::Ip), ("10.57.2.1/24".to_owned(), 1, MemifMode::Ip)];
+    assert_eq!(gateways, expected);
+    assert_eq!(cluster.reports(), []);
 }

@@ -7,7 +7,7 @@ use super::{qos, tags};
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::port::PortName;
 use crate::model::routing::ObservedRouting;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_ovsdb::{Bridge, Interface, Port};
 
 pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
@@ -52,6 +52,7 @@ pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort 
         patch_peer: interface.and_then(ports::patch_peer),
         mtu: interface.and_then(|interface| interface.mtu_request),
         tagging: ports::tagging(port),
+        routed: BTreeSet::new(),
         rate_limit: interface.and_then(|interface| qos::observe(snapshot, port, interface)),
         is_enabled: true,
         peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },

@@ -138,8 +138,7 @@ impl<'a> PortCreation<'a> {
         }
     }
 
-    /// Verifies that it is a member of its network's bridge domain now, and is filtered if and only
-    /// if it is in a VLAN: the reply to that request is not reliable.
+    /// Verifies that its bridge domain is its network's.
     fn verify(&mut self, domain: Option<&BridgeDomain>, features: Option<&Features>) {
         let is_right = |domain: &BridgeDomain| match self.port.ownership {
             Ownership::Managed => domain.owner.as_ref() == Some(self.port.network),
@@ -147,10 +146,20 @@ impl<'a> PortCreation<'a> {
             // created it implicitly for this port.
             Ownership::Adopted => domain.is_tagged,
         };
-        if !domain.is_some_and(is_right) {
-            self.joined_implicit_domain = domain.is_some_and(|domain| !domain.is_tagged);
-            self.failure = Some(OpError::BridgeMissing { bridge: self.port.domain.to_string() }.into());
-        } else if !domain.is_some_and(|domain| self.index.is_some_and(|index| domain.members.contains(&index))) {
+        match domain.filter(|domain| is_right(domain)) {
+            None => {
+                self.joined_implicit_domain = domain.is_some_and(|domain| !domain.is_tagged);
+                self.failure = Some(OpError::BridgeMissing { bridge: self.port.domain.to_string() }.into());
+            }
+            Some(domain) if self.port.routed.is_none() => self.verify_member(domain, features),
+            Some(_) => {}
+        }
+    }
+
+    /// Verifies that it is a member of the bridge domain now, and is filtered if and only if it is
+    /// in a VLAN: the reply to that request is not reliable.
+    fn verify_member(&mut self, domain: &BridgeDomain, features: Option<&Features>) {
+        if !self.index.is_some_and(|index| domain.members.contains(&index)) {
             let reason = "another client removed its interface".to_owned();
             self.failure = Some(Failure { is_conflict: true, ..self.refusal(reason) });
         } else if features.is_some_and(|features| features.is_filtered != self.port.settings.vlan.is_some()) {
@@ -179,14 +188,19 @@ impl<'a> PortCreation<'a> {
         let NewPort { name, domain, tag, settings, policers, policed, .. } = &self.port;
         let has_tag = self.new_interface().is_some_and(NewInterface::is_created_with_tag);
         let set_tag = (!has_tag).then(|| VppCommand::SetTag { index, tag: tag.clone() });
-        let base =
-            [VppCommand::SetMtu { index, mtu: settings.mtu }, VppCommand::AddToBridgeDomain { index, id: *domain }];
-        // Also if there is no VLAN: a new interface inherits the rewrite of a previous one with the
-        // same index that was in no bridge domain.
-        let vlan = vlan_commands(index, settings.vlan.as_ref());
+        let set_mtu = VppCommand::SetMtu { index, mtu: settings.mtu };
+        let place: Vec<VppCommand> = match &self.port.routed {
+            Some(routed) => routed.commands(index).map(VppCommand::Routing).collect(),
+            // Also if there is no VLAN: a new interface inherits the rewrite of a previous one with
+            // the same index that was in no bridge domain.
+            None => {
+                let join = [VppCommand::AddToBridgeDomain { index, id: *domain }];
+                join.into_iter().chain(vlan_commands(index, settings.vlan.as_ref())).collect()
+            }
+        };
         let limits = policer_commands(policers, name, &settings.rate_limit, (index, *policed));
         let set_admin_up = VppCommand::SetAdminUp { index };
-        set_tag.into_iter().chain(base).chain(vlan).chain(limits).chain([set_admin_up]).collect()
+        set_tag.into_iter().chain([set_mtu]).chain(place).chain(limits).chain([set_admin_up]).collect()
     }
 
     fn rollback_commands(&self) -> Vec<VppCommand> {
@@ -197,10 +211,11 @@ impl<'a> PortCreation<'a> {
         // If it was added to no bridge domain, the next interface with its index would inherit its
         // limits.
         let end = policers.iter().filter_map(|policer| Some(detach(policer, self.index?)));
+        let routes = self.port.routed.iter().zip(self.index).flat_map(|(routed, index)| routed.undo(index));
         let delete = self.index.into_iter().flat_map(|index| new.delete(index));
         let delete_socket = if self.has_socket { new.delete_socket() } else { Vec::new() };
         let delete = delete.chain(delete_socket).map(VppCommand::Port);
         let delete_policers = policers.iter().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
-        end.chain(delete).chain(implicit_domain).chain(delete_policers).collect()
+        end.chain(routes.map(VppCommand::Routing)).chain(delete).chain(implicit_domain).chain(delete_policers).collect()
     }
 }

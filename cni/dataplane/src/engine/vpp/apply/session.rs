@@ -161,6 +161,9 @@ impl<A: Api + Send> ApplySession<'_, A> {
     /// Creates a port if its bridge domain exists and its socket is new.
     async fn create_port_fast_path(&mut self, part: &[Op], operation: &Op) -> Result<Option<Failures>, EngineError> {
         let Op::CreatePort { port, .. } = operation else { return Ok(None) };
+        if port.backend.is_routed() {
+            return Ok(None);
+        }
         let Ok(domain) = port.bridge.as_str().parse() else { return Ok(None) };
         let (snapshot, sockets) = VppSnapshot::read_for(self.api, domain, &port.backend, self.socket_ids).await?;
         let work = Work::plan(part, &BTreeSet::from([0]), self.context(&snapshot));

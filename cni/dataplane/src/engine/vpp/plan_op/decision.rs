@@ -4,6 +4,7 @@ use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::{LimitSupport, Policed, Policers};
+use crate::engine::vpp::routing::RoutedPort;
 use crate::engine::vpp::snapshot::VppSnapshot;
 use crate::engine::vpp::tags::Tag;
 use crate::model::memif::MemifSocketIds;
@@ -37,6 +38,8 @@ pub(in crate::engine::vpp) struct NewPort<'a> {
     pub(in crate::engine::vpp) tag: Tag,
     pub(in crate::engine::vpp) settings: PortSettings,
     pub(in crate::engine::vpp) origin: Origin,
+    /// For a port in IP mode, which is not a member of the bridge domain.
+    pub(in crate::engine::vpp) routed: Option<RoutedPort>,
     /// The existing policers of this port, and whether they are attached to its interface.
     pub(in crate::engine::vpp) policers: Policers,
     pub(in crate::engine::vpp) policed: Policed,

@@ -13,6 +13,7 @@ use crate::engine::vpp::snapshot::Interface;
 use crate::engine::vpp::tags;
 use crate::model::owner::Owner;
 use crate::model::port::{NetworkPort, PortSettings};
+use std::collections::BTreeSet;
 use usnet_crds::RateLimit;
 
 /// A port of this device that differs is removed by an operation of its own.
@@ -41,7 +42,13 @@ pub(super) fn join<'a>(
             name: &port.name,
             domain,
             tag,
-            settings: PortSettings { mtu: port.mtu, vlan: None, rate_limit: RateLimit::default() },
+            settings: PortSettings {
+                mtu: port.mtu,
+                vlan: None,
+                rate_limit: RateLimit::default(),
+                routed: BTreeSet::new(),
+            },
+            routed: None,
             origin: Origin::New(NewInterface::on_device(port.name.as_str(), mac)?),
             policers: snapshot.policers.only(&port.name),
             policed: limits.unbridged(false),

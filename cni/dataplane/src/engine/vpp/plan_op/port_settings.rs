@@ -20,8 +20,9 @@ pub(super) fn configure(
     let is_tagged = interface.tagging == Tagging::from(settings.vlan.clone());
     let vlan = if is_tagged { Vec::new() } else { vlan_commands(index, settings.vlan.as_ref()) };
     let limits = policer_commands(&snapshot.policers, port, &settings.rate_limit, (index, interface.policed));
+    let routes = snapshot.routing.route_changes(index, &settings.routed).into_iter().map(VppCommand::Routing);
     let set_admin_up = (!interface.is_enabled).then_some(VppCommand::SetAdminUp { index });
-    mtu.into_iter().chain(vlan).chain(limits).chain(set_admin_up).collect()
+    mtu.into_iter().chain(vlan).chain(limits).chain(routes).chain(set_admin_up).collect()
 }
 
 /// The rewrite is set only while the filter is, because VPP always reports the rewrite, but the

@@ -8,6 +8,7 @@ use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::ports::{NewInterface, PortCommand};
 use crate::engine::vpp::qos::Direction;
+use crate::engine::vpp::routing::RoutedPort;
 use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
 use crate::engine::vpp::tags;
 use crate::model::attachment::AttachmentId;
@@ -79,7 +80,8 @@ fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -
         let delete_socket = port.socket_id().map(PortCommand::delete_socket_id);
         port.delete(index).into_iter().chain(delete_socket)
     });
-    let mut list: Vec<VppCommand> = delete.map(VppCommand::Port).collect();
+    let routes = snapshot.routing.remove_routes(index).map(VppCommand::Routing);
+    let mut list: Vec<VppCommand> = routes.chain(delete.map(VppCommand::Port)).collect();
     let domain =
         interface.domain.filter(|id| snapshot.domains.get(id).is_some_and(|domain| snapshot.is_implicit(domain)));
     list.extend(domain.map(|id| VppCommand::DeleteBridgeDomain { id }));
@@ -102,7 +104,8 @@ pub(super) fn create<'a>(
         let policed = limits.unbridged(matches!(origin, Origin::Existing { .. }));
         let settings = port.settings.clone();
         let ownership = port.ownership;
-        Decision::Create(NewPort {
+        let routed = routed(snapshot, (network, domain), port, &origin)?;
+        Ok(Decision::Create(NewPort {
             network,
             ownership,
             name: &port.name,
@@ -110,9 +113,10 @@ pub(super) fn create<'a>(
             tag,
             settings,
             origin,
+            routed,
             policers,
             policed,
-        })
+        }))
     };
     let differs = |found: String| Err(OpError::PortDiffers { port: port.name.clone(), found });
     if let Some((index, interface)) = snapshot.owned(&port.name).next() {
@@ -123,7 +127,7 @@ pub(super) fn create<'a>(
             _ if interface.backend().as_ref() != Some(&port.backend) => {
                 differs("it has another socket or device".to_owned())
             }
-            _ if !is_bridged => Ok(new(Origin::Existing { index })),
+            _ if !is_bridged => new(Origin::Existing { index }),
             _ if interface.domain != Some(domain) => differs("it is on another bridge".to_owned()),
             _ => Ok(commands(configure(snapshot, (index, interface), &port.name, &port.settings))),
         };
@@ -132,11 +136,34 @@ pub(super) fn create<'a>(
     claims.socket(&socket)?;
     match snapshot.serving(&socket) {
         Some((index, interface)) if is_resumable(interface, domain, &port.backend, own_socket_ids) => {
-            Ok(new(Origin::Existing { index }))
+            new(Origin::Existing { index })
         }
         Some(_) => Err(OpError::SocketInUse { socket: PathBuf::from(socket) }),
-        None => origin(context, claims, port, socket).map(new),
+        None => new(origin(context, claims, port, socket)?),
     }
+}
+
+/// How a port in IP mode comes to the gateway of its network; `None` for all others.
+fn routed(
+    snapshot: &VppSnapshot,
+    (network, domain): (&NetworkName, u32),
+    port: &AttachedPort,
+    origin: &Origin,
+) -> Result<Option<RoutedPort>, OpError> {
+    if !port.backend.is_routed() {
+        return Ok(None);
+    }
+    let existing = match origin {
+        Origin::Existing { index } => Some(*index),
+        Origin::New(_) => None,
+    };
+    let found = RoutedPort::new(&snapshot.routing, (network, domain), existing, &port.settings.routed);
+    found.map(Some).ok_or_else(|| {
+        let reason = format!(
+            "it is a memif in IP mode, and network {network} has no gateway on this node: set spec.gateway of the network"
+        );
+        OpError::Refused { what: format!("port {}", port.name), reason }
+    })
 }
 
 /// Whether an interface on this socket or device is incomplete: an ADD was interrupted before it

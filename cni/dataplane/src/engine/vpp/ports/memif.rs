@@ -11,7 +11,7 @@ use crate::engine::vpp::tags::Tag;
 use crate::model::memif::{MemifSocket, MemifSocketIds};
 use crate::model::port::{AttachedPort, PortBackend};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::RingSize;
+use usnet_crds::{MemifMode as Mode, RingSize};
 use usnet_vpp::messages::{
     MemifCreate, MemifCreateV2, MemifDelete, MemifDetails, MemifDump, MemifMode, MemifRole, MemifSocketFilenameAddDel,
     MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, NO_INTERFACE, SwInterfaceDump,
@@ -31,6 +31,7 @@ pub(in crate::engine::vpp) struct MemifInterface {
     socket_id: u32,
     socket: String,
     is_server: bool,
+    mode: MemifMode,
 }
 
 impl MemifInterface {
@@ -39,14 +40,20 @@ impl MemifInterface {
             socket_id: details.socket_id,
             socket: sockets.get(&details.socket_id).cloned().unwrap_or_default(),
             is_server: details.role == MemifRole::Master,
+            mode: details.mode,
         }
     }
 
-    /// One that usnet created on this socket: VPP names a memif after the id of its socket and its
-    /// number there, of which usnet uses only the first.
+    /// One that usnet created on this socket in Ethernet mode: VPP names a memif after the id of
+    /// its socket and its number there, of which usnet uses only the first.
     pub(super) fn recognise(kind: &str, name: &str, socket: String) -> Option<Self> {
         let socket_id = name.strip_prefix("memif")?.strip_suffix("/0")?.parse().ok()?;
-        (kind == "memif").then_some(Self { socket_id, socket, is_server: true })
+        (kind == "memif").then_some(Self { socket_id, socket, is_server: true, mode: MemifMode::Ethernet })
+    }
+
+    /// Whether it carries IP packets.
+    pub(super) fn is_routed(&self) -> bool {
+        self.is_server && self.mode == MemifMode::Ip
     }
 }
 
@@ -62,7 +69,13 @@ impl ExistingInterface for MemifInterface {
     }
 
     fn backend(&self) -> Option<PortBackend> {
-        self.is_server.then(|| Some(PortBackend::Memif { socket: MemifSocket::parse(&self.socket)? })).flatten()
+        let mode = match self.mode {
+            MemifMode::Ethernet => Some(Mode::Ethernet),
+            MemifMode::Ip => Some(Mode::Ip),
+            MemifMode::PuntInject | MemifMode::Other(_) => None,
+        };
+        let mode = mode.filter(|_| self.is_server)?;
+        Some(PortBackend::Memif { socket: MemifSocket::parse(&self.socket)?, mode })
     }
 
     fn has_own_endpoint(&self, own_socket_ids: MemifSocketIds) -> bool {
@@ -86,6 +99,7 @@ pub(in crate::engine::vpp) struct NewMemif {
     socket_id: u32,
     unused: Vec<u32>,
     name: SocketName,
+    mode: MemifMode,
     ring_size: RingSize,
     secret: Option<Secret>,
 }
@@ -100,6 +114,7 @@ impl NewMemif {
             socket_id,
             unused,
             name: SocketName::new(socket)?,
+            mode: if port.backend.is_routed() { MemifMode::Ip } else { MemifMode::Ethernet },
             ring_size: port.ring_size,
             secret: port.secret.as_ref().map(|secret| Secret::new(secret.reveal())).transpose()?,
         })
@@ -123,8 +138,8 @@ impl InterfaceToCreate for NewMemif {
     }
 
     fn create(&self, _tag: &Tag) -> MemifCommand {
-        let Self { socket_id, ring_size, secret, .. } = self;
-        MemifCommand::Create { socket_id: *socket_id, ring_size: *ring_size, secret: secret.clone() }
+        let Self { socket_id, mode, ring_size, secret, .. } = self;
+        MemifCommand::Create { socket_id: *socket_id, mode: *mode, ring_size: *ring_size, secret: secret.clone() }
     }
 
     fn delete(&self, index: u32) -> MemifCommand {
@@ -141,7 +156,7 @@ impl InterfaceToCreate for NewMemif {
 pub(in crate::engine::vpp) enum MemifCommand {
     AddSocket { id: u32, name: SocketName },
     DeleteSocket { id: u32 },
-    Create { socket_id: u32, ring_size: RingSize, secret: Option<Secret> },
+    Create { socket_id: u32, mode: MemifMode, ring_size: RingSize, secret: Option<Secret> },
     Delete { index: u32 },
 }
 
@@ -176,8 +191,16 @@ impl InterfaceCommand for MemifCommand {
         match self {
             Self::AddSocket { id, name } => add_socket(batch, api, *id, Some(name)),
             Self::DeleteSocket { id } => add_socket(batch, api, *id, None),
-            Self::Create { socket_id, ring_size, secret } => {
-                add_memif(batch, api, *socket_id, *ring_size, secret.as_ref())
+            Self::Create { socket_id, mode, ring_size, secret } => {
+                let newest = MemifCreateV2 {
+                    role: MemifRole::Master,
+                    mode: *mode,
+                    socket_id: *socket_id,
+                    ring_size: ring_size.get().into(),
+                    secret: secret.clone().unwrap_or_default(),
+                    ..MemifCreateV2::default()
+                };
+                add_memif(batch, api, newest)
             }
             Self::Delete { index } => add(batch, MemifDelete { sw_if_index: *index }),
         }
@@ -195,19 +218,11 @@ fn add_socket(batch: &mut Batch, api: &impl Api, socket_id: u32, name: Option<&S
 }
 
 /// The only memif of a socket. The application in the pod decides on the number of queues.
-fn add_memif(batch: &mut Batch, api: &impl Api, socket_id: u32, ring_size: RingSize, secret: Option<&Secret>) -> Find {
-    let newest = MemifCreateV2 {
-        role: MemifRole::Master,
-        mode: MemifMode::Ethernet,
-        socket_id,
-        ring_size: ring_size.get().into(),
-        secret: secret.cloned().unwrap_or_default(),
-        ..MemifCreateV2::default()
-    };
+fn add_memif(batch: &mut Batch, api: &impl Api, newest: MemifCreateV2) -> Find {
     if api.supports::<MemifCreateV2>() {
         return add_with(batch, newest, |reply| reply.sw_if_index);
     }
-    let MemifCreateV2 { role, mode, ring_size, secret, .. } = newest;
+    let MemifCreateV2 { role, mode, socket_id, ring_size, secret, .. } = newest;
     let request = MemifCreate { role, mode, socket_id, ring_size, secret, ..MemifCreate::default() };
     add_with(batch, request, |reply| reply.sw_if_index)
 }

@@ -81,6 +81,11 @@ impl PortInterface {
         each!(self, port, port.backend())
     }
 
+    /// Whether VPP routes packets to it, instead of forwarding frames in a bridge domain.
+    pub(super) fn is_routed(&self) -> bool {
+        matches!(self, Self::Memif(memif) if memif.is_routed())
+    }
+
     /// Whether its socket or device can only be one of usnet.
     pub(super) fn has_own_endpoint(&self, own_socket_ids: MemifSocketIds) -> bool {
         each!(self, port, port.has_own_endpoint(own_socket_ids))

@@ -3,9 +3,11 @@
 use crate::engine::vpp::command::{Find, add, add_with};
 use crate::engine::vpp::tags::Tag;
 use crate::model::routing::PrefixedAddress;
+use std::net::IpAddr;
 use usnet_vpp::messages::{
-    CreateLoopbackInstance, DeleteLoopback, IpTableAddDel, L2PortType, Prefix, SwInterfaceAddDelAddress,
-    SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress, SwInterfaceSetTable,
+    CreateLoopbackInstance, DeleteLoopback, FibPath, FibPathProto, FibPaths, IpRoute, IpRouteAddDel, IpTableAddDel,
+    L2PortType, Prefix, SwInterfaceAddDelAddress, SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress,
+    SwInterfaceSetTable, SwInterfaceSetUnnumbered,
 };
 use usnet_vpp::{Batch, ReturnCode};
 
@@ -49,6 +51,25 @@ pub(in crate::engine::vpp) enum RoutingCommand {
         index: u32,
         domain: u32,
     },
+    /// Lets an interface use the addresses of a gateway, without which it takes no packets.
+    UseAddressOf {
+        index: u32,
+        gateway: u32,
+    },
+    UseNoAddress {
+        index: u32,
+    },
+    /// Routes an address to an interface, whatever it was routed to before.
+    AddRoute {
+        index: u32,
+        table: u32,
+        address: IpAddr,
+    },
+    RemoveRoute {
+        index: u32,
+        table: u32,
+        address: IpAddr,
+    },
 }
 
 impl RoutingCommand {
@@ -59,6 +80,11 @@ impl RoutingCommand {
             Self::RemoveAddress { .. } => {
                 matches!(code, ReturnCode::InvalidSwIfIndex | ReturnCode::AddressNotFoundForInterface)
             }
+            // VPP says so, too, if the interface of the route is gone.
+            Self::RemoveRoute { .. } => {
+                matches!(code, ReturnCode::NoSuchFib | ReturnCode::NoSuchEntry | ReturnCode::InvalidSwIfIndex)
+            }
+            Self::UseNoAddress { .. } => code == ReturnCode::InvalidSwIfIndex,
             Self::DeleteTable { .. } => matches!(code, ReturnCode::NoSuchFib | ReturnCode::NoSuchEntry),
             _ => false,
         }
@@ -90,10 +116,33 @@ impl RoutingCommand {
                 let (port_type, enable) = (L2PortType::Bvi, true);
                 add(batch, SwInterfaceSetL2Bridge { rx_sw_if_index: *index, bd_id: *domain, port_type, shg: 0, enable })
             }
+            Self::UseAddressOf { index, gateway } => add(batch, unnumbered(*index, *gateway, true)),
+            // VPP asks for a second interface here as well, and does not look at it.
+            Self::UseNoAddress { index } => add(batch, unnumbered(*index, *index, false)),
+            Self::AddRoute { index, table, address } => {
+                let route = host_route(*index, *table, *address);
+                add(batch, IpRouteAddDel { is_add: true, is_multipath: false, route })
+            }
+            // Only with this path: the address may be another port's by now.
+            Self::RemoveRoute { index, table, address } => {
+                let route = host_route(*index, *table, *address);
+                add(batch, IpRouteAddDel { is_add: false, is_multipath: true, route })
+            }
         }
     }
 }
 
 fn request(sw_if_index: u32, (ip, length): PrefixedAddress, is_add: bool) -> SwInterfaceAddDelAddress {
     SwInterfaceAddDelAddress { sw_if_index, is_add, del_all: false, prefix: Prefix::new(ip, length) }
+}
+
+fn unnumbered(unnumbered_sw_if_index: u32, sw_if_index: u32, is_add: bool) -> SwInterfaceSetUnnumbered {
+    SwInterfaceSetUnnumbered { sw_if_index, unnumbered_sw_if_index, is_add }
+}
+
+/// The next hop is the interface itself, which has one neighbour.
+fn host_route(sw_if_index: u32, table_id: u32, address: IpAddr) -> IpRoute {
+    let (proto, length) = if address.is_ipv6() { (FibPathProto::Ip6, 128) } else { (FibPathProto::Ip4, 32) };
+    let path = FibPath { sw_if_index, weight: 1, proto, ..FibPath::default() };
+    IpRoute { table_id, prefix: Prefix::new(address, length), paths: FibPaths(vec![path]), ..IpRoute::default() }
 }

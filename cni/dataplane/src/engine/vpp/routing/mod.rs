@@ -6,14 +6,16 @@
 //! interrupted creation, which the next one completes. VPP chooses numbers of interfaces; ids of
 //! tables are derived from their names, unless those are in use.
 //!
-//! `read` performs IO; `names`, `snapshot`, `plan` and `observe` do not; `command` has the
-//! messages.
+//! `read` and `routed_tickets` perform IO; `names`, `snapshot`, `plan`, `routed` (ports in IP mode)
+//! and `observe` do not; `command` has the messages.
 
 mod command;
 mod names;
 mod observe;
 mod plan;
 mod read;
+mod routed;
+mod routed_tickets;
 mod snapshot;
 
 pub(super) use command::RoutingCommand;
@@ -21,4 +23,5 @@ pub(super) use names::gateway;
 pub(super) use observe::observe;
 pub(super) use plan::{RoutingDecision, plan};
 pub(super) use read::{TablesTicket, read, read_bindings};
+pub(super) use routed::RoutedPort;
 pub(super) use snapshot::RoutingSnapshot;

@@ -9,7 +9,7 @@ pub(in crate::engine::vpp) fn observe(snapshot: &RoutingSnapshot, is_bridge: imp
     let mut gateways = BTreeMap::new();
     for (index, loopback) in &snapshot.loopbacks {
         let Some(network) = &loopback.network else { continue };
-        let bridge = bvi_of(snapshot, *index, loopback).filter(|id| is_bridge(*id)).map(|id| id.to_string());
+        let bridge = snapshot.bvi_of(*index, loopback).filter(|id| is_bridge(*id)).map(|id| id.to_string());
         gateways
             .entry(network.clone())
             .and_modify(|gateway: &mut ObservedGateway| gateway.is_twice = true)
@@ -24,11 +24,6 @@ pub(in crate::engine::vpp) fn observe(snapshot: &RoutingSnapshot, is_bridge: imp
         tables: snapshot.tables.keys().map(|table| (table.clone(), snapshot.ids_of(table).is_some())).collect(),
         foreign_gateways: foreign.map(|(id, (_, name))| (id.to_string(), name.clone())).collect(),
     }
-}
-
-/// The bridge domain whose BVI it is.
-fn bvi_of(snapshot: &RoutingSnapshot, index: u32, loopback: &Loopback) -> Option<u32> {
-    loopback.domain.filter(|id| snapshot.bvis.get(id).is_some_and(|(bvi, _)| *bvi == index))
 }
 
 fn observe_gateway(snapshot: &RoutingSnapshot, loopback: &Loopback, bridge: Option<String>) -> ObservedGateway {

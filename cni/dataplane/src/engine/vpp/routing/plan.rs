@@ -47,16 +47,17 @@ pub(in crate::engine::vpp) fn plan(
 }
 
 fn remove_gateways(snapshot: &RoutingSnapshot, network: &NetworkName) -> Vec<VppCommand> {
-    snapshot.of_network(network).flat_map(|(index, loopback)| delete(index, loopback)).collect()
+    snapshot.of_network(network).flat_map(|(index, loopback)| delete(snapshot, index, loopback)).collect()
 }
 
 /// Without addresses and out of its tables: what it left behind would keep the tables, or be the
 /// next interface's with its index.
-fn delete(index: u32, loopback: &Loopback) -> Vec<VppCommand> {
+fn delete(snapshot: &RoutingSnapshot, index: u32, loopback: &Loopback) -> Vec<VppCommand> {
     let addresses = remove_addresses(index, loopback, |_| true);
     let bindings = FAMILIES.into_iter().zip(loopback.tables).filter(|(_, id)| *id != DEFAULT_TABLE);
     let leave = bindings.map(|(is_ip6, _)| RoutingCommand::SetTable { index, is_ip6, id: DEFAULT_TABLE });
-    addresses.chain(leave).chain([RoutingCommand::DeleteLoopback { index }]).map(VppCommand::Routing).collect()
+    let commands = snapshot.release(index).into_iter().chain(addresses).chain(leave);
+    commands.chain([RoutingCommand::DeleteLoopback { index }]).map(VppCommand::Routing).collect()
 }
 
 fn remove_addresses(
@@ -129,11 +130,12 @@ fn set_gateway(snapshot: &RoutingSnapshot, gateway: &NetworkGateway, domain: u32
         let reason = "another client removes its interface again".to_owned();
         return Ok(RoutingDecision::Continue(vec![create.into()], reason));
     };
-    let mut commands: Vec<VppCommand> = own.flat_map(|(index, loopback)| delete(index, loopback)).collect();
+    let mut commands: Vec<VppCommand> = own.flat_map(|(index, loopback)| delete(snapshot, index, loopback)).collect();
     if loopback.network.is_none() {
         commands.push(VppCommand::SetTag { index, tag });
     }
-    commands.extend(layer_3(index, loopback, gateway, tables).into_iter().map(VppCommand::Routing));
+    let changes = layer_3(index, loopback, gateway, tables);
+    commands.extend(snapshot.around(index, changes, tables).into_iter().map(VppCommand::Routing));
     let is_bvi = bvi.is_some_and(|(bvi, _)| *bvi == index);
     commands.extend(layer_2((index, loopback), gateway, (domain, is_bvi)));
     Ok(RoutingDecision::Apply(commands))

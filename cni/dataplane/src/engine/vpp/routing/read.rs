@@ -2,6 +2,7 @@
 //! of each loopback that is, or may be, a gateway of usnet.
 
 use super::names;
+use super::routed_tickets::RoutedTickets;
 use super::snapshot::{FAMILIES, Loopback, RoutingSnapshot};
 use crate::engine::error::EngineError;
 use crate::model::routing::PrefixedAddress;
@@ -77,17 +78,20 @@ fn loopback(details: &SwInterfaceDetails, domain: Option<u32>) -> Option<Loopbac
     })
 }
 
-/// Adds addresses and tables to what was read before.
+/// Adds addresses and tables to what was read before, and what belongs to these interfaces that
+/// carry IP packets.
 pub(in crate::engine::vpp) async fn read(
     api: &mut impl Api,
     snapshot: &mut RoutingSnapshot,
+    routed: Vec<u32>,
 ) -> Result<(), EngineError> {
-    if snapshot.loopbacks.is_empty() {
+    if snapshot.loopbacks.is_empty() && routed.is_empty() {
         return Ok(());
     }
     let mut batch = Batch::new();
     let tickets: Vec<_> =
         snapshot.loopbacks.keys().map(|index| (*index, Tickets::request(&mut batch, *index))).collect();
+    let routed = (!routed.is_empty()).then(|| RoutedTickets::request(&mut batch, snapshot, routed));
     let answers = api.send(&batch).await?;
     for (index, tickets) in tickets {
         match (tickets.read(&answers)?, snapshot.loopbacks.get_mut(&index)) {
@@ -98,6 +102,9 @@ pub(in crate::engine::vpp) async fn read(
             // It was deleted meanwhile.
             _ => drop(snapshot.loopbacks.remove(&index)),
         }
+    }
+    if let Some(routed) = routed {
+        snapshot.routed = routed.read(&answers)?;
     }
     Ok(())
 }

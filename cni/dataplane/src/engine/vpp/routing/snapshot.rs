@@ -2,6 +2,7 @@
 
 use crate::model::routing::{PrefixedAddress, RoutingTable};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use usnet_crds::NetworkName;
 
 /// A family of addresses, as VPP asks for it.
@@ -23,6 +24,17 @@ pub(in crate::engine::vpp) struct Loopback {
     pub(super) tables: [u32; 2],
 }
 
+/// An interface that carries IP packets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::engine::vpp) struct RoutedInterface {
+    /// The interface whose addresses it uses.
+    pub(super) address_of: Option<u32>,
+    /// The ids of its tables, of IPv4 and of IPv6.
+    pub(super) tables: [u32; 2],
+    /// The addresses that are routed to it, with the ids of the tables, as far as usnet owns these.
+    pub(super) routes: BTreeSet<(u32, IpAddr)>,
+}
+
 /// Gateways and routing tables, whether usnet owns them or not.
 #[derive(Debug, Clone, Default)]
 pub(in crate::engine::vpp) struct RoutingSnapshot {
@@ -32,6 +44,8 @@ pub(in crate::engine::vpp) struct RoutingSnapshot {
     pub(super) tables: BTreeMap<RoutingTable, BTreeSet<(bool, u32)>>,
     /// The gateways that usnet owns, and loopbacks without a tag in no bridge domain, by index.
     pub(super) loopbacks: BTreeMap<u32, Loopback>,
+    /// The interfaces that carry IP packets, by index.
+    pub(super) routed: BTreeMap<u32, RoutedInterface>,
     /// The names of interfaces by the tables that they are bound to, if that was read: only to
     /// delete tables.
     pub(super) bound: BTreeMap<(bool, u32), String>,
@@ -48,6 +62,11 @@ impl RoutingSnapshot {
             ids.iter().find(|(family, _)| *family == is_ip6).map(|(_, id)| *id)
         };
         Some([of(false)?, of(true)?])
+    }
+
+    /// The bridge domain whose BVI it is.
+    pub(super) fn bvi_of(&self, index: u32, loopback: &Loopback) -> Option<u32> {
+        loopback.domain.filter(|id| self.bvis.get(id).is_some_and(|(bvi, _)| *bvi == index))
     }
 
     /// The gateways of a network.

@@ -7,6 +7,8 @@ use crate::model::memif::MemifSocketIds;
 use crate::model::observed::Tagging;
 use crate::model::owner::Owner;
 use crate::model::port::{DeviceName, PortBackend};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use usnet_crds::NetworkName;
 
 /// An interface.
@@ -26,8 +28,10 @@ pub(in crate::engine::vpp) struct Interface {
     /// The index that its device had when it was created there, if its MAC address tells; otherwise
     /// 0.
     pub(in crate::engine::vpp) device_index: u32,
-    /// The bridge domain that it is in.
+    /// The bridge domain that it is in, or whose BVI routes to it.
     pub(in crate::engine::vpp) domain: Option<u32>,
+    /// The addresses that the BVI routes to it.
+    pub(in crate::engine::vpp) routed: BTreeSet<IpAddr>,
     pub(in crate::engine::vpp) mtu: u32,
     pub(in crate::engine::vpp) tagging: Tagging,
     /// Whether it has the EFP filter; `None` if that was not read.

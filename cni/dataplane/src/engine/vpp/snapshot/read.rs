@@ -55,7 +55,11 @@ impl VppSnapshot {
         let answers = api.send(&batch).await?;
         let mut snapshot = Self::assemble(&answers, dumps)?;
         features::read(api, &mut snapshot).await?;
-        routing::read(api, &mut snapshot.routing).await?;
+        let is_routed = |interface: &Interface| interface.port.as_ref().is_some_and(PortInterface::is_routed);
+        let routed = snapshot.interfaces.iter().filter(|(_, interface)| is_routed(interface));
+        let routed = routed.map(|(index, _)| *index).collect();
+        routing::read(api, &mut snapshot.routing, routed).await?;
+        snapshot.place_routed();
         Ok(snapshot)
     }
 
@@ -189,6 +193,7 @@ fn interface(details: &SwInterfaceDetails, port: Option<PortInterface>, domain: 
         device_index: tags::device_index(details.l2_address),
         port,
         domain,
+        routed: BTreeSet::new(),
         mtu,
         tagging: tagging(details),
         is_filtered: None,

@@ -54,6 +54,16 @@ impl VppSnapshot {
         Self { domains, interfaces, sockets, policers, routing, owned, serving, unused }
     }
 
+    /// Interfaces that a gateway routes to count as if they were in its bridge domain.
+    pub(super) fn place_routed(&mut self) {
+        for (index, (domain, addresses)) in self.routing.routed_by_gateways() {
+            if let Some(interface) = self.interfaces.get_mut(&index) {
+                interface.domain = Some(domain);
+                interface.routed = addresses;
+            }
+        }
+    }
+
     /// The interfaces whose owners have this port name.
     pub(in crate::engine::vpp) fn owned(&self, name: &PortName) -> impl Iterator<Item = (u32, &Interface)> {
         self.owned.get(name).into_iter().flatten().filter_map(|index| self.find(*index))

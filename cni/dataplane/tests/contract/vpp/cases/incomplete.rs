@@ -16,7 +16,7 @@ use usnet_vpp::messages::{IfStatusFlags, L2InterfaceVlanTagRewrite, SwInterfaceS
 const TAG: &str = "usn=c1.net1";
 
 fn socket_name(switch: &VppSwitch) -> String {
-    let PortBackend::Memif { socket } = switch.backend("c1") else { panic!("these are cases of memif") };
+    let PortBackend::Memif { socket, .. } = switch.backend("c1") else { panic!("these are cases of memif") };
     socket.to_string()
 }
 

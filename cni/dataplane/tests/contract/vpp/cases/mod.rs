@@ -3,15 +3,16 @@
 pub(super) mod concurrent;
 pub(super) mod counters;
 pub(super) mod faults;
-pub(super) mod gateways;
 pub(super) mod incomplete;
 pub(super) mod limits;
 pub(super) mod outages;
 pub(super) mod peers;
-pub(super) mod routing;
+mod routing;
 pub(super) mod single_port;
 pub(super) mod sockets;
 pub(super) mod tags;
 pub(super) mod traffic;
 pub(super) mod uplink_traffic;
 pub(super) mod uplinks;
+
+pub(super) use routing::{gateways, packets, routed_packets, routed_ports};

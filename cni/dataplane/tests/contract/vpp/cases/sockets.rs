@@ -35,7 +35,7 @@ pub(crate) fn the_longest_paths_are_served_under_their_whole_name(switch: &mut V
         let socket = SocketPath::try_from(path_of(bytes, &folder)).expect("107 bytes");
         PortBackend::VhostUser { socket, engine_role: SocketRole::Server }
     };
-    let memif = PortBackend::Memif { socket: MemifSocket::file(path_of(106, &folder)).expect("106 bytes") };
+    let memif = PortBackend::memif(MemifSocket::file(path_of(106, &folder)).expect("106 bytes"));
     for backend in [memif, vhost_user(106), vhost_user(107)] {
         let operations = [create_bridge(&blue), create_with(switch, &blue, backend.clone())];
         assert_eq!(apply(&mut engine, &operations), [Ok(()), Ok(())], "{backend:?}");
