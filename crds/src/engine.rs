@@ -59,6 +59,9 @@ pub struct EngineTraits {
     pub vhost_user_roles: &'static [SocketRole],
     /// The VLAN modes of its ports.
     pub vlan_modes: &'static [VlanMode],
+    /// Whether its bridges learn MAC addresses for each VLAN, so that VLANs of one bridge are
+    /// segments of their own.
+    pub learns_per_vlan: bool,
     /// Whether it can be the gateway of a network.
     pub has_gateways: bool,
 }
@@ -85,6 +88,7 @@ const OPEN_VSWITCH: EngineTraits = EngineTraits {
     // Its server ports (dpdkvhostuser) do not survive a restart of the engine.
     vhost_user_roles: &[SocketRole::Client],
     vlan_modes: &VlanMode::ALL,
+    learns_per_vlan: true,
     has_gateways: false,
 };
 
@@ -109,6 +113,7 @@ const VPP: EngineTraits = EngineTraits {
     vhost_user_roles: &[SocketRole::Client, SocketRole::Server],
     // A bridge domain learns a MAC address once, not once for each VLAN.
     vlan_modes: &[VlanMode::Access],
+    learns_per_vlan: false,
     has_gateways: true,
 };
 

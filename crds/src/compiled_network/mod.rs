@@ -2,6 +2,7 @@
 //! agent [selects](selection) what its node carries, and the [network](node_network::NodeNetwork)
 //! as that node and its CNI plugin have it.
 
+mod bridge_sharing;
 pub mod node_network;
 pub mod node_overlay;
 

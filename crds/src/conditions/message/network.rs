@@ -10,6 +10,14 @@ use std::fmt;
 pub const SPEC_VALID: &str = "the spec breaks no rule and conflicts with nothing";
 /// Accepted: the same, where pods of two nodes can have one address.
 pub const ADDRESSES_NOT_UNIQUE: &str = "the spec breaks no rule and conflicts with nothing. Warning: spec.ipam host-local counts on each node by itself, so that pods of two nodes get the same address. That is harmless only while the bridges of the nodes are not connected; an IPAM plugin with one pool for all nodes is, for example, whereabouts, and with spec.ipam.nodePrefix each node has its own part";
+/// Accepted: other networks adopt the same bridge, and are refused on nodes.
+pub fn rivals_refused(names: &[&str]) -> String {
+    format!(
+        "the spec breaks no rule. Warning: others adopt the same bridge, are not separated from this network by VLANs, and are refused with BridgeConflict: {}; set spec.port.vlan in all of them, each to VLANs of its own, or delete some",
+        names.join(", ")
+    )
+}
+
 /// Accepted: the same where the nodes are connected.
 pub const ADDRESSES_OF_CONNECTED_NODES: &str = "spec.ipam: host-local counts on each node by itself, and spec.topology connects the nodes, so that two pods would have one address: set spec.ipam.nodePrefix, with which each node has its own part of the ranges, or use an IPAM plugin with one pool for all nodes, such as whereabouts or dhcp, or no ipam and addresses in spec.attachments";
 /// The conditions after Accepted, while it is False.

@@ -143,6 +143,16 @@ pub fn bridge_conflict(engine: EngineKind, bridge: &BridgeName, owner: &NetworkN
     )
 }
 
+/// A network that adopts a bridge, as another one does that is not separated from it by VLANs.
+pub fn adopted_bridge_conflict(engine: EngineKind, bridge: &BridgeName, owner: &NetworkName) -> String {
+    let row = engine.traits();
+    format!(
+        "spec.bridge.{field}: network {owner} has adopted {} {bridge}, too, and they are not separated: set spec.port.vlan in both, to VLANs that are not those of the other one and of its spec.attachments, or delete one of them",
+        row.bridge_noun,
+        field = row.bridge_key.field(),
+    )
+}
+
 /// An overlay while the slices of nodes were not read.
 pub const SLICES_UNKNOWN: &str = "the addresses of the nodes are not known yet: the agent cannot read UserspaceNodeSlices, which the controller writes";
 /// An overlay on a node without an API server.

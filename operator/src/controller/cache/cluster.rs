@@ -4,6 +4,7 @@ use super::nads::NadSet;
 use super::node_numbers::NodeNumbers;
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, Uplink};
 use super::overlays::Overlays;
+use super::routing_domains::RoutingDomains;
 use super::uplink_use::UplinkUse;
 use std::collections::BTreeMap;
 
@@ -30,6 +31,8 @@ pub struct Cache {
     pub uplinks: BTreeMap<String, Uplink>,
     /// Which networks use them, as last evaluated.
     pub uplink_use: UplinkUse,
+    /// The conflicts in routing domains, as last evaluated.
+    pub routing_domains: RoutingDomains,
     /// NetworkAttachmentDefinitions.
     pub nads: NadSet,
 }

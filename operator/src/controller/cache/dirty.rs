@@ -1,11 +1,13 @@
 //! Maps a change of the cache to what must be evaluated again. Pure. Anything that is not marked
 //! here is unaffected: [`crate::controller::evaluate`] verifies that with a property test.
 
+use super::adopted_bridges;
 use super::cluster::Cache;
 use super::nads::NadKey;
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Uplink};
 use super::overlays::{UNICAST_NODES_MAX, overlay};
 use super::reflector::Changed;
+use super::routing_domains;
 use super::uplink_use::{held, uplink};
 use kube::core::SelectorExt;
 use std::collections::BTreeSet;
@@ -32,6 +34,8 @@ pub struct Dirty {
     pub uplink_use: bool,
     /// Whether VNIs, and the nodes and labels of overlays, are evaluated.
     pub overlays: bool,
+    /// Whether the subnets in routing domains are compared.
+    pub routing_domains: bool,
     /// Whether users' NADs are evaluated.
     pub legacy: bool,
 }
@@ -52,6 +56,7 @@ impl Dirty {
             uplinks: cache.uplinks.keys().cloned().collect(),
             uplink_use: true,
             overlays: true,
+            routing_domains: true,
             legacy: true,
         }
     }
@@ -72,6 +77,15 @@ impl Dirty {
             (has_changed || vni(before.as_ref()) != vni(now)) && (is_overlay(before.as_ref()) || is_overlay(now));
         let has_uplink = |network: Option<&Network>| network.is_some_and(|network| uplink(network).is_some());
         self.uplink_use |= has_changed && (has_uplink(before.as_ref()) || has_uplink(now));
+        let has_domain = |network: Option<&Network>| network.is_some_and(|it| routing_domains::gateway(it).is_some());
+        self.routing_domains |= has_changed && (has_domain(before.as_ref()) || has_domain(now));
+        let refused = |network: Option<&Network>| network.is_some_and(adopted_bridges::is_refused);
+        if refused(before.as_ref()) != refused(now) {
+            let changed = [before.as_ref(), now].into_iter().flatten();
+            self.statuses.extend(
+                changed.flat_map(|network| adopted_bridges::others(cache, network)).map(|(name, _)| name.clone()),
+            );
+        }
         if has_changed {
             self.nads_of.insert(name.clone());
             self.networks.insert(name);
@@ -85,6 +99,9 @@ impl Dirty {
         self.overlays |= before.as_ref().is_some_and(has_overlay) || cache.compiled.get(&name).is_some_and(has_overlay);
         let has_uplink = |compiled: &Compiled| held(compiled).is_some();
         self.uplink_use |= before.as_ref().is_some_and(has_uplink) || cache.compiled.get(&name).is_some_and(has_uplink);
+        let has_domain = |compiled: &Compiled| routing_domains::held(compiled).is_some();
+        self.routing_domains |=
+            before.as_ref().is_some_and(has_domain) || cache.compiled.get(&name).is_some_and(has_domain);
         self.statuses.insert(name.clone());
         self.networks.insert(name);
     }

@@ -4,9 +4,11 @@
 //! 1. [`partial_objects`]: the fields of objects that are deserialized at all;
 //! 2. [`parse`]: from these to [`objects`], [`nads`] and their [`fingerprint`]s;
 //! 3. [`reflector`]: applies watch events to the [`Cache`], which also assigns node numbers and the
-//!    [`overlays`]' VNIs and says which networks have their uplinks ([`uplink_use`]);
+//!    [`overlays`]' VNIs and says which networks have their uplinks ([`uplink_use`]) and subnets
+//!    ([`routing_domains`]); of bridges that several adopt agents decide ([`adopted_bridges`]);
 //! 4. [`dirty`]: what must be evaluated again after a change of the cache.
 
+pub mod adopted_bridges;
 mod cluster;
 pub mod dirty;
 pub mod fingerprint;
@@ -17,6 +19,7 @@ pub mod overlays;
 pub(crate) mod parse;
 pub(crate) mod partial_objects;
 pub mod reflector;
+pub mod routing_domains;
 pub mod uplink_use;
 
 pub use cluster::Cache;
@@ -24,4 +27,5 @@ pub use nads::{Nad, NadKey, NadSet};
 pub use node_numbers::NodeNumbers;
 pub use objects::{Compiled, Labels, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Uplink};
 pub use overlays::Overlays;
+pub use routing_domains::RoutingDomains;
 pub use uplink_use::UplinkUse;

@@ -10,8 +10,8 @@ use usnet_crds::node_state::{EngineEnd, NetworkReport};
 use usnet_crds::uplink::report::UplinkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{
-    CompiledOverlay, EngineKind, NetworkName, NetworkUplink, Phase, UserspaceNetworkStatus, UserspaceUplinkStatus,
-    ValidUplink,
+    CompiledOverlay, EngineKind, Gateway, NetworkName, NetworkUplink, Phase, UserspaceNetworkStatus,
+    UserspaceUplinkStatus, ValidUplink,
 };
 
 /// Labels of an object.
@@ -99,6 +99,8 @@ pub struct Selection {
     pub overlay: Option<CompiledOverlay>,
     /// The uplink that nodes connect it to.
     pub uplink: Option<NetworkUplink>,
+    /// The gateway that nodes have.
+    pub gateway: Option<Gateway>,
 }
 
 /// A `UserspaceUplink`.

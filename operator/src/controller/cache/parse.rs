@@ -75,7 +75,8 @@ pub(crate) fn compiled(object: &CompiledObject) -> (String, Compiled) {
     let selection = spec.as_ref().and_then(|spec| {
         let nodes = spec.node_selector.clone().map(Selector::try_from).transpose().ok()?;
         let CompiledNetworkSpec { generation, phase, engine, overlay, .. } = *spec;
-        Some(Selection { generation, phase, engine, nodes, overlay, uplink: spec.uplink.clone() })
+        let (uplink, gateway) = (spec.uplink.clone(), spec.gateway.clone());
+        Some(Selection { generation, phase, engine, nodes, overlay, uplink, gateway })
     });
     let compiled = Compiled {
         uid: metadata.uid.clone().unwrap_or_default(),

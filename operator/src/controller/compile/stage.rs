@@ -31,12 +31,17 @@ impl<'a> Stage<'a> {
             Ok(valid) if valid.has_ambiguous_addresses() => {
                 Self::Rejected { reason: reason::ADDRESSES_NOT_UNIQUE, message: ADDRESSES_OF_CONNECTED_NODES }
             }
-            Ok(_) => match (cache.overlays.conflict(name), cache.uplink_use.conflict(name)) {
-                (Some((reason, message)), _) => Self::Rejected { reason, message },
-                (None, Some(conflict)) => Self::Rejected { reason: conflict.reason, message: &conflict.message },
-                (None, None) => Self::Active,
-            },
+            Ok(_) => Self::conflict(cache, name).unwrap_or(Self::Active),
             Err(message) => Self::Rejected { reason: reason::INVALID, message },
         }
+    }
+
+    /// What another network has.
+    fn conflict(cache: &'a Cache, name: &str) -> Option<Self> {
+        let overlay = cache.overlays.conflict(name);
+        let subnet = || cache.routing_domains.conflict(name).map(|message| (reason::SUBNET_TAKEN, message));
+        let uplink = || cache.uplink_use.conflict(name).map(|conflict| (conflict.reason, conflict.message.as_str()));
+        let (reason, message) = overlay.or_else(subnet).or_else(uplink)?;
+        Some(Self::Rejected { reason, message })
     }
 }

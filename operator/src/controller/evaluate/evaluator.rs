@@ -3,7 +3,7 @@
 use super::nad_scans::NadScans;
 use super::outbox::Outbox;
 use crate::controller::cache::dirty::{Dirty, all_slices};
-use crate::controller::cache::{Cache, Network, Overlays, UplinkUse};
+use crate::controller::cache::{Cache, Network, Overlays, RoutingDomains, UplinkUse};
 use crate::controller::compile::{self, Stage, nads, nodes, slices};
 use crate::controller::events::EventRecord;
 use crate::controller::legacy;
@@ -57,6 +57,7 @@ impl Evaluator {
         self.dirty.uplinks.extend(dirty.uplinks);
         self.dirty.overlays |= dirty.overlays;
         self.dirty.uplink_use |= dirty.uplink_use;
+        self.dirty.routing_domains |= dirty.routing_domains;
         self.dirty.legacy |= dirty.legacy;
     }
 
@@ -78,8 +79,10 @@ impl Evaluator {
 
     /// Whether something is left for [`Self::evaluate`].
     pub fn is_dirty(&self) -> bool {
-        let Dirty { networks, statuses, nodes, slices, uplinks, overlays, uplink_use, .. } = &self.dirty;
-        *overlays || *uplink_use || [networks, statuses, nodes, slices, uplinks].iter().any(|names| !names.is_empty())
+        let Dirty { networks, statuses, nodes, slices, uplinks, overlays, uplink_use, routing_domains, .. } =
+            &self.dirty;
+        let is_any = *overlays || *uplink_use || *routing_domains;
+        is_any || [networks, statuses, nodes, slices, uplinks].iter().any(|names| !names.is_empty())
     }
 
     /// Whether something is left for [`Self::count_nads`].
@@ -99,6 +102,9 @@ impl Evaluator {
         }
         if std::mem::take(&mut self.dirty.uplink_use) {
             self.evaluate_uplink_use(cache);
+        }
+        if std::mem::take(&mut self.dirty.routing_domains) {
+            self.evaluate_routing_domains(cache);
         }
         for name in std::mem::take(&mut self.dirty.nodes) {
             let write = nodes::write(cache, &name);
@@ -129,6 +135,14 @@ impl Evaluator {
         cache.uplink_use = uplink_use;
         let (statuses, nads_of) = (networks.clone(), networks.clone());
         self.mark(Dirty { networks, statuses, nads_of, uplinks, ..Dirty::default() });
+    }
+
+    /// Marks the networks that can have their subnets now and could not before, or vice versa.
+    fn evaluate_routing_domains(&mut self, cache: &mut Cache) {
+        let routing_domains = RoutingDomains::of(&cache.networks, &cache.compiled);
+        let changed: BTreeSet<String> = routing_domains.changed_since(&cache.routing_domains).cloned().collect();
+        cache.routing_domains = routing_domains;
+        self.mark(Dirty { networks: changed.clone(), statuses: changed.clone(), nads_of: changed, ..Dirty::default() });
     }
 
     fn evaluate_uplink(&mut self, cache: &Cache, nodes: &SelectedNodes<'_>, outbox: &mut Outbox<'_>, name: &str) {

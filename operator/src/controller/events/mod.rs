@@ -1,6 +1,6 @@
 //! Kubernetes Events (`events.k8s.io/v1`): what happened; the status holds the current state.
 //!
-//! 1. [`record`]: one event; which transitions of conditions are reported;
+//! 1. [`record`]: one event; which transitions of conditions of networks and uplinks are reported;
 //!    and of attachments ([`attachments`]) and engines ([`engines`]);
 //! 2. [`reported_conditions`]: reports each transition once;
 //! 3. [`publish`](mod@publish) (IO): a separate task sends them, and nothing waits for it.

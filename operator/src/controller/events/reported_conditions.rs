@@ -1,15 +1,15 @@
-//! The last reported conditions of each network, so that each transition is reported once although
-//! the watch shows it later. Pure.
+//! The last reported conditions of each network and uplink, so that each transition is reported
+//! once although the watch shows it later. Pure.
 
-use super::record::{EventRecord, network_reference, transitions};
-use crate::controller::cache::Network;
-use crate::controller::write::Write;
+use super::record::{EventRecord, network_reference, transitions, uplink_reference};
+use crate::controller::cache::Cache;
+use crate::controller::write::{Target, Write};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use std::collections::BTreeMap;
 
-/// The conditions that were reported last, by network.
+/// The conditions that were reported last, by the target of the status.
 #[derive(Debug, Default)]
-pub struct ReportedConditions(BTreeMap<String, Last>);
+pub struct ReportedConditions(BTreeMap<Target, Last>);
 
 #[derive(Debug)]
 struct Last {
@@ -20,27 +20,48 @@ struct Last {
 impl ReportedConditions {
     /// Called before a status is written: the current conditions were reported already, if not by
     /// this leader then by an earlier one.
-    pub fn remember(&mut self, name: &str, network: &Network) {
-        if self.0.get(name).is_some_and(|last| last.uid == network.uid) {
-            return;
+    pub fn remember(&mut self, cache: &Cache, target: &Target) {
+        let Some(current) = Last::of(cache, target) else { return };
+        if self.0.get(target).is_none_or(|last| last.uid != current.uid) {
+            self.0.insert(target.clone(), current);
         }
-        let conditions = network.status.as_ref().map(|status| status.conditions.clone()).unwrap_or_default();
-        self.0.insert(name.to_owned(), Last { uid: network.uid.clone(), conditions });
     }
 
     /// Called after a successful write; returns its transitions.
     pub fn transitions(&mut self, write: &Write) -> Vec<EventRecord> {
-        match write {
+        let (uid, conditions, regarding) = match write {
             Write::Finalizer { network, present: false, .. } => {
-                self.0.remove(network);
-                Vec::new()
+                self.0.remove(&Target::Status(network.clone()));
+                return Vec::new();
             }
-            Write::Status { network, uid, status } => {
-                let last = Last { uid: uid.clone(), conditions: status.conditions.clone() };
-                let old = self.0.insert(network.clone(), last).map(|old| old.conditions).unwrap_or_default();
-                transitions(&network_reference(network, uid), &old, &status.conditions)
+            Write::UplinkFinalizer { uplink, present: false, .. } => {
+                self.0.remove(&Target::UplinkStatus(uplink.clone()));
+                return Vec::new();
             }
-            _ => Vec::new(),
-        }
+            Write::Status { network, uid, status } => (uid, &status.conditions, network_reference(network, uid)),
+            Write::UplinkStatus { uplink, uid, status } => (uid, &status.conditions, uplink_reference(uplink, uid)),
+            _ => return Vec::new(),
+        };
+        let last = Last { uid: uid.clone(), conditions: conditions.clone() };
+        let old = self.0.insert(write.target(), last).map(|old| old.conditions).unwrap_or_default();
+        transitions(&regarding, &old, conditions)
+    }
+}
+
+impl Last {
+    /// The conditions of the object that has this status.
+    fn of(cache: &Cache, target: &Target) -> Option<Self> {
+        let (uid, conditions) = match target {
+            Target::Status(name) => {
+                let network = cache.networks.get(name)?;
+                (&network.uid, network.status.as_ref().map(|status| &status.conditions))
+            }
+            Target::UplinkStatus(name) => {
+                let uplink = cache.uplinks.get(name)?;
+                (&uplink.uid, uplink.status.as_ref().map(|status| &status.conditions))
+            }
+            _ => return None,
+        };
+        Some(Self { uid: uid.clone(), conditions: conditions.cloned().unwrap_or_default() })
     }
 }

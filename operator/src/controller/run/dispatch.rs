@@ -49,11 +49,7 @@ impl LeaderState {
     }
 
     fn start(&mut self, write: Write, cache: &Cache, writer: &Client, now: Instant) {
-        if let Write::Status { network, .. } = &write
-            && let Some(found) = cache.networks.get(network)
-        {
-            self.reported_conditions.remember(network, found);
-        }
+        self.reported_conditions.remember(cache, &write.target());
         self.evaluator.record_status_write(&write, now);
         self.guards.send(write.target());
         self.responses.push(send(writer.clone(), write).map(Response::Write).boxed());

@@ -1,20 +1,21 @@
 //! Metrics of the controller. Names and labels are API: dashboards use them.
 
-use crate::controller::cache::{Cache, Network, NodeState};
+use crate::controller::cache::{Cache, NodeState};
 use crate::controller::write::request::{Done, Error};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use prometheus::{
     Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, exponential_buckets,
 };
 use std::collections::BTreeMap;
 use usnet_crds::conditions::{READY, STALLED, Status, find};
 
-/// Values of the label `state` for networks.
-const NETWORK_STATES: [&str; 5] = ["Ready", "Working", "Stalled", "Deleting", "Unknown"];
+/// Values of the label `state` for networks and uplinks.
+const STATES: [&str; 5] = ["Ready", "Working", "Stalled", "Deleting", "Unknown"];
 /// Values of the label `state` for nodes: the agent has reported for its current spec, has not yet,
 /// or the node is not ready.
 const NODE_STATES: [&str; 3] = ["UpToDate", "Behind", "NotReady"];
 
-/// All metrics of the controller. A standby shows no networks and no nodes.
+/// All metrics of the controller. A standby shows no networks, no uplinks and no nodes.
 #[derive(Debug)]
 pub struct Metrics {
     pub(super) leader: IntGauge,
@@ -23,6 +24,7 @@ pub struct Metrics {
     errors: IntCounterVec,
     writes: IntCounterVec,
     networks: IntGaugeVec,
+    uplinks: IntGaugeVec,
     nodes: IntGaugeVec,
     dropped_events: IntCounter,
 }
@@ -53,6 +55,7 @@ impl Metrics {
                 &["kind", "result"],
             )?,
             networks: IntGaugeVec::new(options("networks", "Networks by state."), &["state"])?,
+            uplinks: IntGaugeVec::new(options("uplinks", "Uplinks by state."), &["state"])?,
             nodes: IntGaugeVec::new(options("nodes", "Nodes by state."), &["state"])?,
             dropped_events: IntCounter::with_opts(options(
                 "dropped_events_total",
@@ -66,7 +69,7 @@ impl Metrics {
         for counters in [&metrics.errors, &metrics.writes] {
             registry.register(Box::new(counters.clone()))?;
         }
-        for gauges in [&metrics.networks, &metrics.nodes] {
+        for gauges in [&metrics.networks, &metrics.uplinks, &metrics.nodes] {
             registry.register(Box::new(gauges.clone()))?;
         }
         Ok(metrics)
@@ -86,9 +89,18 @@ impl Metrics {
         }
     }
 
-    /// Counts networks and nodes as the leader sees them.
+    /// Counts networks, uplinks and nodes as the leader sees them.
     pub(super) fn cluster(&self, cache: &Cache) {
-        set(&self.networks, &NETWORK_STATES, cache.networks.values().map(network_state));
+        let networks = cache.networks.values().map(|network| {
+            let status = network.status.as_ref();
+            state(network.is_deleting(), status.map(|status| status.conditions.as_slice()))
+        });
+        set(&self.networks, &STATES, networks);
+        let uplinks = cache.uplinks.values().map(|uplink| {
+            let status = uplink.status.as_ref();
+            state(uplink.is_deleting(), status.map(|status| status.conditions.as_slice()))
+        });
+        set(&self.uplinks, &STATES, uplinks);
         let nodes = cache.nodes.iter().map(|(name, node)| {
             let is_current = cache.states.get(name).is_some_and(NodeState::is_observed);
             match (node.is_ready, is_current) {
@@ -105,6 +117,7 @@ impl Metrics {
         self.leader.set(0);
         self.queued.set(0);
         self.networks.reset();
+        self.uplinks.reset();
         self.nodes.reset();
     }
 }
@@ -119,11 +132,10 @@ fn set(gauges: &IntGaugeVec, states: &[&'static str], found: impl Iterator<Item 
     }
 }
 
-fn network_state(network: &Network) -> &'static str {
-    let conditions = network.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
-    let holds = |kind| find(conditions, kind).map(|condition| condition.status.as_str());
+fn state(is_deleting: bool, conditions: Option<&[Condition]>) -> &'static str {
+    let holds = |kind| find(conditions.unwrap_or_default(), kind).map(|condition| condition.status.as_str());
     match holds(READY) {
-        _ if network.is_deleting() => "Deleting",
+        _ if is_deleting => "Deleting",
         _ if holds(STALLED) == Some(Status::True.as_str()) => "Stalled",
         Some("True") => "Ready",
         Some("False") => "Working",

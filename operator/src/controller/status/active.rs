@@ -44,6 +44,10 @@ fn accepted(inputs: &StatusInputs<'_>) -> ConditionUpdate {
             let message = message::conflict_everywhere(&first.message, &first.node);
             ConditionUpdate::new(ACCEPTED, Status::False, BRIDGE_CONFLICT, message)
         }
+        _ if !inputs.refused_rivals.is_empty() => {
+            let message = message::rivals_refused(&inputs.refused_rivals);
+            ConditionUpdate::new(ACCEPTED, Status::True, VALID, message)
+        }
         _ => ConditionUpdate::new(ACCEPTED, Status::True, VALID, valid_message(inputs)),
     }
 }

@@ -5,7 +5,7 @@ use super::inputs::{Facts, StatusInputs};
 use super::selected_nodes::SelectedNodes;
 use super::tally::Tally;
 use super::{active, deleting};
-use crate::controller::cache::{Cache, Network};
+use crate::controller::cache::{Cache, Network, adopted_bridges};
 use crate::controller::compile::Stage;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use usnet_crds::UserspaceNetworkStatus;
@@ -54,7 +54,8 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
         (tally.attachments, tally.connected, tally.has_unreachable_pods);
     let counts: NodeCounts = tally.counts();
     let failures = tally.failures.clone();
-    let inputs = StatusInputs { name, network, stage, facts, availability: cache.nads.availability, tally };
+    let (availability, refused_rivals) = (cache.nads.availability, adopted_bridges::refused_rivals(cache, network));
+    let inputs = StatusInputs { name, network, stage, facts, availability, tally, refused_rivals };
     let status = UserspaceNetworkStatus {
         observed_generation: generation,
         conditions: merge(old, active::conditions(&inputs), generation, now),

@@ -26,4 +26,6 @@ pub(super) struct StatusInputs<'a> {
     pub(super) facts: Facts<'a>,
     pub(super) availability: Availability,
     pub(super) tally: Tally,
+    /// The networks that are refused on nodes because this one has their bridge.
+    pub(super) refused_rivals: Vec<&'a str>,
 }

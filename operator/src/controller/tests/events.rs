@@ -1,9 +1,10 @@
-//! The Events during the lifecycle of a network.
+//! The Events during the lifecycle of a network, and of an uplink.
 
 use super::super::events::ReportedConditions;
 use super::super::write::Write;
 use super::model::Cluster;
 use serde_json::json;
+use usnet_crds::conditions::reason::NIC_MISSING;
 
 /// A controller that sends events of what it writes.
 #[derive(Default)]
@@ -16,13 +17,9 @@ impl Reporter {
     /// Runs passes until nothing changes; their events as `type reason`.
     fn settle(&mut self, cluster: &mut Cluster) -> Vec<String> {
         for _ in 0..12 {
-            let before = cluster.cache.networks.clone();
+            let before = cluster.cache.clone();
             let writes = cluster.pass();
-            for (name, network) in &before {
-                if writes.iter().any(|write| matches!(write, Write::Status { network, .. } if network == name)) {
-                    self.reported_conditions.remember(name, network);
-                }
-            }
+            writes.iter().for_each(|write| self.reported_conditions.remember(&before, &write.target()));
             self.report(&writes);
             cluster.report();
         }
@@ -63,4 +60,37 @@ fn a_new_leader_does_not_report_what_an_earlier_one_reported() {
     let mut reporter = Reporter::default();
     cluster.attach("node-a", "blue", 2);
     assert_eq!(reporter.settle(&mut cluster), [""; 0]);
+}
+
+#[test]
+fn each_transition_of_an_uplink_is_reported_once() {
+    let (mut cluster, mut reporter) = (Cluster::new(), Reporter::default());
+    cluster.simple_uplink("fab", &["100-199"]);
+    assert_eq!(reporter.settle(&mut cluster), ["Normal Ready"]);
+    cluster.network_on_uplink("blue", "fab", Some(142));
+    let of_network = reporter.settle(&mut cluster);
+    assert!(of_network.iter().all(|event| event.starts_with("Normal")), "{of_network:?}");
+    cluster.set_uplink_failure("node-a", "fab", Some(NIC_MISSING));
+    assert!(reporter.settle(&mut cluster).contains(&format!("Warning {NIC_MISSING}")));
+    cluster.set_uplink_failure("node-a", "fab", None);
+    assert!(reporter.settle(&mut cluster).contains(&"Normal Ready".to_owned()));
+    cluster.simple_uplink("fab", &["100-141"]);
+    assert!(reporter.settle(&mut cluster).contains(&"Warning VlanInUse".to_owned()));
+    cluster.delete_uplink("fab");
+    let events = reporter.settle(&mut cluster);
+    assert!(events.contains(&"Warning InUse".to_owned()), "{events:?}");
+    assert_eq!(reporter.settle(&mut cluster), [""; 0]);
+}
+
+#[test]
+fn an_event_of_an_uplink_names_it() {
+    let mut cluster = Cluster::new();
+    cluster.simple_uplink("fab", &["100-199"]);
+    cluster.settle();
+    let status = cluster.cache.uplinks["fab"].status.clone().unwrap();
+    let write = Write::UplinkStatus { uplink: "fab".to_owned(), uid: "uid-1".to_owned(), status: Box::new(status) };
+    let events = ReportedConditions::default().transitions(&write);
+    let regarding = &events[0].regarding;
+    let named = [&regarding.kind, &regarding.name, &regarding.uid].map(|part| part.clone().unwrap());
+    assert_eq!(named, ["UserspaceUplink", "fab", "uid-1"]);
 }

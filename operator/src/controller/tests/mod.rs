@@ -11,6 +11,7 @@ mod overlays;
 mod placing;
 mod properties;
 mod reporting;
+mod routing_domains;
 mod status_times;
 mod uplinks;
 mod watching;

@@ -291,3 +291,32 @@ fn a_node_state_is_deleted_with_its_node_and_recreated_for_a_new_one_of_that_nam
     cluster.settle();
     assert_eq!(cluster.cache.states["node-a"].owner.as_deref(), Some("reborn"));
 }
+
+#[test]
+fn a_conflict_about_an_adopted_bridge_is_reported_by_both_networks() {
+    let mut cluster = Cluster::new();
+    let adopting = |tag: i64| {
+        json!({
+            "engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br0", "ownership": "Adopted"},
+            "port": {"vlan": {"mode": "Access", "tag": tag}},
+        })
+    };
+    cluster.network("older", &adopting(5));
+    cluster.network("other", &adopting(6));
+    cluster.settle();
+    for name in ["older", "other"] {
+        assert_eq!(cluster.condition(name, "Ready"), "True AllNodes", "{name}");
+    }
+    cluster.network("younger", &adopting(5));
+    cluster.settle();
+    assert_eq!(cluster.condition("younger", "Accepted"), "False BridgeConflict");
+    let message = cluster.message("younger", "Accepted");
+    assert!(message.contains("network older") && message.contains("spec.port.vlan"), "{message}");
+    assert_eq!(cluster.condition("older", "Ready"), "True AllNodes");
+    let message = cluster.message("older", "Accepted");
+    assert!(message.contains("BridgeConflict: younger;") && message.contains("spec.port.vlan"), "{message}");
+    cluster.network("younger", &adopting(7));
+    cluster.settle();
+    assert_eq!(cluster.condition("younger", "Ready"), "True AllNodes");
+    assert!(!cluster.message("older", "Accepted").contains("younger"));
+}

@@ -1,11 +1,12 @@
 //! Ports are added to an adopted bridge, and nothing else of it changes.
 
 use crate::switch::Settings;
-use crate::values::{Values, apply, bridge, converge, observe, port_name};
+use crate::values::{Values, access, apply, bridge, converge, observe, port_name};
 use usnet_crds::{MacAge, MacLearning, Mtu, NodeNetwork, Ownership};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::diff;
+use usnet_dataplane::observed::Tagging;
+use usnet_dataplane::plan::{Op, diff};
 
 /// A network that would configure its bridge differently, if it owned it.
 fn adopting(switch: &impl Settings) -> NodeNetwork {
@@ -67,4 +68,46 @@ pub(crate) fn a_bridge_of_another_network_is_not_adopted(switch: &mut impl Setti
     let refused = &apply(&mut engine, &[switch.create_port("c1", &blue)])[0];
     assert!(matches!(refused, Err(OpError::BridgeUnusable { found, .. }) if found.contains("red")), "{refused:?}");
     assert_eq!(switch.dump(), before);
+}
+
+/// For engines that learn MAC addresses for each VLAN.
+pub(crate) fn networks_that_share_an_adopted_bridge_leave_each_others_ports_alone(switch: &mut impl Settings) {
+    let mut engine = switch.engine();
+    let (mut blue, mut red) = (adopting(switch), switch.network("red"));
+    red.bridge = blue.bridge.clone();
+    (blue.port.vlan, red.port.vlan) = (Some(access(5)), Some(access(6)));
+    switch.add_foreign_bridge(bridge(&blue));
+    let foreign = switch.add_foreign_port(bridge(&blue));
+    let both = |blue: &NodeNetwork, red: &NodeNetwork| {
+        let (one, other) = (blue.clone(), red.clone());
+        let mut desired = switch.desired(&[one, red.clone()], &["c1"]);
+        desired.attachments.extend(switch.desired(&[other], &["c2"]).attachments);
+        desired
+    };
+    assert_eq!(converge(&mut engine, &both(&blue, &red)).len(), 2);
+    let identities = ["c1", "c2"].map(|container| switch.port_identity(&port_name(container)));
+
+    // A change of one network is a change of its own ports.
+    red.port.vlan = Some(access(7));
+    let operations = converge(&mut engine, &both(&blue, &red));
+    let [Op::UpdatePort { port, .. }] = operations.as_slice() else { panic!("{operations:?}") };
+    assert_eq!(*port, port_name("c2"));
+    let observed = &observe(&mut engine).bridges[bridge(&blue)];
+    let tagging = |container| observed.ports[&port_name(container)].tagging.clone();
+    assert_eq!(["c1", "c2"].map(tagging), [5, 7].map(|tag| Tagging::Vlan(access(tag))));
+
+    // So is its end.
+    let operations = converge(&mut engine, &switch.desired(std::slice::from_ref(&red), &[]));
+    assert_eq!(operations.len(), 2, "both pods ended");
+    assert_eq!(converge(&mut engine, &both(&blue, &red)).len(), 2);
+    let second = switch.port_identity(&port_name("c2"));
+    let operations = converge(&mut engine, &switch.desired(std::slice::from_ref(&red), &["c2"]));
+    assert!(
+        matches!(operations.as_slice(), [Op::RemovePort { port, .. }] if *port == port_name("c1")),
+        "{operations:?}"
+    );
+    assert_eq!(switch.port_identity(&port_name("c2")), second);
+    assert_ne!(second, identities[1], "it was created again in between");
+    let observed = &observe(&mut engine).bridges[bridge(&blue)];
+    assert!(observed.ports.contains_key(&foreign) && observed.owner.is_none());
 }

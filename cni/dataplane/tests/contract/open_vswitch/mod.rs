@@ -215,6 +215,7 @@ contract!(start();
     adopted::an_adopted_bridge_gets_ports_and_nothing_else,
     adopted::a_missing_bridge_is_not_created_to_be_adopted,
     adopted::a_bridge_of_another_network_is_not_adopted,
+    adopted::networks_that_share_an_adopted_bridge_leave_each_others_ports_alone,
     settings::every_vlan_mode_is_set_changed_and_put_back,
     settings::limits_are_set_changed_put_back_and_removed,
     creation::desired_objects_are_created_and_deleted,

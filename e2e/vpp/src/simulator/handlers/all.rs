@@ -4,13 +4,13 @@ use crate::simulator::handlers::dispatch::{Handler, changing, listing, reading};
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketDump, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump,
     BridgeDomainSetMacAge, BridgeFlags, CliInband, ControlPing, CreateLoopbackInstance, CreateSubif,
-    CreateVhostUserIfV2, DeleteLoopback, DeleteSubif, DeleteVhostUserIf, HwInterfaceSetMtu, IpAddressDump, IpRouteAddDel, IpRouteDump,
-    IpTableAddDel, IpTableDump, IpUnnumberedDump, L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate,
-    MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2,
-    MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput, ShowVersion,
-    SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable, SwInterfaceSetFlags, SwInterfaceSetL2Bridge,
-    SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable, SwInterfaceSetUnnumbered, SwInterfaceTagAddDel, SwInterfaceVhostUserDump,
-    WantInterfaceEvents,
+    CreateVhostUserIfV2, DeleteLoopback, DeleteSubif, DeleteVhostUserIf, HwInterfaceSetMtu, IpAddressDump,
+    IpRouteAddDel, IpRouteDump, IpTableAddDel, IpTableDump, IpUnnumberedDump, L2FlagsGet, L2InterfaceEfpFilter,
+    L2InterfaceVlanTagRewrite, MemifCreate, MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel,
+    MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput,
+    ShowVersion, SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable, SwInterfaceSetFlags,
+    SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable, SwInterfaceSetUnnumbered,
+    SwInterfaceTagAddDel, SwInterfaceVhostUserDump, WantInterfaceEvents,
 };
 
 /// What does each message.

@@ -8,8 +8,8 @@
 //!   could attach a pod to a bridge that is being deleted.
 //! - A network whose uplink selects no NIC of the node is refused. An uplink stays while a network
 //!   of the node uses it, also when it was deleted.
-//! - No two networks have one bridge. The network that has it keeps it, else the older one gets it;
-//!   the other is refused.
+//! - No two networks have one bridge, unless both adopt it and VLANs separate them. The network
+//!   that has it keeps it, else the older one gets it; the other is refused.
 
 mod bridges;
 mod uplinks;
@@ -17,13 +17,13 @@ mod uplinks;
 use crate::agent::model::input::{Compiled, Input};
 use crate::agent::model::spec::{NodeSpec, RefusedNetwork};
 use crate::agent::selection::per_node::PerNodeNetworks;
-use bridges::{Bridge, Contender};
+use bridges::Contender;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 pub(crate) use uplinks::awaits_uplink;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{BRIDGE_CONFLICT, UNREADABLE};
-use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Phase};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, Ownership, Phase};
 
 /// The inputs of the selection.
 #[derive(Debug, Clone, Copy)]
@@ -51,34 +51,27 @@ type Selected<'a> = (&'a Compiled, Arc<NodeNetwork>);
 pub fn select(facts: Facts<'_>) -> NodeSpec {
     let (selected, unsuitable) = facts.suitable();
     let contenders = selected.iter().map(|(name, (compiled, _))| {
-        let previous = facts.previous.network(name).map(|previous| Bridge::of(previous));
+        let previous = facts.previous.network(name).map(AsRef::as_ref);
         let fallback = previous.filter(|_| facts.in_use.contains(*name));
-        Contender {
-            name,
-            created: compiled.created.as_ref(),
-            requested: Bridge::of(&compiled.network),
-            previous,
-            fallback,
-        }
+        Contender { created: compiled.created.as_ref(), requested: &compiled.network, previous, fallback }
     });
     let is_selected = |name: &NetworkName| selected.contains_key(name);
     let retained: BTreeMap<&NetworkName, Arc<NodeNetwork>> =
         facts.retained(is_selected, |name| unsuitable.contains_key(name)).collect();
-    let retained_bridges = retained.iter().map(|(name, network)| (Bridge::of(network), *name)).collect();
-    let owners = bridges::assign(contenders.collect(), retained_bridges);
+    let owners = bridges::assign(contenders.collect(), retained.values().map(AsRef::as_ref));
 
     let mut networks: BTreeMap<&NetworkName, Arc<NodeNetwork>> = BTreeMap::new();
     let mut refused = facts.unreadable();
     refused.extend(unsuitable);
     for (name, (compiled, network)) in selected {
-        match owners.get(&Bridge::of(&compiled.network)) {
-            Some(owner) if *owner != name => {
+        match owners.rival(&compiled.network) {
+            Some(owner) => {
                 refused.insert(name, conflict(compiled, owner));
                 if let Some(previous) = facts.previous.network(name).filter(|_| facts.in_use.contains(name)) {
                     networks.insert(name, draining(previous));
                 }
             }
-            _ => drop(networks.insert(name, network)),
+            None => drop(networks.insert(name, network)),
         }
     }
     networks.extend(retained);
@@ -194,7 +187,9 @@ fn draining(previous: &Arc<NodeNetwork>) -> Arc<NodeNetwork> {
 
 fn conflict(compiled: &Compiled, owner: &NetworkName) -> RefusedNetwork {
     let NodeNetwork { name, generation, engine, bridge, .. } = compiled.network.as_ref();
-    let message = message::bridge_conflict(*engine, &bridge.name, owner);
+    let is_shared = bridge.ownership == Ownership::Adopted && engine.traits().learns_per_vlan;
+    let text = if is_shared { message::adopted_bridge_conflict } else { message::bridge_conflict };
+    let message = text(*engine, &bridge.name, owner);
     RefusedNetwork {
         name: name.clone(),
         generation: *generation,

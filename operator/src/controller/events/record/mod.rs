@@ -7,10 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::Resource;
 pub use kube::runtime::events::EventType;
 use std::collections::BTreeSet;
-use usnet_crds::UserspaceNetwork;
 use usnet_crds::conditions::message::network::SEE_READY;
 use usnet_crds::conditions::reason::{NAME_CONFLICT, PENDING, SYNCING, TERMINATING};
 use usnet_crds::conditions::{ACCEPTED, DEFINITIONS_READY, DELETION_BLOCKED, READY, STALLED, Status, find};
+use usnet_crds::{UserspaceNetwork, UserspaceUplink};
 
 /// The reason of the event that a network is ready.
 const BECAME_READY: &str = "Ready";
@@ -31,9 +31,18 @@ pub struct EventRecord {
 
 /// The object reference of a network.
 pub fn network_reference(name: &str, uid: &str) -> ObjectReference {
+    reference::<UserspaceNetwork>(name, uid)
+}
+
+/// The object reference of an uplink.
+pub(super) fn uplink_reference(name: &str, uid: &str) -> ObjectReference {
+    reference::<UserspaceUplink>(name, uid)
+}
+
+fn reference<K: Resource<DynamicType = ()>>(name: &str, uid: &str) -> ObjectReference {
     ObjectReference {
-        api_version: Some(UserspaceNetwork::api_version(&()).into_owned()),
-        kind: Some(UserspaceNetwork::kind(&()).into_owned()),
+        api_version: Some(K::api_version(&()).into_owned()),
+        kind: Some(K::kind(&()).into_owned()),
         name: Some(name.to_owned()),
         uid: Some(uid.to_owned()),
         ..ObjectReference::default()

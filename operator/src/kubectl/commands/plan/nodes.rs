@@ -182,6 +182,7 @@ fn achieved(desired: &Desired) -> Observed {
             patch_peer: None,
             mtu: Some(port.settings.mtu.into()),
             tagging: port.settings.vlan.clone().into(),
+            routed: port.settings.routed.clone(),
             rate_limit: Some(port.settings.rate_limit),
             is_enabled: true,
             peer: Peer::Connected,

@@ -39,7 +39,7 @@ pub(in crate::engine::vpp) struct NewPort<'a> {
     pub(in crate::engine::vpp) settings: PortSettings,
     pub(in crate::engine::vpp) origin: Origin,
     /// For a port in IP mode, which is not a member of the bridge domain.
-    pub(in crate::engine::vpp) routed: Option<RoutedPort>,
+    pub(in crate::engine::vpp) routed: Option<Box<RoutedPort>>,
     /// The existing policers of this port, and whether they are attached to its interface.
     pub(in crate::engine::vpp) policers: Policers,
     pub(in crate::engine::vpp) policed: Policed,

@@ -149,7 +149,7 @@ fn routed(
     (network, domain): (&NetworkName, u32),
     port: &AttachedPort,
     origin: &Origin,
-) -> Result<Option<RoutedPort>, OpError> {
+) -> Result<Option<Box<RoutedPort>>, OpError> {
     if !port.backend.is_routed() {
         return Ok(None);
     }
@@ -158,7 +158,7 @@ fn routed(
         Origin::New(_) => None,
     };
     let found = RoutedPort::new(&snapshot.routing, (network, domain), existing, &port.settings.routed);
-    found.map(Some).ok_or_else(|| {
+    found.map(|port| Some(Box::new(port))).ok_or_else(|| {
         let reason = format!(
             "it is a memif in IP mode, and network {network} has no gateway on this node: set spec.gateway of the network"
         );

@@ -4,6 +4,7 @@ use crate::agent::testing::name;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
+mod adopted;
 mod properties;
 mod uplinks;
 

@@ -185,7 +185,7 @@ pub(crate) fn a_routed_port_without_a_gateway_is_refused(switch: &mut VppSwitch)
     let plain = switch.network("blue");
     converge(&mut engine, &switch.desired(std::slice::from_ref(&plain), &[]));
     let port = routed_port(switch, "c1", &plain, &IPS);
-    let create = Op::CreatePort { network: plain.name.clone(), attachment: attachment("c1"), port };
+    let create = Op::CreatePort { network: plain.name, attachment: attachment("c1"), port };
     let results = apply(&mut engine, &[create]);
     let refused = results[0].as_ref().expect_err("there is no gateway").to_string();
     assert!(refused.contains("has no gateway") && refused.contains("spec.gateway"), "{refused}");
