@@ -39,7 +39,8 @@ fn seeds() -> Vec<Seed> {
         if let Some(last) = longer.last_mut() {
             *last = 3;
         }
-        longer.extend(b"abc".iter().cycle().take(300));
+        // Three of the largest elements, which are the paths of a route.
+        longer.extend(b"abc".iter().cycle().take(600));
         for fields in [shortest, longer] {
             let mut bytes = Vec::new();
             write_frame(&mut bytes, 1, descriptor.header, Envelope { client_index: 1, context: 2 }, &fields);
