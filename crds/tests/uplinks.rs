@@ -104,10 +104,8 @@ fn a_node_has_the_first_nic_that_its_labels_match() {
 }
 
 #[test]
-fn the_samples_are_accepted_with_their_networks() {
-    let samples =
-        [include_str!("../../config/samples/uplink.yaml"), include_str!("../../config/samples/vpp-uplink.yaml")];
-    for document in samples.into_iter().flat_map(serde_yaml::Deserializer::from_str) {
+fn the_sample_is_accepted_with_its_network() {
+    for document in serde_yaml::Deserializer::from_str(include_str!("../../config/samples/uplink.yaml")) {
         let object = Value::deserialize(document).unwrap();
         if object["kind"] == "UserspaceUplink" {
             assert_eq!(rejected::<UserspaceUplink>(&object, None), Vec::<String>::new());
