@@ -3,8 +3,9 @@
 use crate::display::ErrorChain;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{fs, io};
 use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::counters::{CounterReader, PortCounters};
@@ -12,7 +13,7 @@ use usnet_dataplane::journal::{self, Journal};
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::port::{PortBackend, PortName};
 
-/// A folder that changed less than this before it was read may have changed in the same tick of its
+/// What changed less than this before it was read may have changed again in the same tick of its
 /// timestamp.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -117,11 +118,8 @@ impl PortReader {
     }
 
     fn attached(&mut self) -> Result<Vec<Attached>, journal::Error> {
-        let folder = self.paths.attachments();
         // Opening the journal would create it.
-        let Ok(changed) = std::fs::metadata(&folder).and_then(|metadata| metadata.modified()) else {
-            return Ok(Vec::new());
-        };
+        let Ok(changed) = last_change(&self.paths.attachments()) else { return Ok(Vec::new()) };
         if let Some((_, attached)) = self.attached.as_ref().filter(|(before, _)| *before == changed) {
             return Ok(attached.clone());
         }
@@ -134,13 +132,28 @@ impl PortReader {
     }
 }
 
+/// When the journal changed last: a record that comes or goes changes the folder, and a later state
+/// of one, which is appended, its file alone.
+fn last_change(folder: &Path) -> io::Result<SystemTime> {
+    let mut last = fs::metadata(folder)?.modified()?;
+    for entry in fs::read_dir(folder)? {
+        match entry?.metadata().and_then(|metadata| metadata.modified()) {
+            Ok(changed) => last = last.max(changed),
+            // It has just gone, which changes the folder.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(SystemTime::now()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(last)
+}
+
 /// An earlier sandbox of a pod may still be attached: of two interfaces of one name the connected
-/// one is shown.
+/// one counts.
 fn insert(ports: &mut BTreeMap<[String; 3], Port>, port: Port) {
     let key = [port.namespace.clone(), port.pod.clone(), port.interface.clone()];
-    let shown = ports.entry(key).or_insert_with(|| port.clone());
-    if port.counters.connected && !shown.counters.connected {
-        *shown = port;
+    let present = ports.entry(key).or_insert_with(|| port.clone());
+    if port.counters.connected && !present.counters.connected {
+        *present = port;
     }
 }
 

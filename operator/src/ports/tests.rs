@@ -5,7 +5,9 @@ use super::reader::{Failure, Port, PortReader, Reading};
 use super::scrape::PortScrape;
 use crate::agent::testing::{network_with, node_paths};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::counters::{PortCounters, Traffic};
@@ -128,7 +130,7 @@ fn counters_are_those_of_the_attached_interfaces_and_a_failed_engine_leaves_the_
         record_with("c3", &network_with(EngineKind::OpenVswitch, "red"), usnet_dataplane::testing::backend("c3"));
     write(&paths, &Record { engine_socket: vpp.folder().join("db.sock"), ..of_other_engine });
     let reading = reader.read().unwrap();
-    assert_eq!(received(&reading), [("c1", Some(11))], "a pod that is gone is not shown");
+    assert_eq!(received(&reading), [("c1", Some(11))], "a pod that is gone has no series");
     let [failure] = &reading.failures[..] else { panic!("one engine fails: {reading:?}") };
     assert_eq!(failure.engine, EngineKind::OpenVswitch);
     assert!(failure.message.contains("db.sock"), "{}", failure.message);
@@ -137,8 +139,30 @@ fn counters_are_those_of_the_attached_interfaces_and_a_failed_engine_leaves_the_
     assert_eq!((reading.ports.len(), reading.failures.len()), (0, 2), "{reading:?}");
 }
 
+/// Changed an hour ago, so that what is read is kept.
+fn age(path: &Path) {
+    let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    File::open(path).unwrap().set_modified(an_hour_ago).unwrap();
+}
+
+/// ADD and DEL append to a record, which does not change the folder.
 #[test]
-fn of_two_sandboxes_of_one_pod_one_is_shown() {
+fn a_later_state_of_a_record_is_noticed() {
+    let (_folder, paths) = node_paths();
+    let vpp = Vpp::start(Kind::Simulator).unwrap();
+    let record = attach(&vpp, &paths, "c1", 11);
+    let mut reader = PortReader::new(paths.clone());
+    for (progress, ports) in [(Progress::Attaching, 0), (Progress::Attached, 1), (Progress::Detached, 0)] {
+        write(&paths, &Record { progress, ..record.clone() });
+        age(&paths.attachments());
+        assert_eq!(reader.read().unwrap().ports.len(), ports, "{progress:?}");
+        fs::read_dir(paths.attachments()).unwrap().for_each(|entry| age(&entry.unwrap().path()));
+        assert_eq!(reader.read().unwrap().ports.len(), ports, "{progress:?}, read before");
+    }
+}
+
+#[test]
+fn of_two_sandboxes_of_one_pod_one_is_counted() {
     let (_folder, paths) = node_paths();
     let vpp = Vpp::start(Kind::Simulator).unwrap();
     let first = attach(&vpp, &paths, "c1", 11);
@@ -204,8 +228,8 @@ fn a_thousand_ports_are_read() {
     }
     client.send(&batch).unwrap();
     // As when no pod came or went for a while.
-    let an_hour_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
-    std::fs::File::open(paths.attachments()).unwrap().set_modified(an_hour_ago).unwrap();
+    age(&paths.attachments());
+    fs::read_dir(paths.attachments()).unwrap().for_each(|entry| age(&entry.unwrap().path()));
     let mut reader = PortReader::new(paths);
     for what in ["for the first time", "again"] {
         let start = cpu_time();

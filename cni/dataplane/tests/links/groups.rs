@@ -40,9 +40,9 @@ impl Drop for Other {
 
 /// Frames that a device has received.
 fn received(device: &str) -> u64 {
-    let shown = output_of(&format!("ip -j -s link show dev {device}"));
-    let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
-    shown.pointer("/0/stats64/rx/packets").and_then(serde_json::Value::as_u64).expect("a number")
+    let output = output_of(&format!("ip -j -s link show dev {device}"));
+    let output: serde_json::Value = serde_json::from_str(&output).expect("JSON");
+    output.pointer("/0/stats64/rx/packets").and_then(serde_json::Value::as_u64).expect("a number")
 }
 
 fn in_group(local: &str, group: &str) -> (Node, IpAddr) {

@@ -59,6 +59,15 @@ pub(crate) enum Scope<'a> {
     Namespace(&'a str),
 }
 
+/// What the objects of a kind are called, and requests for those in this scope.
+fn request_of<K: Resource<DynamicType = ()>>(scope: Scope<'_>) -> (String, Request) {
+    let namespace = match scope {
+        Scope::Cluster => None,
+        Scope::Namespace(name) => Some(name),
+    };
+    (K::plural(&()).into_owned(), Request::new(K::url_path(&(), namespace)))
+}
+
 /// A response to a list request; objects are parsed one by one, because one of them may be of a
 /// later release.
 #[derive(Deserialize)]
@@ -139,12 +148,7 @@ impl Cluster {
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
     {
-        let what = K::plural(&()).into_owned();
-        let namespace = match scope {
-            Scope::Cluster => None,
-            Scope::Namespace(name) => Some(name),
-        };
-        let request = Request::new(K::url_path(&(), namespace));
+        let (what, request) = request_of::<K>(scope);
         let mut listed = Listed { objects: Vec::new(), unreadable: Vec::new() };
         let mut params =
             ListParams { limit: Some(PAGE), field_selector: fields.map(str::to_owned), ..ListParams::default() };
@@ -176,12 +180,7 @@ impl Cluster {
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
     {
-        let what = K::plural(&()).into_owned();
-        let namespace = match scope {
-            Scope::Cluster => None,
-            Scope::Namespace(name) => Some(name),
-        };
-        let request = Request::new(K::url_path(&(), namespace));
+        let (what, request) = request_of::<K>(scope);
         let request = request.get(name, &kube::api::GetParams::default());
         let request = request.map_err(|error| failed(&what, kube::Error::BuildRequest(error)))?;
         let response = tokio::time::timeout(self.timeout, self.client.request::<K>(request)).await;

@@ -3,9 +3,10 @@
 use super::testbed::OvsTestbed;
 use crate::support::node::{network, until};
 use crate::support::running_agent::RunningAgent;
+use crate::support::uplinks::{wait_for_reason, wait_for_uplink, wait_until_programmed};
 use std::time::{Duration, Instant};
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::uplink::report::{UplinkReport, UplinkState};
+use usnet_crds::uplink::report::UplinkState;
 use usnet_crds::{NetworkUplink, NodeNetwork, NodeUplink, Phase, VlanTag};
 use usnet_dataplane::paths::NodePaths;
 use usnet_operator::node::history_file;
@@ -66,21 +67,6 @@ impl OvsTestbed {
         let columns = ["_uuid", "_version", "name"];
         (self.rows("Port", &columns), self.rows("Bridge", &columns))
     }
-}
-
-fn wait_for_uplink(agent: &RunningAgent, what: &str, condition: impl Fn(&UplinkReport) -> bool) -> UplinkReport {
-    agent.wait_for_report(&format!("the uplink {what}"), |report| {
-        report.uplinks.iter().find(|entry| entry.name == "fab" && condition(entry)).cloned()
-    })
-}
-
-fn wait_for_reason(agent: &RunningAgent, reason: &str) -> String {
-    wait_for_uplink(agent, reason, |entry| entry.reason == reason).message
-}
-
-fn wait_until_programmed(agent: &RunningAgent, name: &str) {
-    agent.wait_for_network(name, "is programmed", |entry| entry.state == NetworkState::Programmed);
-    wait_for_uplink(agent, "is programmed", |entry| entry.state == UplinkState::Programmed);
 }
 
 #[test]

@@ -7,3 +7,4 @@ pub(crate) mod restarts;
 pub(crate) mod running_agent;
 pub(crate) mod selecting_agent;
 pub(crate) mod standalone_agent;
+pub(crate) mod uplinks;

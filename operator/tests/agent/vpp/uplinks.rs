@@ -3,13 +3,14 @@
 use super::testbed::{VppTestbed, domain_id, network};
 use crate::support::node::until;
 use crate::support::running_agent::RunningAgent;
+use crate::support::uplinks::{wait_for_reason, wait_for_uplink, wait_until_programmed};
 use nix::sched::{CloneFlags, unshare};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::uplink::report::{UplinkReport, UplinkState};
+use usnet_crds::uplink::report::UplinkState;
 use usnet_crds::{NetworkUplink, NodeNetwork, NodeUplink, VlanTag};
 use usnet_dataplane::paths::NodePaths;
 use usnet_test_vpp::Kind;
@@ -76,34 +77,19 @@ impl Scene {
 
     /// Whether VPP has the NIC that is there, and the NIC takes frames to any address.
     fn has_nic(&self) -> bool {
-        let shown = Command::new("ip").args(["-o", "-d", "link", "show", "dev", "eth1"]).output().unwrap();
-        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-        let index = shown.split(':').next().and_then(|index| index.parse::<u32>().ok());
+        let output = Command::new("ip").args(["-o", "-d", "link", "show", "dev", "eth1"]).output().unwrap();
+        let output = String::from_utf8_lossy(&output.stdout).into_owned();
+        let index = output.split(':').next().and_then(|index| index.parse::<u32>().ok());
         let joined = self.interface("host-eth1").filter(|found| found.flags.contains(IfStatusFlags::ADMIN_UP));
         let is_it = joined.zip(index).is_some_and(|(joined, index)| joined.l2_address[2..] == index.to_be_bytes());
-        is_it && shown.contains(",UP") && shown.contains("PROMISC")
+        is_it && output.contains(",UP") && output.contains("PROMISC")
     }
-}
-
-fn wait_for_uplink(agent: &RunningAgent, what: &str, condition: impl Fn(&UplinkReport) -> bool) -> UplinkReport {
-    agent.wait_for_report(&format!("the uplink {what}"), |report| {
-        report.uplinks.iter().find(|entry| entry.name == "fab" && condition(entry)).cloned()
-    })
-}
-
-fn wait_for_reason(agent: &RunningAgent, reason: &str) -> String {
-    wait_for_uplink(agent, reason, |entry| entry.reason == reason).message
-}
-
-fn wait_until_programmed(agent: &RunningAgent, name: &str) {
-    agent.wait_for_network(name, "is programmed", |entry| entry.state == NetworkState::Programmed);
-    wait_for_uplink(agent, "is programmed", |entry| entry.state == UplinkState::Programmed);
 }
 
 /// The NIC is as it was, but up.
 fn is_released() -> bool {
-    let shown = ip("-o link show dev eth1");
-    shown.contains(",UP") && !shown.contains("PROMISC")
+    let output = ip("-o link show dev eth1");
+    output.contains(",UP") && !output.contains("PROMISC")
 }
 
 fn networks_are_connected_and_the_last_one_leaves_the_nic_up(kind: Kind) {

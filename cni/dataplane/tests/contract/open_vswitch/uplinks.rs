@@ -33,8 +33,8 @@ fn ip(switch: &OneSwitch, arguments: &str) -> String {
 }
 
 fn nic_index(switch: &OneSwitch) -> u32 {
-    let shown = ip(switch, &format!("-o link show dev {NIC}"));
-    shown.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
+    let output = ip(switch, &format!("-o link show dev {NIC}"));
+    output.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
 }
 
 fn on_uplink(switch: &OneSwitch, name: &str, vlan: Option<i64>) -> NodeNetwork {
@@ -61,8 +61,8 @@ fn desired(switch: &OneSwitch, networks: &[(&str, Option<i64>)]) -> Desired {
 
 /// The numbers of ports in the datapath, which traces name.
 fn number(switch: &OneSwitch, port: &str) -> String {
-    let shown = switch.appctl(&["dpif/show"]).expect("the ports of the datapath");
-    let line = shown.lines().find(|line| line.trim().starts_with(&format!("{port} "))).expect("the port");
+    let output = switch.appctl(&["dpif/show"]).expect("the ports of the datapath");
+    let line = output.lines().find(|line| line.trim().starts_with(&format!("{port} "))).expect("the port");
     let number = line.trim().split([' ', '/', ':']).nth(2).expect("a number");
     number.to_owned()
 }

@@ -1,4 +1,5 @@
-//! Where NICs and connections of networks are shown, and how they are tagged. Pure.
+//! The places of NICs and connections of networks in what is observed, and how they are tagged.
+//! Pure.
 
 use super::sub_interface::{Frames, SubInterface};
 use crate::engine::vpp::snapshot::{Interface, VppSnapshot};

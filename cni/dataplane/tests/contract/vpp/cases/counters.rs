@@ -19,8 +19,8 @@ fn counters(switch: &VppSwitch, container: &str) -> PortCounters {
 
 /// How many frames the program of the second container has got.
 fn arrived(programs: &Vpp) -> u64 {
-    let shown = programs.cli("show interface memif2/0").expect("a command");
-    let line = shown.lines().find_map(|line| line.split("rx packets").nth(1));
+    let output = programs.cli("show interface memif2/0").expect("a command");
+    let line = output.lines().find_map(|line| line.split("rx packets").nth(1));
     line.map_or(0, |count| count.trim().parse().expect("a number"))
 }
 

@@ -36,8 +36,8 @@ pub(super) fn plug_nic() -> u32 {
     assert!(Command::new("sysctl").args(off).status().expect("sysctl").success());
     ip(&format!("link add {NIC} up mtu 1600 type veth peer name {WIRE}"));
     ip(&format!("link set {WIRE} up mtu 1600"));
-    let shown = ip(&format!("-o link show dev {NIC}"));
-    shown.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
+    let output = ip(&format!("-o link show dev {NIC}"));
+    output.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
 }
 
 fn on_uplink(switch: &VppSwitch, name: &str, vlan: Option<i64>) -> NodeNetwork {

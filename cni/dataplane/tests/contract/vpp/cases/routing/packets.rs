@@ -58,9 +58,9 @@ impl Pod {
     }
 
     fn echo(&self, address: &str, count: u32) -> u32 {
-        let shown = self.run(&format!("busybox ping -c {count} -i 0.1 -W 1 {address}"));
-        let received = shown.split("transmitted, ").nth(1).and_then(|rest| rest.split(' ').next());
-        received.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{shown}"))
+        let output = self.run(&format!("busybox ping -c {count} -i 0.1 -W 1 {address}"));
+        let received = output.split("transmitted, ").nth(1).and_then(|rest| rest.split(' ').next());
+        received.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{output}"))
     }
 
     /// Echo requests that have arrived here, of both families.
