@@ -3,18 +3,39 @@
 
 use super::error::InvalidLegacy;
 use serde_json::{Map, Value};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// An object, or none, with its path.
 #[derive(Debug, Clone)]
 pub(super) struct Keys<'a> {
     path: String,
     object: Option<&'a Map<String, Value>>,
+    /// The paths that were read, in lower case; none if they are not recorded.
+    read: Option<Rc<RefCell<BTreeSet<String>>>>,
 }
 
 impl<'a> Keys<'a> {
     /// The whole configuration.
     pub(super) fn of(object: &'a Map<String, Value>) -> Self {
-        Self { path: String::new(), object: Some(object) }
+        Self { path: String::new(), object: Some(object), read: None }
+    }
+
+    /// The whole configuration, for [`unread`](Self::unread).
+    pub(super) fn recording(object: &'a Map<String, Value>) -> Self {
+        Self { read: Some(Rc::default()), ..Self::of(object) }
+    }
+
+    /// The paths below this key that have a value and were not read, as they are spelled.
+    pub(super) fn unread(&self, key: &str) -> Vec<String> {
+        let mut unread = Vec::new();
+        let read = self.read.as_ref().map(|read| read.borrow().clone()).unwrap_or_default();
+        let entries = self.object.into_iter().flatten().filter(|(spelling, _)| spelling.eq_ignore_ascii_case(key));
+        for (spelling, value) in entries {
+            collect_unread(&self.path(spelling), value, &read, &mut unread);
+        }
+        unread
     }
 
     /// The path of a key of this object.
@@ -24,6 +45,9 @@ impl<'a> Keys<'a> {
 
     /// The value of a key.
     pub(super) fn value(&self, key: &str) -> Result<Option<&'a Value>, InvalidLegacy> {
+        if let Some(read) = &self.read {
+            read.borrow_mut().insert(self.path(key).to_ascii_lowercase());
+        }
         let entries = self.object.into_iter().flatten();
         let mut found = entries.filter(|(spelling, _)| spelling.eq_ignore_ascii_case(key));
         let (first, second) = (found.next(), found.next());
@@ -39,7 +63,7 @@ impl<'a> Keys<'a> {
             Some(value) => Some(value.as_object().ok_or_else(|| self.wrong(key, "an object"))?),
             None => None,
         };
-        Ok(Keys { path: self.path(key), object })
+        Ok(Keys { path: self.path(key), object, read: self.read.clone() })
     }
 
     /// The text of a key.
@@ -90,5 +114,19 @@ impl<'a> Keys<'a> {
 
     pub(super) fn out_of_range(&self, key: &str, problem: &impl std::fmt::Display) -> InvalidLegacy {
         InvalidLegacy::OutOfRange { key: self.path(key), problem: problem.to_string() }
+    }
+}
+
+/// Values that count as absent have no effect in any configuration.
+fn collect_unread(path: &str, value: &Value, read: &BTreeSet<String>, unread: &mut Vec<String>) {
+    match value {
+        Value::Object(parts) => {
+            for (key, value) in parts {
+                collect_unread(&format!("{path}.{key}"), value, read, unread);
+            }
+        }
+        Value::Null => {}
+        _ if read.contains(&path.to_ascii_lowercase()) => {}
+        _ => unread.push(path.to_owned()),
     }
 }

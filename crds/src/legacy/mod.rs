@@ -118,19 +118,39 @@ pub fn is_legacy(configuration: &Map<String, Value>) -> bool {
 /// # Errors
 /// When it is for our plugin and invalid, or not JSON.
 pub fn parse_nad_config(config: &str) -> Result<Option<NadConfig>, InvalidNadConfig> {
+    plugin_of(config)?.map_or(Ok(None), |plugin| one(&plugin))
+}
+
+/// The keys of `host` that have no effect, as paths: for users who migrate. Empty for what is no
+/// configuration of Intel's userspace CNI; of an invalid one the keys after the first problem are
+/// among them.
+pub fn ignored_keys(config: &str) -> Vec<String> {
+    let plugin = plugin_of(config).ok().flatten().filter(|plugin| is_ours(plugin) && is_legacy(plugin));
+    plugin.map_or_else(Vec::new, |plugin| {
+        let keys = Keys::recording(&plugin);
+        let _result = parse::legacy(&keys);
+        keys.unread("host")
+    })
+}
+
+/// The configuration of our plugin in a `config`; none if it has none, or is empty.
+fn plugin_of(config: &str) -> Result<Option<Map<String, Value>>, InvalidNadConfig> {
     if config.trim().is_empty() {
         return Ok(None);
     }
     if config.len() > CONFIG_MAX {
         return Err(InvalidNadConfig::TooLong(config.len()));
     }
-    let Ok(Value::Object(whole)) = serde_json::from_str(config) else { return Err(InvalidNadConfig::NotJson) };
-    let Some(Value::Array(plugins)) = whole.get("plugins") else { return one(&whole) };
-    let mut ours = plugins.iter().filter_map(Value::as_object).filter(|plugin| is_ours(plugin));
+    let Ok(Value::Object(mut whole)) = serde_json::from_str(config) else { return Err(InvalidNadConfig::NotJson) };
+    let Some(Value::Array(plugins)) = whole.get_mut("plugins") else { return Ok(Some(whole)) };
+    let plugins = std::mem::take(plugins).into_iter();
+    let mut ours = plugins.filter_map(|plugin| match plugin {
+        Value::Object(plugin) => Some(plugin).filter(is_ours),
+        _ => None,
+    });
     match (ours.next(), ours.next()) {
-        (None, _) => Ok(None),
-        (Some(only), None) => one(only),
-        (Some(_), Some(_)) => Err(InvalidNadConfig::SeveralPlugins),
+        (only, None) => Ok(only),
+        (_, Some(_)) => Err(InvalidNadConfig::SeveralPlugins),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The command line of `kubectl usnet`.
 
 use super::api::{Cluster, ConnectionOptions};
-use super::commands::{explain, graph, history, plan, pods, status, version};
+use super::commands::{explain, graph, history, migrate, plan, pods, status, top, version};
 use super::completion;
 use super::error::{Error, FINE};
 use super::output::{Answer, Format, print};
@@ -66,6 +66,13 @@ enum Command {
         #[command(flatten)]
         written: Written,
     },
+    /// Show the traffic of interfaces, those with the most first.
+    Top {
+        #[command(flatten)]
+        options: top::Options,
+        #[command(flatten)]
+        written: Written,
+    },
     /// Show why a pod, a network or a node does not work, and what to do.
     Explain {
         #[command(subcommand)]
@@ -78,6 +85,13 @@ enum Command {
     Plan {
         #[command(flatten)]
         options: plan::Options,
+        #[command(flatten)]
+        written: Written,
+    },
+    /// Prepare the migration from the userspace CNI (Intel).
+    Migrate {
+        #[command(subcommand)]
+        action: migrate::Action,
         #[command(flatten)]
         written: Written,
     },
@@ -136,7 +150,9 @@ async fn run(command_line: CommandLine) -> Result<Answer, Error> {
         Command::Status(written) => status::run(&cluster, written.output).await,
         Command::Pods { options, written } => pods::run(&cluster, &options, written.output).await,
         Command::History { options, written } => history::run(&cluster, &options, written.output).await,
+        Command::Top { options, written } => top::run(&cluster, &options, written.output).await,
         Command::Explain { subject, written } => explain::run(&cluster, &subject, written.output).await,
+        Command::Migrate { action, written } => migrate::run(&cluster, &action, written.output).await,
         Command::Plan { options, written } => plan::run(&cluster, &options, written.output).await,
         Command::Graph(options) => graph::run(&cluster, &options).await,
         Command::Version(written) => version::run(&cluster, written.output).await,

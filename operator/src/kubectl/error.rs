@@ -55,6 +55,11 @@ pub(crate) enum Error {
         /// What the API server said. It is in the text already.
         source: Box<kube::Error>,
     },
+    /// The CRD of NetworkAttachmentDefinitions is missing.
+    #[error(
+        "the cluster has no NetworkAttachmentDefinitions: install Multus, or choose another cluster with --context"
+    )]
+    WithoutMultus,
     /// The CRDs are missing.
     #[error(
         "usnet is not installed in this cluster: it has no {0}. Install it (kubectl apply -k config/default), or choose another cluster with --context"
@@ -107,7 +112,7 @@ impl Error {
     /// The exit status.
     pub(crate) const fn exit_status(&self) -> u8 {
         match self {
-            Self::NotFound { .. } | Self::Ambiguous { .. } => NOT_FOUND,
+            Self::NotFound { .. } | Self::Ambiguous { .. } | Self::WithoutMultus => NOT_FOUND,
             Self::Forbidden { .. } => FORBIDDEN,
             Self::Kubeconfig(_) | Self::Client(_) | Self::Read { .. } | Self::Timeout { .. } => UNREACHABLE,
             Self::NotInstalled(_) => NOT_INSTALLED,

@@ -168,6 +168,7 @@ fn the_history_has_the_pods_and_the_calls_of_the_plugin_with_their_results() {
         interface: "net1".into(),
         network: Some("blue".into()),
         milliseconds: 12,
+        code: if error.is_some() { 102 } else { 0 },
         error: error.map(str::to_owned),
     };
     call(1000, Verb::Add, Some("usnet[102 NoVolume]: pod default/web-0 has no volume\u{1b}[2J"))

@@ -7,6 +7,8 @@
 //! to `/healthz`, and Kubernetes restarts it.
 
 mod connections;
+pub(crate) mod current_series;
+pub mod program;
 
 use crate::ports::scrape::PortScrape;
 use bytes::Bytes;
@@ -25,7 +27,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
@@ -112,6 +114,16 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
+    /// That of a program, with the metrics that each has.
+    ///
+    /// # Errors
+    /// When a name is registered already, which is a bug in this program.
+    pub fn of_program() -> Result<Self, prometheus::Error> {
+        let telemetry = Self::default();
+        program::register(&telemetry.registry)?;
+        Ok(telemetry)
+    }
+
     /// Where metrics are registered.
     pub fn registry(&self) -> &Registry {
         &self.registry
@@ -218,6 +230,11 @@ impl Telemetry {
             Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error}\n")),
         }
     }
+}
+
+/// The time, for metrics whose names end in `_timestamp_seconds`.
+pub(crate) fn seconds_since_1970() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
 /// `[::]` also accepts IPv4. Where the kernel has no IPv6 it is replaced by 0.0.0.0.

@@ -5,7 +5,7 @@ use super::paths::NodePaths;
 use nix::libc;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -47,6 +47,9 @@ pub struct Call {
     pub network: Option<String>,
     /// Since the plugin began with the call.
     pub milliseconds: u64,
+    /// The code of the CNI error; 0 if it did not fail.
+    #[serde(default)]
+    pub code: u32,
     /// Why it failed; none if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -97,6 +100,71 @@ pub fn read(paths: &NodePaths) -> io::Result<Vec<Call>> {
     Ok(calls)
 }
 
+/// Reads each call once, as they are written.
+#[derive(Debug)]
+pub struct Follower {
+    path: PathBuf,
+    /// The file that was read, and how far; none if there was none.
+    read: Option<(u64, u64)>,
+}
+
+impl Follower {
+    /// Begins with the next call: those that have ended are not read.
+    pub fn new(paths: &NodePaths) -> Self {
+        let path = paths.calls_file();
+        let read = fs::metadata(&path).ok().map(|file| (file.ino(), file.len()));
+        Self { path, read }
+    }
+
+    /// The calls since the last time, the oldest first. Calls are missing if the file was renamed
+    /// twice meanwhile.
+    ///
+    /// # Errors
+    /// When they cannot be read. What was read before it is returned the next time.
+    pub fn next_calls(&mut self) -> io::Result<Vec<Call>> {
+        let is_unchanged = |file: fs::Metadata| self.read == Some((file.ino(), file.len()));
+        if fs::metadata(&self.path).is_ok_and(is_unchanged) {
+            return Ok(Vec::new());
+        }
+        // In this order: the file may be renamed in between.
+        let (current, renamed) = (open(&self.path)?, open(&older(&self.path))?);
+        let mut calls = Vec::new();
+        if let Some((mut file, inode)) = renamed
+            && let Some((_, end)) = self.read.filter(|(known, _)| *known == inode)
+        {
+            read_from(&mut file, end, &mut calls)?;
+        }
+        if let Some((mut file, inode)) = current {
+            let start = self.read.filter(|(known, _)| *known == inode).map_or(0, |(_, end)| end);
+            self.read = Some((inode, read_from(&mut file, start, &mut calls)?));
+        } else {
+            self.read = None;
+        }
+        Ok(calls)
+    }
+}
+
+/// The file and its inode; none if there is none.
+fn open(path: &Path) -> io::Result<Option<(File, u64)>> {
+    match File::open(path) {
+        Ok(file) => {
+            let inode = file.metadata()?.ino();
+            Ok(Some((file, inode)))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Appends the calls from this offset on; returns the end.
+fn read_from(file: &mut File, start: u64, calls: &mut Vec<Call>) -> io::Result<u64> {
+    file.seek(SeekFrom::Start(start))?;
+    let mut text = String::new();
+    let length = file.read_to_string(&mut text)?;
+    calls.extend(text.lines().filter_map(|line| serde_json::from_str::<Call>(line).ok()));
+    Ok(start + u64::try_from(length).unwrap_or(0))
+}
+
 fn older(path: &Path) -> PathBuf {
     path.with_extension("older.jsonl")
 }
@@ -120,6 +188,7 @@ mod tests {
             interface: "net1".into(),
             network: Some("blue".into()),
             milliseconds: 12,
+            code: 0,
             error: None,
         }
     }
@@ -146,6 +215,34 @@ mod tests {
         let first = 5000 - u64::try_from(calls.len()).unwrap();
         assert!(calls.iter().map(|call| call.time).eq(first..5000));
         assert_eq!(calls[0].error.as_ref().map_or(ERROR_MAX, String::len), ERROR_MAX);
+    }
+
+    #[test]
+    fn a_follower_reads_each_later_call_once_over_renames() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = NodePaths::below(folder.path());
+        fs::create_dir_all(&paths.run).unwrap();
+        let mut without_file = Follower::new(&paths);
+        assert_eq!(without_file.next_calls().unwrap(), []);
+        call(0).append(&paths).unwrap();
+        assert_eq!(without_file.next_calls().unwrap(), [call(0)]);
+        let mut follower = Follower::new(&paths);
+        assert_eq!(follower.next_calls().unwrap(), [], "it ended before");
+        let mut read = Vec::new();
+        let mut number = 1;
+        let mut renames = 0;
+        while renames < 3 {
+            let before = fs::metadata(paths.calls_file()).map(|file| file.ino()).ok();
+            call(number).append(&paths).unwrap();
+            number += 1;
+            renames += usize::from(fs::metadata(paths.calls_file()).map(|file| file.ino()).ok() != before);
+            if number % 7 == 0 {
+                read.extend(follower.next_calls().unwrap());
+            }
+        }
+        read.extend(follower.next_calls().unwrap());
+        assert!(read.iter().map(|call| call.time).eq(1..number));
+        assert_eq!(follower.next_calls().unwrap(), []);
     }
 
     #[test]

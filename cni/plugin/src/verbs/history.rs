@@ -38,6 +38,7 @@ pub(crate) fn add_failed(environment: &Environment, configuration: &Configuratio
         interface: id.as_ref().map(|id| id.interface.to_string()).unwrap_or_default(),
         network,
         milliseconds: 0,
+        code: error.code(),
         error: Some(text(error)),
     };
     append(&NodePaths::from_environment(), call, started);
@@ -52,6 +53,7 @@ fn call(verb: Verb, record: &Record, error: Option<&Error>) -> Call {
         interface: record.id.interface.to_string(),
         network: Some(record.network.to_string()),
         milliseconds: 0,
+        code: error.map_or(0, Error::code),
         error: error.map(text),
     }
 }

@@ -175,3 +175,17 @@ fn ends_of_a_socket_are_compared() {
     assert_eq!(differences.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
     assert_eq!(legacy.settings.rate_limit, RateLimit::default());
 }
+
+#[test]
+fn keys_of_the_host_without_effect_are_named() {
+    let mut config = open_vswitch();
+    assert_eq!(ignored_keys(&config.to_string()), Vec::<String>::new());
+    config["host"]["vhost"]["Group"] = json!("qemu");
+    config["host"]["memif"] = json!({"secret": "x", "role": null});
+    config["host"]["MTU"] = json!(1400);
+    assert_eq!(ignored_keys(&config.to_string()), ["host.memif.secret", "host.vhost.Group"]);
+    let list = json!({"plugins": [{"type": "tuning", "host": {"a": 1}}, config]}).to_string();
+    assert_eq!(ignored_keys(&list).len(), 2);
+    assert_eq!(ignored_keys(r#"{"type": "userspace", "network": "blue", "host": {"a": 1}}"#), Vec::<String>::new());
+    assert_eq!(ignored_keys("no JSON"), Vec::<String>::new());
+}

@@ -114,7 +114,10 @@ fn monitoring_sees_the_leader_and_every_node() {
     let agent = scrape(NODE, "127.0.0.1").unwrap();
     assert!(agent.contains("usnet_agent_engine_connected{engine=\"OVS\"} 1\n"), "{agent}");
     assert!(agent.contains("usnet_agent_networks{engine=\"OVS\",state=\"Failed\"} 0\n"), "{agent}");
-    assert!(agent.contains("usnet_agent_operation_seconds_count{engine=\"OVS\",kind=\"CreateBridge\"}"), "{agent}");
+    assert!(
+        agent.contains("usnet_agent_operation_duration_seconds_count{engine=\"OVS\",kind=\"CreateBridge\"}"),
+        "{agent}"
+    );
 
     let texts: Vec<String> = Controller::all().iter().map(|controller| controller.metrics().unwrap()).collect();
     let leads = |text: &&String| text.contains("usnet_controller_leader 1\n");

@@ -3,15 +3,18 @@
 
 use crate::agent::model::engine_facts::EngineFacts;
 use crate::node::history_file::{Change, Outcome, Why};
+use crate::telemetry::current_series::CurrentSeries;
+use crate::telemetry::seconds_since_1970;
 use prometheus::core::Collector;
 use prometheus::{
-    HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, exponential_buckets,
+    GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, exponential_buckets,
 };
 use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::Status;
-use usnet_crds::node_state::NetworkState;
+use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::uplink::report::UplinkState;
+use usnet_dataplane::call_log::{Call, Verb};
 use usnet_dataplane::plan::{Op, RoutingOp, UplinkOp};
 
 const UPLINK_STATES: [(UplinkState, &str); 3] =
@@ -37,6 +40,9 @@ pub struct Metrics {
     registrations: IntCounterVec,
     garbage: IntCounterVec,
     state_directory_writable: IntGauge,
+    calls: HistogramVec,
+    last_reconcile: GaugeVec,
+    unready_networks: CurrentSeries,
 }
 
 impl Metrics {
@@ -83,11 +89,11 @@ impl Metrics {
                 "Attachments, and folders without one, that no living pod owned and that were removed or could not be.",
                 &["kind", "result"],
             )?,
-            state_directory_writable: IntGauge::with_opts(options(
-                "state_directory_writable",
-                "1 while the state and run directories of the node can be written, else 0: no pod can attach.",
-            ))?,
+            state_directory_writable: state_directory_writable()?,
             operations: HistogramVec::new(operation_options()?, &["engine", "kind"])?,
+            calls: HistogramVec::new(call_options()?, &["verb", "code"])?,
+            last_reconcile: last_reconcile()?,
+            unready_networks: unready_networks()?,
             operation_errors: counters("operation_errors_total", "Operations that failed.", &["engine", "kind"])?,
             status_writes: counters(
                 "status_writes_total",
@@ -117,6 +123,9 @@ impl Metrics {
         let counters = counters.into_iter().map(|counters| Box::new(counters.clone()) as Box<dyn Collector>);
         gauges.chain(counters).try_for_each(|collector| registry.register(collector))?;
         registry.register(Box::new(self.state_directory_writable.clone()))?;
+        self.unready_networks.register(registry)?;
+        registry.register(Box::new(self.last_reconcile.clone()))?;
+        registry.register(Box::new(self.calls.clone()))?;
         registry.register(Box::new(self.operations.clone()))
     }
 
@@ -133,6 +142,11 @@ impl Metrics {
             let count = facts.uplinks.iter().filter(|uplink| uplink.state == state).count();
             self.uplinks.with_label_values(&[engine, name]).set(i64::try_from(count).unwrap_or(i64::MAX));
         }
+        let unready = facts.networks.iter().filter(|network| network.state != NetworkState::Programmed);
+        let labels = |network: &NetworkReport| {
+            vec![engine.to_owned(), network.name.clone(), state_label(network.state).to_owned(), network.reason.clone()]
+        };
+        self.unready_networks.replace(engine, unready.map(labels).collect());
         let sum = |part: fn(&_) -> i64| facts.networks.iter().map(part).sum();
         self.attachments.with_label_values(&[engine]).set(sum(|network| network.attachments));
         self.attachments_connected.with_label_values(&[engine]).set(sum(|network| network.connected));
@@ -144,6 +158,11 @@ impl Metrics {
         if let Some(report) = &facts.engine {
             self.engine_epoch.with_label_values(&[engine]).set(report.epoch);
         }
+    }
+
+    /// The state of an engine was compared with what is declared, and reported.
+    pub(crate) fn reconciled(&self, engine: EngineKind) {
+        self.last_reconcile.with_label_values(&[label(engine)]).set(seconds_since_1970());
     }
 
     /// Counts an operation that was sent, with others, and its result.
@@ -172,6 +191,17 @@ impl Metrics {
         self.registrations.with_label_values(&[result(succeeded)]).inc();
     }
 
+    /// Counts a call of the CNI plugin.
+    pub(crate) fn call(&self, call: &Call) {
+        let verb = match call.verb {
+            Verb::Add => "ADD",
+            Verb::Del => "DEL",
+            Verb::Gc => "GC",
+        };
+        let duration = Duration::from_millis(call.milliseconds);
+        self.calls.with_label_values(&[verb, &call.code.to_string()]).observe(duration.as_secs_f64());
+    }
+
     /// Counts what the garbage collection did.
     pub(crate) fn garbage(&self, change: &Change) {
         let kind = if change.why == Why::NamespaceGone { "Attachment" } else { "Folder" };
@@ -197,9 +227,34 @@ fn options(name: &str, help: &str) -> Opts {
 fn operation_options() -> Result<HistogramOpts, prometheus::Error> {
     let help = "Duration of operations on an engine, by kind. Operations that are sent together each count with the duration of all.";
     Ok(HistogramOpts {
-        common_opts: options("operation_seconds", help),
+        common_opts: options("operation_duration_seconds", help),
         buckets: exponential_buckets(0.000_25, 2.0, 16)?,
     })
+}
+
+fn call_options() -> Result<HistogramOpts, prometheus::Error> {
+    let help =
+        "Duration of calls of the CNI plugin for one interface, by verb and CNI error code, which is 0 for a success.";
+    Ok(HistogramOpts {
+        common_opts: Opts::new("usnet_cni_call_duration_seconds", help),
+        buckets: exponential_buckets(0.002, 2.0, 14)?,
+    })
+}
+
+fn state_directory_writable() -> Result<IntGauge, prometheus::Error> {
+    let help = "1 while the state and run directories of the node can be written, else 0: no pod can attach.";
+    IntGauge::with_opts(options("state_directory_writable", help))
+}
+
+fn last_reconcile() -> Result<GaugeVec, prometheus::Error> {
+    let help =
+        "When the state of the engine was last compared with what is declared, and reported, in seconds since 1970.";
+    GaugeVec::new(options("last_reconcile_timestamp_seconds", help), &["engine"])
+}
+
+fn unready_networks() -> Result<CurrentSeries, prometheus::Error> {
+    let help = "1 for each network that is not programmed on this node, with its state and reason.";
+    CurrentSeries::new(options("network_not_programmed", help), &["engine", "network", "state", "reason"])
 }
 
 const fn result(succeeded: bool) -> &'static str {

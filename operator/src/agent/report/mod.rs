@@ -8,9 +8,10 @@
 //!
 //! Beside them [`metrics`] counts, [`transition_log`] and [`replay`] log what changed, and
 //! [`history_recorder`] puts what was done into the history of the node; [`garbage_counter`] (IO)
-//! counts what the garbage collection did. Only the two writers and
-//! the log perform IO.
+//! counts what the garbage collection did, and [`call_counter`] (IO) the calls of the CNI plugin.
+//! Besides these two, only the two writers and the log perform IO.
 
+pub(crate) mod call_counter;
 pub(crate) mod engine_report;
 pub(crate) mod garbage_counter;
 pub(crate) mod history_recorder;

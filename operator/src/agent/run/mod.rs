@@ -96,7 +96,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
 /// # Errors
 /// As [`run`].
 pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
-    let telemetry = Arc::new(Telemetry::default());
+    let telemetry = Arc::new(Telemetry::of_program()?);
     let is_only = Cell::new(false);
     // Also while it waits: a container that does not answer its probes is killed.
     telemetry.set_ports(PortScrape::new(options.node_name.clone(), paths.clone()));

@@ -9,9 +9,9 @@ use crate::agent::reconcile::agent_state::{AgentState, Inputs};
 use crate::agent::reconcile::journal::JournalReader;
 use crate::agent::reconcile::publish::{self, Publisher};
 use crate::agent::reconcile::schedule::reconcilers::{self, Reconciler};
-use crate::agent::report::garbage_counter;
 use crate::agent::report::metrics::Metrics;
 use crate::agent::report::node_report::NodeReport;
+use crate::agent::report::{call_counter, garbage_counter};
 use crate::agent::selection::persisted_state::PersistedState;
 use crate::agent::selection::spec_store::SpecStore;
 use crate::agent::watch::{folder_watch, link_watch};
@@ -22,7 +22,6 @@ use futures::TryFutureExt;
 use futures::future::try_join_all;
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +52,7 @@ pub struct Agent {
     /// Wakes the reconcilers.
     changes: Sender<()>,
     writable_directories: WritableDirectories,
-    garbage_file: PathBuf,
+    paths: NodePaths,
 }
 
 impl Agent {
@@ -108,7 +107,7 @@ impl Agent {
             reconcilers: EngineKind::ALL.into_iter().map(reconciler).collect(),
             device_plugin,
             writable_directories: WritableDirectories::new(paths, Rc::clone(&agent_state), changes.clone()),
-            garbage_file: paths.garbage_file(),
+            paths: paths.clone(),
             agent_state,
             specs,
             watches,
@@ -141,7 +140,7 @@ impl Agent {
             networks_folder,
             changes,
             writable_directories,
-            garbage_file,
+            paths,
         } = self;
         let first_report = async {
             sleep(FIRST_REPORT_TIMEOUT).await;
@@ -152,12 +151,14 @@ impl Agent {
         let specs = async { Ok(specs.persist(&agent_state.persisted_state).await) };
         let devices = async { Ok(device_plugin.run().await) };
         let writable = async { Ok(writable_directories.follow().await) };
-        let garbage = async { Ok(garbage_counter::follow(garbage_file, agent_state.metrics.clone()).await) };
+        let garbage = garbage_counter::follow(paths.garbage_file(), agent_state.metrics.clone());
+        let calls = call_counter::follow(paths, agent_state.metrics.clone());
+        let (garbage, calls) = (async { Ok(garbage.await) }, async { Ok(calls.await) });
         let network_files =
             async { Ok(publish::follow_changes(&agent_state.publisher, networks_folder, &changes).await) };
         // Devices first: kubelet fails pods that it admits before their devices are registered.
         let (_, never, ..) =
-            tokio::try_join!(devices, specs, reconcilers, writable, garbage, network_files, first_report)?;
+            tokio::try_join!(devices, specs, reconcilers, writable, garbage, calls, network_files, first_report)?;
         Ok(never)
     }
 }

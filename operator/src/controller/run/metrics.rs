@@ -2,11 +2,15 @@
 
 use crate::controller::cache::{Cache, NodeState};
 use crate::controller::write::request::{Done, Error};
+use crate::telemetry::current_series::CurrentSeries;
+use crate::telemetry::seconds_since_1970;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use prometheus::{
-    Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, exponential_buckets,
+    Gauge, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    exponential_buckets,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 use usnet_crds::conditions::{READY, STALLED, Status, find};
 
 /// Values of the label `state` for networks and uplinks.
@@ -15,18 +19,25 @@ const STATES: [&str; 5] = ["Ready", "Working", "Stalled", "Deleting", "Unknown"]
 /// or the node is not ready.
 const NODE_STATES: [&str; 3] = ["UpToDate", "Behind", "NotReady"];
 
+const LEADER_TERMS: &str = "How often this replica became the leader.";
+const LAST_RECONCILE: &str = "When this replica, as the leader, last evaluated changes, in seconds since 1970.";
+const NETWORK_STATE: &str = "1 for the state that each network is in.";
+
 /// All metrics of the controller. A standby shows no networks, no uplinks and no nodes.
 #[derive(Debug)]
 pub struct Metrics {
-    pub(super) leader: IntGauge,
+    leader: IntGauge,
     pub(super) queued: IntGauge,
-    pub(super) evaluations: Histogram,
+    evaluations: Histogram,
     errors: IntCounterVec,
     writes: IntCounterVec,
     networks: IntGaugeVec,
     uplinks: IntGaugeVec,
     nodes: IntGaugeVec,
     dropped_events: IntCounter,
+    leader_terms: IntCounter,
+    last_reconcile: Gauge,
+    states: CurrentSeries,
 }
 
 impl Metrics {
@@ -38,7 +49,7 @@ impl Metrics {
         let options = |name: &str, help: &str| Opts::new(format!("usnet_controller_{name}"), help);
         let evaluations = "Duration of the evaluations of what changed: compiling and comparing.";
         let buckets = exponential_buckets(0.001, 2.0, 15)?;
-        let evaluations = HistogramOpts { common_opts: options("reconcile_seconds", evaluations), buckets };
+        let evaluations = HistogramOpts { common_opts: options("reconcile_duration_seconds", evaluations), buckets };
         let metrics = Self {
             leader: IntGauge::with_opts(options("leader", "1 while this replica is the leader and writes, else 0."))?,
             queued: IntGauge::with_opts(options(
@@ -61,7 +72,13 @@ impl Metrics {
                 "dropped_events_total",
                 "Events that were dropped because the queue was full.",
             ))?,
+            leader_terms: IntCounter::with_opts(options("leader_terms_total", LEADER_TERMS))?,
+            last_reconcile: Gauge::with_opts(options("last_reconcile_timestamp_seconds", LAST_RECONCILE))?,
+            states: CurrentSeries::new(options("network_state", NETWORK_STATE), &["network", "state"])?,
         };
+        metrics.states.register(registry)?;
+        registry.register(Box::new(metrics.last_reconcile.clone()))?;
+        registry.register(Box::new(metrics.leader_terms.clone()))?;
         registry.register(Box::new(metrics.leader.clone()))?;
         registry.register(Box::new(metrics.queued.clone()))?;
         registry.register(Box::new(metrics.evaluations.clone()))?;
@@ -91,11 +108,14 @@ impl Metrics {
 
     /// Counts networks, uplinks and nodes as the leader sees them.
     pub(super) fn cluster(&self, cache: &Cache) {
-        let networks = cache.networks.values().map(|network| {
+        let networks = cache.networks.iter().map(|(name, network)| {
             let status = network.status.as_ref();
-            state(network.is_deleting(), status.map(|status| status.conditions.as_slice()))
+            (name, state(network.is_deleting(), status.map(|status| status.conditions.as_slice())))
         });
-        set(&self.networks, &STATES, networks);
+        let networks: Vec<_> = networks.collect();
+        set(&self.networks, &STATES, networks.iter().map(|(_, state)| *state));
+        self.states
+            .replace("", networks.iter().map(|(name, state)| vec![name.to_string(), (*state).to_owned()]).collect());
         let uplinks = cache.uplinks.values().map(|uplink| {
             let status = uplink.status.as_ref();
             state(uplink.is_deleting(), status.map(|status| status.conditions.as_slice()))
@@ -112,11 +132,24 @@ impl Metrics {
         set(&self.nodes, &NODE_STATES, nodes);
     }
 
+    /// Changes were evaluated, which took so long.
+    pub(super) fn evaluated(&self, took: Duration) {
+        self.evaluations.observe(took.as_secs_f64());
+        self.last_reconcile.set(seconds_since_1970());
+    }
+
+    /// This replica is the leader from now on.
+    pub(super) fn start_term(&self) {
+        self.leader.set(1);
+        self.leader_terms.inc();
+    }
+
     /// This replica is a standby: the leader exports the state of the cluster.
     pub(super) fn reset_to_standby(&self) {
         self.leader.set(0);
         self.queued.set(0);
         self.networks.reset();
+        self.states.replace("", BTreeSet::new());
         self.uplinks.reset();
         self.nodes.reset();
     }

@@ -33,7 +33,7 @@ impl LeaderState {
         }
         evaluator.evaluate(cache, &mut Outbox { queue, guards, now });
         let took = now.instant.elapsed();
-        metrics.evaluations.observe(took.as_secs_f64());
+        metrics.evaluated(took);
         *evaluate_at = evaluator.is_dirty().then(|| Instant::now() + BATCH_DELAY.max(took * PAUSE_FACTOR));
     }
 

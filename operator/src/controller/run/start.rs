@@ -47,7 +47,7 @@ pub enum Error {
 /// When it cannot start, or the watches end.
 pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), Error> {
     let client = client::client().await?;
-    let telemetry = Arc::new(Telemetry::default());
+    let telemetry = Arc::new(Telemetry::of_program()?);
     let metrics = Arc::new(Metrics::register(telemetry.registry())?);
     let (event_recorder, records) = events::queue(metrics.dropped_events());
     let elector = Elector::new(client.clone(), options.identity.clone());

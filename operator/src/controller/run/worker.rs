@@ -101,7 +101,7 @@ impl Worker {
         self.is_leader = is_leader;
         self.observer.take_dirty();
         if is_leader {
-            self.metrics.leader.set(1);
+            self.metrics.start_term();
             let everything = Dirty::everything(self.observer.cache());
             self.state.evaluator.mark(everything);
         } else {

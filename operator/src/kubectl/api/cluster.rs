@@ -135,6 +135,11 @@ impl Cluster {
         })
     }
 
+    /// The namespace that the user chose, or else that of the context.
+    pub(crate) fn namespace(&self) -> &str {
+        self.chosen_namespace.as_deref().unwrap_or(&self.default_namespace)
+    }
+
     /// All objects of a kind, each converted as soon as it is parsed.
     ///
     /// # Errors

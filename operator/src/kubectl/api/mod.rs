@@ -10,4 +10,4 @@ mod read;
 
 pub(crate) use cluster::{Cluster, ConnectionOptions, Scope};
 pub(crate) use exec::{each_node, run_in};
-pub(crate) use read::{optional, read_definitions, read_usnet};
+pub(crate) use read::{is_missing, optional, read_definitions, read_usnet, unreadable};

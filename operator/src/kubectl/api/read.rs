@@ -105,12 +105,13 @@ pub(crate) fn optional<T>(snapshot: &mut Snapshot, part: Part, what: &str, liste
     }
 }
 
-fn unreadable<T>(what: &str, listed: &Listed<T>) -> Vec<Gap> {
+/// What could be listed, and not parsed.
+pub(crate) fn unreadable<T>(what: &str, listed: &Listed<T>) -> Vec<Gap> {
     let gap = |(name, problem): &(String, String)| Gap { what: format!("{name} of {what}"), why: problem.clone() };
     listed.unreadable.iter().map(gap).collect()
 }
 
 /// The API server does not know the kind of object.
-fn is_missing(error: &Error) -> bool {
+pub(crate) fn is_missing(error: &Error) -> bool {
     matches!(error, Error::Read { source, .. } if crate::kubectl::error::status_code(source) == Some(404))
 }

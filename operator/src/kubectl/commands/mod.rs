@@ -4,9 +4,11 @@
 pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod history;
+pub(crate) mod migrate;
 mod names;
 pub(crate) mod plan;
 pub(crate) mod pods;
 mod shared;
 pub(crate) mod status;
+pub(crate) mod top;
 pub(crate) mod version;

@@ -86,12 +86,14 @@ impl<W: EngineWatcher> ReconcileLoop<W> {
         let is_idle = !wake.retry && !wake.folders && change != SpecChange::Networks;
         let is_idle = is_idle && !(wake.links && self.reconciler.have_links_changed().await);
         if is_idle && self.reconciler.has_converged(&view) {
+            self.agent_state.metrics.reconciled(W::ENGINE);
             self.confirm_spec();
             return Ok(());
         }
         let needs_retry = match self.reconciler.reconcile(view, wake).await {
             Ok(Outcome { facts, retry }) => {
                 self.agent_state.metrics.engine(W::ENGINE, &facts);
+                self.agent_state.metrics.reconciled(W::ENGINE);
                 self.last_reported = Some(facts.clone());
                 self.agent_state.node_report.borrow_mut().update(W::ENGINE, facts);
                 retry
