@@ -1,5 +1,5 @@
-//! Counts the ADDs and DELs of the node: the CNI plugin is another process, which serves no metrics,
-//! and appends each call to a file.
+//! Counts the ADDs and DELs of the node: the CNI plugin is another process, which serves no
+//! metrics, and appends each call to a file.
 
 use super::metrics::Metrics;
 use crate::display::ErrorChain;

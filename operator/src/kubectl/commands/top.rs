@@ -1,4 +1,5 @@
-//! `kubectl usnet top`: `usnet node ports` of all nodes, the interfaces with the most traffic first.
+//! `kubectl usnet top`: `usnet node ports` of all nodes, the interfaces with the most traffic
+//! first.
 
 use super::shared::{agents, gaps_text};
 use crate::kubectl::api::{Cluster, each_node, read_usnet};
