@@ -38,7 +38,7 @@ pub mod node_state;
 pub mod problem;
 
 pub use compiled_network::node_network::{Namespaces, NodeNetwork, Phase};
-pub use compiled_network::node_overlay::NodeOverlay;
+pub use compiled_network::node_overlay::{NodeOverlay, NodeUnderlay};
 pub use engine::EngineKind;
 pub use network::attachments::FixedAttachment;
 pub use network::bridge::*;
@@ -58,7 +58,7 @@ pub use types::port_type::{Memif, MemifMode, MemifSecretKind, MemifSocketKind, P
 pub use types::rate::{InvalidRate, KilobitsPerSecond, RateLimit};
 pub use types::vlan::Vlan;
 pub use types::vlan_ranges::{InvalidVlanRange, VlanRange, VlanRanges};
-pub use types::vxlan::{UdpPort, Vni};
+pub use types::vxlan::{Encapsulation, UdpPort, Vni};
 pub use types::{device, names};
 pub use uplink::{Bond, BondMode, NetworkUplink, Nic, NicDevice, NicDriver, NodeTraffic, NodeUplink};
 

@@ -4,6 +4,7 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use crate::IpFamily;
+use crate::node_state::NODE_NUMBER_MAX;
 use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub struct SliceNode {
     /// Its name.
     #[schemars(length(max = NODE_NAME_MAX))]
     pub name: String,
+    /// Its number, from which its address in the underlay of an uplink follows.
+    #[schemars(range(min = 0, max = NODE_NUMBER_MAX))]
+    pub number: u32,
     /// Its addresses of the type InternalIP, in the order of the Node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "addresses")]

@@ -237,6 +237,17 @@ pub enum Problem {
     /// The nodes send from addresses of the other family.
     #[error("the multicast group is not of the family of the nodes' addresses: use one of ipFamily, or set ipFamily")]
     MulticastFamily,
+    /// The engine sends to each node by itself.
+    #[error("an overlay with the encapsulation Engine has no multicast group: remove it, or use the encapsulation Kernel")]
+    MulticastOfEngine,
+    /// An engine encapsulates on a NIC that it has, and Linux with the address of the node.
+    #[error(
+        "the encapsulation Engine and the underlay Uplink belong together: set both, or the encapsulation Kernel and the underlay NodeAddress"
+    )]
+    UnderlayOfEncapsulation,
+    /// The member of the union that `type` requires, or one that it does not have.
+    #[error("the underlay Uplink and the member uplink belong together: set both or none of them")]
+    UnderlayMember,
     /// The engine has no gateways.
     #[error(
         "{bridges} of {0} have no gateway: remove it, or use a network with the engine {engines}",

@@ -7,7 +7,7 @@ use crate::network::bridge::Bridge;
 use crate::network::device_plugin::DevicePlugin;
 use crate::network::gateway::Gateway;
 use crate::network::port::Port;
-use crate::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, NetworkUplink, PortType};
+use crate::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, NetworkUplink, PortType, UplinkName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -135,6 +135,13 @@ impl NodeNetwork {
         Self { overlay: None, uplink: None, ..self.clone() }
     }
 
+    /// The uplink that it needs on each node: the one that it is connected to, or that its engine
+    /// sends encapsulated packets over.
+    pub fn uplink_name(&self) -> Option<&UplinkName> {
+        let underlay = || Some(&self.overlay.as_ref()?.underlay.as_ref()?.uplink);
+        self.uplink.as_ref().map(|uplink| &uplink.name).or_else(underlay)
+    }
+
     /// Whether pods of this namespace may attach.
     pub fn allows(&self, namespace: &str) -> bool {
         self.namespaces.allow(namespace)
@@ -159,6 +166,13 @@ mod tests {
         let overlay = json!({"vni": 5001, "port": 4789, "local": "10.0.0.1", "peers": ["10.0.0.2", "fd00::3"]});
         network.overlay = Some(serde_json::from_value(overlay.clone()).unwrap());
         assert_eq!(serde_json::to_value(&network).unwrap()["overlay"], overlay);
+        let of_engine = json!({
+            "vni": 5001, "port": 4789, "encapsulation": "Engine", "local": "192.168.50.1", "peers": [],
+            "underlay": {"uplink": "fab", "vlan": 10, "prefixLength": 24},
+        });
+        network.overlay = Some(serde_json::from_value(of_engine.clone()).unwrap());
+        assert_eq!(serde_json::to_value(&network).unwrap()["overlay"], of_engine);
+        assert_eq!(network.uplink_name().map(ToString::to_string).as_deref(), Some("fab"));
         let uplink = json!({"name": "fab", "vlan": 142});
         network.uplink = Some(serde_json::from_value(uplink.clone()).unwrap());
         assert_eq!(serde_json::to_value(&network).unwrap()["uplink"], uplink);

@@ -1,7 +1,7 @@
 //! The overlay of a network as one node has it: which VXLAN segment it is, and where the other
 //! nodes of the network are.
 
-use crate::{UdpPort, Vni};
+use crate::{Encapsulation, UdpPort, UplinkName, VlanTag, Vni};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -15,6 +15,12 @@ pub struct NodeOverlay {
     pub vni: Vni,
     /// The destination port of the encapsulated packets, the same on all nodes.
     pub port: UdpPort,
+    /// Who encapsulates.
+    #[serde(default, skip_serializing_if = "is_kernel")]
+    pub encapsulation: Encapsulation,
+    /// Where the engine has its address; none with the encapsulation Kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub underlay: Option<NodeUnderlay>,
     /// The address of this node, from which it sends.
     pub local: IpAddr,
     /// Where it sends broadcasts, and frames to MAC addresses that it has not learned; none means
@@ -25,4 +31,22 @@ pub struct NodeOverlay {
     /// Networks with the same nodes share them in memory.
     #[serde(default)]
     pub peers: Arc<BTreeSet<IpAddr>>,
+}
+
+/// The NIC over which an engine sends encapsulated packets itself, and what its address needs
+/// there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeUnderlay {
+    /// The uplink that has the NIC.
+    pub uplink: UplinkName,
+    /// The VLAN of the packets on the NIC; none means untagged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<VlanTag>,
+    /// The length of the prefix of its subnet, in which all peers are.
+    pub prefix_length: u8,
+}
+
+fn is_kernel(encapsulation: &Encapsulation) -> bool {
+    *encapsulation == Encapsulation::Kernel
 }

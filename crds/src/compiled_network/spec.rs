@@ -9,8 +9,8 @@ use crate::network::ipam::node_prefix::NodePrefix;
 use crate::network::selectors;
 use crate::types::limits::{ATTACHMENTS_MAX, IP_MAX};
 use crate::{
-    Bridge, DevicePlugin, EngineKind, FixedAttachment, Gateway, IpFamily, NetworkName, NetworkUplink, Port, UdpPort,
-    Vni,
+    Bridge, DevicePlugin, Encapsulation, EngineKind, FixedAttachment, Gateway, IpFamily, NetworkName, NetworkUplink,
+    Port, UdpPort, UplinkName, Vni,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
@@ -92,7 +92,7 @@ pub struct CompiledNetworkSpec {
 }
 
 /// The VXLAN between the nodes of a network.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "camelCase")]
 pub struct CompiledOverlay {
     /// The id of the VXLAN network.
@@ -102,6 +102,12 @@ pub struct CompiledOverlay {
     /// The family of the addresses between which they are sent.
     #[serde(default)]
     pub ip_family: IpFamily,
+    /// Who encapsulates.
+    #[serde(default)]
+    pub encapsulation: Encapsulation,
+    /// The uplink whose underlay has the addresses; none means that they are those of the nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub underlay: Option<UplinkName>,
     /// Where broadcasts are sent; none means to each other node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "address")]
@@ -109,6 +115,12 @@ pub struct CompiledOverlay {
 }
 
 impl CompiledNetworkSpec {
+    /// The uplink that it needs on each node.
+    pub fn uplink_name(&self) -> Option<&UplinkName> {
+        let underlay = || self.overlay.as_ref()?.underlay.as_ref();
+        self.uplink.as_ref().map(|uplink| &uplink.name).or_else(underlay)
+    }
+
     /// The network as all nodes have it: without peers, and with the ranges of all nodes.
     pub fn on_node(&self, name: NetworkName) -> NodeNetwork {
         NodeNetwork {

@@ -54,6 +54,12 @@ impl InterfaceAddress {
     }
 }
 
+impl From<IpNet> for InterfaceAddress {
+    fn from(net: IpNet) -> Self {
+        Self(net)
+    }
+}
+
 impl FromStr for InterfaceAddress {
     type Err = InvalidAddress;
     fn from_str(text: &str) -> Result<Self, InvalidAddress> {

@@ -2,6 +2,7 @@
 
 use super::names::{NetworkName, fnv1a};
 use super::number::number;
+use serde::{Deserialize, Serialize};
 
 number!(
     /// The id of a VXLAN network. 0 is left to others.
@@ -11,6 +12,17 @@ number!(
     /// A port of UDP.
     UdpPort, "UDP port", 1, 65_535
 );
+
+/// Who encapsulates the frames of an overlay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum Encapsulation {
+    /// A VXLAN device of Linux.
+    #[default]
+    Kernel,
+    /// The software switch itself.
+    Engine,
+}
 
 impl Vni {
     /// The first that usnet chooses. Users choose small ones.

@@ -3,6 +3,7 @@
 //!
 //! - [`spec`], [`device`]: what users write, and its rules in CEL; [`mod@validate`]: the same rules
 //!   in Rust, and the NIC of a node;
+//! - [`underlay`]: the addresses of nodes on its NICs, between which engines encapsulate;
 //! - [`node_uplink`]: the uplink as one node has it;
 //! - [`report`]: what an agent reports of it, [`status`]: what the controller reports of all nodes.
 
@@ -17,6 +18,8 @@ pub mod report;
 pub mod spec;
 #[cfg(feature = "api")]
 pub mod status;
+#[cfg(feature = "api")]
+pub mod underlay;
 #[cfg(feature = "api")]
 pub mod validate;
 

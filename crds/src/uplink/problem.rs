@@ -31,6 +31,9 @@ pub enum UplinkProblem {
     )]
     SharedEngine,
     /// The node has the untagged frames.
+    #[error("with Shared the node keeps untagged frames: set underlay.vlan")]
+    SharedUnderlay,
+    /// The node has the untagged frames.
     #[error("with Shared the node keeps untagged frames and networks need a VLAN: set vlans, such as [\"100-199\"]")]
     SharedWithoutVlans,
 }

@@ -4,6 +4,7 @@
 use super::device::DeviceSpec;
 use super::problem::UplinkProblem;
 use super::status::UserspaceUplinkStatus;
+use super::underlay::UplinkUnderlaySpec;
 use super::{NicDriver, NodeTraffic};
 use crate::EngineKind;
 use crate::cel::{at, rule};
@@ -45,7 +46,8 @@ pub(super) const NICS_MAX: usize = 16;
 #[x_kube(
     validation = only_the_last_selects_all(),
     validation = shared_needs_vlans(),
-    validation = shared_needs_open_vswitch()
+    validation = shared_needs_open_vswitch(),
+    validation = shared_needs_vlan_of_underlay()
 )]
 pub struct UserspaceUplinkSpec {
     /// The software switch that has the NIC: OVS or VPP. It cannot change.
@@ -70,6 +72,9 @@ pub struct UserspaceUplinkSpec {
     )]
     #[x_kube(merge_strategy = ListMerge::Atomic, validation = vlans())]
     pub vlans: Vec<String>,
+    /// The addresses of the nodes on these NICs, for overlays whose encapsulation is Engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub underlay: Option<UplinkUnderlaySpec>,
 }
 
 /// The NIC of some nodes.
@@ -128,6 +133,11 @@ fn shared_needs_open_vswitch() -> Rule {
     let engine = EngineKind::OpenVswitch.traits().api_name;
     let rule = format!("self.nodeTraffic != 'Shared' || self.engine == '{engine}'");
     at(".nodeTraffic", rule, &Problem::from(UplinkProblem::SharedEngine))
+}
+
+fn shared_needs_vlan_of_underlay() -> Rule {
+    let has_vlan = "self.nodeTraffic != 'Shared' || !has(self.underlay) || has(self.underlay.vlan)";
+    at(".underlay", has_vlan, &Problem::from(UplinkProblem::SharedUnderlay))
 }
 
 fn vlans() -> Rule {

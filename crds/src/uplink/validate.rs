@@ -3,6 +3,7 @@
 use super::device::device;
 use super::problem::UplinkProblem;
 use super::spec::{NICS_MAX, UserspaceUplink};
+use super::underlay::{UplinkUnderlay, underlay};
 use super::{Nic, NicDriver, NodeTraffic, NodeUplink};
 use crate::network::selectors::selector;
 use crate::problem::{InvalidSpec, Problem, Problems};
@@ -26,6 +27,8 @@ pub struct ValidUplink {
     pub node_traffic: NodeTraffic,
     /// The VLANs that networks may have.
     pub vlans: VlanRanges,
+    /// The addresses of the nodes on its NICs.
+    pub underlay: Option<UplinkUnderlay>,
 }
 
 /// The NIC of some nodes.
@@ -74,6 +77,10 @@ pub fn validate(uplink: &UserspaceUplink) -> Result<ValidUplink, InvalidSpec> {
     let is_shared_in_vpp = spec.node_traffic == NodeTraffic::Shared && spec.engine == EngineKind::Vpp;
     problems.add_if(is_shared_in_vpp, "spec.nodeTraffic", UplinkProblem::SharedEngine.into());
     let vlans = vlans(&mut problems, &spec.vlans);
+    let is_untagged = spec.underlay.as_ref().is_some_and(|underlay| underlay.vlan.is_none());
+    let is_shared = spec.node_traffic == NodeTraffic::Shared;
+    problems.add_if(is_untagged && is_shared, "spec.underlay", UplinkProblem::SharedUnderlay.into());
+    let underlay = spec.underlay.as_ref().and_then(|spec| underlay(&mut problems, spec));
     match name {
         Some(name) if problems.count() == 0 => Ok(ValidUplink {
             name,
@@ -82,6 +89,7 @@ pub fn validate(uplink: &UserspaceUplink) -> Result<ValidUplink, InvalidSpec> {
             nics,
             node_traffic: spec.node_traffic,
             vlans,
+            underlay,
         }),
         _ => Err(problems.into_invalid()),
     }

@@ -1,13 +1,15 @@
 //! How the bridges of a network on different nodes are connected: what users write and its rules
-//! in CEL and in Rust (`spec`, `overlay`), and the validated form.
+//! in CEL and in Rust (`spec`, `overlay`, `underlay`), and the validated form.
 
 mod overlay;
+mod underlay;
 pub(super) mod spec;
 
-pub use overlay::{Encapsulation, OverlaySpec};
+pub use overlay::OverlaySpec;
 pub use spec::{TopologySpec, TopologyType, UplinkSpec};
+pub use underlay::{UnderlaySpec, UnderlayType, UnderlayUplinkSpec};
 
-use crate::{IpFamily, NetworkUplink, UdpPort, Vni};
+use crate::{Encapsulation, IpFamily, NetworkUplink, UdpPort, UplinkName, Vni};
 use std::net::IpAddr;
 
 /// How the bridges of a network on different nodes are connected.
@@ -23,7 +25,7 @@ pub enum Topology {
 }
 
 /// The VXLAN between the nodes of a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Overlay {
     /// The id of the VXLAN network; none means that the controller chooses one.
     pub vni: Option<Vni>,
@@ -31,11 +33,33 @@ pub struct Overlay {
     pub port: UdpPort,
     /// The family of the addresses between which they are sent.
     pub ip_family: IpFamily,
+    /// The uplink whose underlay has the addresses; none means that they are those of the nodes.
+    pub underlay: Option<UplinkName>,
     /// Where broadcasts are sent instead of to each node.
     pub multicast_group: Option<IpAddr>,
 }
 
+impl Overlay {
+    /// Who encapsulates: an engine does so on a NIC that it has.
+    pub const fn encapsulation(&self) -> Encapsulation {
+        match self.underlay {
+            None => Encapsulation::Kernel,
+            Some(_) => Encapsulation::Engine,
+        }
+    }
+}
+
 impl Topology {
+    /// The uplink that the network needs on each node: the one that it is connected to, or that its
+    /// engine sends encapsulated packets over.
+    pub const fn uplink_name(&self) -> Option<&UplinkName> {
+        match self {
+            Self::NodeLocal => None,
+            Self::Uplink(uplink) => Some(&uplink.name),
+            Self::Overlay(overlay) => overlay.underlay.as_ref(),
+        }
+    }
+
     /// The overlay, if it is one.
     pub const fn overlay(&self) -> Option<&Overlay> {
         match self {

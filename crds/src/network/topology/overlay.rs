@@ -2,20 +2,24 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::Overlay;
+use super::underlay::{self, UnderlaySpec};
 use crate::cel::{at, range, rule};
 use crate::problem::{Problem, Problems};
 use crate::types::limits::IP_MAX;
-use crate::{IpFamily, UdpPort, Vni};
+use crate::{Encapsulation, IpFamily, UdpPort, Vni};
 use kube::KubeSchema;
 use kube::core::Rule;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// The VXLAN between the nodes of a network.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = group_of_family())]
+#[x_kube(
+    validation = group_of_family(),
+    validation = group_of_kernel(),
+    validation = underlay::fits_encapsulation()
+)]
 pub struct OverlaySpec {
     /// The id of the VXLAN network, 1 to 16777215, the same on all nodes; default one from 8388608
     /// on that no other network has, which `status.overlay.vni` shows. Networks of different
@@ -28,29 +32,25 @@ pub struct OverlaySpec {
     #[serde(default = "default_port")]
     #[x_kube(validation = port())]
     pub port: i64,
-    /// Kernel: by a VXLAN device of Linux on each node, with the first InternalIP of the nodes that
-    /// has the family `ipFamily`. Nothing else on a node changes.
+    /// Kernel: by a VXLAN device of Linux on each node. Nothing else on a node changes. Engine: by
+    /// the software switch itself, which needs a NIC for it and the `underlay` Uplink.
     #[serde(default)]
     pub encapsulation: Encapsulation,
-    /// The family of the addresses between which nodes send the encapsulated packets. Each node of
-    /// the network needs an InternalIP of it.
+    /// The addresses between which nodes send the encapsulated packets.
+    #[serde(default)]
+    pub underlay: UnderlaySpec,
+    /// The family of these addresses. Each node of the network needs an InternalIP of it; with the
+    /// underlay Uplink, it has to be that of the subnet.
     #[serde(default)]
     pub ip_family: IpFamily,
     /// A multicast address of that family. Nodes send broadcasts, and frames to MAC addresses that
     /// they have not learned, once to this address instead of once to each other node. Required for
-    /// more than 250 nodes. The nodes have to be in one Ethernet segment.
+    /// more than 250 nodes. The nodes have to be in one Ethernet segment. Only with the
+    /// encapsulation Kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = IP_MAX))]
     #[x_kube(validation = multicast())]
     pub multicast_group: Option<String>,
-}
-
-/// Who encapsulates.
-#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encapsulation {
-    /// A VXLAN device of Linux.
-    #[default]
-    Kernel,
 }
 
 impl Default for OverlaySpec {
@@ -59,6 +59,7 @@ impl Default for OverlaySpec {
             vni: None,
             port: default_port(),
             encapsulation: Encapsulation::default(),
+            underlay: UnderlaySpec::default(),
             ip_family: IpFamily::default(),
             multicast_group: None,
         }
@@ -93,6 +94,10 @@ fn group_of_family() -> Rule {
     )
 }
 
+fn group_of_kernel() -> Rule {
+    at(".multicastGroup", "!has(self.multicastGroup) || self.encapsulation == 'Kernel'", &Problem::MulticastOfEngine)
+}
+
 pub(super) fn overlay_of(problems: &mut Problems, spec: &OverlaySpec) -> Option<Overlay> {
     let before = problems.count();
     let vni = spec.vni.and_then(|vni| problems.check("spec.topology.overlay.vni", vni.try_into()));
@@ -101,7 +106,10 @@ pub(super) fn overlay_of(problems: &mut Problems, spec: &OverlaySpec) -> Option<
     let group = group.and_then(|text| problems.check("spec.topology.overlay.multicastGroup", multicast_group(text)));
     let is_of_other = group.is_some_and(|group| !spec.ip_family.contains(group));
     problems.add_if(is_of_other, "spec.topology.overlay.multicastGroup", Problem::MulticastFamily);
-    let overlay = Overlay { vni, port: port?, ip_family: spec.ip_family, multicast_group: group };
+    let is_of_engine = group.is_some() && spec.encapsulation == Encapsulation::Engine;
+    problems.add_if(is_of_engine, "spec.topology.overlay.multicastGroup", Problem::MulticastOfEngine);
+    let underlay = underlay::uplink_of(problems, &spec.underlay, spec.encapsulation);
+    let overlay = Overlay { vni, port: port?, ip_family: spec.ip_family, underlay, multicast_group: group };
     (problems.count() == before).then_some(overlay)
 }
 

@@ -99,7 +99,7 @@ pub struct UplinkSpec {
     pub vlan: Option<i64>,
 }
 
-fn uplink_name() -> Rule {
+pub(super) fn uplink_name() -> Rule {
     let advice = InvalidName::Uplink("self".to_owned()).to_string().replace("\"self\"", "this");
     rule(format!("self.matches('{NAMESPACE_NAME_PATTERN}')"), advice)
 }
