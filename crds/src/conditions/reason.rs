@@ -23,6 +23,8 @@ pub const ADDRESSES_NOT_UNIQUE: &str = "AddressesNotUnique";
 pub const PEERS_UNKNOWN: &str = "PeersUnknown";
 /// A network on a node: there is no part of its ranges of addresses for the number of the node.
 pub const NODE_PREFIX_EXHAUSTED: &str = "NodePrefixExhausted";
+/// A network on a node: the underlay of its uplink has no address for the number of the node.
+pub const UNDERLAY_EXHAUSTED: &str = "UnderlayExhausted";
 /// DefinitionsReady: all exist.
 pub const SYNCED: &str = "Synced";
 /// DefinitionsReady: some are still to be written.
@@ -134,5 +136,5 @@ pub const VLAN_TAKEN: &str = "VlanTaken";
 pub fn needs_operator(reason: &str) -> bool {
     [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_PREFIX_EXHAUSTED].contains(&reason)
         || [MISSING_PRIVILEGE, MTU_TOO_LARGE, PORT_TAKEN, VLAN_TAKEN, VNI_TAKEN].contains(&reason)
-        || [NIC_CARRIES_NODE, NIC_MISSING, NIC_TAKEN, UPLINK_UNSUPPORTED].contains(&reason)
+        || [NIC_CARRIES_NODE, NIC_MISSING, NIC_TAKEN, UNDERLAY_EXHAUSTED, UPLINK_UNSUPPORTED].contains(&reason)
 }

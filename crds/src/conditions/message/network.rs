@@ -58,6 +58,14 @@ pub fn multicast_group_required(nodes: usize, maximum: usize) -> String {
     )
 }
 
+/// Accepted: each node of an overlay would send each broadcast too often, and an engine has no
+/// multicast groups.
+pub fn too_many_nodes(nodes: usize, maximum: usize) -> String {
+    format!(
+        "spec.topology.overlay.encapsulation: the overlay has {nodes} nodes, and with more than {maximum} each broadcast would be sent too often: select fewer nodes, or use the encapsulation Kernel with a multicastGroup"
+    )
+}
+
 /// The namespaces that have the NetworkAttachmentDefinition of a network.
 #[derive(Debug, Clone, Copy)]
 pub struct NadCounts {

@@ -35,7 +35,21 @@ pub fn uplink_not_programmed(name: &str, message: &str) -> String {
 
 /// A network whose uplink does not exist.
 pub fn uplink_missing(uplink: &UplinkName) -> String {
-    format!("there is no UserspaceUplink {uplink}: create it, or name another one in spec.topology.uplink.name")
+    format!("there is no UserspaceUplink {uplink}: create it, or name another one in spec.topology")
+}
+
+/// A network whose uplink has no addresses for its overlay.
+pub fn underlay_missing(uplink: &UplinkName) -> String {
+    format!(
+        "UserspaceUplink {uplink} has no addresses for overlays: set spec.underlay of it, or use the encapsulation Kernel"
+    )
+}
+
+/// A node beyond the subnet of an underlay.
+pub fn underlay_exhausted(node: &str, number: u32, subnet: &dyn Display) -> String {
+    format!(
+        "node {node} has the number {number}, for which {subnet} (spec.underlay.subnet of the uplink) has no address: use a larger subnet there, or exclude the node with nodeSelector of the network"
+    )
 }
 
 /// A network whose uplink does not select the node.
@@ -48,7 +62,7 @@ pub fn uplink_not_on_node(uplink: &UplinkName) -> String {
 /// A network whose uplink belongs to another engine.
 pub fn uplink_of_other_engine(uplink: &UplinkName, engine: EngineKind) -> String {
     format!(
-        "UserspaceUplink {uplink} has the engine {engine}: name one of the network's engine in spec.topology.uplink.name"
+        "UserspaceUplink {uplink} has the engine {engine}: name one of the network's engine in spec.topology"
     )
 }
 

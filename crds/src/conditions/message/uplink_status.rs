@@ -1,8 +1,8 @@
 //! Messages of the conditions of an uplink, and of networks that cannot have theirs, which the
-//! controller writes.
+//! controller writes. The latter begin with the end of the field that names the uplink.
 
 use super::count;
-use crate::{EngineKind, UplinkName, VlanRanges, VlanTag};
+use crate::{EngineKind, IpFamily, UplinkName, VlanRanges, VlanTag};
 
 /// Accepted.
 pub const SPEC_VALID: &str = "the spec breaks no rule, and no network uses a VLAN that is not in vlans";
@@ -14,31 +14,31 @@ const NETWORKS_MAX: usize = 10;
 /// Accepted of a network: there is no such uplink.
 pub fn uplink_missing(uplink: &UplinkName) -> String {
     format!(
-        "spec.topology.uplink.name: there is no UserspaceUplink {uplink}: create it, or name another one (kubectl get usu)"
+        ".name: there is no UserspaceUplink {uplink}: create it, or name another one (kubectl get usu)"
     )
 }
 
 /// Accepted of a network: the uplink is being deleted.
 pub fn uplink_deleting(uplink: &UplinkName) -> String {
-    format!("spec.topology.uplink.name: UserspaceUplink {uplink} is being deleted: name another one")
+    format!(".name: UserspaceUplink {uplink} is being deleted: name another one")
 }
 
 /// Accepted of a network: the uplink has no valid spec.
 pub fn uplink_invalid(uplink: &UplinkName, problem: &str) -> String {
-    format!("spec.topology.uplink.name: UserspaceUplink {uplink} is not valid and has to be corrected: {problem}")
+    format!(".name: UserspaceUplink {uplink} is not valid and has to be corrected: {problem}")
 }
 
 /// Accepted of a network: the uplink belongs to another engine.
 pub fn uplink_of_other_engine(uplink: &UplinkName, its: EngineKind, own: EngineKind) -> String {
     format!(
-        "spec.topology.uplink.name: UserspaceUplink {uplink} belongs to {its}, and the network to {own}: name an uplink of {own}"
+        ".name: UserspaceUplink {uplink} belongs to {its}, and the network to {own}: name an uplink of {own}"
     )
 }
 
 /// Accepted of a network: untagged frames belong to the node.
 pub fn vlan_required(uplink: &UplinkName, vlans: &VlanRanges) -> String {
     format!(
-        "spec.topology.uplink.vlan: the NICs of UserspaceUplink {uplink} are shared with the nodes, to which untagged frames belong: set a VLAN of {vlans}"
+        ".vlan: the NICs of UserspaceUplink {uplink} are shared with the nodes, to which untagged frames belong: set a VLAN of {vlans}"
     )
 }
 
@@ -47,7 +47,7 @@ pub fn vlan_not_available(uplink: &UplinkName, vlan: VlanTag, vlans: &VlanRanges
     let available = if vlans.is_empty() { "has no VLANs".to_owned() } else { format!("has the VLANs {vlans}") };
     let kept = if is_kept { "; until then it stays on the nodes as it is" } else { "" };
     format!(
-        "spec.topology.uplink.vlan: UserspaceUplink {uplink} {available}, and not {vlan}: set another vlan, or add {vlan} to spec.vlans of the uplink{kept}"
+        ".vlan: UserspaceUplink {uplink} {available}, and not {vlan}: set another vlan, or add {vlan} to spec.vlans of the uplink{kept}"
     )
 }
 
@@ -55,8 +55,31 @@ pub fn vlan_not_available(uplink: &UplinkName, vlan: VlanTag, vlans: &VlanRanges
 pub fn vlan_taken(uplink: &UplinkName, vlan: Option<VlanTag>, holder: &str) -> String {
     let what = vlan.map_or_else(|| "untagged frames".to_owned(), |vlan| format!("VLAN {vlan}"));
     format!(
-        "spec.topology.uplink.vlan: on UserspaceUplink {uplink}, {what} already belong{} to network {holder}: set another vlan, or delete network {holder}",
+        ".vlan: on UserspaceUplink {uplink}, {what} already belong{} to network {holder}: set another vlan, or delete network {holder}",
         if vlan.is_some() { "s" } else { "" }
+    )
+}
+
+/// Accepted of a network: overlays have the VLAN.
+pub fn vlan_of_underlay(uplink: &UplinkName, vlan: Option<VlanTag>, is_kept: bool) -> String {
+    let what = vlan.map_or_else(|| "untagged frames belong".to_owned(), |vlan| format!("VLAN {vlan} belongs"));
+    let kept = if is_kept { "; until then it stays on the nodes as it is" } else { "" };
+    format!(
+        ".vlan: on UserspaceUplink {uplink}, {what} to the packets of overlays (spec.underlay): set another vlan{kept}"
+    )
+}
+
+/// Accepted of a network: the uplink has no addresses for its overlay.
+pub fn uplink_without_underlay(uplink: &UplinkName) -> String {
+    format!(
+        ".name: UserspaceUplink {uplink} has no addresses for overlays: set spec.underlay of it, or use the encapsulation Kernel"
+    )
+}
+
+/// Accepted of a network: the addresses are of the other family.
+pub fn underlay_of_other_family(uplink: &UplinkName, family: IpFamily) -> String {
+    format!(
+        ".name: the underlay of UserspaceUplink {uplink} has addresses of {family}: set spec.topology.overlay.ipFamily to {family}"
     )
 }
 
@@ -66,6 +89,17 @@ pub fn vlans_in_use(networks: &[(&str, VlanTag)]) -> String {
         networks.iter().take(NETWORKS_MAX).map(|(network, vlan)| format!("{network} (VLAN {vlan})")).collect();
     format!(
         "spec.vlans: {} still use VLANs that are not in it and stay on the nodes as they are: {}{}; add these VLANs again, or set another vlan in the networks",
+        count(networks.len(), "network"),
+        named.join(", "),
+        more(networks.len())
+    )
+}
+
+/// Accepted of an uplink: networks have the VLAN of its underlay.
+pub fn underlay_in_use(networks: &[&str]) -> String {
+    let named: Vec<&str> = networks.iter().take(NETWORKS_MAX).copied().collect();
+    format!(
+        "spec.underlay: {} already have its VLAN, or the untagged frames, and stay on the nodes as they are: {}{}; set another vlan in underlay, or in the networks",
         count(networks.len(), "network"),
         named.join(", "),
         more(networks.len())

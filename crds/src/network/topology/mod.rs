@@ -9,7 +9,7 @@ pub use overlay::OverlaySpec;
 pub use spec::{TopologySpec, TopologyType, UplinkSpec};
 pub use underlay::{UnderlaySpec, UnderlayType, UnderlayUplinkSpec};
 
-use crate::{Encapsulation, IpFamily, NetworkUplink, UdpPort, UplinkName, Vni};
+use crate::{CompiledOverlay, Encapsulation, IpFamily, NetworkUplink, UdpPort, UplinkName, Vni};
 use std::net::IpAddr;
 
 /// How the bridges of a network on different nodes are connected.
@@ -40,6 +40,13 @@ pub struct Overlay {
 }
 
 impl Overlay {
+    /// As it is compiled, with the VNI that it has.
+    pub fn compiled(&self, vni: Vni) -> CompiledOverlay {
+        let Self { port, ip_family, underlay, multicast_group, .. } = self.clone();
+        let encapsulation = self.encapsulation();
+        CompiledOverlay { vni, port, ip_family, encapsulation, underlay, multicast_group }
+    }
+
     /// Who encapsulates: an engine does so on a NIC that it has.
     pub const fn encapsulation(&self) -> Encapsulation {
         match self.underlay {

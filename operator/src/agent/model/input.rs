@@ -38,9 +38,9 @@ pub struct Input {
 impl Input {
     /// Whether a network selects the node. `missing` are the engines that were never reached.
     pub(crate) fn selects(&self, compiled: &Compiled, missing: &BTreeSet<EngineKind>) -> bool {
-        let NodeNetwork { engine, uplink, .. } = compiled.network.as_ref();
-        let uplink = uplink.as_ref().and_then(|uplink| self.uplinks.as_ref()?.get(&uplink.name));
-        selects(compiled.selector.as_ref(), (*engine, uplink.map(Arc::as_ref)), &self.labels, missing)
+        let uplink = compiled.uplink_name().and_then(|uplink| self.uplinks.as_ref()?.get(uplink));
+        let engine = compiled.network.engine;
+        selects(compiled.selector.as_ref(), (engine, uplink.map(Arc::as_ref)), &self.labels, missing)
     }
 }
 
@@ -62,7 +62,7 @@ pub struct Compiled {
 }
 
 /// What each node adds to a network.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PerNode {
     /// The peers of an overlay.
     pub overlay: Option<CompiledOverlay>,
@@ -89,6 +89,13 @@ pub struct Unreadable {
 }
 
 impl Compiled {
+    /// The uplink that it needs on each node: the one that it is connected to, or that its engine
+    /// sends encapsulated packets over.
+    pub(crate) fn uplink_name(&self) -> Option<&UplinkName> {
+        let underlay = || self.per_node.overlay.as_ref()?.underlay.as_ref();
+        self.network.uplink_name().or_else(underlay)
+    }
+
     /// From the object in the API server.
     ///
     /// # Errors
@@ -100,7 +107,7 @@ impl Compiled {
         spec: &CompiledNetworkSpec,
     ) -> Result<Self, ParseExpressionError> {
         let selector = spec.node_selector.clone().map(Selector::try_from).transpose()?;
-        let per_node = PerNode { overlay: spec.overlay, node_prefix: spec.node_prefix };
+        let per_node = PerNode { overlay: spec.overlay.clone(), node_prefix: spec.node_prefix };
         let network = Arc::new(spec.on_node(name));
         Ok(Self { created: spec.created.clone(), selector, per_node, ..Self::without_selector(version, uid, network) })
     }

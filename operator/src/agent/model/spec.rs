@@ -58,8 +58,7 @@ pub(crate) struct EngineSpec {
 /// A NIC that uplinks of two engines ask for is Open vSwitch's: VPP would set it down.
 fn other_uplinks(node: &NodeSpec, engine: EngineKind) -> Vec<Arc<NodeUplink>> {
     let has_networks = |uplink: &NodeUplink| {
-        let mut used = node.networks.iter().filter_map(|network| network.uplink.as_ref());
-        used.any(|used| used.name == uplink.name)
+        node.networks.iter().any(|network| network.uplink_name() == Some(&uplink.name))
     };
     let is_first = |uplink: &&Arc<NodeUplink>| {
         (engine, uplink.engine) == (EngineKind::Vpp, EngineKind::OpenVswitch) && has_networks(uplink.as_ref())

@@ -111,7 +111,10 @@ impl Dirty {
         let without_status = |uplink: &Uplink| Uplink { status: None, ..uplink.clone() };
         if before.as_ref().map(without_status) != cache.uplinks.get(&name).map(without_status) {
             self.uplink_use = true;
-            let uses = |compiled: &Compiled| held(compiled).is_some_and(|uplink| uplink.name.as_str() == name);
+            let has_underlay = |uplink: &Uplink| uplink.spec.as_ref().is_ok_and(|valid| valid.underlay.is_some());
+            self.overlays |=
+                before.as_ref().is_some_and(has_underlay) || cache.uplinks.get(&name).is_some_and(has_underlay);
+            let uses = |compiled: &Compiled| held(compiled).is_some_and(|used| used.uplink.as_str() == name);
             let users = cache.compiled.iter().filter(|(_, compiled)| uses(compiled));
             self.statuses.extend(users.map(|(name, _)| name.clone()));
         }

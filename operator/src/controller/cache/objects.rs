@@ -10,7 +10,7 @@ use usnet_crds::node_state::{EngineEnd, NetworkReport};
 use usnet_crds::uplink::report::UplinkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{
-    CompiledOverlay, EngineKind, Gateway, NetworkName, NetworkUplink, Phase, UserspaceNetworkStatus,
+    CompiledOverlay, EngineKind, Gateway, NetworkName, NetworkUplink, Phase, UplinkName, UserspaceNetworkStatus,
     UserspaceUplinkStatus, ValidUplink,
 };
 
@@ -101,6 +101,15 @@ pub struct Selection {
     pub uplink: Option<NetworkUplink>,
     /// The gateway that nodes have.
     pub gateway: Option<Gateway>,
+}
+
+impl Selection {
+    /// The uplink that it needs on each node: the one that it is connected to, or that its engine
+    /// sends encapsulated packets over.
+    pub fn uplink_name(&self) -> Option<&UplinkName> {
+        let underlay = || self.overlay.as_ref()?.underlay.as_ref();
+        self.uplink.as_ref().map(|uplink| &uplink.name).or_else(underlay)
+    }
 }
 
 /// A `UserspaceUplink`.

@@ -1,6 +1,6 @@
 //! Overlays: the VXLAN network (VNI and UDP port) of each network, and the labels by which they
-//! select nodes. It follows from networks and compiled networks alone, so that a restart changes
-//! nothing:
+//! select nodes. It follows from networks, compiled networks and uplinks alone, so that a restart
+//! changes nothing:
 //!
 //! - a network keeps the VNI that it has been compiled with;
 //! - a VNI that a compiled network has is not free, whatever the network requests now;
@@ -10,7 +10,7 @@
 //!
 //! Nodes count only where an overlay has more of them than can send to each other one by one.
 
-use super::objects::{Compiled, Network, Node};
+use super::objects::{Compiled, Network, Node, Uplink};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::SelectorExt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use usnet_crds::conditions::reason::{MULTICAST_GROUP_REQUIRED, VNI_TAKEN};
 use usnet_crds::network::topology::Overlay;
 use usnet_crds::node_selection::label_keys;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{CompiledOverlay, EngineKind, UdpPort, Vni};
+use usnet_crds::{CompiledOverlay, Encapsulation, EngineKind, UdpPort, Vni};
 
 /// Most nodes of an overlay without a multicast group: each sends its broadcasts to all others.
 pub const UNICAST_NODES_MAX: usize = 250;
@@ -55,14 +55,15 @@ struct Request<'a> {
     engine: EngineKind,
     overlay: &'a Overlay,
     /// What it was compiled with.
-    held: Option<CompiledOverlay>,
+    held: Option<&'a CompiledOverlay>,
 }
 
 impl Overlays {
-    /// Of these networks, compiled networks and nodes.
+    /// Of these networks, compiled networks, uplinks and nodes.
     pub fn of(
         networks: &BTreeMap<String, Network>,
         compiled: &BTreeMap<String, Compiled>,
+        uplinks: &BTreeMap<String, Uplink>,
         nodes: &BTreeMap<String, Node>,
     ) -> Self {
         let mut requests: Vec<Request<'_>> = networks
@@ -76,15 +77,14 @@ impl Overlays {
         requests.sort_by(|one, other| one.age().cmp(&other.age()));
         let vnis = resolve(&requests, compiled);
         let too_large = too_large(&requests, &vnis, nodes);
-        Self { vnis, too_large, label_keys: all_label_keys(&requests, compiled) }
+        Self { vnis, too_large, label_keys: all_label_keys(&requests, compiled, uplinks) }
     }
 
     /// What the network is to be compiled with, if it has an overlay and no other network has its
     /// VNI.
     pub fn compiled(&self, name: &str, overlay: &Overlay) -> Option<CompiledOverlay> {
         let vni = *self.vnis.get(name)?.as_ref().ok()?;
-        let Overlay { port, ip_family, multicast_group, .. } = *overlay;
-        Some(CompiledOverlay { vni, port, ip_family, multicast_group })
+        Some(overlay.compiled(vni))
     }
 
     /// Why the network cannot have its overlay: the reason and the message of the condition.
@@ -119,8 +119,8 @@ pub(super) fn overlay(network: &Network) -> Option<(&ValidNetwork, &Overlay)> {
     Some((valid, valid.topology.overlay()?))
 }
 
-fn held(compiled: &Compiled) -> Option<CompiledOverlay> {
-    compiled.selection.as_ref()?.overlay
+fn held(compiled: &Compiled) -> Option<&CompiledOverlay> {
+    compiled.selection.as_ref()?.overlay.as_ref()
 }
 
 impl<'a> Request<'a> {
@@ -223,19 +223,32 @@ fn too_large(
     let of_segment = |segment: Vec<&Request<'_>>| {
         let is_member = |node: &&Node| segment.iter().any(|request| request.selects(node));
         let count = nodes.values().filter(is_member).count();
-        let message = message::multicast_group_required(count, UNICAST_NODES_MAX);
-        let names: Vec<String> = segment.iter().map(|request| request.name.to_owned()).collect();
-        (count > UNICAST_NODES_MAX).then(|| names.into_iter().map(move |name| (name, message.clone())))
+        let message = |request: &&Request<'_>| {
+            let text = match request.overlay.encapsulation() {
+                Encapsulation::Kernel => message::multicast_group_required(count, UNICAST_NODES_MAX),
+                Encapsulation::Engine => message::too_many_nodes(count, UNICAST_NODES_MAX),
+            };
+            (request.name.to_owned(), text)
+        };
+        (count > UNICAST_NODES_MAX).then(|| segment.iter().map(message).collect::<Vec<_>>())
     };
     segments.into_values().filter_map(of_segment).flatten().collect()
 }
 
-fn all_label_keys(requests: &[Request<'_>], compiled: &BTreeMap<String, Compiled>) -> Option<BTreeSet<String>> {
+/// Those of the selectors of networks, and of the NICs of uplinks that have underlays: without a
+/// selector, an overlay is on the nodes of its uplink.
+fn all_label_keys(
+    requests: &[Request<'_>],
+    compiled: &BTreeMap<String, Compiled>,
+    uplinks: &BTreeMap<String, Uplink>,
+) -> Option<BTreeSet<String>> {
     let requested =
         requests.iter().filter_map(|request| request.network.spec.as_ref().ok()).map(|valid| valid.nodes.as_ref());
     let selections = compiled.values().filter_map(|compiled| compiled.selection.as_ref());
     let held = selections.filter(|selection| selection.overlay.is_some()).map(|selection| selection.nodes.as_ref());
     let mut selectors = requested.chain(held).peekable();
     selectors.peek()?;
-    Some(selectors.flatten().flat_map(label_keys).collect())
+    let underlays = uplinks.values().filter_map(|uplink| uplink.spec.as_ref().ok().filter(|it| it.underlay.is_some()));
+    let of_nics = underlays.flat_map(|uplink| uplink.nics.iter().filter_map(|nic| nic.nodes.as_ref()));
+    Some(selectors.flatten().chain(of_nics).flat_map(label_keys).collect())
 }

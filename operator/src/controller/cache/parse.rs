@@ -74,8 +74,8 @@ pub(crate) fn compiled(object: &CompiledObject) -> (String, Compiled) {
     let spec = read::<CompiledNetworkSpec>(object.spec.as_deref()).ok();
     let selection = spec.as_ref().and_then(|spec| {
         let nodes = spec.node_selector.clone().map(Selector::try_from).transpose().ok()?;
-        let CompiledNetworkSpec { generation, phase, engine, overlay, .. } = *spec;
-        let (uplink, gateway) = (spec.uplink.clone(), spec.gateway.clone());
+        let CompiledNetworkSpec { generation, phase, engine, .. } = *spec;
+        let (overlay, uplink, gateway) = (spec.overlay.clone(), spec.uplink.clone(), spec.gateway.clone());
         Some(Selection { generation, phase, engine, nodes, overlay, uplink, gateway })
     });
     let compiled = Compiled {

@@ -3,14 +3,16 @@
 //!
 //! - a network keeps the VLAN that it has been compiled with;
 //! - a VLAN that a compiled network has is not free, whatever the network requests now;
-//! - of several networks that request one, the oldest gets it.
+//! - of several networks that request one, the oldest gets it;
+//! - the VLAN of the underlay of an uplink is free for none; overlays share it.
 
 use super::objects::{Compiled, Network, Uplink};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::uplink_status as message;
 use usnet_crds::conditions::reason::{UPLINK_MISSING, UPLINK_UNUSABLE, VLAN_NOT_AVAILABLE, VLAN_TAKEN};
-use usnet_crds::{EngineKind, NetworkUplink, NodeTraffic, VlanTag};
+use usnet_crds::network::topology::Topology;
+use usnet_crds::{EngineKind, IpFamily, NodeTraffic, UplinkName, ValidUplink, VlanTag};
 
 /// Why a network cannot have its uplink.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +23,24 @@ pub struct Conflict {
     pub message: String,
 }
 
-/// The VLANs of the networks of one uplink; none is untagged.
-pub type Users = BTreeMap<String, Option<VlanTag>>;
+/// What a network has of an uplink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Used {
+    /// A VLAN; none means untagged frames.
+    Vlan(Option<VlanTag>),
+    /// Its underlay, between addresses of this family.
+    Underlay(IpFamily),
+}
+
+/// The uplink of a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct UsedUplink<'a> {
+    pub(super) uplink: &'a UplinkName,
+    pub(super) used: Used,
+}
+
+/// The networks of one uplink.
+pub type Users = BTreeMap<String, Used>;
 
 /// The uplinks of all networks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,12 +57,12 @@ struct Request<'a> {
     name: &'a str,
     network: &'a Network,
     engine: EngineKind,
-    uplink: &'a NetworkUplink,
+    uplink: UsedUplink<'a>,
     /// What it was compiled with.
-    held: Option<&'a NetworkUplink>,
+    held: Option<UsedUplink<'a>>,
 }
 
-type Claims<'a> = BTreeMap<&'a NetworkUplink, &'a str>;
+type Claims<'a> = BTreeMap<UsedUplink<'a>, &'a str>;
 
 impl UplinkUse {
     /// Of these networks, compiled networks and uplinks.
@@ -75,7 +93,7 @@ impl UplinkUse {
         let mut users: BTreeMap<String, Users> = BTreeMap::new();
         let accepted = requests.iter().filter(|request| !conflicts.contains_key(request.name));
         for (name, uplink) in accepted.map(|request| (request.name, request.uplink)).chain(held()) {
-            users.entry(uplink.name.to_string()).or_default().insert(name.to_owned(), uplink.vlan);
+            users.entry(uplink.uplink.to_string()).or_default().insert(name.to_owned(), uplink.used);
         }
         Self { conflicts, users }
     }
@@ -104,18 +122,29 @@ impl UplinkUse {
 }
 
 /// The uplink of a network whose spec is valid.
-pub(super) fn uplink(network: &Network) -> Option<&NetworkUplink> {
-    network.spec.as_ref().ok()?.topology.uplink()
+pub(super) fn uplink(network: &Network) -> Option<UsedUplink<'_>> {
+    match &network.spec.as_ref().ok()?.topology {
+        Topology::NodeLocal => None,
+        Topology::Uplink(uplink) => Some(UsedUplink { uplink: &uplink.name, used: Used::Vlan(uplink.vlan) }),
+        Topology::Overlay(overlay) => {
+            Some(UsedUplink { uplink: overlay.underlay.as_ref()?, used: Used::Underlay(overlay.ip_family) })
+        }
+    }
 }
 
-pub(super) fn held(compiled: &Compiled) -> Option<&NetworkUplink> {
-    compiled.selection.as_ref()?.uplink.as_ref()
+pub(super) fn held(compiled: &Compiled) -> Option<UsedUplink<'_>> {
+    let selection = compiled.selection.as_ref()?;
+    if let Some(uplink) = &selection.uplink {
+        return Some(UsedUplink { uplink: &uplink.name, used: Used::Vlan(uplink.vlan) });
+    }
+    let overlay = selection.overlay.as_ref()?;
+    Some(UsedUplink { uplink: overlay.underlay.as_ref()?, used: Used::Underlay(overlay.ip_family) })
 }
 
 impl<'a> Request<'a> {
     fn of(name: &'a str, network: &'a Network, compiled: Option<&'a Compiled>) -> Option<Self> {
         let valid = network.spec.as_ref().ok()?;
-        let (uplink, held) = (valid.topology.uplink()?, compiled.and_then(held));
+        let (uplink, held) = (uplink(network)?, compiled.and_then(held));
         // It is rejected for another reason, or leaves before nodes had it.
         let is_none = valid.has_ambiguous_addresses() || network.is_deleting() && held.is_none();
         (!is_none).then_some(Self { name, network, engine: valid.engine, uplink, held })
@@ -127,12 +156,12 @@ impl<'a> Request<'a> {
 
     /// Why the uplink is none for this network, whatever others have.
     fn unsuitable(&self, uplinks: &BTreeMap<String, Uplink>) -> Option<Conflict> {
-        let name = &self.uplink.name;
-        let conflict = |reason, message| Some(Conflict { reason, message });
+        let name = self.uplink.uplink;
+        let conflict = |reason, message: String| Some(self.conflict(reason, &message));
         let Some(uplink) = uplinks.get(name.as_str()) else {
             return conflict(UPLINK_MISSING, message::uplink_missing(name));
         };
-        if uplink.is_deleting() && self.held.is_none_or(|held| held.name != *name) {
+        if uplink.is_deleting() && self.held.is_none_or(|held| held.uplink != name) {
             return conflict(UPLINK_UNUSABLE, message::uplink_deleting(name));
         }
         let valid = match &uplink.spec {
@@ -142,21 +171,49 @@ impl<'a> Request<'a> {
         if valid.engine != self.engine {
             return conflict(UPLINK_UNUSABLE, message::uplink_of_other_engine(name, valid.engine, self.engine));
         }
-        match self.uplink.vlan {
-            None if valid.node_traffic == NodeTraffic::Shared => {
-                conflict(UPLINK_UNUSABLE, message::vlan_required(name, &valid.vlans))
+        match self.uplink.used {
+            Used::Vlan(vlan) => self.unsuitable_vlan(valid, vlan),
+            Used::Underlay(family) => match &valid.underlay {
+                None => conflict(UPLINK_UNUSABLE, message::uplink_without_underlay(name)),
+                Some(underlay) if underlay.family() != family => {
+                    conflict(UPLINK_UNUSABLE, message::underlay_of_other_family(name, underlay.family()))
+                }
+                Some(_) => None,
+            },
+        }
+    }
+
+    fn unsuitable_vlan(&self, uplink: &ValidUplink, vlan: Option<VlanTag>) -> Option<Conflict> {
+        let name = &uplink.name;
+        let conflict = |reason, message: String| Some(self.conflict(reason, &message));
+        let keeps = self.held == Some(self.uplink);
+        match vlan {
+            None if uplink.node_traffic == NodeTraffic::Shared => {
+                conflict(UPLINK_UNUSABLE, message::vlan_required(name, &uplink.vlans))
             }
-            Some(vlan) if !valid.vlans.contains(vlan) => {
-                let keeps = self.held == Some(self.uplink);
-                conflict(VLAN_NOT_AVAILABLE, message::vlan_not_available(name, vlan, &valid.vlans, keeps))
+            Some(vlan) if !uplink.vlans.contains(vlan) => {
+                conflict(VLAN_NOT_AVAILABLE, message::vlan_not_available(name, vlan, &uplink.vlans, keeps))
+            }
+            _ if uplink.underlay.is_some_and(|underlay| underlay.vlan == vlan) => {
+                conflict(VLAN_TAKEN, message::vlan_of_underlay(name, vlan, keeps))
             }
             _ => None,
         }
     }
 
+    /// Overlays share an underlay.
     fn taken(&self, claims: &Claims<'_>) -> Option<Conflict> {
-        let holder = claims.get(self.uplink).filter(|holder| **holder != self.name)?;
-        let message = message::vlan_taken(&self.uplink.name, self.uplink.vlan, holder);
-        Some(Conflict { reason: VLAN_TAKEN, message })
+        let Used::Vlan(vlan) = self.uplink.used else { return None };
+        let holder = claims.get(&self.uplink).filter(|holder| **holder != self.name)?;
+        Some(self.conflict(VLAN_TAKEN, &message::vlan_taken(self.uplink.uplink, vlan, holder)))
+    }
+
+    /// The message begins with the field.
+    fn conflict(&self, reason: &'static str, message: &str) -> Conflict {
+        let field = match self.uplink.used {
+            Used::Vlan(_) => "spec.topology.uplink",
+            Used::Underlay(_) => "spec.topology.overlay.underlay.uplink",
+        };
+        Conflict { reason, message: format!("{field}{message}") }
     }
 }

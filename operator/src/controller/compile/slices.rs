@@ -33,10 +33,10 @@ fn desired(cache: &Cache, name: &str) -> Option<UserspaceNodeSliceSpec> {
 /// own has no agent that could carry anything.
 fn slice_node(cache: &Cache, name: &str, keys: &BTreeSet<String>) -> Option<SliceNode> {
     let node: &Node = cache.nodes.get(name)?;
-    cache.states.get(name).filter(|state| state.is_of(node))?;
+    let number = cache.states.get(name).filter(|state| state.is_of(node))?.number?;
     let labels: Labels = node.labels.iter().filter(|(key, _)| keys.contains(*key)).map(clone).collect();
     let addresses = node.addresses.iter().take(ADDRESSES_MAX).copied().collect();
-    Some(SliceNode { name: name.to_owned(), addresses, labels })
+    Some(SliceNode { name: name.to_owned(), number, addresses, labels })
 }
 
 fn clone((key, value): (&String, &String)) -> (String, String) {

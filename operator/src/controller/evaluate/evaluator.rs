@@ -170,7 +170,7 @@ impl Evaluator {
     /// Assigns VNIs, and marks the networks whose VNI changed. Slices change only with the labels
     /// that overlays select by.
     fn evaluate_overlays(&mut self, cache: &mut Cache) {
-        let overlays = Overlays::of(&cache.networks, &cache.compiled, &cache.nodes);
+        let overlays = Overlays::of(&cache.networks, &cache.compiled, &cache.uplinks, &cache.nodes);
         let changed: BTreeSet<String> = overlays.changed_since(&cache.overlays).cloned().collect();
         if overlays.label_keys() != cache.overlays.label_keys() {
             self.dirty.slices.extend(all_slices(cache));

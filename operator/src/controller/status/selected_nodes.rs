@@ -45,9 +45,9 @@ impl<'a> SelectedNodes<'a> {
     /// The nodes that a compiled network selects, sorted by name.
     pub fn of(&mut self, selection: &Selection) -> Rc<[NodeView<'a>]> {
         // Without a selector the uplink decides.
-        let uplink = selection.uplink.as_ref().filter(|_| selection.nodes.is_none());
+        let uplink = selection.uplink_name().filter(|_| selection.nodes.is_none());
         let selector = selection.nodes.as_ref().map(ToString::to_string);
-        let key = (selector, selection.engine, uplink.map(|uplink| uplink.name.to_string()));
+        let key = (selector, selection.engine, uplink.map(ToString::to_string));
         let (all, uplink) = (&self.all, self.uplink(selection));
         let selected = || all.iter().filter(|view| view.is_selected(selection, uplink)).copied().collect();
         self.selected.entry(key).or_insert_with(selected).clone()
@@ -55,7 +55,7 @@ impl<'a> SelectedNodes<'a> {
 
     /// The uplink of a network, if it exists and is valid.
     pub fn uplink(&self, selection: &Selection) -> Option<&'a ValidUplink> {
-        self.uplinks.get(selection.uplink.as_ref()?.name.as_str())?.spec.as_ref().ok()
+        self.uplinks.get(selection.uplink_name()?.as_str())?.spec.as_ref().ok()
     }
 }
 

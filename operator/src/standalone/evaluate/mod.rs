@@ -11,8 +11,9 @@ use crate::controller::compile::network::compile;
 use kube::core::{ParseExpressionError, SelectorExt};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use usnet_crds::network::topology::Overlay;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{CompiledOverlay, NetworkName, Phase, UplinkName, ValidUplink, Vni};
+use usnet_crds::{NetworkName, Phase, UplinkName, ValidUplink, Vni};
 
 /// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,12 +84,8 @@ fn compiled(
     network: &Network,
     valid: &ValidNetwork,
 ) -> Result<Compiled, ParseExpressionError> {
-    let overlay = valid.topology.overlay().map(|overlay| CompiledOverlay {
-        vni: overlay.vni.unwrap_or_else(|| Vni::default_for(&valid.name)),
-        port: overlay.port,
-        ip_family: overlay.ip_family,
-        multicast_group: overlay.multicast_group,
-    });
+    let vni = |overlay: &Overlay| overlay.vni.unwrap_or_else(|| Vni::default_for(&valid.name));
+    let overlay = valid.topology.overlay().map(|overlay| overlay.compiled(vni(overlay)));
     let spec = compile(network, (valid, overlay), &snapshot.cache.namespaces);
     Compiled::new(valid.name.clone(), 0, String::new(), &spec)
 }

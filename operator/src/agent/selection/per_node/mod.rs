@@ -3,22 +3,24 @@
 //! is not computed again, and stays the same in memory.
 
 mod fixed_addresses;
+mod missing;
 mod peers;
+mod segments;
 #[cfg(test)]
 mod tests;
 
 use crate::agent::model::input::{Compiled, Input, PerNode};
 use crate::agent::model::spec::RefusedNetwork;
 use fixed_addresses::FixedAddresses;
+use missing::Missing;
 use peers::{Members, Peers, PeersOfSelectors};
-use std::collections::btree_map::Entry;
+use segments::{Segment, segments, underlay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::compiled_network::node_ranges::node_ranges;
-use usnet_crds::conditions::message::node::{NODE_NOT_IN_SLICE, SLICES_UNKNOWN};
-use usnet_crds::conditions::reason::{NODE_PREFIX_EXHAUSTED, PEERS_UNKNOWN};
-use usnet_crds::{CompiledOverlay, NetworkName, NodeNetwork, NodeOverlay};
+use usnet_crds::conditions::reason::NODE_PREFIX_EXHAUSTED;
+use usnet_crds::{CompiledOverlay, NetworkName, NodeNetwork, NodeOverlay, NodeUnderlay};
 
 /// The networks that differ from node to node, as this node has them.
 #[derive(Debug, Clone, Default)]
@@ -32,9 +34,17 @@ pub struct PerNodeNetworks {
 struct Known {
     compiled: Arc<Compiled>,
     number: u32,
-    peers: Option<Result<Peers, &'static str>>,
+    joined: Option<Result<Joined, Missing>>,
     fixed_by_others: BTreeSet<IpAddr>,
     network: Result<Arc<NodeNetwork>, Unsuitable>,
+}
+
+/// This node in the segment of a network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Joined {
+    peers: Peers,
+    /// Where the engine has its address.
+    underlay: Option<NodeUnderlay>,
 }
 
 /// Why a node cannot have a network.
@@ -44,6 +54,8 @@ pub(crate) struct Unsuitable {
     message: String,
     /// All but the peers, while only these are not known.
     without_peers: Option<(Arc<NodeNetwork>, CompiledOverlay)>,
+    /// Whether what is missing comes by itself.
+    is_awaited: bool,
 }
 
 impl PerNodeNetworks {
@@ -65,26 +77,37 @@ impl PerNodeNetworks {
                 self.networks.remove(name);
                 continue;
             }
-            let peers = overlay.map(|overlay| match overlay.multicast_group {
-                Some(_) => self.peers.local(overlay.ip_family).map(|local| Peers { local, others: Arc::default() }),
-                None => self.peers.of(segments.get(&overlay).unwrap_or(&Members::All), overlay.ip_family),
-            });
+            let joined = overlay.as_ref().map(|overlay| self.join(input, overlay, &segments));
             let (number, fixed_by_others) = (input.number, fixed.of_others(compiled));
             let is_same = |known: &Known| {
                 Arc::ptr_eq(&known.compiled, compiled)
-                    && (known.number, &known.peers, &known.fixed_by_others) == (number, &peers, &fixed_by_others)
+                    && (known.number, &known.joined, &known.fixed_by_others) == (number, &joined, &fixed_by_others)
             };
             if !self.networks.get(name).is_some_and(is_same) {
-                let network = on_node(compiled, number, peers.as_ref(), &fixed_by_others);
-                let entry = Known { compiled: Arc::clone(compiled), number, peers, fixed_by_others, network };
+                let network = on_node(compiled, number, joined.as_ref(), &fixed_by_others);
+                let entry = Known { compiled: Arc::clone(compiled), number, joined, fixed_by_others, network };
                 self.networks.insert(name.clone(), entry);
             }
         }
     }
 
+    fn join(
+        &mut self,
+        input: &Input,
+        overlay: &CompiledOverlay,
+        segments: &BTreeMap<Segment, Members<'_>>,
+    ) -> Result<Joined, Missing> {
+        let segment = Segment::of(input, overlay)?;
+        let peers = match overlay.multicast_group {
+            Some(_) => Peers { local: self.peers.local(segment.addresses)?, others: Arc::default() },
+            None => self.peers.of(segments.get(&segment).unwrap_or(&Members::All), segment.addresses)?,
+        };
+        Ok(Joined { peers, underlay: underlay(input, overlay)? })
+    }
+
     /// Whether the node cannot have the network before it knows more of the nodes.
     pub(super) fn awaits_nodes(&self, compiled: &Compiled, previous: Option<&Arc<NodeNetwork>>) -> bool {
-        self.network(compiled, previous).is_err_and(Unsuitable::awaits_nodes)
+        self.network(compiled, previous).is_err_and(|unsuitable| unsuitable.is_awaited)
     }
 
     /// The network as this node has it. While its peers are not known it keeps those that it had:
@@ -104,15 +127,12 @@ impl PerNodeNetworks {
 }
 
 impl Unsuitable {
-    /// Whether addresses are missing that come by themselves.
-    fn awaits_nodes(&self) -> bool {
-        [SLICES_UNKNOWN, NODE_NOT_IN_SLICE].contains(&self.message.as_str())
-    }
-
     fn with_peers_of(&self, previous: Option<&Arc<NodeNetwork>>) -> Option<Arc<NodeNetwork>> {
         let ((network, overlay), previous) = self.without_peers.as_ref().zip(previous)?;
         let known = previous.overlay.as_ref().filter(|known| {
+            let uplink = known.underlay.as_ref().map(|underlay| &underlay.uplink);
             (known.vni, known.port, known.multicast_group) == (overlay.vni, overlay.port, overlay.multicast_group)
+                && (known.encapsulation, uplink) == (overlay.encapsulation, overlay.underlay.as_ref())
                 && overlay.ip_family.contains(known.local)
         })?;
         let network = NodeNetwork { overlay: Some(known.clone()), ..NodeNetwork::clone(network) };
@@ -132,24 +152,10 @@ impl Unsuitable {
     }
 }
 
-/// The nodes of each segment. Networks of different engines with one VNI are one segment.
-fn segments(input: &Input) -> BTreeMap<CompiledOverlay, Members<'_>> {
-    let mut segments: BTreeMap<CompiledOverlay, Members<'_>> = BTreeMap::new();
-    for compiled in input.networks.values() {
-        let Some(overlay) = compiled.per_node.overlay else { continue };
-        let members = Members::of(compiled.selector.as_ref());
-        match segments.entry(overlay) {
-            Entry::Occupied(mut segment) => segment.get_mut().add(members),
-            Entry::Vacant(segment) => drop(segment.insert(members)),
-        }
-    }
-    segments
-}
-
 fn on_node(
     compiled: &Compiled,
     number: u32,
-    peers: Option<&Result<Peers, &'static str>>,
+    joined: Option<&Result<Joined, Missing>>,
     fixed_by_others: &BTreeSet<IpAddr>,
 ) -> Result<Arc<NodeNetwork>, Unsuitable> {
     let mut network = NodeNetwork::clone(&compiled.network);
@@ -159,19 +165,22 @@ fn on_node(
             reason: NODE_PREFIX_EXHAUSTED,
             message: error.to_string(),
             without_peers: None,
+            is_awaited: false,
         })?;
         network.ipam = Some(own);
     }
-    match (compiled.per_node.overlay, peers) {
-        (Some(CompiledOverlay { vni, port, multicast_group, .. }), Some(Ok(peers))) => {
-            let Peers { local, others } = peers.clone();
-            network.overlay = Some(NodeOverlay { vni, port, local, multicast_group, peers: others });
+    match (compiled.per_node.overlay.clone(), joined) {
+        (Some(CompiledOverlay { vni, port, encapsulation, multicast_group, .. }), Some(Ok(joined))) => {
+            let Joined { peers: Peers { local, others: peers }, underlay } = joined.clone();
+            let overlay = NodeOverlay { vni, port, encapsulation, underlay, local, multicast_group, peers };
+            network.overlay = Some(overlay);
         }
-        (Some(overlay), Some(Err(message))) => {
+        (Some(overlay), Some(Err(missing))) => {
             return Err(Unsuitable {
-                reason: PEERS_UNKNOWN,
-                message: (*message).to_owned(),
+                reason: missing.reason,
+                message: missing.message.clone().into_owned(),
                 without_peers: Some((Arc::new(network), overlay)),
+                is_awaited: missing.is_awaited,
             });
         }
         (None, _) | (_, None) => {}

@@ -2,20 +2,41 @@
 //! without a node selector all nodes. One that lacks the engine is a peer that never sends
 //! anything. Each set of selectors is evaluated once.
 
+use super::missing::Missing;
 use crate::agent::model::input::NodeAddresses;
+use ipnet::IpNet;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::IpFamily;
-use usnet_crds::conditions::message::node::{NO_API_SERVER, NODE_NOT_IN_SLICE, SLICES_UNKNOWN, no_underlay_address};
+use usnet_crds::conditions::message::node::no_underlay_address;
 use usnet_crds::node_slice::SliceNode;
+use usnet_crds::uplink::underlay::UplinkUnderlay;
 
 /// This node and its peers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Peers {
     pub(super) local: IpAddr,
     pub(super) others: Arc<BTreeSet<IpAddr>>,
+}
+
+/// The addresses between which a segment runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Addresses {
+    /// The first InternalIP of this family.
+    OfNode(IpFamily),
+    /// Those in a subnet, by the numbers of the nodes.
+    In(IpNet),
+}
+
+impl Addresses {
+    fn of(self, node: &SliceNode) -> Option<IpAddr> {
+        match self {
+            Self::OfNode(family) => node.underlay(family),
+            Self::In(subnet) => UplinkUnderlay { subnet, vlan: None }.address(node.number),
+        }
+    }
 }
 
 /// The nodes of a segment, by the selectors of its networks.
@@ -32,6 +53,13 @@ impl<'a> Members<'a> {
     /// Those of one network.
     pub(super) fn of(selector: Option<&'a Selector>) -> Self {
         selector.map_or(Self::All, |selector| Self::Selected([(selector.to_string(), selector)].into()))
+    }
+
+    /// Those that one of these selectors selects; none of them selects all.
+    pub(super) fn of_any(selectors: impl Iterator<Item = Option<&'a Selector>>) -> Self {
+        let mut members = Self::Selected(BTreeMap::new());
+        selectors.for_each(|selector| members.add(Self::of(selector)));
+        members
     }
 
     /// With those of another network.
@@ -59,8 +87,8 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The family of the addresses, and the texts of the selectors; none selects all nodes.
-type Key = (IpFamily, Option<Vec<String>>);
+/// The addresses, and the texts of the selectors; none selects all nodes.
+type Key = (Addresses, Option<Vec<String>>);
 
 /// The peers by selectors.
 #[derive(Debug, Clone, Default)]
@@ -85,25 +113,28 @@ impl PeersOfSelectors {
         }
     }
 
-    /// The address of this node in this family, or what is missing, for users.
-    pub(super) fn local(&self, family: IpFamily) -> Result<IpAddr, &'static str> {
-        let missing = if self.is_alone { NO_API_SERVER } else { SLICES_UNKNOWN };
-        let nodes = self.nodes.as_ref().ok_or(missing)?;
-        let own = nodes.nodes.get(&nodes.own).ok_or(NODE_NOT_IN_SLICE)?;
-        own.underlay(family).ok_or_else(|| no_underlay_address(family))
+    /// The address of this node, or what is missing.
+    pub(super) fn local(&self, addresses: Addresses) -> Result<IpAddr, Missing> {
+        let unknown = if self.is_alone { Missing::api_server() } else { Missing::slices() };
+        let nodes = self.nodes.as_ref().ok_or(unknown)?;
+        let own = nodes.nodes.get(&nodes.own).ok_or_else(Missing::own_node)?;
+        addresses.of(own).ok_or_else(|| match addresses {
+            Addresses::OfNode(family) => Missing::address(no_underlay_address(family)),
+            Addresses::In(subnet) => Missing::address_in(&own.name, own.number, subnet),
+        })
     }
 
     /// The peers among these nodes, or what is missing.
-    pub(super) fn of(&mut self, members: &Members<'_>, family: IpFamily) -> Result<Peers, &'static str> {
-        let local = self.local(family)?;
-        let key = (family, members.key());
+    pub(super) fn of(&mut self, members: &Members<'_>, addresses: Addresses) -> Result<Peers, Missing> {
+        let local = self.local(addresses)?;
+        let key = (addresses, members.key());
         if let Some(known) = self.known.get(&key) {
             return Ok(Peers { local, others: Arc::clone(known) });
         }
         let nodes = self.nodes.iter().flat_map(|nodes| nodes.nodes.values().filter(|node| node.name != nodes.own));
         let selected = nodes.filter(|node| members.contains(node));
         let others: BTreeSet<IpAddr> =
-            selected.filter_map(|node| node.underlay(family)).filter(|it| *it != local).collect();
+            selected.filter_map(|node| addresses.of(node)).filter(|it| *it != local).collect();
         let others = match self.before.remove(&key) {
             Some(before) if *before == others => before,
             _ => Arc::new(others),

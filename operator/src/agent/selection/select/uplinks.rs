@@ -1,19 +1,20 @@
 //! The uplinks of the node, and which networks can have theirs.
 
 use super::Facts;
+use crate::agent::model::input::Compiled;
 use crate::agent::model::spec::RefusedNetwork;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::UPLINK_NOT_READY;
-use usnet_crds::{NetworkUplink, NodeNetwork, NodeUplink, UplinkName};
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, NodeUplink, UplinkName};
 
 /// The network, if it has no uplink or the node has that uplink.
 pub(super) fn checked(facts: Facts<'_>, network: Arc<NodeNetwork>) -> Result<Arc<NodeNetwork>, RefusedNetwork> {
-    let Some(message) = network.uplink.as_ref().and_then(|uplink| problem(facts, &network, uplink)) else {
+    let NodeNetwork { name, generation, engine, .. } = network.as_ref();
+    let Some(message) = network.uplink_name().and_then(|uplink| problem(facts, (name, *engine), uplink)) else {
         return Ok(network);
     };
-    let NodeNetwork { name, generation, engine, .. } = network.as_ref();
     Err(RefusedNetwork {
         name: name.clone(),
         generation: *generation,
@@ -25,29 +26,28 @@ pub(super) fn checked(facts: Facts<'_>, network: Arc<NodeNetwork>) -> Result<Arc
 
 /// Why the node cannot have the network. One that has its uplink already keeps it as long as
 /// nothing says otherwise.
-fn problem(facts: Facts<'_>, network: &NodeNetwork, used: &NetworkUplink) -> Option<String> {
-    let has_it = facts.previous.network(&network.name).is_some_and(|previous| {
-        previous.uplink.as_ref().is_some_and(|uplink| uplink.name == used.name)
-            && facts.previous.uplinks.contains_key(&used.name)
+fn problem(facts: Facts<'_>, (name, engine): (&NetworkName, EngineKind), used: &UplinkName) -> Option<String> {
+    let has_it = facts.previous.network(name).is_some_and(|previous| {
+        previous.uplink_name() == Some(used) && facts.previous.uplinks.contains_key(used)
     });
     let Some(uplinks) = &facts.input.uplinks else {
         return (!has_it).then(|| message::UPLINKS_UNKNOWN.to_owned());
     };
-    let Some(uplink) = uplinks.get(&used.name) else {
-        return (!has_it).then(|| message::uplink_missing(&used.name));
+    let Some(uplink) = uplinks.get(used) else {
+        return (!has_it).then(|| message::uplink_missing(used));
     };
-    if uplink.engine != network.engine {
-        return Some(message::uplink_of_other_engine(&used.name, uplink.engine));
+    if uplink.engine != engine {
+        return Some(message::uplink_of_other_engine(used, uplink.engine));
     }
     let is_here = uplink.nic(&facts.input.labels, facts.missing).is_some();
-    (!is_here).then(|| message::uplink_not_on_node(&used.name))
+    (!is_here).then(|| message::uplink_not_on_node(used))
 }
 
 /// Whether a network waits for an uplink that may still be read.
-pub(crate) fn awaits_uplink(facts: Facts<'_>, network: &NodeNetwork) -> bool {
-    let is_known =
-        |uplink: &NetworkUplink| facts.input.uplinks.as_ref().is_some_and(|uplinks| uplinks.contains_key(&uplink.name));
-    network.uplink.as_ref().is_some_and(|uplink| !is_known(uplink) && problem(facts, network, uplink).is_some())
+pub(crate) fn awaits_uplink(facts: Facts<'_>, compiled: &Compiled) -> bool {
+    let network = (&compiled.network.name, compiled.network.engine);
+    let is_known = |uplink| facts.input.uplinks.as_ref().is_some_and(|uplinks| uplinks.contains_key(uplink));
+    compiled.uplink_name().is_some_and(|uplink| !is_known(uplink) && problem(facts, network, uplink).is_some())
 }
 
 /// The uplinks that select the node, and those that its networks still use.
@@ -63,7 +63,7 @@ pub(super) fn select<'a>(
         Some((name.clone(), known.unwrap_or_else(|| Arc::new(uplink))))
     });
     let mut uplinks: BTreeMap<_, _> = selected.collect();
-    for (name, engine) in networks.filter_map(|network| Some((&network.uplink.as_ref()?.name, network.engine))) {
+    for (name, engine) in networks.filter_map(|network| Some((network.uplink_name()?, network.engine))) {
         let is_missing = uplinks.get(name).is_none_or(|uplink| uplink.engine != engine);
         if let Some(known) = previous.uplinks.get(name).filter(|known| is_missing && known.engine == engine) {
             uplinks.insert(name.clone(), Arc::clone(known));

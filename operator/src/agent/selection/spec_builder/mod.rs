@@ -139,7 +139,7 @@ fn is_awaiting(facts: Facts<'_>) -> bool {
     let awaits = |compiled: &Compiled| {
         let is_overlay = compiled.per_node.overlay.is_some();
         is_overlay && per_node.awaits_nodes(compiled, previous.network(&compiled.network.name))
-            || awaits_uplink(facts, &compiled.network)
+            || awaits_uplink(facts, compiled)
     };
     let mut connected = input.networks.values().filter(|compiled| {
         let has_topology = compiled.per_node.overlay.is_some() || compiled.network.uplink.is_some();

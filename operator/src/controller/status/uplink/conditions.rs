@@ -2,7 +2,7 @@
 //! (kstatus).
 
 use crate::controller::cache::Uplink;
-use crate::controller::cache::uplink_use::Users;
+use crate::controller::cache::uplink_use::{Used, Users};
 use crate::controller::status::tally::Tally;
 use usnet_crds::conditions::message::network::{NodeProgress, SEE_READY, node_failed, nodes_pending};
 use usnet_crds::conditions::message::uplink_status as message;
@@ -55,12 +55,18 @@ fn accepted(inputs: &Inputs<'_>) -> ConditionUpdate {
         Ok(valid) => valid,
         Err(problem) => return ConditionUpdate::new(ACCEPTED, Status::False, INVALID, problem),
     };
+    let vlans = inputs.users.into_iter().flatten().filter_map(|(name, used)| match used {
+        Used::Vlan(vlan) => Some((name.as_str(), *vlan)),
+        Used::Underlay(_) => None,
+    });
     let is_outside = |vlan: &usnet_crds::VlanTag| !valid.vlans.contains(*vlan);
-    let users = inputs.users.into_iter().flatten();
-    let outside: Vec<_> = users.filter_map(|(name, vlan)| Some((name.as_str(), vlan.filter(is_outside)?))).collect();
-    match outside.as_slice() {
-        [] => ConditionUpdate::new(ACCEPTED, Status::True, VALID, message::SPEC_VALID),
-        some => ConditionUpdate::new(ACCEPTED, Status::False, VLAN_IN_USE, message::vlans_in_use(some)),
+    let outside: Vec<_> = vlans.clone().filter_map(|(name, vlan)| Some((name, vlan.filter(is_outside)?))).collect();
+    let of_underlay = |(_, vlan): &(&str, _)| valid.underlay.is_some_and(|underlay| underlay.vlan == *vlan);
+    let shared: Vec<_> = vlans.filter(of_underlay).map(|(name, _)| name).collect();
+    match (outside.as_slice(), shared.as_slice()) {
+        ([], []) => ConditionUpdate::new(ACCEPTED, Status::True, VALID, message::SPEC_VALID),
+        ([], some) => ConditionUpdate::new(ACCEPTED, Status::False, VLAN_IN_USE, message::underlay_in_use(some)),
+        (some, _) => ConditionUpdate::new(ACCEPTED, Status::False, VLAN_IN_USE, message::vlans_in_use(some)),
     }
 }
 

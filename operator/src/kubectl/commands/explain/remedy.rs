@@ -2,7 +2,7 @@
 //! sentence each. Their messages often say the same with names; that is then the why.
 
 /// Reasons, and what to do.
-const REMEDIES: [(&str, &str); 48] = [
+const REMEDIES: [(&str, &str); 49] = [
     (
         "BridgeExists",
         "remove the bridge that usnet does not own from the node, or create a network with another spec.bridge.name or spec.bridge.id",
@@ -22,6 +22,7 @@ const REMEDIES: [(&str, &str); 48] = [
         "give the Node an InternalIP that a device of the node has; with an API server it then recovers by itself",
     ),
     ("NodePrefixExhausted", "append a range to spec.ipam.ranges, or use another spec.ipam.nodePrefix"),
+    ("UnderlayExhausted", "use a larger spec.underlay.subnet of the uplink, or exclude the node with spec.nodeSelector"),
     ("EngineRefused", "look at the log of the engine on the node; the agent retries, at most 30 s apart"),
     (
         "EngineUnreachable",

@@ -63,7 +63,10 @@ fn vertex(snapshot: &Snapshot, name: &str, uses: &Uses<'_>) -> NetworkVertex {
             let vlan = uplink.vlan.map_or_else(|| "untagged".to_owned(), |vlan| format!("VLAN {vlan}"));
             format!("uplink {}, {vlan}", uplink.name)
         }
-        Topology::Overlay(_) => "VXLAN between the nodes".to_owned(),
+        Topology::Overlay(overlay) => match &overlay.underlay {
+            None => "VXLAN between the nodes".to_owned(),
+            Some(uplink) => format!("VXLAN of the engine on uplink {uplink}"),
+        },
     };
     let mut interfaces =
         report_of(snapshot, name, uses.get(name).map(Vec::as_slice).unwrap_or_default(), None).interfaces;

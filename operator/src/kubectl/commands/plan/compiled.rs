@@ -41,7 +41,7 @@ pub(super) fn apply(snapshot: &Snapshot, inputs: &[Input]) -> (Cache, BTreeMap<S
             cache.networks.insert(input.manifest.name.clone(), network);
         }
     }
-    cache.overlays = Overlays::of(&cache.networks, &cache.compiled, &cache.nodes);
+    cache.overlays = Overlays::of(&cache.networks, &cache.compiled, &cache.uplinks, &cache.nodes);
     cache.uplink_use = UplinkUse::of(&cache.networks, &cache.compiled, &cache.uplinks);
     let outcomes = inputs.iter().map(|input| (input.manifest.name.clone(), outcome(&cache, input))).collect();
     (cache, outcomes)

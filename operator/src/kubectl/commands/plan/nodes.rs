@@ -111,7 +111,7 @@ impl<'a> Change<'a> {
     }
 
     fn uplink(&self, selection: &Selection) -> Option<&'a ValidUplink> {
-        self.cache.uplinks.get(selection.uplink.as_ref()?.name.as_str())?.spec.as_ref().ok()
+        self.cache.uplinks.get(selection.uplink_name()?.as_str())?.spec.as_ref().ok()
     }
 
     /// Another network has the bridge on this node.
