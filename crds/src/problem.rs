@@ -238,7 +238,9 @@ pub enum Problem {
     #[error("the multicast group is not of the family of the nodes' addresses: use one of ipFamily, or set ipFamily")]
     MulticastFamily,
     /// The engine sends to each node by itself.
-    #[error("an overlay with the encapsulation Engine has no multicast group: remove it, or use the encapsulation Kernel")]
+    #[error(
+        "an overlay with the encapsulation Engine has no multicast group: remove it, or use the encapsulation Kernel"
+    )]
     MulticastOfEngine,
     /// An engine encapsulates on a NIC that it has, and Linux with the address of the node.
     #[error(

@@ -17,6 +17,12 @@ pub struct InvalidAddress(String);
 pub struct InterfaceAddress(IpNet);
 
 impl InterfaceAddress {
+    /// An address in a subnet with this length of its prefix; none if no prefix of the family is so
+    /// long.
+    pub fn new(address: IpAddr, prefix: u8) -> Option<Self> {
+        IpNet::new(address, prefix).ok().map(Self)
+    }
+
     /// The address alone.
     pub const fn ip(self) -> IpAddr {
         match self.0 {
@@ -51,12 +57,6 @@ impl InterfaceAddress {
     /// Length of its prefix, in bits.
     pub fn prefix(self) -> u8 {
         self.0.prefix_len()
-    }
-}
-
-impl From<IpNet> for InterfaceAddress {
-    fn from(net: IpNet) -> Self {
-        Self(net)
     }
 }
 

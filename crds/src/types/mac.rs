@@ -30,6 +30,13 @@ impl MacAddress {
         Self([0x02, a, b, c, d, e])
     }
 
+    /// The address that these bytes are; none for that of a group, and for no address at all.
+    pub fn from_octets(octets: [u8; 6]) -> Option<Self> {
+        let [first, ..] = octets;
+        // The lowest bit of the first byte says that it is the address of a group (IEEE 802).
+        (first & 1 == 0 && octets != [0; 6]).then_some(Self(octets))
+    }
+
     /// Its bytes, in network order.
     pub const fn octets(self) -> [u8; 6] {
         self.0
@@ -42,9 +49,7 @@ impl FromStr for MacAddress {
         let invalid = || InvalidMac(text.to_owned());
         let pairs: Option<Vec<u8>> = text.split(':').map(pair).collect();
         let bytes = <[u8; 6]>::try_from(pairs.ok_or_else(invalid)?).map_err(|_| invalid())?;
-        let [first, ..] = bytes;
-        // The lowest bit of the first byte says that it is the address of a group (IEEE 802).
-        if first & 1 == 0 && bytes != [0; 6] { Ok(Self(bytes)) } else { Err(invalid()) }
+        Self::from_octets(bytes).ok_or_else(invalid)
     }
 }
 

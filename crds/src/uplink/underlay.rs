@@ -46,9 +46,8 @@ impl UplinkUnderlay {
             IpAddr::V4(network) => IpAddr::V4(network.to_bits().checked_add(1)?.checked_add(number)?.into()),
             IpAddr::V6(network) => IpAddr::V6(network.to_bits().checked_add(1)?.checked_add(number.into())?.into()),
         };
-        let net = IpNet::new(address, self.subnet.prefix_len()).ok()?;
-        let is_usable = self.subnet.contains(&address) && InterfaceAddress::from(net).is_host();
-        is_usable.then_some(address)
+        let interface = InterfaceAddress::new(address, self.subnet.prefix_len())?;
+        (interface.subnet() == self.subnet && interface.is_host()).then_some(address)
     }
 
     /// The family of its addresses.

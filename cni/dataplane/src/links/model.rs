@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 use std::sync::Arc;
-use usnet_crds::{EngineKind, IpFamily, MacAddress, Mtu, NetworkName, NodeNetwork};
+use usnet_crds::{Encapsulation, EngineKind, IpFamily, MacAddress, Mtu, NetworkName, NodeNetwork};
 
 /// The VXLAN device that a network should have on this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct DesiredVxlan {
 impl DesiredVxlan {
     /// The device of a network; none if it is not joined with other nodes by one.
     pub fn of(network: &NodeNetwork) -> Option<Self> {
-        let overlay = network.overlay.as_ref()?;
+        let overlay = network.overlay.as_ref().filter(|overlay| overlay.encapsulation == Encapsulation::Kernel)?;
         Some(Self {
             vni: overlay.vni.get(),
             port: overlay.port.get(),

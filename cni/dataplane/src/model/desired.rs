@@ -2,6 +2,7 @@
 
 use crate::model::attachment::{AttachmentId, Progress, Record};
 use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortSettings};
+use crate::model::underlay::DesiredTunnels;
 use crate::model::uplink::{DesiredUplink, PatchPair};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{NetworkName, NodeNetwork, RateLimit, UplinkName};
@@ -19,6 +20,8 @@ pub struct Desired {
     pub uplinks: BTreeMap<UplinkName, DesiredUplink>,
     /// How networks are connected to them.
     pub patches: BTreeMap<NetworkName, DesiredPatch>,
+    /// The tunnels of networks whose engine encapsulates.
+    pub tunnels: BTreeMap<NetworkName, DesiredTunnels>,
     /// The attachments that must not have a port any more. A port that was not tagged yet is
     /// identified by its socket alone.
     pub detached: BTreeMap<AttachmentId, TornDownAttachment>,
@@ -95,6 +98,14 @@ impl Desired {
         self.uplinks = uplinks.into_iter().map(|uplink| (uplink.name.clone(), uplink)).collect();
         let patches = patches.into_iter().map(|patch| (patch.pair.network.clone(), patch));
         self.patches = patches.filter(|(network, _)| self.networks.contains_key(network)).collect();
+        self
+    }
+
+    /// With these tunnels. Those of networks that this node has not are left out.
+    #[must_use]
+    pub fn with_tunnels(mut self, tunnels: impl IntoIterator<Item = DesiredTunnels>) -> Self {
+        let tunnels = tunnels.into_iter().map(|tunnels| (tunnels.network.clone(), tunnels));
+        self.tunnels = tunnels.filter(|(network, _)| self.networks.contains_key(network)).collect();
         self
     }
 

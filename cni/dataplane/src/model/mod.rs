@@ -13,4 +13,5 @@ pub mod observed;
 pub mod owner;
 pub mod port;
 pub mod routing;
+pub mod underlay;
 pub mod uplink;

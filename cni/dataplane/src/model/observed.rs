@@ -4,6 +4,7 @@ use crate::model::bridge_settings::BridgeSettings;
 use crate::model::owner::PortOwner;
 use crate::model::port::{DeviceName, PortBackend, PortName};
 use crate::model::routing::ObservedRouting;
+use crate::model::underlay::{ObservedAddress, TunnelEnds};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use usnet_crds::{NetworkName, RateLimit, UplinkName, Vlan, VlanTag};
@@ -19,6 +20,8 @@ pub struct Observed {
     /// Devices of the kernel that interfaces of others are on, with the names of these interfaces.
     /// In Open vSwitch ports have the names of their devices, and it has none here.
     pub taken_devices: BTreeMap<DeviceName, String>,
+    /// The addresses of this node on NICs of uplinks.
+    pub addresses: BTreeMap<UplinkName, ObservedAddress>,
     /// Gateways and routing tables. Open vSwitch has none.
     pub routing: ObservedRouting,
 }
@@ -52,6 +55,9 @@ pub struct ObservedPort {
     pub backend: Option<PortBackend>,
     /// The port at the other end of a patch port; `None` for all other ports.
     pub patch_peer: Option<PortName>,
+    /// The ends of a tunnel that is as usnet creates them: frames from one tunnel are never sent to
+    /// another. `None` for all other ports.
+    pub tunnel: Option<TunnelEnds>,
     /// The requested MTU, in bytes.
     pub mtu: Option<i64>,
     /// How its frames are tagged.

@@ -3,6 +3,7 @@
 
 use crate::model::attachment::AttachmentId;
 use std::fmt;
+use std::net::IpAddr;
 use usnet_crds::{NetworkName, UplinkName};
 
 /// What a port belongs to. The drivers' `tags` store each variant in a form of its own, and parse
@@ -17,6 +18,8 @@ pub enum Owner {
     Nic(UplinkNic),
     /// A network that is connected to an uplink: this is a patch port or a sub-interface for it.
     Patch(PatchedNetwork),
+    /// A network whose engine encapsulates: this is its tunnel to one peer.
+    Tunnel(NetworkTunnel),
 }
 
 /// The kernel device by which a network is joined with other nodes.
@@ -47,12 +50,21 @@ pub struct PatchedNetwork {
     pub network: NetworkName,
 }
 
+/// The tunnel of a network to one peer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NetworkTunnel {
+    /// The network.
+    pub network: NetworkName,
+    /// The address of the peer.
+    pub peer: IpAddr,
+}
+
 impl Owner {
     /// The attachment, if it is one.
     pub fn attachment(&self) -> Option<&AttachmentId> {
         match self {
             Self::Attachment(attachment) => Some(attachment),
-            Self::Network(_) | Self::Nic(_) | Self::Patch(_) => None,
+            Self::Network(_) | Self::Nic(_) | Self::Patch(_) | Self::Tunnel(_) => None,
         }
     }
 
@@ -60,7 +72,7 @@ impl Owner {
     pub fn uplink(&self) -> Option<&UplinkName> {
         match self {
             Self::Nic(nic) => Some(&nic.uplink),
-            Self::Attachment(_) | Self::Network(_) | Self::Patch(_) => None,
+            Self::Attachment(_) | Self::Network(_) | Self::Patch(_) | Self::Tunnel(_) => None,
         }
     }
 }
@@ -72,6 +84,7 @@ impl fmt::Display for Owner {
             Self::Network(device) => write!(formatter, "network {}", device.network),
             Self::Nic(nic) => write!(formatter, "uplink {}", nic.uplink),
             Self::Patch(patch) => write!(formatter, "network {} on uplink {}", patch.network, patch.uplink),
+            Self::Tunnel(tunnel) => write!(formatter, "network {}, to {}", tunnel.network, tunnel.peer),
         }
     }
 }
@@ -104,6 +117,11 @@ impl PortOwner {
     /// The complete owner of the ports that connect a network to an uplink.
     pub fn of_patch(patch: &PatchedNetwork) -> Self {
         Self { network: Some(patch.network.clone()), owner: Owner::Patch(patch.clone()) }
+    }
+
+    /// The complete owner of the tunnel of a network to one peer.
+    pub fn of_tunnel(tunnel: &NetworkTunnel) -> Self {
+        Self { network: Some(tunnel.network.clone()), owner: Owner::Tunnel(tunnel.clone()) }
     }
 
     /// The attachment that the port belongs to, if it is one.

@@ -2,7 +2,7 @@
 
 use crate::model::attachment::AttachmentId;
 use crate::model::memif::{MemifSecret, MemifSocket};
-use crate::model::owner::{NetworkDevice, Owner};
+use crate::model::owner::{NetworkDevice, NetworkTunnel, Owner};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -62,6 +62,8 @@ const NETWORK_PREFIX: &str = "usv-";
 /// Of the ports that connect a network to an uplink: on its own bridge, and on that of the uplink.
 const NETWORK_END_PREFIX: &str = "usn-";
 const UPLINK_END_PREFIX: &str = "usu-";
+/// Of tunnels to peers.
+const TUNNEL_PREFIX: &str = "ust-";
 /// Of NICs of uplinks, in an engine that does not name them as the kernel does.
 const NIC_PREFIX: &str = "usp-";
 
@@ -91,12 +93,18 @@ impl PortName {
         Self(generated(UPLINK_END_PREFIX, network.as_str()))
     }
 
+    /// The name of the port that is the tunnel of a network to one peer.
+    pub fn of_tunnel(NetworkTunnel { network, peer }: &NetworkTunnel) -> Self {
+        Self(generated(TUNNEL_PREFIX, &format!("{network} {peer}")))
+    }
+
     /// The name of the port that has this owner, in an engine that names ports by their owners.
     pub fn of_owner(owner: &Owner) -> Self {
         match owner {
             Owner::Attachment(attachment) => Self::of(attachment),
             Owner::Network(device) => Self::of_network(&device.network),
             Owner::Patch(patch) => Self::of_network_end(&patch.network),
+            Owner::Tunnel(tunnel) => Self::of_tunnel(tunnel),
             Owner::Nic(nic) => Self(generated(NIC_PREFIX, nic.uplink.as_str())),
         }
     }

@@ -5,6 +5,7 @@
 use crate::model::observed::Tagging;
 use crate::model::owner::{Owner, PatchedNetwork, PortOwner};
 use crate::model::port::{DeviceName, PortName};
+use crate::model::underlay::UplinkAddress;
 use std::collections::BTreeSet;
 use std::fmt;
 use usnet_crds::{BridgeName, EngineKind, NetworkName, NodeNetwork, Ownership, UplinkName, Vlan, VlanTag};
@@ -18,6 +19,8 @@ pub struct DesiredUplink {
     pub nic: Option<KernelNic>,
     /// The bridge that the NIC is on; VPP has none.
     pub bridge: Option<UplinkBridge>,
+    /// The address of this node on the NIC, for overlays that the engine encapsulates.
+    pub address: Option<UplinkAddress>,
 }
 
 /// The bridge of an uplink.
@@ -117,7 +120,7 @@ impl fmt::Display for UplinkVlans {
 }
 
 impl DesiredUplink {
-    /// An uplink of this engine with networks in these VLANs; none without a network.
+    /// An uplink of this engine with networks in these VLANs, or with tunnels; none without any.
     pub fn of(
         engine: EngineKind,
         name: &UplinkName,
@@ -129,7 +132,13 @@ impl DesiredUplink {
             EngineKind::OpenVswitch => Some(UplinkBridge { name: BridgeName::of_uplink(name), vlans }),
             EngineKind::Vpp => None,
         };
-        Some(Self { name: name.clone(), nic, bridge })
+        Some(Self { name: name.clone(), nic, bridge, address: None })
+    }
+
+    /// With this address on the NIC.
+    #[must_use]
+    pub fn with_address(self, address: Option<UplinkAddress>) -> Self {
+        Self { address, ..self }
     }
 
     /// The owner of the port of a NIC.

@@ -16,6 +16,7 @@ use super::matching::{adoption_blocker, bridge_matches_spec, port_matches_spec};
 use super::operation::Op;
 use super::removal::{Remaining, is_desired_bridge, removals};
 use super::routing::{self, RoutingChanges};
+use super::underlay::has_address;
 use super::uplink::{nic_port, uplink_bridge_matches};
 use super::uplink_operation::UplinkOp;
 use crate::model::attachment::AttachmentId;
@@ -23,6 +24,7 @@ use crate::model::desired::{Desired, DesiredAttachment, DesiredPatch, PortPolicy
 use crate::model::observed::Observed;
 use crate::model::owner::PortOwner;
 use crate::model::port::NetworkPort;
+use crate::model::underlay::{DesiredTunnels, Tunnel};
 use crate::model::uplink::{DesiredUplink, PatchPair, UplinkBridge};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -63,8 +65,12 @@ pub fn diff(desired: &Desired, observed: &Observed) -> Vec<Op> {
     operations.extend(gateways);
     operations.extend(desired.uplinks.values().filter_map(|uplink| additions.uplink_bridge(uplink)));
     operations.extend(desired.uplinks.values().filter_map(|uplink| additions.nic(uplink)));
+    operations.extend(desired.uplinks.values().filter_map(|uplink| additions.address(uplink)));
     operations.extend(desired.patches.values().filter_map(|patch| additions.patch(patch)));
     operations.extend(desired.network_ports.values().filter_map(|port| additions.network_port(port)));
+    for tunnels in desired.tunnels.values() {
+        operations.extend(additions.tunnels(tunnels));
+    }
     operations.extend(desired.attachments.iter().filter_map(|(id, attachment)| additions.port(id, attachment)));
     operations.extend(leftovers);
     operations
@@ -194,6 +200,33 @@ impl<'a> Additions<'a> {
         })
     }
 
+    /// The address goes with the uplink's NIC.
+    fn address(&self, spec: &DesiredUplink) -> Option<Op> {
+        let (uplink, bridge) = (spec.name.clone(), spec.bridge.as_ref().map(|bridge| bridge.name.clone()));
+        let address = spec.address.clone();
+        (self.has_uplink(spec) && !has_address(spec, self.observed)).then_some(Op::Uplink(UplinkOp::SetAddress {
+            uplink,
+            bridge,
+            address,
+        }))
+    }
+
+    /// Those that differ are among the removals. They need the address of this node.
+    fn tunnels(&mut self, tunnels: &DesiredTunnels) -> Vec<Op> {
+        let bridge = tunnels.bridge.as_str();
+        let uplink = self.desired.uplinks.get(&tunnels.uplink).filter(|uplink| uplink.address.is_some());
+        let is_possible = tunnels.policy == PortPolicy::Ensure
+            && uplink.is_some_and(|uplink| self.has_uplink(uplink))
+            && self.bridge_accepts_ports(bridge, &tunnels.network, Ownership::Managed);
+        if !is_possible {
+            return Vec::new();
+        }
+        // Their names follow from the network and the peer, and none is given twice.
+        let is_free = |tunnel: &Tunnel| !self.remaining.names.contains(tunnel.name.as_str());
+        let missing = tunnels.iter().filter(is_free);
+        missing.map(|tunnel| Op::Uplink(UplinkOp::CreateTunnel { tunnel })).collect()
+    }
+
     /// What differs is among the removals, both ports of a pair.
     fn patch(&mut self, DesiredPatch { pair, policy }: &'a DesiredPatch) -> Option<Op> {
         let PatchPair { network, bridge, ownership, .. } = pair;
@@ -216,6 +249,14 @@ impl<'a> Additions<'a> {
         match &pair.uplink_end {
             Some(end) => self.uplink_accepts_ports(end.bridge.as_str(), &pair.uplink),
             None => self.remaining.nics.contains_key(&pair.uplink) || self.nics.contains(&pair.uplink),
+        }
+    }
+
+    /// Whether the bridge of an uplink, or its NIC where there is none, will be there.
+    fn has_uplink(&self, uplink: &DesiredUplink) -> bool {
+        match &uplink.bridge {
+            Some(bridge) => self.uplink_accepts_ports(bridge.name.as_str(), &uplink.name),
+            None => self.remaining.nics.contains_key(&uplink.name) || self.nics.contains(&uplink.name),
         }
     }
 

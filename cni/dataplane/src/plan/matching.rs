@@ -4,6 +4,7 @@
 use crate::model::observed::{ObservedBridge, ObservedPort, Tagging};
 use crate::model::owner::PortOwner;
 use crate::model::port::{NetworkPort, PortSettings};
+use crate::model::underlay::Tunnel;
 use usnet_crds::conditions::message::node::{bridge_of_network, bridge_of_uplink};
 use usnet_crds::{Bridge, NetworkName, RateLimit};
 
@@ -29,6 +30,15 @@ pub(crate) fn network_port_matches(actual: &ObservedPort, port: &NetworkPort) ->
     actual.owner.as_ref() == Some(&PortOwner::of_device(&port.device))
         && actual.backend.as_ref() == Some(&port.backend())
         && actual.mtu.is_none()
+        && actual.tagging == Tagging::Untagged
+        && actual.rate_limit == Some(RateLimit::default())
+        && actual.is_enabled
+}
+
+/// Whether a port is this tunnel.
+pub(crate) fn tunnel_matches(actual: &ObservedPort, tunnel: &Tunnel) -> bool {
+    actual.owner.as_ref() == Some(&tunnel.owner())
+        && actual.tunnel.as_ref() == Some(&tunnel.ends)
         && actual.tagging == Tagging::Untagged
         && actual.rate_limit == Some(RateLimit::default())
         && actual.is_enabled

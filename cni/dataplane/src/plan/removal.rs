@@ -2,6 +2,7 @@
 
 use super::matching::network_port_matches;
 use super::operation::Op;
+use super::underlay::tunnel_stays;
 use super::uplink::{nic_stays, patch_stays, unbridged_nic_stays};
 use super::uplink_operation::UplinkOp;
 use crate::model::desired::{Desired, DesiredAttachment};
@@ -75,7 +76,7 @@ pub(super) fn removals<'a>(desired: &'a Desired, observed: &'a Observed) -> (Vec
 fn nic_of(port: &ObservedPort) -> Option<&UplinkNic> {
     match &port.owner.as_ref()?.owner {
         Owner::Nic(nic) => Some(nic),
-        Owner::Attachment(_) | Owner::Network(_) | Owner::Patch(_) => None,
+        Owner::Attachment(_) | Owner::Network(_) | Owner::Patch(_) | Owner::Tunnel(_) => None,
     }
 }
 
@@ -122,6 +123,7 @@ impl<'a> Expected<'a> {
                 is_its_bridge && desired.name == *name && network_port_matches(port, desired)
             }),
             Owner::Nic(nic) => nic_stays(self.desired, (bridge, actual), (name, port), nic),
+            Owner::Tunnel(tunnel) => tunnel_stays(self.desired, (bridge, actual), (name, port), tunnel),
             Owner::Patch(patch) => {
                 let has_nic = self.nics.contains_key(&patch.uplink);
                 patch_stays(self.desired, self.observed, (bridge, name), patch, has_nic)

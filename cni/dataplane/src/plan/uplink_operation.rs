@@ -1,6 +1,7 @@
 //! The operations on uplinks.
 
 use crate::model::port::PortName;
+use crate::model::underlay::{Tunnel, TunnelEnds, UplinkAddress};
 use crate::model::uplink::{KernelNic, PatchPair, UplinkBridge, UplinkVlans};
 use std::fmt;
 use usnet_crds::{BridgeName, NetworkName, UplinkName};
@@ -54,6 +55,20 @@ pub enum UplinkOp {
         /// It.
         pair: PatchPair,
     },
+    /// Gives the engine its address on the NIC, or takes it away, with its VLAN.
+    SetAddress {
+        /// The uplink.
+        uplink: UplinkName,
+        /// The bridge of the uplink, in an engine that has one.
+        bridge: Option<BridgeName>,
+        /// The address; none takes it away.
+        address: Option<UplinkAddress>,
+    },
+    /// Creates the tunnel of a network to one peer, with an ownership tag.
+    CreateTunnel {
+        /// It.
+        tunnel: Tunnel,
+    },
 }
 
 impl UplinkOp {
@@ -64,8 +79,10 @@ impl UplinkOp {
             | Self::RestoreBridge { uplink, .. }
             | Self::RemoveBridge { uplink, .. }
             | Self::JoinNic { uplink, .. }
-            | Self::SetVlans { uplink, .. } => uplink,
+            | Self::SetVlans { uplink, .. }
+            | Self::SetAddress { uplink, .. } => uplink,
             Self::Connect { pair } => &pair.uplink,
+            Self::CreateTunnel { tunnel } => &tunnel.uplink,
         }
     }
 
@@ -73,6 +90,7 @@ impl UplinkOp {
     pub const fn network(&self) -> Option<&NetworkName> {
         match self {
             Self::Connect { pair } => Some(&pair.network),
+            Self::CreateTunnel { tunnel } => Some(&tunnel.network),
             _ => None,
         }
     }
@@ -84,6 +102,8 @@ impl UplinkOp {
             Self::RemoveBridge { bridge, .. } => format!("bridge {bridge}"),
             Self::JoinNic { nic, .. } => format!("port {}", nic.device),
             Self::SetVlans { port, .. } => format!("port {port}"),
+            Self::SetAddress { uplink, .. } => format!("the address on uplink {uplink}"),
+            Self::CreateTunnel { tunnel } => format!("tunnel {}", tunnel.name),
             Self::Connect { pair: PatchPair { network_end, uplink_end: Some(end), .. } } => {
                 format!("patch ports {network_end} and {}", end.port)
             }
@@ -110,6 +130,22 @@ impl fmt::Display for UplinkOp {
             }
             Self::SetVlans { uplink, port, vlans, .. } => {
                 write!(formatter, "set {vlans} on NIC {port} of uplink {uplink}")
+            }
+            Self::SetAddress { uplink, address: Some(UplinkAddress { address, vlan: Some(tag), .. }), .. } => {
+                write!(formatter, "set address {address} on uplink {uplink} in VLAN {tag}")
+            }
+            Self::SetAddress { uplink, address: Some(UplinkAddress { address, vlan: None, .. }), .. } => {
+                write!(formatter, "set address {address} on uplink {uplink} without a VLAN")
+            }
+            Self::SetAddress { uplink, address: None, .. } => {
+                write!(formatter, "remove the address on uplink {uplink}")
+            }
+            Self::CreateTunnel { tunnel: Tunnel { network, uplink, ends, .. } } => {
+                let TunnelEnds { vni, port, remote, .. } = ends;
+                write!(
+                    formatter,
+                    "create the tunnel of network {network} to {remote} over uplink {uplink}, VNI {vni} at UDP port {port}"
+                )
             }
             Self::Connect { pair: PatchPair { network, uplink, vlan: Some(tag), .. } } => {
                 write!(formatter, "connect network {network} to uplink {uplink} in VLAN {tag}")

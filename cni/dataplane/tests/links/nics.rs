@@ -47,9 +47,9 @@ fn what_the_node_uses_a_nic_for_is_read() {
     ip("link set wire up");
     ip("link set eth1 up");
     let (_, nic) = eth1(&mut links);
-    assert_eq!((nic.address, nic.has_default_route), (None, false));
+    assert!(nic.addresses.is_empty() && !nic.has_default_route);
     ip("addr add 10.0.0.7/24 dev eth1");
-    assert_eq!(eth1(&mut links).1.address, "10.0.0.7".parse().ok());
+    assert_eq!(eth1(&mut links).1.addresses, ["10.0.0.7/24".parse().expect("an address")].into());
     assert!(!eth1(&mut links).1.has_default_route, "a route to its own subnet");
     ip("route add default via 10.0.0.1");
     assert!(eth1(&mut links).1.has_default_route);

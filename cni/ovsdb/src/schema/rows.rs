@@ -86,6 +86,8 @@ table_row! {
         trunks: BTreeSet<u16> = "trunks",
         /// `access`, `trunk`, `native-tagged`, `native-untagged` or `dot1q-tunnel`.
         vlan_mode: Option<String> = "vlan_mode",
+        /// Whether it sends no frames to other protected ports of its bridge.
+        is_protected: bool = "protected",
         /// The QoS that limits the frames leaving through it.
         qos: Option<Uuid> = "qos",
         /// Keys and values set by clients.

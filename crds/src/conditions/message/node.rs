@@ -61,9 +61,7 @@ pub fn uplink_not_on_node(uplink: &UplinkName) -> String {
 
 /// A network whose uplink belongs to another engine.
 pub fn uplink_of_other_engine(uplink: &UplinkName, engine: EngineKind) -> String {
-    format!(
-        "UserspaceUplink {uplink} has the engine {engine}: name one of the network's engine in spec.topology"
-    )
+    format!("UserspaceUplink {uplink} has the engine {engine}: name one of the network's engine in spec.topology")
 }
 
 /// Ready, and networks: the state or run directory cannot be written.

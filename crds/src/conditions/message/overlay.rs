@@ -60,3 +60,18 @@ pub fn port_failed(engine: EngineKind, device: &dyn Display, problem: &str) -> S
 pub fn device_failed(device: &dyn Display, problem: &dyn Display) -> String {
     format!("VXLAN device {device}: {problem}")
 }
+
+/// A network whose engine does not encapsulate.
+pub fn encapsulation_unsupported(engine: EngineKind) -> String {
+    format!(
+        "this release of usnet has no overlays that {engine} encapsulates: set spec.topology.overlay.encapsulation to Kernel"
+    )
+}
+
+/// A network whose tunnels are being created.
+pub const TUNNELS_PENDING: &str = "its tunnels to the other nodes are being created on this node";
+
+/// A tunnel that does not work in the engine.
+pub fn tunnel_failed(engine: EngineKind, peer: IpAddr, problem: &str) -> String {
+    format!("{engine} cannot use the tunnel to {peer}: {problem}")
+}

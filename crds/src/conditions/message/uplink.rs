@@ -113,3 +113,14 @@ pub fn vlan_taken(vlan: Option<VlanTag>, uplink: &UplinkName, other: &dyn Displa
     let vlan = vlan.map_or("the untagged frames".to_owned(), |tag| format!("VLAN {tag}"));
     format!("network {other} already has {vlan} of uplink {uplink} on this node: use another vlan")
 }
+
+/// A network whose VLAN the encapsulated packets of overlays have.
+pub fn vlan_of_overlays(vlan: Option<VlanTag>, uplink: &UplinkName) -> String {
+    let what = vlan.map_or("the untagged frames belong".to_owned(), |tag| format!("VLAN {tag} belongs"));
+    format!("on uplink {uplink}, {what} to the packets of overlays (spec.underlay): use another vlan")
+}
+
+/// A device of usnet that has not got its address.
+pub fn address_failed(device: &dyn Display, problem: &dyn Display) -> String {
+    format!("device {device}: {problem}")
+}

@@ -13,9 +13,7 @@ const NETWORKS_MAX: usize = 10;
 
 /// Accepted of a network: there is no such uplink.
 pub fn uplink_missing(uplink: &UplinkName) -> String {
-    format!(
-        ".name: there is no UserspaceUplink {uplink}: create it, or name another one (kubectl get usu)"
-    )
+    format!(".name: there is no UserspaceUplink {uplink}: create it, or name another one (kubectl get usu)")
 }
 
 /// Accepted of a network: the uplink is being deleted.
@@ -30,9 +28,7 @@ pub fn uplink_invalid(uplink: &UplinkName, problem: &str) -> String {
 
 /// Accepted of a network: the uplink belongs to another engine.
 pub fn uplink_of_other_engine(uplink: &UplinkName, its: EngineKind, own: EngineKind) -> String {
-    format!(
-        ".name: UserspaceUplink {uplink} belongs to {its}, and the network to {own}: name an uplink of {own}"
-    )
+    format!(".name: UserspaceUplink {uplink} belongs to {its}, and the network to {own}: name an uplink of {own}")
 }
 
 /// Accepted of a network: untagged frames belong to the node.

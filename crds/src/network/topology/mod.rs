@@ -2,8 +2,8 @@
 //! in CEL and in Rust (`spec`, `overlay`, `underlay`), and the validated form.
 
 mod overlay;
-mod underlay;
 pub(super) mod spec;
+mod underlay;
 
 pub use overlay::OverlaySpec;
 pub use spec::{TopologySpec, TopologyType, UplinkSpec};

@@ -10,7 +10,7 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use tempfile::NamedTempFile;
-use usnet_crds::{EngineKind, Mtu, NodeNetwork, NodeOverlay, PortType, UdpPort, Vni};
+use usnet_crds::{Encapsulation, EngineKind, Mtu, NodeNetwork, NodeOverlay, PortType, UdpPort, Vni};
 
 /// An overlay with these peers.
 pub(crate) fn overlay(
@@ -23,6 +23,8 @@ pub(crate) fn overlay(
     network.port.port_type = PortType::Veth;
     network.bridge.mtu = Mtu::try_from(MTU).expect("an MTU");
     network.overlay = Some(NodeOverlay {
+        encapsulation: Encapsulation::Kernel,
+        underlay: None,
         vni: Vni::try_from(vni).expect("a VNI"),
         port: UdpPort::default(),
         local: local.into(),

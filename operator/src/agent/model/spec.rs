@@ -57,9 +57,8 @@ pub(crate) struct EngineSpec {
 
 /// A NIC that uplinks of two engines ask for is Open vSwitch's: VPP would set it down.
 fn other_uplinks(node: &NodeSpec, engine: EngineKind) -> Vec<Arc<NodeUplink>> {
-    let has_networks = |uplink: &NodeUplink| {
-        node.networks.iter().any(|network| network.uplink_name() == Some(&uplink.name))
-    };
+    let has_networks =
+        |uplink: &NodeUplink| node.networks.iter().any(|network| network.uplink_name() == Some(&uplink.name));
     let is_first = |uplink: &&Arc<NodeUplink>| {
         (engine, uplink.engine) == (EngineKind::Vpp, EngineKind::OpenVswitch) && has_networks(uplink.as_ref())
     };

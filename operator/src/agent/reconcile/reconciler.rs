@@ -240,6 +240,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             EngineView::Up(engine) => {
                 let joined = links::joined(&engine.observed);
                 self.links.release_nics(&links.uplinks, &engine.observed).await?;
+                self.links.set_addresses(&links.uplinks, link_context).await?;
                 let evidence = (engine_error.as_deref(), &links);
                 let (mut reconciled, remaining) = self.verify(spec, &planned, engine, journal, evidence)?;
                 reconciled.retry |= links.retry;

@@ -293,5 +293,7 @@ const fn kind(operation: &Op) -> &'static str {
         Op::Uplink(UplinkOp::JoinNic { .. }) => "JoinNic",
         Op::Uplink(UplinkOp::SetVlans { .. }) => "UpdateNic",
         Op::Uplink(UplinkOp::Connect { .. }) => "ConnectNetwork",
+        Op::Uplink(UplinkOp::SetAddress { .. }) => "SetUplinkAddress",
+        Op::Uplink(UplinkOp::CreateTunnel { .. }) => "CreateTunnel",
     }
 }

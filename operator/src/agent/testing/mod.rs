@@ -32,6 +32,7 @@ pub(crate) fn port_of(record: &Record) -> ObservedPort {
         owner: Some(PortOwner::new(&record.network, &record.id)),
         backend: Some(record.port.backend.clone()),
         patch_peer: None,
+        tunnel: None,
         mtu: Some(record.port.settings.mtu.into()),
         routed: record.port.settings.routed.clone(),
         tagging: record.port.settings.vlan.clone().into(),

@@ -15,7 +15,7 @@ fn network(engine: &str, overlay: &Value) -> Value {
 }
 
 fn compiled_vni(cluster: &Cluster, network: &str) -> u32 {
-    cluster.compiled[network].overlay.unwrap().vni.get()
+    cluster.compiled[network].overlay.as_ref().unwrap().vni.get()
 }
 
 fn status_vni(cluster: &Cluster, network: &str) -> Option<u32> {
@@ -56,12 +56,12 @@ fn a_vni_is_chosen_kept_and_reported() {
     cluster.settle();
     let expected = default_vni("blue");
     assert_eq!((compiled_vni(&cluster, "blue"), status_vni(&cluster, "blue")), (expected, Some(expected)));
-    assert_eq!(cluster.compiled["blue"].overlay.unwrap().port, UdpPort::default());
+    assert_eq!(cluster.compiled["blue"].overlay.as_ref().unwrap().port, UdpPort::default());
     assert_eq!(cluster.compiled["blue"].bridge.mtu.get(), 1450);
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
     cluster.network("blue", &json!({"engine": "OVS", "namespaceSelector": {}}));
     cluster.settle();
-    assert_eq!((cluster.compiled["blue"].overlay, status_vni(&cluster, "blue")), (None, None));
+    assert_eq!((cluster.compiled["blue"].overlay.clone(), status_vni(&cluster, "blue")), (None, None));
     assert_eq!(cluster.compiled["blue"].bridge.mtu.get(), 1500);
 }
 

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{Mtu, NodeNetwork, NodeOverlay, Phase, UdpPort, Vni};
+use usnet_crds::{Encapsulation, Mtu, NodeNetwork, NodeOverlay, Phase, UdpPort, Vni};
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::port::DeviceName;
 
@@ -33,6 +33,8 @@ pub(super) fn overlay(name: &str, vni: i64, peers: &[&str]) -> NodeNetwork {
     let mut network = network(name);
     network.bridge.mtu = Mtu::try_from(1450).unwrap();
     network.overlay = Some(NodeOverlay {
+        encapsulation: Encapsulation::Kernel,
+        underlay: None,
         vni: Vni::try_from(vni).unwrap(),
         port: UdpPort::default(),
         local: "10.0.0.1".parse().unwrap(),

@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 use std::process::Command;
 use std::sync::Arc;
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{Mtu, NodeNetwork, NodeOverlay, UdpPort, Vni};
+use usnet_crds::{Encapsulation, Mtu, NodeNetwork, NodeOverlay, UdpPort, Vni};
 use usnet_dataplane::port::DeviceName;
 use usnet_test_vpp::Kind;
 use usnet_vpp::messages::{IfStatusFlags, SwInterfaceDetails, SwInterfaceSetFlags};
@@ -27,6 +27,8 @@ fn overlay(name: &str, peers: &[&str]) -> NodeNetwork {
     let mut network = network(name);
     network.bridge.mtu = Mtu::try_from(1450).unwrap();
     network.overlay = Some(NodeOverlay {
+        encapsulation: Encapsulation::Kernel,
+        underlay: None,
         vni: Vni::try_from(7001).unwrap(),
         port: UdpPort::default(),
         local: "10.0.0.1".parse().unwrap(),

@@ -7,7 +7,7 @@
 
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::MacLearning;
+use usnet_crds::{MacAddress, MacLearning};
 use usnet_ovsdb::{Bridge, Interface, Row, Value};
 
 /// The datapath in user space.
@@ -16,6 +16,10 @@ pub(super) const NETDEV: &str = "netdev";
 /// The key of `other_config` with the age of MAC addresses in seconds. The default of Open vSwitch
 /// is 300.
 const MAC_AGE_KEY: &str = "mac-aging-time";
+
+/// The key of `other_config` with the MAC address of a bridge. Without it, it is one of those of
+/// its ports, and changes with them.
+pub(super) const MAC_KEY: &str = "hwaddr";
 
 /// All VLANs that `flood_vlans` can name.
 const VLANS: std::ops::RangeInclusive<u16> = 0..=4095;
@@ -42,6 +46,16 @@ pub(super) fn columns(bridge: &usnet_crds::Bridge) -> Row {
 /// The keys of `other_config` that usnet owns. Others are kept.
 pub(super) fn other_config(bridge: &usnet_crds::Bridge) -> BTreeMap<String, String> {
     BTreeMap::from([(MAC_AGE_KEY.to_owned(), bridge.mac_age_seconds.to_string())])
+}
+
+/// The MAC address that was set for a bridge.
+pub(super) fn mac(bridge: &Bridge) -> Option<MacAddress> {
+    bridge.other_config.get(MAC_KEY)?.parse().ok()
+}
+
+/// The keys of `other_config` that set the MAC address of a bridge.
+pub(super) fn mac_config(mac: MacAddress) -> BTreeMap<String, String> {
+    BTreeMap::from([(MAC_KEY.to_owned(), mac.to_string())])
 }
 
 /// The columns of the interface of its local port.

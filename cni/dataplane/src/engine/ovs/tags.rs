@@ -1,8 +1,8 @@
 //! Ownership tags in Open vSwitch: keys in `external_ids` of bridges and ports.
 
-use crate::model::owner::{NetworkDevice, Owner, PatchedNetwork, PortOwner};
+use crate::model::owner::{NetworkDevice, NetworkTunnel, Owner, PatchedNetwork, PortOwner};
 use std::collections::BTreeMap;
-use usnet_crds::{NetworkName, UplinkName};
+use usnet_crds::{InterfaceAddress, NetworkName, UplinkName};
 use usnet_ovsdb::{Condition, Value};
 
 /// On bridges and ports: the network.
@@ -14,6 +14,11 @@ pub const ATTACHMENT_KEY: &str = "usnet.dev/attachment";
 pub const UPLINK_KEY: &str = "usnet.dev/uplink";
 /// On a network's own port and on that of a NIC: the index that the device had when it was joined.
 pub const DEVICE_KEY: &str = "usnet.dev/device-index";
+
+/// On a tunnel: the address of its peer.
+pub const PEER_KEY: &str = "usnet.dev/peer";
+/// On the bridge of an uplink: the address of this node that its local port has.
+pub const ADDRESS_KEY: &str = "usnet.dev/address";
 
 /// What owns a bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +37,11 @@ pub(super) fn uplink(external_ids: &ExternalIds) -> Option<UplinkName> {
     external_ids.get(UPLINK_KEY)?.parse().ok()
 }
 
+/// The address that the bridge of an uplink is to have.
+pub(super) fn address(external_ids: &ExternalIds) -> Option<InterfaceAddress> {
+    external_ids.get(ADDRESS_KEY)?.parse().ok()
+}
+
 /// The network that owns a row. An invalid name is not a tag of usnet.
 pub(super) fn network(external_ids: &ExternalIds) -> Option<NetworkName> {
     external_ids.get(NETWORK_KEY)?.parse().ok()
@@ -41,6 +51,12 @@ pub(super) fn network(external_ids: &ExternalIds) -> Option<NetworkName> {
 /// a tag of usnet.
 pub(super) fn port(external_ids: &ExternalIds) -> Option<PortOwner> {
     let value = |key| external_ids.get(key);
+    if let Some(peer) = value(PEER_KEY) {
+        let others = [ATTACHMENT_KEY, DEVICE_KEY, UPLINK_KEY];
+        let network = value(NETWORK_KEY).filter(|_| !others.iter().any(|key| external_ids.contains_key(*key)))?;
+        let tunnel = NetworkTunnel { network: network.parse().ok()?, peer: peer.parse().ok()? };
+        return Some(PortOwner::of_tunnel(&tunnel));
+    }
     let keys = (value(NETWORK_KEY), value(ATTACHMENT_KEY), value(DEVICE_KEY), value(UPLINK_KEY));
     Some(match keys {
         (Some(network), Some(attachment), None, None) => {
@@ -85,6 +101,7 @@ pub(super) fn port_value(owner: &PortOwner) -> Value {
         Owner::Network(device) => [Some((DEVICE_KEY, device.index.to_string())), None],
         Owner::Nic(nic) => [Some((UPLINK_KEY, nic.uplink.to_string())), Some((DEVICE_KEY, nic.index.to_string()))],
         Owner::Patch(patch) => [Some((UPLINK_KEY, patch.uplink.to_string())), None],
+        Owner::Tunnel(tunnel) => [Some((PEER_KEY, tunnel.peer.to_string())), None],
     };
     Value::map(network.into_iter().chain(keys.into_iter().flatten()))
 }
@@ -113,6 +130,8 @@ mod tests {
         assert_eq!(owner(&[network, uplink]), Some(PortOwner::of_patch(&patch)));
         let nic = PortOwner::of_nic(&patch.uplink, 17);
         assert_eq!(owner(&[uplink, (DEVICE_KEY, "17")]), Some(nic));
+        let tunnel = NetworkTunnel { network: blue.clone(), peer: [192, 168, 50, 2].into() };
+        assert_eq!(owner(&[network, (PEER_KEY, "192.168.50.2")]), Some(PortOwner::of_tunnel(&tunnel)));
         let device = PortOwner::of_device(&NetworkDevice { network: blue, index: 17 });
         assert_eq!(owner(&[network, (DEVICE_KEY, "17")]), Some(device));
         for none in [
@@ -120,6 +139,9 @@ mod tests {
             vec![(DEVICE_KEY, "17")],
             vec![network, (DEVICE_KEY, "x")],
             vec![network, (DEVICE_KEY, "17"), (ATTACHMENT_KEY, "c1.net1")],
+            vec![(PEER_KEY, "192.168.50.2")],
+            vec![network, (PEER_KEY, "x")],
+            vec![network, (PEER_KEY, "192.168.50.2"), (ATTACHMENT_KEY, "c1.net1")],
             vec![uplink],
             vec![uplink, network, (DEVICE_KEY, "17")],
             vec![uplink, network, (ATTACHMENT_KEY, "c1.net1")],

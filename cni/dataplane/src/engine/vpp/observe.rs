@@ -33,6 +33,7 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
         bridges: bridges.into_iter().map(|(id, bridge)| (id.to_string(), bridge)).collect(),
         unbridged_ports,
         taken_devices: uplinks::taken_devices(snapshot),
+        addresses: BTreeMap::new(),
         routing: routing::observe(&snapshot.routing, |id| snapshot.domains.get(&id).is_some_and(is_bridge)),
     }
 }
@@ -83,13 +84,15 @@ pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> Obs
             Owner::Network(device) => PortOwner::of_device(device),
             Owner::Nic(nic) => PortOwner::of_nic(&nic.uplink, nic.index),
             Owner::Patch(patch) => PortOwner::of_patch(patch),
+            Owner::Tunnel(tunnel) => PortOwner::of_tunnel(tunnel),
             Owner::Attachment(_) => PortOwner { network, owner: owner.clone() },
         }),
         backend: interface.backend(),
         patch_peer: None,
+        tunnel: None,
         // That of a network's own device is the device's.
         mtu: match &interface.owner {
-            Some(Owner::Network(_) | Owner::Nic(_) | Owner::Patch(_)) => None,
+            Some(Owner::Network(_) | Owner::Nic(_) | Owner::Patch(_) | Owner::Tunnel(_)) => None,
             Some(Owner::Attachment(_)) | None => Some(interface.mtu.into()),
         },
         tagging: uplinks::tagging_of(snapshot, interface),

@@ -57,6 +57,7 @@ pub(super) fn owner_tag(owner: &Owner) -> Result<Tag, TagTooLong> {
         Owner::Network(device) => network_tag(&device.network),
         // The uplink is that of the interface that it is a part of.
         Owner::Patch(patch) => network_tag(&patch.network),
+        Owner::Tunnel(tunnel) => network_tag(&tunnel.network),
         Owner::Nic(nic) => Tag::new(format!("{UPLINK}{}", nic.uplink))
             .map_err(|_| too_long(format!("uplink {}", nic.uplink), USE_SHORTER_NAME)),
     }
@@ -101,7 +102,7 @@ pub(super) fn owner(tag: &str, mac: [u8; 6]) -> Option<Owner> {
 pub(crate) fn port_of_pod(details: &usnet_vpp::messages::SwInterfaceDetails) -> Option<PortName> {
     match owner(details.tag.as_str(), details.l2_address)? {
         Owner::Attachment(attachment) => Some(PortName::of(&attachment)),
-        Owner::Network(_) | Owner::Nic(_) | Owner::Patch(_) => None,
+        Owner::Network(_) | Owner::Nic(_) | Owner::Patch(_) | Owner::Tunnel(_) => None,
     }
 }
 

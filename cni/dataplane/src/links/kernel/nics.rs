@@ -6,12 +6,15 @@ use crate::links::LinkError;
 use crate::links::nics::{Nics, ObservedNic, ObservedNics};
 use crate::model::port::DeviceName;
 use crate::netlink::NetlinkError;
-use netlink_packet_route::RouteNetlinkMessage;
-use netlink_packet_route::address::{AddressMessage, AddressScope};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage, AddressScope};
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage};
 use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteType};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nix::errno::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use usnet_crds::InterfaceAddress;
 
 impl Nics for KernelLinks {
     fn observe_nics(&mut self) -> Result<ObservedNics, LinkError> {
@@ -19,7 +22,7 @@ impl Nics for KernelLinks {
         let mut nics = self.nics().map_err(failed("list the devices of the node"))?;
         for (index, address) in self.addresses().map_err(failed("list the addresses of the node"))? {
             if let Some(nic) = nics.get_mut(&index) {
-                nic.address = nic.address.or(Some(address));
+                nic.addresses.insert(address);
             }
         }
         for index in self.default_routes().map_err(failed("list the routes of the node"))? {
@@ -32,6 +35,11 @@ impl Nics for KernelLinks {
 
     fn set_nic_up(&mut self, index: u32) -> Result<(), LinkError> {
         self.set_up(index, true).map_err(failed("set a NIC up"))
+    }
+
+    fn set_address(&mut self, index: u32, address: InterfaceAddress, is_present: bool) -> Result<(), LinkError> {
+        let what = format!("{} address {address}", if is_present { "add" } else { "remove" });
+        self.change_address(index, address, is_present).map_err(failed(&what))
     }
 
     fn set_nic_promiscuous(&mut self, index: u32, is_promiscuous: bool) -> Result<(), LinkError> {
@@ -53,17 +61,43 @@ impl KernelLinks {
     }
 
     /// Addresses of the node that others can reach, with the devices that have them.
-    fn addresses(&mut self) -> Result<Vec<(u32, IpAddr)>, NetlinkError> {
+    fn addresses(&mut self) -> Result<Vec<(u32, InterfaceAddress)>, NetlinkError> {
         let answers = self.dump(&RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
         let address = |answer: &RouteNetlinkMessage| match answer {
             RouteNetlinkMessage::NewAddress(found)
                 if matches!(found.header.scope, AddressScope::Universe | AddressScope::Site) =>
             {
-                Some((found.header.index, address_of(found)?))
+                let address = InterfaceAddress::new(address_of(found)?, found.header.prefix_len)?;
+                Some((found.header.index, address))
             }
             _ => None,
         };
         Ok(answers.iter().filter_map(address).collect())
+    }
+
+    /// The addresses follow from the numbers of nodes: nothing else has them, and detecting
+    /// duplicates would only delay IPv6.
+    fn change_address(&mut self, index: u32, address: InterfaceAddress, is_present: bool) -> Result<(), NetlinkError> {
+        let mut message = AddressMessage::default();
+        message.header.family = match address.ip() {
+            IpAddr::V4(_) => AddressFamily::Inet,
+            IpAddr::V6(_) => AddressFamily::Inet6,
+        };
+        message.header.prefix_len = address.prefix();
+        message.header.index = index;
+        message.attributes = vec![AddressAttribute::Local(address.ip()), AddressAttribute::Address(address.ip())];
+        if is_present && address.ip().is_ipv6() {
+            message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
+        }
+        let result = match is_present {
+            true => self.execute(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL),
+            false => self.execute(RouteNetlinkMessage::DelAddress(message), 0),
+        };
+        match result {
+            Err(error) if is_present && error.is(Errno::EEXIST) => Ok(()),
+            Err(error) if !is_present && (error.is(Errno::EADDRNOTAVAIL) || error.is(Errno::ENODEV)) => Ok(()),
+            other => other,
+        }
     }
 
     /// The devices of default routes.
@@ -99,7 +133,7 @@ fn nic(link: &LinkMessage) -> Option<ObservedNic> {
         is_up: flags.contains(LinkFlags::Up),
         is_promiscuous: flags.contains(LinkFlags::Promisc),
         has_carrier: flags.contains(LinkFlags::LowerUp),
-        address: None,
+        addresses: BTreeSet::new(),
         has_default_route: false,
     };
     let mut is_pci = false;

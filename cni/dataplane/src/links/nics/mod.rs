@@ -11,6 +11,7 @@ pub use model::{JoinedNic, NicBlocker, NodeUse, ObservedNic, ObservedNics};
 pub use resolve::{ResolvedUplink, UplinkRequest, resolve};
 
 use super::LinkError;
+use usnet_crds::InterfaceAddress;
 
 /// The NICs of a node.
 pub trait Nics {
@@ -25,6 +26,12 @@ pub trait Nics {
     /// # Errors
     /// The kernel's error.
     fn set_nic_up(&mut self, index: u32) -> Result<(), LinkError>;
+
+    /// Gives a device of usnet an address, or takes it away. That it is so already is no error.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    fn set_address(&mut self, index: u32, address: InterfaceAddress, is_present: bool) -> Result<(), LinkError>;
 
     /// Lets one take frames to any address, or not any more.
     ///

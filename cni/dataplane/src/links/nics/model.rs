@@ -1,10 +1,10 @@
 //! The NICs of a node.
 
 use crate::model::port::DeviceName;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::IpAddr;
-use usnet_crds::UplinkName;
+use usnet_crds::{InterfaceAddress, UplinkName};
 
 /// The devices of a node that can be NICs of uplinks, at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,8 +37,8 @@ pub struct ObservedNic {
     pub is_promiscuous: bool,
     /// Whether there is a cable, and something at its other end.
     pub has_carrier: bool,
-    /// An address of the node. Link-local ones do not count: every device that is up has one.
-    pub address: Option<IpAddr>,
+    /// Addresses of the node. Link-local ones do not count: every device that is up has one.
+    pub addresses: BTreeSet<InterfaceAddress>,
     /// Whether a default route of the node leads over it.
     pub has_default_route: bool,
 }
@@ -134,6 +134,12 @@ impl fmt::Display for NodeUse {
 }
 
 impl ObservedNics {
+    /// The device of this name, with its index.
+    pub fn named(&self, name: &str) -> Option<(u32, &ObservedNic)> {
+        let mut named = self.nics.iter().filter(|(_, nic)| nic.name.as_str() == name);
+        named.next().map(|(index, nic)| (*index, nic))
+    }
+
     /// What the node uses a device for.
     pub(super) fn node_use(&self, nic: &ObservedNic) -> Option<NodeUse> {
         let master = |index: u32| {
@@ -141,6 +147,6 @@ impl ObservedNics {
             NodeUse::Master(name.unwrap_or_else(|| format!("device {index}")))
         };
         let route = nic.has_default_route.then_some(NodeUse::DefaultRoute);
-        nic.address.map(NodeUse::Address).or(route).or_else(|| nic.master.map(master))
+        nic.addresses.first().map(|address| NodeUse::Address(address.ip())).or(route).or_else(|| nic.master.map(master))
     }
 }

@@ -4,7 +4,7 @@ use super::model::{JoinedNic, NicBlocker, ObservedNic, ObservedNics};
 use crate::model::uplink::KernelNic;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use usnet_crds::{EngineKind, NicDevice, NicDriver, NodeTraffic, NodeUplink, UplinkName};
+use usnet_crds::{EngineKind, MacAddress, NicDevice, NicDriver, NodeTraffic, NodeUplink, UplinkName};
 
 /// An uplink of this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct ResolvedUplink {
     pub device: Option<KernelNic>,
     /// Its MTU.
     pub mtu: Option<u32>,
+    /// Its present MAC address.
+    pub mac: Option<MacAddress>,
     /// Whether the engine may have it; one that the engine has already stays.
     pub may_join: bool,
     /// Whether it has to be set up before.
@@ -26,7 +28,15 @@ pub struct ResolvedUplink {
 impl ResolvedUplink {
     fn blocked(blocker: NicBlocker) -> Self {
         let (must_set_up, must_set_promiscuous) = (false, false);
-        Self { device: None, mtu: None, may_join: false, must_set_up, must_set_promiscuous, blocker: Some(blocker) }
+        Self {
+            device: None,
+            mtu: None,
+            mac: None,
+            may_join: false,
+            must_set_up,
+            must_set_promiscuous,
+            blocker: Some(blocker),
+        }
     }
 
     /// The NIC to join.
@@ -112,6 +122,7 @@ fn resolve_one(request: UplinkRequest<'_>, observed: &ObservedNics) -> ResolvedU
         blocker: refusal.or_else(|| out_of_service(nic).filter(|_| is_used)),
         device: Some(device),
         mtu: Some(nic.mtu),
+        mac: nic.macs.first().and_then(|octets| MacAddress::from_octets(*octets)),
         may_join,
     }
 }

@@ -26,7 +26,7 @@ fn nic(name: &str, last_of_mac: u8) -> ObservedNic {
         is_up: true,
         is_promiscuous: false,
         has_carrier: true,
-        address: None,
+        addresses: [].into(),
         has_default_route: false,
     }
 }
@@ -87,9 +87,9 @@ fn of_devices_with_one_mac_address_only_nics_count_and_two_are_ambiguous() {
 
 #[test]
 fn a_nic_that_the_node_uses_is_refused_and_says_what_for() {
-    let address = "10.0.0.7".parse().unwrap();
+    let address = "10.0.0.7/24".parse().unwrap();
     for (observed, text) in [
-        (changed(|nic| nic.address = Some(address)), "has address 10.0.0.7"),
+        (changed(|nic| drop(nic.addresses.insert(address))), "has address 10.0.0.7"),
         (changed(|nic| nic.has_default_route = true), "has a default route"),
         (changed(|nic| nic.master = Some(8)), "belongs to eth2"),
     ] {

@@ -14,6 +14,7 @@ fn in_sync() -> (AttachmentId, DesiredAttachment, Observed) {
         owner: Some(PortOwner::new(&network.name, &record.id)),
         backend: Some(record.port.backend.clone()),
         patch_peer: None,
+        tunnel: None,
         mtu: Some(record.port.settings.mtu.into()),
         routed: BTreeSet::new(),
         tagging: Tagging::Untagged,

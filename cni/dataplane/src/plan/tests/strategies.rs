@@ -210,6 +210,7 @@ fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
         owner,
         backend,
         patch_peer: None,
+        tunnel: None,
         routed,
         mtu,
         tagging,

@@ -5,6 +5,7 @@ use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
 use crate::model::observed::{ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::model::owner::{Owner, PortOwner};
 use crate::model::port::{PortBackend, PortName};
+use crate::model::underlay::{ObservedAddress, Tunnel, UplinkAddress};
 use crate::model::uplink::{KernelNic, PatchPair, UplinkBridge};
 use crate::plan::UplinkOp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ fn port(owner: PortOwner, tagging: Tagging) -> ObservedPort {
         owner: Some(owner),
         backend: None,
         patch_peer: None,
+        tunnel: None,
         mtu: None,
         routed: BTreeSet::new(),
         tagging,
@@ -44,6 +46,7 @@ impl Model {
             UplinkOp::RemoveBridge { uplink, bridge } => {
                 check(self.uplink_bridge(bridge, uplink)?.ports.is_empty(), "it has ports")?;
                 self.observed.bridges.remove(bridge);
+                self.observed.addresses.remove(uplink);
                 Ok(())
             }
             UplinkOp::JoinNic { uplink, nic, bridge: Some(bridge) } => self.join_nic((uplink, bridge), nic),
@@ -58,7 +61,44 @@ impl Model {
                 Ok(())
             }
             UplinkOp::Connect { pair } => self.connect(pair),
+            UplinkOp::SetAddress { uplink, bridge, address } => {
+                self.set_address((uplink, bridge.as_ref()), address.as_ref())
+            }
+            UplinkOp::CreateTunnel { tunnel } => self.create_tunnel(tunnel),
         }
+    }
+
+    fn set_address(
+        &mut self,
+        (uplink, bridge): (&UplinkName, Option<&BridgeName>),
+        address: Option<&UplinkAddress>,
+    ) -> Result<(), String> {
+        match bridge {
+            Some(bridge) => drop(self.uplink_bridge(bridge.as_str(), uplink)?),
+            None => check(self.nic_of(uplink).is_some(), "the uplink has no NIC")?,
+        }
+        let before = self.observed.addresses.get(uplink).cloned();
+        let now = address.map(|wanted| ObservedAddress {
+            address: wanted.address,
+            tagging: wanted.tagging(),
+            mac: wanted.mac.or(before.as_ref().and_then(|before| before.mac)),
+        });
+        check(before != now, "it is so already")?;
+        match now {
+            Some(now) => drop(self.observed.addresses.insert(uplink.clone(), now)),
+            None => drop(self.observed.addresses.remove(uplink)),
+        }
+        Ok(())
+    }
+
+    fn create_tunnel(&mut self, tunnel: &Tunnel) -> Result<(), String> {
+        check(self.observed.addresses.contains_key(&tunnel.uplink), "the node has no address there")?;
+        check(!self.name_is_taken(tunnel.name.as_str()), "the name is taken")?;
+        let bridge = self.bridge(tunnel.bridge.as_str())?;
+        check(bridge.owner.as_ref() == Some(&tunnel.network), "the bridge takes no ports")?;
+        let created = ObservedPort { tunnel: Some(tunnel.ends.clone()), ..port(tunnel.owner(), Tagging::Untagged) };
+        bridge.ports.insert(tunnel.name.clone(), created);
+        Ok(())
     }
 
     fn uplink_bridge(&mut self, name: &str, uplink: &UplinkName) -> Result<&mut ObservedBridge, String> {

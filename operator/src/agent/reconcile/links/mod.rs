@@ -112,6 +112,18 @@ impl EngineLinks {
         self.uplinks.release(self.network_namespace.clone(), self.engine, (prepared, engine)).await
     }
 
+    /// Gives the bridges of uplinks the addresses that overlays of the engine run between.
+    ///
+    /// # Errors
+    /// The devices cannot be read.
+    pub(super) async fn set_addresses(
+        &mut self,
+        prepared: &PreparedUplinks,
+        context: LinkContext<'_>,
+    ) -> Result<(), LinkError> {
+        self.uplinks.set_addresses(self.network_namespace.clone(), prepared, (self.engine, context)).await
+    }
+
     /// Judges the uplinks and their networks.
     pub(super) fn verify_uplinks(
         &mut self,
@@ -231,7 +243,7 @@ pub(super) fn joined(engine: &Observed) -> BTreeSet<u32> {
     let ports = bridged.chain(engine.unbridged_ports.values());
     let index = |owner: &Owner| match owner {
         Owner::Network(device) => Some(device.index),
-        Owner::Attachment(_) | Owner::Nic(_) | Owner::Patch(_) => None,
+        Owner::Attachment(_) | Owner::Nic(_) | Owner::Patch(_) | Owner::Tunnel(_) => None,
     };
     ports.filter_map(|port| index(&port.owner.as_ref()?.owner)).collect()
 }

@@ -36,8 +36,9 @@ impl DesiredState<'_> {
         let plan = |snapshot: &JournalSnapshot| {
             let networks = self.networks.iter().map(|network| NodeNetwork::clone(network));
             let desired = Desired::new(networks, &snapshot.records).with_devices(self.devices);
-            let PreparedUplinks { uplinks, patches, .. } = self.uplinks;
+            let PreparedUplinks { uplinks, patches, tunnels, .. } = self.uplinks;
             let desired = desired.with_uplinks(uplinks.iter().cloned(), patches.iter().cloned());
+            let desired = desired.with_tunnels(tunnels.iter().cloned());
             let operations = planned(&desired, observed, &snapshot.unreadable, self.context);
             (desired, operations)
         };

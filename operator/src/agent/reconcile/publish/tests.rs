@@ -3,7 +3,7 @@ use crate::agent::testing::{name, network, network_with, node_paths};
 use std::fs;
 use std::sync::Arc;
 use usnet_crds::conditions::reason::ENGINE_UNREACHABLE;
-use usnet_crds::{EngineKind, NodeOverlay, UdpPort, Vni};
+use usnet_crds::{Encapsulation, EngineKind, NodeOverlay, UdpPort, Vni};
 
 fn draining(network_name: &str) -> NodeNetwork {
     NodeNetwork { phase: Phase::Draining, ..network(network_name) }
@@ -38,6 +38,8 @@ fn a_programmed_network_has_all_that_the_plugin_needs() {
 #[test]
 fn the_peers_of_an_overlay_are_not_in_the_network_file() {
     let overlay = NodeOverlay {
+        encapsulation: Encapsulation::Kernel,
+        underlay: None,
         vni: Vni::try_from(5001).unwrap(),
         port: UdpPort::default(),
         local: [10, 0, 0, 1].into(),

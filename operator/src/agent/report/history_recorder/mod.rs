@@ -247,6 +247,10 @@ fn is_desired(operation: &Op, desired: &Desired) -> bool {
         Op::Uplink(UplinkOp::Connect { pair }) => {
             desired.patches.get(&pair.network).is_some_and(|patch| patch.pair == *pair)
         }
+        Op::Uplink(UplinkOp::CreateTunnel { tunnel }) => {
+            let tunnels = desired.tunnels.get(&tunnel.network);
+            tunnels.is_some_and(|tunnels| tunnels.peers.contains(&tunnel.ends.remote))
+        }
         Op::Uplink(operation) => desired.uplinks.contains_key(operation.uplink()),
         Op::Routing(RoutingOp::SetGateway { gateway }) => {
             desired.networks.get(&gateway.network).and_then(NetworkGateway::new).as_ref() == Some(gateway)
@@ -258,7 +262,9 @@ fn is_desired(operation: &Op, desired: &Desired) -> bool {
 
 /// Whether it creates something that is rolled back when the engine refuses it.
 fn is_uplink_creation(operation: &Op) -> bool {
-    matches!(operation, Op::Uplink(UplinkOp::CreateBridge { .. } | UplinkOp::JoinNic { .. } | UplinkOp::Connect { .. }))
+    use UplinkOp::{Connect, CreateBridge, CreateTunnel, JoinNic};
+    let Op::Uplink(operation) = operation else { return false };
+    matches!(operation, CreateBridge { .. } | JoinNic { .. } | Connect { .. } | CreateTunnel { .. })
 }
 
 /// An operation with an outcome.
@@ -312,7 +318,7 @@ fn aggregate(completed: Vec<CompletedOperation>) -> Vec<HistoryEntry> {
 /// The verb for an operation on a port; none for one on a bridge.
 fn verb(operation: &Op) -> Option<&'static str> {
     match operation {
-        Op::CreatePort { .. } | Op::JoinDevice { .. } => Some("create"),
+        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::Uplink(UplinkOp::CreateTunnel { .. }) => Some("create"),
         Op::UpdatePort { .. } => Some("set"),
         Op::RemovePort { .. } => Some("remove"),
         _ => None,

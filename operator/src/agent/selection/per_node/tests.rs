@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use usnet_crds::IpFamily;
 use usnet_crds::network::ipam::node_prefix::NodePrefix;
 use usnet_crds::node_slice::SliceNode;
+use usnet_crds::{Encapsulation, IpFamily};
 
 const OWN: &str = "node-a";
 
@@ -19,6 +19,8 @@ fn overlay() -> CompiledOverlay {
         vni: 5001.try_into().unwrap(),
         port: 4789.try_into().unwrap(),
         ip_family: IpFamily::V4,
+        encapsulation: Encapsulation::Kernel,
+        underlay: None,
         multicast_group: None,
     }
 }
@@ -51,9 +53,11 @@ fn nodes(nodes: &[(&str, &str, &str)]) -> Option<Arc<NodeAddresses>> {
     let node = |(name, address, rack): &(&str, &str, &str)| {
         let labels = [("rack".to_owned(), (*rack).to_owned())].into();
         let addresses = address.parse().into_iter().collect();
-        ((*name).to_owned(), SliceNode { name: (*name).to_owned(), addresses, labels })
+        ((*name).to_owned(), SliceNode { name: (*name).to_owned(), number: 0, addresses, labels })
     };
-    Some(Arc::new(NodeAddresses { own: OWN.to_owned(), nodes: nodes.iter().map(node).collect() }))
+    let mut nodes: BTreeMap<String, SliceNode> = nodes.iter().map(node).collect();
+    nodes.values_mut().zip(0..).for_each(|(node, number)| node.number = number);
+    Some(Arc::new(NodeAddresses { own: OWN.to_owned(), nodes }))
 }
 
 fn input(networks: &[Compiled]) -> Input {
@@ -84,6 +88,8 @@ fn the_other_nodes_that_a_network_selects_are_its_peers() {
     let expected = NodeOverlay {
         vni: other.vni,
         port: other.port,
+        encapsulation: Encapsulation::Kernel,
+        underlay: None,
         local: [10, 0, 0, 1].into(),
         multicast_group: None,
         peers: Arc::new([[10, 0, 0, 3].into()].into()),

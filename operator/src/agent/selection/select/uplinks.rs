@@ -27,9 +27,10 @@ pub(super) fn checked(facts: Facts<'_>, network: Arc<NodeNetwork>) -> Result<Arc
 /// Why the node cannot have the network. One that has its uplink already keeps it as long as
 /// nothing says otherwise.
 fn problem(facts: Facts<'_>, (name, engine): (&NetworkName, EngineKind), used: &UplinkName) -> Option<String> {
-    let has_it = facts.previous.network(name).is_some_and(|previous| {
-        previous.uplink_name() == Some(used) && facts.previous.uplinks.contains_key(used)
-    });
+    let has_it = facts
+        .previous
+        .network(name)
+        .is_some_and(|previous| previous.uplink_name() == Some(used) && facts.previous.uplinks.contains_key(used));
     let Some(uplinks) = &facts.input.uplinks else {
         return (!has_it).then(|| message::UPLINKS_UNKNOWN.to_owned());
     };

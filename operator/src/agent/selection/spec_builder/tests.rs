@@ -73,6 +73,8 @@ fn a_network_with_an_overlay_waits_for_the_addresses_of_nodes_but_not_for_long()
         vni: 7.try_into().unwrap(),
         port: 4789.try_into().unwrap(),
         ip_family: IpFamily::V4,
+        encapsulation: Encapsulation::Kernel,
+        underlay: None,
         multicast_group: None,
     };
     let per_node = PerNode { overlay: Some(overlay), node_prefix: None };

@@ -22,7 +22,10 @@ const REMEDIES: [(&str, &str); 49] = [
         "give the Node an InternalIP that a device of the node has; with an API server it then recovers by itself",
     ),
     ("NodePrefixExhausted", "append a range to spec.ipam.ranges, or use another spec.ipam.nodePrefix"),
-    ("UnderlayExhausted", "use a larger spec.underlay.subnet of the uplink, or exclude the node with spec.nodeSelector"),
+    (
+        "UnderlayExhausted",
+        "use a larger spec.underlay.subnet of the uplink, or exclude the node with spec.nodeSelector",
+    ),
     ("EngineRefused", "look at the log of the engine on the node; the agent retries, at most 30 s apart"),
     (
         "EngineUnreachable",

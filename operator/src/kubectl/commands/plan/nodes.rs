@@ -180,6 +180,7 @@ fn achieved(desired: &Desired) -> Observed {
             owner: Some(PortOwner::new(&attachment.network, id)),
             backend: Some(port.backend.clone()),
             patch_peer: None,
+            tunnel: None,
             mtu: Some(port.settings.mtu.into()),
             tagging: port.settings.vlan.clone().into(),
             routed: port.settings.routed.clone(),

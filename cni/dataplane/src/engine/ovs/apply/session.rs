@@ -83,6 +83,7 @@ fn created_names(operation: &Op) -> [Option<&str>; 2] {
         Op::JoinDevice { port } => [Some(port.name.as_str()), None],
         Op::Uplink(UplinkOp::CreateBridge { bridge, .. }) => [Some(bridge.as_str()), None],
         Op::Uplink(UplinkOp::JoinNic { nic, .. }) => [Some(nic.device.as_str()), None],
+        Op::Uplink(UplinkOp::CreateTunnel { tunnel }) => [Some(tunnel.name.as_str()), None],
         Op::Uplink(UplinkOp::Connect { pair }) => {
             [Some(pair.network_end.as_str()), pair.uplink_end.as_ref().map(|end| end.port.as_str())]
         }

@@ -1,12 +1,15 @@
 //! The operations on uplinks in a transaction, each behind guards.
 
 use crate::engine::error::OpError;
-use crate::engine::ovs::bridge_settings::NETDEV;
+use crate::engine::ovs::bridge_settings::{self, NETDEV};
 use crate::engine::ovs::{ports, tags};
+use crate::model::observed::Tagging;
 use crate::model::owner::PortOwner;
 use crate::model::port::PortName;
+use crate::model::underlay::{Tunnel, UplinkAddress};
 use crate::model::uplink::{KernelNic, PatchPair, PatchPort, UplinkBridge};
 use crate::plan::UplinkOp;
+use std::collections::BTreeMap;
 use usnet_crds::{BridgeName, Ownership, UplinkName};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, Row, Transaction, Value};
 
@@ -39,6 +42,10 @@ pub(super) fn add(batch: &mut impl Guarded, operation: &UplinkOp) {
             let _ = batch.transaction().update("Port", owned, ports::tagging_columns(&vlans.tagging()));
         }
         UplinkOp::Connect { pair } => connect(batch, pair),
+        UplinkOp::SetAddress { uplink, bridge, address } => {
+            bridge.iter().for_each(|bridge| set_address(batch, (uplink, bridge), address.as_ref()));
+        }
+        UplinkOp::CreateTunnel { tunnel } => create_tunnel(batch, tunnel),
     }
 }
 
@@ -77,6 +84,52 @@ fn join_nic(
         ports::tagging_columns(&vlans.tagging()),
     );
     let _ = batch.transaction().mutate("Bridge", bridge, vec![Mutation::insert("ports", port)]);
+}
+
+/// The local port of the bridge gets the VLAN and the MAC address; the kernel gives it the address.
+fn set_address(
+    batch: &mut impl Guarded,
+    (uplink, bridge): (&UplinkName, &BridgeName),
+    address: Option<&UplinkAddress>,
+) {
+    let name = bridge.as_str();
+    let owned = guard_bridge(batch, name, uplink);
+    let port = vec![Condition::equal("name", name)];
+    batch.guard(OpError::PortMissing { port: PortName::observed(name) }, "Port", port.clone());
+    let tagging = address.map_or(Tagging::Untagged, UplinkAddress::tagging);
+    let transaction = batch.transaction();
+    let _ = transaction.update("Port", port, ports::tagging_columns(&tagging));
+    let tag = tags::ADDRESS_KEY.to_owned();
+    match address {
+        Some(UplinkAddress { address, mac, .. }) => {
+            let keys = BTreeMap::from([(tag, address.to_string())]);
+            let _ = transaction.set_map_keys("Bridge", owned.clone(), "external_ids", &keys);
+            if let Some(mac) = mac {
+                let keys = bridge_settings::mac_config(*mac);
+                let _ = transaction.set_map_keys("Bridge", owned, "other_config", &keys);
+            }
+        }
+        None => {
+            let mutations = [("external_ids", tag), ("other_config", bridge_settings::MAC_KEY.to_owned())];
+            let mutations = mutations.map(|(column, key)| Mutation::delete(column, Value::set([&key])));
+            let _ = transaction.mutate("Bridge", owned, mutations.into());
+        }
+    }
+}
+
+/// Frames from one tunnel are never sent to another: the peer has sent them there itself.
+fn create_tunnel(batch: &mut impl Guarded, tunnel: &Tunnel) {
+    let bridge = tunnel.bridge.as_str();
+    let owned = vec![
+        Condition::equal("name", bridge),
+        Condition::equal("datapath_type", NETDEV),
+        tags::carries(tags::network_value(&tunnel.network)),
+    ];
+    batch.guard(OpError::BridgeMissing { bridge: bridge.to_owned() }, "Bridge", owned.clone());
+    let columns = ports::tagging_columns(&Tagging::Untagged).with("protected", true);
+    let interface = ports::tunnel_row(&tunnel.ends);
+    let port = insert_port(batch.transaction(), (&tunnel.name, &tunnel.owner()), interface, columns);
+    let _ = batch.transaction().mutate("Bridge", owned, vec![Mutation::insert("ports", port)]);
 }
 
 /// Both ports at once: one alone would be reported as an error by the switch.

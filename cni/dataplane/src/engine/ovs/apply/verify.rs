@@ -6,6 +6,7 @@ use crate::engine::ovs::observe::{bridge_state, interface_state};
 use crate::model::observed::ElementState;
 use crate::plan::{Op, UplinkOp};
 use std::collections::BTreeMap;
+use usnet_crds::BridgeName;
 use usnet_ovsdb::{Bridge, Condition, Interface, Reply, RowsIndex, TableRow, Transaction};
 
 /// For more names than this, whole tables are read.
@@ -46,6 +47,8 @@ fn expected_to_run(operation: &Op) -> (Option<&str>, [Option<&str>; 2]) {
         Op::JoinDevice { port } => (None, one(port.name.as_str())),
         Op::UpdatePort { port, .. } | Op::Uplink(UplinkOp::SetVlans { port, .. }) => (None, one(port.as_str())),
         Op::Uplink(UplinkOp::JoinNic { nic, .. }) => (None, one(nic.device.as_str())),
+        Op::Uplink(UplinkOp::SetAddress { bridge, .. }) => (None, [bridge.as_ref().map(BridgeName::as_str), None]),
+        Op::Uplink(UplinkOp::CreateTunnel { tunnel }) => (None, one(tunnel.name.as_str())),
         Op::Uplink(UplinkOp::Connect { pair }) => {
             (None, [Some(pair.network_end.as_str()), pair.uplink_end.as_ref().map(|end| end.port.as_str())])
         }

@@ -4,10 +4,12 @@ use super::bridge_settings::{self, NETDEV};
 use super::ports;
 use super::snapshot::OvsSnapshot;
 use super::{qos, tags};
-use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
 use crate::model::port::PortName;
 use crate::model::routing::ObservedRouting;
+use crate::model::underlay::ObservedAddress;
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::UplinkName;
 use usnet_ovsdb::{Bridge, Interface, Port};
 
 pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
@@ -20,8 +22,17 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
         // The database deletes a port with the last bridge that refers to it.
         unbridged_ports: BTreeMap::new(),
         taken_devices: BTreeMap::new(),
+        addresses: snapshot.bridges.values().filter_map(|bridge| observe_address(snapshot, bridge)).collect(),
         routing: ObservedRouting::default(),
     }
+}
+
+/// The address that the bridge of an uplink is to have, with the uplink.
+pub(super) fn observe_address(snapshot: &OvsSnapshot, bridge: &Bridge) -> Option<(UplinkName, ObservedAddress)> {
+    let uplink = tags::uplink(&bridge.external_ids)?;
+    let address = tags::address(&bridge.external_ids)?;
+    let tagging = snapshot.port(&bridge.name).map_or(Tagging::Other, ports::tagging);
+    Some((uplink, ObservedAddress { address, tagging, mac: bridge_settings::mac(bridge) }))
 }
 
 pub(super) fn observe_bridge(snapshot: &OvsSnapshot, bridge: &Bridge) -> ObservedBridge {
@@ -50,6 +61,7 @@ pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort 
         owner: tags::port(&port.external_ids),
         backend: interface.and_then(ports::backend),
         patch_peer: interface.and_then(ports::patch_peer),
+        tunnel: interface.and_then(ports::tunnel_ends).filter(|_| port.is_protected),
         mtu: interface.and_then(|interface| interface.mtu_request),
         tagging: ports::tagging(port),
         routed: BTreeSet::new(),

@@ -2,14 +2,15 @@
 
 use super::decision::{Action, Decision, adoption_error, delete_bridge, foreign};
 use crate::engine::error::OpError;
-use crate::engine::ovs::observe::{observe_bridge, observe_port};
+use crate::engine::ovs::observe::{observe_address, observe_bridge, observe_port};
 use crate::engine::ovs::snapshot::OvsSnapshot;
 use crate::engine::ovs::tags::{self, BridgeOwner};
-use crate::model::observed::{Observed, Tagging};
+use crate::model::observed::{Observed, ObservedPort, Tagging};
 use crate::model::owner::PortOwner;
 use crate::model::port::PortName;
+use crate::model::underlay::Tunnel;
 use crate::model::uplink::{PatchPair, PatchPort, UplinkBridge};
-use crate::plan::{UplinkOp, is_connected, uplink_bridge_matches};
+use crate::plan::{UplinkOp, is_connected, tunnel_matches, uplink_bridge_matches};
 use usnet_crds::{EngineKind, UplinkName};
 use usnet_ovsdb::Bridge;
 
@@ -52,7 +53,34 @@ pub(super) fn plan<'a>(snapshot: &OvsSnapshot, operation: &'a UplinkOp) -> Decis
         },
         UplinkOp::Connect { pair: PatchPair { uplink_end: None, .. } } => Decision::Reject(of_other_engine(operation)),
         UplinkOp::Connect { pair } => connect(snapshot, pair, apply),
+        UplinkOp::SetAddress { bridge: None, .. } => Decision::Reject(of_other_engine(operation)),
+        UplinkOp::SetAddress { uplink, bridge: Some(bridge), address } => {
+            // The bridge may be created by the same transaction, which has a guard.
+            let found = snapshot.bridges.get(bridge.as_str()).and_then(|row| observe_address(snapshot, row));
+            let found = found.filter(|(owner, _)| owner == uplink).map(|(_, found)| found);
+            match (address, found) {
+                (Some(address), Some(found)) if address.matches(&found) => Decision::NoOp,
+                (None, None) => Decision::NoOp,
+                _ => apply(),
+            }
+        }
+        UplinkOp::CreateTunnel { tunnel } => match observed_port(snapshot, &tunnel.name) {
+            None if is_taken(snapshot, tunnel.name.as_str()) => foreign(format!("interface {}", tunnel.name)),
+            None => apply(),
+            Some(ObservedPort { owner: None, .. }) => foreign(format!("port {}", tunnel.name)),
+            Some(found) if tunnel_matches(&found, tunnel) && is_on_bridge(snapshot, tunnel) => Decision::NoOp,
+            Some(ObservedPort { owner: Some(owner), .. }) => differs(tunnel.name.clone(), &owner),
+        },
     }
+}
+
+fn observed_port(snapshot: &OvsSnapshot, name: &PortName) -> Option<ObservedPort> {
+    snapshot.port(name.as_str()).map(|row| observe_port(snapshot, row))
+}
+
+fn is_on_bridge(snapshot: &OvsSnapshot, Tunnel { name, bridge, .. }: &Tunnel) -> bool {
+    let ports = snapshot.bridges.get(bridge.as_str()).into_iter().flat_map(|bridge| snapshot.ports_of(bridge));
+    ports.into_iter().any(|port| port.name == name.as_str())
 }
 
 /// Open vSwitch has a bridge for each uplink.

@@ -7,6 +7,7 @@ mod patch;
 mod veth;
 mod vhost_user;
 mod vlan;
+mod vxlan;
 
 use super::qos::Shaper;
 use crate::model::port::{AttachedPort, PortBackend, SocketPath};
@@ -17,6 +18,7 @@ use usnet_ovsdb::{Condition, Interface, Row};
 pub(super) use veth::row as device_row;
 pub(super) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
 pub(super) use vlan::{tagging, tagging_columns, vlan};
+pub(super) use vxlan::{ends as tunnel_ends, row as tunnel_row};
 
 /// Why a port without support is refused.
 const NO_MEMIF: &str = "Open vSwitch does not support memif: use port type VhostUser, or engine VPP";

@@ -19,6 +19,10 @@ pub(super) fn plan<'a>(
             let domain = bridges::of_port(snapshot, (&pair.bridge, pair.ownership), &pair.network)?;
             uplinks::connect(snapshot, pair, domain)?
         }
+        UplinkOp::SetAddress { .. } | UplinkOp::CreateTunnel { .. } => {
+            let reason = "this release of usnet has no encapsulation by VPP".to_owned();
+            return Err(OpError::Refused { what: what(), reason });
+        }
         UplinkOp::CreateBridge { .. }
         | UplinkOp::RestoreBridge { .. }
         | UplinkOp::RemoveBridge { .. }
@@ -44,7 +48,7 @@ pub(super) fn remove<'a>(
     let list = match owner {
         Owner::Nic(nic) => uplinks::remove_nic(snapshot, nic),
         Owner::Patch(_) => Ok(uplinks::remove_connection(snapshot, port, owner)),
-        Owner::Attachment(_) | Owner::Network(_) => return None,
+        Owner::Attachment(_) | Owner::Network(_) | Owner::Tunnel(_) => return None,
     };
     Some(list.map(commands))
 }

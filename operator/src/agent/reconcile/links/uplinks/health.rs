@@ -1,22 +1,26 @@
 //! What the NICs and the engine mean for uplinks and their networks. Pure.
 
+use super::addresses::Addresses;
 use super::prepared::{PreparedUplinks, UplinkEvidence};
 use crate::agent::model::health::{NetworkHealth, Why};
 use crate::agent::model::reason;
 use crate::agent::reconcile::links::health::LinkHealth;
+use crate::display::ErrorChain;
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use usnet_crds::conditions::message::uplink as message;
+use usnet_crds::conditions::message::{overlay, uplink as message};
 use usnet_crds::conditions::reason::{
-    BRIDGE_EXISTS, ENGINE_REFUSED, MISSING_PRIVILEGE, NIC_CARRIES_NODE, NIC_LOST, NIC_MISSING, NIC_TAKEN,
-    UPLINK_NOT_READY, UPLINK_UNSUPPORTED, WAITING,
+    BRIDGE_EXISTS, DEVICE_FAILED, ENGINE_REFUSED, MISSING_PRIVILEGE, NIC_CARRIES_NODE, NIC_LOST, NIC_MISSING,
+    NIC_TAKEN, UPLINK_NOT_READY, UPLINK_UNSUPPORTED, WAITING,
 };
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
-use usnet_crds::{NodeUplink, UplinkName};
+use usnet_crds::{NetworkName, NodeUplink, UplinkName};
 use usnet_dataplane::links::nics::NicBlocker;
 use usnet_dataplane::observed::ElementState;
 use usnet_dataplane::owner::Owner;
-use usnet_dataplane::plan::{UplinkBlocker, is_connected, uplink_blockers};
+use usnet_dataplane::plan::{Op, UplinkBlocker, UplinkOp, has_address, has_tunnels, is_connected, uplink_blockers};
+use usnet_dataplane::underlay::{DesiredTunnels, Tunnel};
+use usnet_dataplane::uplink::PatchPair;
 
 /// The health of one uplink.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,10 +43,32 @@ impl UplinkHealth {
 pub(super) fn of_uplinks(
     prepared: &PreparedUplinks,
     evidence: UplinkEvidence<'_>,
+    addresses: &Addresses,
 ) -> BTreeMap<UplinkName, UplinkHealth> {
     let blockers = uplink_blockers(evidence.desired, evidence.observed);
-    let health = |uplink: &NodeUplink| of_uplink(uplink, prepared, (evidence, blockers.get(&uplink.name)));
+    let health = |uplink: &NodeUplink| {
+        let health = of_uplink(uplink, prepared, (evidence, blockers.get(&uplink.name)));
+        with_address(health, uplink, (evidence, addresses))
+    };
     prepared.specs.iter().map(|(name, uplink)| (name.clone(), health(uplink))).collect()
+}
+
+/// The address for overlays comes after the NIC.
+fn with_address(
+    health: UplinkHealth,
+    uplink: &NodeUplink,
+    (evidence, addresses): (UplinkEvidence<'_>, &Addresses),
+) -> UplinkHealth {
+    if health.why.is_some() || health.is_pending {
+        return health;
+    }
+    if let Some((device, error)) = addresses.failure(&uplink.name) {
+        let message = message::address_failed(device, &ErrorChain(error));
+        return UplinkHealth::failed(Why { reason: DEVICE_FAILED, message });
+    }
+    let desired = evidence.desired.uplinks.get(&uplink.name);
+    let is_there = desired.is_none_or(|desired| has_address(desired, evidence.observed));
+    UplinkHealth { is_pending: !is_there || !addresses.is_set(&uplink.name), ..health }
 }
 
 fn of_uplink(
@@ -114,24 +140,59 @@ pub(super) fn of_networks(
     uplinks: &BTreeMap<UplinkName, UplinkHealth>,
     evidence: UplinkEvidence<'_>,
 ) -> LinkHealth {
-    let health = |pair: &usnet_dataplane::uplink::PatchPair| {
-        if let Some(why) = prepared.refused.get(&pair.network) {
+    let blocked = |network: &NetworkName, name: &UplinkName| {
+        if let Some(why) = prepared.refused.get(network) {
             return Some(NetworkHealth::failed(why.reason, why.message.clone()));
         }
-        let uplink = uplinks.get(&pair.uplink)?;
+        let uplink = uplinks.get(name)?;
         match &uplink.why {
             Some(why) => Some(NetworkHealth {
                 attachable: uplink.is_out_of_service,
-                ..NetworkHealth::failed(UPLINK_NOT_READY, message::not_ready(&pair.uplink, &why.message))
+                ..NetworkHealth::failed(UPLINK_NOT_READY, message::not_ready(name, &why.message))
             }),
-            None if uplink.is_pending || !is_connected(pair, evidence.observed) => {
-                Some(NetworkHealth::pending(message::connecting(&pair.uplink)))
-            }
-            None => None,
+            None => uplink.is_pending.then(|| NetworkHealth::pending(message::connecting(name))),
         }
     };
+    let of_pair = |pair: &PatchPair| {
+        let pending = || NetworkHealth::pending(message::connecting(&pair.uplink));
+        let health = blocked(&pair.network, &pair.uplink);
+        health.or_else(|| (!is_connected(pair, evidence.observed)).then(pending))
+    };
+    let of_tunnels = |tunnels: &DesiredTunnels| {
+        blocked(&tunnels.network, &tunnels.uplink).or_else(|| of_each(tunnels, prepared, evidence))
+    };
     let patches = prepared.patches.iter().map(|patch| &patch.pair);
-    patches.filter_map(|pair| Some((pair.network.clone(), health(pair)?))).collect()
+    let patches = patches.filter_map(|pair| Some((pair.network.clone(), of_pair(pair)?)));
+    let tunnels = prepared.tunnels.iter();
+    patches.chain(tunnels.filter_map(|tunnels| Some((tunnels.network.clone(), of_tunnels(tunnels)?)))).collect()
+}
+
+/// A network reaches its other pods also without a tunnel.
+fn of_each(
+    tunnels: &DesiredTunnels,
+    prepared: &PreparedUplinks,
+    evidence: UplinkEvidence<'_>,
+) -> Option<NetworkHealth> {
+    let engine = prepared.specs.get(&tunnels.uplink)?.engine;
+    let bridge = evidence.observed.bridges.get(tunnels.bridge.as_str())?;
+    let failed = |tunnel: &Tunnel| match &bridge.ports.get(&tunnel.name)?.state {
+        ElementState::Failed(problem) => Some(overlay::tunnel_failed(engine, tunnel.ends.remote, problem)),
+        ElementState::Running | ElementState::Pending => None,
+    };
+    let is_of_network = |operation: &Op| operation.network() == Some(&tunnels.network);
+    let refused = evidence.failures.iter().find_map(|(operation, error)| match operation {
+        Op::Uplink(UplinkOp::CreateTunnel { .. }) if is_of_network(operation) => {
+            Some(message::change_failed(operation, &reason::message(error)))
+        }
+        _ => None,
+    });
+    let problem = tunnels.iter().find_map(|tunnel| failed(&tunnel)).or(refused);
+    let health = match problem {
+        Some(message) => NetworkHealth::failed(ENGINE_REFUSED, message),
+        None if has_tunnels(tunnels, evidence.observed) => return None,
+        None => NetworkHealth::pending(overlay::TUNNELS_PENDING.to_owned()),
+    };
+    Some(NetworkHealth { attachable: true, ..health })
 }
 
 /// What is reported of an uplink.

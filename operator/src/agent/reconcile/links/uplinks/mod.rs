@@ -1,11 +1,13 @@
 //! The uplinks of one engine: which NIC each has, and which networks are connected to it (IO).
 
+mod addresses;
 mod health;
 mod prepared;
 
 pub(in super::super) use prepared::{PreparedUplinks, UplinkEvidence, UplinksVerified};
 
-use self::prepared::prepared;
+use self::addresses::Addresses;
+use self::prepared::{UplinkNetworks, prepared};
 use super::context::LinkContext;
 use super::kernel::with_kernel;
 use crate::agent::model::spec::EngineSpec;
@@ -17,7 +19,7 @@ use usnet_dataplane::links::LinkError;
 use usnet_dataplane::links::nics::{JoinedNic, Nics, ObservedNics, ResolvedUplink, UplinkRequest, resolve};
 use usnet_dataplane::observed::{Observed, ObservedPort};
 use usnet_dataplane::owner::Owner;
-use usnet_dataplane::uplink::{KernelNic, PatchPair};
+use usnet_dataplane::uplink::KernelNic;
 
 /// The uplinks of one engine.
 #[derive(Debug, Default)]
@@ -33,6 +35,8 @@ pub(super) struct EngineUplinks {
     programmed: BTreeSet<UplinkName>,
     /// NICs that VPP has let go, until they are as before.
     released: Vec<JoinedNic>,
+    /// The devices that have addresses for overlays.
+    addresses: Addresses,
 }
 
 impl EngineUplinks {
@@ -42,7 +46,7 @@ impl EngineUplinks {
             return false;
         }
         let observed = observe(network_namespace).await;
-        observed.map_or(true, |observed| self.resolve(&observed) != self.last)
+        observed.map_or(true, |observed| self.resolve(&observed) != self.last || self.addresses.have_changed(&observed))
     }
 
     /// Those that were as they should be after the last reconcile.
@@ -68,10 +72,10 @@ impl EngineUplinks {
             self.last.clear();
             return Ok(PreparedUplinks::default());
         }
-        let pairs: Vec<PatchPair> = spec.networks.iter().filter_map(|network| PatchPair::of(network)).collect();
+        let networks = UplinkNetworks::of(spec);
         self.used.clear();
-        for pair in &pairs {
-            *self.used.entry(pair.uplink.clone()).or_default() |= pair.vlan.is_none();
+        for (uplink, vlan) in networks.vlans() {
+            *self.used.entry(uplink.clone()).or_default() |= vlan.is_none();
         }
         let mut resolved = self.resolve(&observe(network_namespace.clone()).await?);
         let changes = nic_changes(&resolved);
@@ -83,10 +87,34 @@ impl EngineUplinks {
         }
         if !changes.is_empty() {
             let changes = changes.into_iter().map(|(_, change)| change).collect();
-            resolved = self.resolve(&change_nics(network_namespace, changes).await?);
+            resolved = self.resolve(&change_nics(network_namespace.clone(), changes).await?);
         }
         self.last.clone_from(&resolved);
-        Ok(prepared(spec, pairs, engine, resolved))
+        let prepared = prepared(spec, networks, engine, resolved);
+        // The engine still says which address it was.
+        addresses::remove_stale(network_namespace, &prepared, engine).await?;
+        Ok(prepared)
+    }
+
+    /// Gives the devices of the engine the addresses that overlays run between.
+    ///
+    /// # Errors
+    /// The devices cannot be read.
+    pub(super) async fn set_addresses(
+        &mut self,
+        network_namespace: Option<PathBuf>,
+        prepared: &PreparedUplinks,
+        (engine, context): (EngineKind, LinkContext<'_>),
+    ) -> Result<(), LinkError> {
+        let is_repair = |uplink: &UplinkName| self.programmed.contains(uplink);
+        self.addresses
+            .set(network_namespace, prepared, |uplink, address| {
+                tracing::info!(%uplink, %address, "setting the address of this node for overlays");
+                if is_repair(uplink) {
+                    context.metrics.repair(engine);
+                }
+            })
+            .await
     }
 
     fn resolve(&self, observed: &ObservedNics) -> BTreeMap<UplinkName, ResolvedUplink> {
@@ -131,7 +159,7 @@ impl EngineUplinks {
 
     /// Judges the uplinks and their networks.
     pub(super) fn verify(&mut self, prepared: &PreparedUplinks, evidence: UplinkEvidence<'_>) -> UplinksVerified {
-        let health = health::of_uplinks(prepared, evidence);
+        let health = health::of_uplinks(prepared, evidence, &self.addresses);
         let programmed = health.iter().filter(|(_, health)| health.why.is_none() && !health.is_pending);
         self.programmed = programmed.map(|(uplink, _)| uplink.clone()).collect();
         UplinksVerified {
