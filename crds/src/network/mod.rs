@@ -42,7 +42,7 @@ pub use {
     port::{PortSpec, RateLimitSpec},
     spec::{UserspaceNetwork, UserspaceNetworkSpec},
     status::{FAILURES_MAX, NodeCounts, NodeFailure, OverlayStatus, UserspaceNetworkStatus},
-    topology::{Encapsulation, OverlaySpec, TopologySpec, TopologyType, UplinkSpec},
+    topology::{OverlaySpec, TopologySpec, TopologyType, UnderlaySpec, UnderlayType, UnderlayUplinkSpec, UplinkSpec},
 };
 
 /// Keeps a deleted network until no pod uses it and no node carries it any more.

@@ -7,6 +7,7 @@ mod model;
 mod properties;
 mod routing;
 mod strategies;
+mod tunnels;
 mod unbridged;
 mod uplink_model;
 mod uplinks;

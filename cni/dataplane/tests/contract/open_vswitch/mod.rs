@@ -3,6 +3,7 @@
 mod limits;
 mod mac_learning;
 mod own;
+mod tunnels;
 mod uplinks;
 mod veth;
 

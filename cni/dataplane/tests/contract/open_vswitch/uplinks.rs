@@ -14,25 +14,25 @@ use usnet_dataplane::uplink::{DesiredUplink, KernelNic, PatchPair};
 use usnet_test_openvswitch::OpenVswitch as Daemons;
 
 /// The NIC, and the other end of its cable.
-const NIC: &str = "nic0";
+pub(super) const NIC: &str = "nic0";
 const WIRE: &str = "wire";
-const UPLINK_BRIDGE: &str = "br-up-fab";
+pub(super) const UPLINK_BRIDGE: &str = "br-up-fab";
 
 /// A switch without DPDK, on a node with a NIC.
-fn start() -> OneSwitch {
+pub(super) fn start() -> OneSwitch {
     let switch = OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), is_veth: true };
     ip(&switch, &format!("link add {NIC} up mtu 1600 type veth peer name {WIRE}"));
     ip(&switch, &format!("link set {WIRE} up mtu 1600"));
     switch
 }
 
-fn ip(switch: &OneSwitch, arguments: &str) -> String {
+pub(super) fn ip(switch: &OneSwitch, arguments: &str) -> String {
     let output = switch.command("ip").args(arguments.split(' ')).output().expect("ip");
     assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn nic_index(switch: &OneSwitch) -> u32 {
+pub(super) fn nic_index(switch: &OneSwitch) -> u32 {
     let output = ip(switch, &format!("-o link show dev {NIC}"));
     output.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
 }
@@ -60,7 +60,7 @@ fn desired(switch: &OneSwitch, networks: &[(&str, Option<i64>)]) -> Desired {
 }
 
 /// The numbers of ports in the datapath, which traces name.
-fn number(switch: &OneSwitch, port: &str) -> String {
+pub(super) fn number(switch: &OneSwitch, port: &str) -> String {
     let output = switch.appctl(&["dpif/show"]).expect("the ports of the datapath");
     let line = output.lines().find(|line| line.trim().starts_with(&format!("{port} "))).expect("the port");
     let number = line.trim().split([' ', '/', ':']).nth(2).expect("a number");
@@ -68,7 +68,7 @@ fn number(switch: &OneSwitch, port: &str) -> String {
 }
 
 /// What the switch does with a broadcast that enters by a port.
-fn broadcast(switch: &OneSwitch, bridge: &str, port: &str, fields: &str) -> String {
+pub(super) fn broadcast(switch: &OneSwitch, bridge: &str, port: &str, fields: &str) -> String {
     let flow = format!("in_port={port},dl_src=02:00:00:00:00:99,dl_dst=ff:ff:ff:ff:ff:ff,dl_type=0x88b5{fields}");
     let trace = switch.appctl(&["ofproto/trace", bridge, &flow]).expect("a trace");
     let actions = trace.lines().find_map(|line| line.strip_prefix("Datapath actions: ")).expect("actions");

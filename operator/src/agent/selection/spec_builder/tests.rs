@@ -4,7 +4,7 @@ use crate::agent::model::spec::RefusedNetwork;
 use crate::agent::selection::testing::{compiled, input_of, report_of};
 use crate::agent::testing::{name, network};
 use usnet_crds::node_slice::SliceNode;
-use usnet_crds::{CompiledOverlay, IpFamily, NodeNetwork};
+use usnet_crds::{CompiledOverlay, Encapsulation, IpFamily, NodeNetwork};
 
 /// A node whose reconcilers have programmed its spec.
 struct Node {
