@@ -72,7 +72,7 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
 fn overlay(cache: &Cache, name: &str, network: &Network) -> Option<OverlayStatus> {
     let valid = network.spec.as_ref().ok();
     let desired = valid.and_then(|valid| cache.overlays.compiled(name, valid.topology.overlay()?));
-    let held = || cache.compiled.get(name)?.selection.as_ref()?.overlay;
+    let held = || cache.compiled.get(name)?.selection.as_ref()?.overlay.clone();
     let is_settled = valid.is_some_and(|valid| valid.topology.overlay().is_none());
     let overlay = if is_settled { None } else { desired.or_else(held) };
     overlay.map(|overlay| OverlayStatus { vni: overlay.vni })

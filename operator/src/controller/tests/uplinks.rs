@@ -285,3 +285,93 @@ fn an_uplink_that_is_not_valid_says_so_and_its_networks_keep_it() {
     assert_eq!(cluster.condition("blue", "Accepted"), "False UplinkUnusable");
     assert!(device(&cluster, "node-a").is_some() && compiled_vlan(&cluster, "blue") == Some(7));
 }
+
+/// An uplink whose NICs have addresses for overlays in VLAN 10.
+fn with_underlay(cluster: &mut Cluster, vlans: &[&str]) {
+    let nics = json!([{"device": {"type": "Name", "name": "eth1"}}]);
+    let underlay = json!({"subnet": "192.168.50.0/24", "vlan": 10});
+    cluster.uplink("fab", &json!({"engine": "OVS", "nics": nics, "vlans": vlans, "underlay": underlay}));
+}
+
+fn overlay_of_engine(cluster: &mut Cluster, name: &str, engine: &str, family: &str) {
+    let underlay = json!({"type": "Uplink", "uplink": {"name": "fab"}});
+    let overlay = json!({"encapsulation": "Engine", "underlay": underlay, "ipFamily": family});
+    let topology = json!({"type": "Overlay", "overlay": overlay});
+    cluster.network(name, &json!({"engine": engine, "namespaceSelector": {}, "topology": topology}));
+}
+
+#[test]
+fn overlays_of_the_engine_share_the_underlay_of_an_uplink() {
+    let mut cluster = Cluster::new();
+    with_underlay(&mut cluster, &["100"]);
+    overlay_of_engine(&mut cluster, "blue", "OVS", "IPv4");
+    overlay_of_engine(&mut cluster, "green", "OVS", "IPv4");
+    cluster.network_on_uplink("red", "fab", Some(100));
+    cluster.settle();
+    for network in ["blue", "green", "red"] {
+        assert_eq!(cluster.condition(network, "Ready"), "True AllNodes", "{network}");
+    }
+    assert_eq!(cluster.uplink_condition("fab", "Ready").0, "True AllNodes");
+    assert_eq!(cluster.uplink_status("fab").networks, ["blue", "green", "red"]);
+    let overlay = cluster.agents["node-b"].spec.networks[0].overlay.clone().unwrap();
+    assert_eq!(overlay.local, std::net::IpAddr::from([192, 168, 50, 2]));
+    assert_eq!(overlay.peers.iter().copied().collect::<Vec<_>>(), [std::net::IpAddr::from([192, 168, 50, 1])]);
+}
+
+#[test]
+fn an_overlay_of_the_engine_needs_an_uplink_with_addresses_of_its_engine_and_family() {
+    let mut cluster = Cluster::new();
+    overlay_of_engine(&mut cluster, "blue", "OVS", "IPv4");
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Accepted"), "False UplinkMissing");
+    let field = "spec.topology.overlay.underlay.uplink.name: ";
+    assert!(message(&cluster, "blue").starts_with(field), "{}", message(&cluster, "blue"));
+    cluster.simple_uplink("fab", &["100"]);
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Accepted"), "False UplinkUnusable");
+    assert!(message(&cluster, "blue").contains("set spec.underlay of it"), "{}", message(&cluster, "blue"));
+    with_underlay(&mut cluster, &["100"]);
+    overlay_of_engine(&mut cluster, "six", "OVS", "IPv6");
+    overlay_of_engine(&mut cluster, "vpp", "VPP", "IPv4");
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+    assert_eq!(cluster.condition("six", "Accepted"), "False UplinkUnusable");
+    assert!(message(&cluster, "six").contains("ipFamily to IPv4"), "{}", message(&cluster, "six"));
+    assert!(message(&cluster, "vpp").contains("belongs to Open vSwitch"), "{}", message(&cluster, "vpp"));
+}
+
+#[test]
+fn the_vlan_of_an_underlay_is_no_networks() {
+    let mut cluster = Cluster::new();
+    with_underlay(&mut cluster, &["10-19"]);
+    cluster.network_on_uplink("blue", "fab", Some(10));
+    cluster.network_on_uplink("red", "fab", Some(11));
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "Accepted"), "False VlanTaken");
+    assert!(message(&cluster, "blue").contains("VLAN 10 belongs to the packets of overlays"));
+    assert_eq!(cluster.condition("red", "Ready"), "True AllNodes");
+    // A network that has the VLAN before keeps it on the nodes.
+    let nics = json!([{"device": {"type": "Name", "name": "eth1"}}]);
+    let underlay = json!({"subnet": "192.168.50.0/24", "vlan": 11});
+    cluster.uplink("fab", &json!({"engine": "OVS", "nics": nics, "vlans": ["10-19"], "underlay": underlay}));
+    cluster.settle();
+    assert_eq!(cluster.condition("red", "Accepted"), "False VlanTaken");
+    assert_eq!(compiled_vlan(&cluster, "red"), Some(11));
+    let (accepted, text) = cluster.uplink_condition("fab", "Accepted");
+    assert!(accepted == "False VlanInUse" && text.contains("red"), "{accepted}: {text}");
+}
+
+#[test]
+fn the_deletion_of_an_uplink_waits_for_overlays() {
+    let mut cluster = Cluster::new();
+    with_underlay(&mut cluster, &[]);
+    overlay_of_engine(&mut cluster, "blue", "OVS", "IPv4");
+    cluster.settle();
+    cluster.delete_uplink("fab");
+    cluster.settle();
+    let (blocked, text) = cluster.uplink_condition("fab", "DeletionBlocked");
+    assert!(blocked == "True InUse" && text.contains("blue"), "{blocked}: {text}");
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert!(!cluster.cache.uplinks.contains_key("fab"));
+}

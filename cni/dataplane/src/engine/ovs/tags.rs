@@ -16,9 +16,9 @@ pub const UPLINK_KEY: &str = "usnet.dev/uplink";
 pub const DEVICE_KEY: &str = "usnet.dev/device-index";
 
 /// On a tunnel: the address of its peer.
-pub const PEER_KEY: &str = "usnet.dev/peer";
+pub(super) const PEER_KEY: &str = "usnet.dev/peer";
 /// On the bridge of an uplink: the address of this node that its local port has.
-pub const ADDRESS_KEY: &str = "usnet.dev/address";
+pub(super) const ADDRESS_KEY: &str = "usnet.dev/address";
 
 /// What owns a bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -89,7 +89,7 @@ fn of_devices_with_one_mac_address_only_nics_count_and_two_are_ambiguous() {
 fn a_nic_that_the_node_uses_is_refused_and_says_what_for() {
     let address = "10.0.0.7/24".parse().unwrap();
     for (observed, text) in [
-        (changed(|nic| drop(nic.addresses.insert(address))), "has address 10.0.0.7"),
+        (changed(|nic| nic.addresses = [address].into()), "has address 10.0.0.7"),
         (changed(|nic| nic.has_default_route = true), "has a default route"),
         (changed(|nic| nic.master = Some(8)), "belongs to eth2"),
     ] {

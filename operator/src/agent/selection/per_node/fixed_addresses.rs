@@ -14,7 +14,7 @@ impl<'a> FixedAddresses<'a> {
     pub(super) fn of(input: &'a Input) -> Self {
         let mut all = Self::default();
         for compiled in input.networks.values() {
-            let Some(overlay) = compiled.per_node.overlay else { continue };
+            let Some(overlay) = &compiled.per_node.overlay else { continue };
             let addresses = of_network(&compiled.network).map(|address| (&compiled.network.name, address));
             all.0.entry((overlay.vni, overlay.port)).or_default().extend(addresses);
         }
@@ -23,7 +23,7 @@ impl<'a> FixedAddresses<'a> {
 
     /// Those of the other networks of its segment.
     pub(super) fn of_others(&self, compiled: &Compiled) -> BTreeSet<IpAddr> {
-        let segment = compiled.per_node.overlay.and_then(|overlay| self.0.get(&(overlay.vni, overlay.port)));
+        let segment = compiled.per_node.overlay.as_ref().and_then(|overlay| self.0.get(&(overlay.vni, overlay.port)));
         let others = segment.into_iter().flatten().filter(|(name, _)| **name != compiled.network.name);
         others.map(|(_, address)| *address).collect()
     }

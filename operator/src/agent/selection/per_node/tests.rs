@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use usnet_crds::network::ipam::node_prefix::NodePrefix;
 use usnet_crds::node_slice::SliceNode;
+use usnet_crds::uplink::underlay::UplinkUnderlay;
 use usnet_crds::{Encapsulation, IpFamily};
 
 const OWN: &str = "node-a";
@@ -83,7 +84,7 @@ fn refused(spec: &NodeSpec) -> Vec<(String, String)> {
 #[test]
 fn the_other_nodes_that_a_network_selects_are_its_peers() {
     let other = CompiledOverlay { vni: 5002.try_into().unwrap(), ..overlay() };
-    let networks = [joined(1, "all", None), in_segment(2, "rack", Some("a"), other)];
+    let networks = [joined(1, "all", None), in_segment(2, "rack", Some("a"), other.clone())];
     let spec = select_with(&input(&networks), &NodeSpec::default());
     let expected = NodeOverlay {
         vni: other.vni,
@@ -123,6 +124,79 @@ fn an_overlay_runs_between_addresses_of_its_family() {
     let spec = select_with(&input, &NodeSpec::default());
     assert_eq!(spec.networks[0].overlay.as_ref().unwrap().local, IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, 1]));
     assert_eq!(peers(&spec, "blue"), ["fd00::2", "fd00::3"].map(|text| text.parse::<IpAddr>().unwrap()));
+}
+
+/// The uplink `fab`, with a NIC for the nodes of a rack or for all.
+fn fab(rack: Option<&str>, subnet: &str) -> (usnet_crds::UplinkName, Arc<usnet_crds::ValidUplink>) {
+    let mut uplink = crate::agent::selection::testing::uplink("fab", 1, rack, "eth1");
+    let vlan = usnet_crds::VlanTag::try_from(10).ok();
+    uplink.underlay = Some(UplinkUnderlay { subnet: subnet.parse().unwrap(), vlan });
+    (uplink.name.clone(), Arc::new(uplink))
+}
+
+fn of_engine() -> CompiledOverlay {
+    CompiledOverlay { encapsulation: Encapsulation::Engine, underlay: "fab".parse().ok(), ..overlay() }
+}
+
+fn underlay_of(spec: &NodeSpec) -> (IpAddr, NodeUnderlay) {
+    let overlay = spec.networks[0].overlay.clone().unwrap();
+    (overlay.local, overlay.underlay.unwrap())
+}
+
+#[test]
+fn an_overlay_of_the_engine_runs_between_addresses_that_follow_from_the_numbers_of_nodes() {
+    let mut input = input(&[in_segment(1, "blue", None, of_engine())]);
+    input.uplinks = Some([fab(None, "192.168.50.0/24")].into());
+    let spec = select_with(&input, &NodeSpec::default());
+    let underlay = NodeUnderlay {
+        uplink: "fab".parse().unwrap(),
+        vlan: usnet_crds::VlanTag::try_from(10).ok(),
+        prefix_length: 24,
+    };
+    assert_eq!(underlay_of(&spec), ([192, 168, 50, 1].into(), underlay));
+    assert_eq!(peers(&spec, "blue"), [IpAddr::from([192, 168, 50, 2]), [192, 168, 50, 3].into()]);
+    assert_eq!(spec.uplinks.keys().map(ToString::to_string).collect::<Vec<_>>(), ["fab"]);
+    // Without a selector, the NICs of the uplink say which nodes have it.
+    input.uplinks = Some([fab(Some("a"), "192.168.50.0/24")].into());
+    assert_eq!(peers(&select_with(&input, &spec), "blue"), [IpAddr::from([192, 168, 50, 3])]);
+}
+
+#[test]
+fn a_node_beyond_the_subnet_says_so_and_the_others_do_not_send_to_it() {
+    let mut input = input(&[in_segment(1, "blue", None, of_engine())]);
+    input.uplinks = Some([fab(None, "192.168.50.0/30")].into());
+    let spec = select_with(&input, &NodeSpec::default());
+    assert_eq!(peers(&spec, "blue"), [IpAddr::from([192, 168, 50, 2])], "node-c has the number 2");
+    let mut nodes = NodeAddresses::clone(input.nodes.as_ref().unwrap());
+    nodes.own = "node-c".to_owned();
+    input.nodes = Some(Arc::new(nodes));
+    let refused = select_with(&input, &NodeSpec::default()).refused.remove(0);
+    assert_eq!(refused.reason, "UnderlayExhausted");
+    for part in ["node-c", "number 2", "192.168.50.0/30", "larger subnet"] {
+        assert!(refused.message.contains(part), "{}", refused.message);
+    }
+}
+
+#[test]
+fn what_is_missing_of_an_uplink_is_said_and_an_overlay_that_works_stays() {
+    let mut input = input(&[in_segment(1, "blue", None, of_engine())]);
+    input.uplinks = Some([fab(None, "192.168.50.0/24")].into());
+    let before = select_with(&input, &NodeSpec::default());
+    let without = fab(None, "192.168.50.0/24");
+    let without = usnet_crds::ValidUplink { underlay: None, ..usnet_crds::ValidUplink::clone(&without.1) };
+    let uplinks: [(Option<BTreeMap<_, _>>, &str); 3] = [
+        (None, "have not been read"),
+        (Some(BTreeMap::new()), "there is no UserspaceUplink fab"),
+        (Some([(without.name.clone(), Arc::new(without))].into()), "has no addresses for overlays"),
+    ];
+    for (uplinks, text) in uplinks {
+        input.uplinks = uplinks;
+        let new = select_with(&input, &NodeSpec::default());
+        assert_eq!(refused(&new), [("blue".to_owned(), "UplinkNotReady".to_owned())]);
+        assert!(new.refused[0].message.contains(text), "{}", new.refused[0].message);
+        let kept = select_with(&input, &before);
+        assert_eq!((&kept.networks, kept.refused.len()), (&before.networks, 0), "{text}");
+    }
 }
 
 /// Nothing of other nodes is known or needed then.
@@ -184,7 +258,7 @@ fn a_node_keeps_its_peers_while_they_are_not_known() {
 
     let moved = CompiledOverlay { vni: 7.try_into().unwrap(), ..overlay() };
     let mut other = joined(3, "all", None);
-    other.per_node.overlay = Some(moved);
+    other.per_node.overlay = Some(moved.clone());
     let other = Input { networks: [(name("all"), Arc::new(other))].into(), ..unknown };
     let spec = select_with(&other, &before);
     assert_eq!(refused(&spec), [("all".to_owned(), "PeersUnknown".to_owned())]);

@@ -80,6 +80,7 @@ impl Cluster {
             nics: vec![ValidNic { nodes: None, nic: uplink.nic.clone() }],
             node_traffic: uplink.node_traffic,
             vlans: VlanRanges::default(),
+            underlay: None,
         };
         let valid = self.cache.uplinks.iter().filter_map(|(name, uplink)| match &uplink.spec {
             Ok(valid) => Some(valid.clone()),
