@@ -1,6 +1,6 @@
-//! The underlay of an uplink: the addresses between which engines send encapsulated packets over its
-//! NICs. What users write, its rules in CEL and in Rust, and the address of each node, which follows
-//! from the number of the node.
+//! The underlay of an uplink: the addresses between which engines send encapsulated packets over
+//! its NICs. What users write, its rules in CEL and in Rust, and the address of each node, which
+//! follows from the number of the node.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use crate::cel::{range, rule};

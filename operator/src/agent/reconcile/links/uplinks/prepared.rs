@@ -174,7 +174,7 @@ enum Holder<'a> {
 struct Vlans<'a>(BTreeMap<(&'a UplinkName, Option<VlanTag>), Holder<'a>>);
 
 impl<'a> Vlans<'a> {
-    /// Why it cannot be had, if something else has it.
+    /// Why the holder does not get the VLAN, if something else has it.
     fn claim(&mut self, uplink: &'a UplinkName, vlan: Option<VlanTag>, holder: Holder<'a>) -> Option<Why> {
         let first = *self.0.entry((uplink, vlan)).or_insert(holder);
         let message = match first {
