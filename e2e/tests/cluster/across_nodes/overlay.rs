@@ -2,6 +2,7 @@
 
 use super::is_long;
 use super::segment::{Segment, Variant, meet};
+use super::uplink;
 use crate::support::cluster::{check, eventually, nodes, on_node};
 use crate::support::scene::Scene;
 use crate::support::station::Station;
@@ -22,6 +23,16 @@ const MIXED: Variant = Variant {
     engines: &["OVS", "VPP"],
     topology: |number| json!({"type": "Overlay", "overlay": {"vni": 7000 + u32::from(number)}}),
     mtu: MTU,
+};
+
+/// The tunnels of the engine itself, in VLAN 10 of the nodes' second NICs.
+const OVS_ENGINE: Variant = Variant {
+    name: "Open vSwitch, VXLAN of its own",
+    topology: |_| {
+        let underlay = json!({"type": "Uplink", "uplink": {"name": "under"}});
+        json!({"type": "Overlay", "overlay": {"encapsulation": "Engine", "underlay": underlay}})
+    },
+    ..OVS
 };
 
 /// The kernel's VXLAN devices of a network on a node.
@@ -64,4 +75,18 @@ fn pods_on_open_vswitch_and_vpp_meet_in_one_vni() {
     if is_long("one segment of Open vSwitch and VPP") {
         pods_meet_across_nodes("across-mixed", "across-mixed-other", MIXED);
     }
+}
+
+#[test]
+fn pods_meet_over_vxlan_of_open_vswitch_and_each_broadcast_arrives_once() {
+    if !is_long("VXLAN of Open vSwitch itself") {
+        return;
+    }
+    let uplink = uplink::uplink_with("under", "OVS", json!({"underlay": {"subnet": "192.168.50.0/24", "vlan": 10}}));
+    pods_meet_across_nodes("across-own", "across-own-other", OVS_ENGINE);
+    for node in nodes() {
+        let devices = on_node(node, &["ip", "-o", "link", "show", "type", "vxlan"]);
+        assert!(!devices.contains("across-own"), "{devices}");
+    }
+    uplink::delete(uplink, "under");
 }

@@ -43,10 +43,13 @@ const UNTAGGED: Variant = Variant {
 
 /// An uplink with the nodes' second NICs.
 pub(super) fn uplink(name: &str, engine: &str, vlans: &Value) -> Uplink {
-    let mut spec = json!({"engine": engine, "nics": [{"device": {"type": "Name", "name": "eth1"}}]});
-    if !vlans.is_null() {
-        spec["vlans"] = vlans.clone();
-    }
+    uplink_with(name, engine, if vlans.is_null() { json!({}) } else { json!({"vlans": vlans}) })
+}
+
+/// The same with other fields.
+pub(super) fn uplink_with(name: &str, engine: &str, mut spec: Value) -> Uplink {
+    spec["engine"] = engine.into();
+    spec["nics"] = json!([{"device": {"type": "Name", "name": "eth1"}}]);
     Uplink::apply(&json!({
         "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceUplink", "metadata": {"name": name}, "spec": spec,
     }))
