@@ -240,7 +240,7 @@ async fn slices_of_nodes_are_watched_only_while_they_are_needed() {
             }
             _ if line.contains("userspaceuplinks") => (!is_watch).then(|| list("UserspaceUplink", 10, &[])),
             _ if line.contains("userspacenodeslices") => (!is_watch).then(|| {
-                let nodes = json!([{"name": "node-a", "addresses": ["10.0.0.1"]}, {"name": "node-b", "addresses": ["10.0.0.2"]}]);
+                let nodes = json!([{"name": "node-a", "number": 0, "addresses": ["10.0.0.1"]}, {"name": "node-b", "number": 1, "addresses": ["10.0.0.2"]}]);
                 let metadata = json!({"name": "nodes-0", "resourceVersion": "12"});
                 list("UserspaceNodeSlice", 12, &[json!({"metadata": metadata, "spec": {"nodes": nodes}})])
             }),

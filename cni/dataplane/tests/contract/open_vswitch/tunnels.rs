@@ -3,7 +3,7 @@
 use super::uplinks::{NIC, UPLINK_BRIDGE, broadcast, ip, nic_index, number, start};
 use super::{OneSwitch, vsctl};
 use crate::switch::Switch;
-use crate::values::{apply, attachment, bridge, converge, observe, port_name, tag};
+use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name, tag};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
