@@ -26,7 +26,8 @@ fn address(number: u8) -> IpAddr {
 }
 
 fn fab() -> NodeUplink {
-    let text = r#"{"name": "fab", "generation": 5, "engine": "OVS", "nic": {"device": {"type": "Name", "name": "eth1"}}}"#;
+    let text =
+        r#"{"name": "fab", "generation": 5, "engine": "OVS", "nic": {"device": {"type": "Name", "name": "eth1"}}}"#;
     serde_json::from_str(text).unwrap()
 }
 
@@ -78,9 +79,8 @@ impl TestNode {
     /// What stands for a pod: a device of the switch on the bridge of a network.
     fn add_pod(&self, network: &str) {
         let pod = format!("pod-{network}");
-        self.testbed.vsctl(&format!(
-            "add-port br-{network} {pod} -- set Interface {pod} type=internal mtu_request=1450"
-        ));
+        self.testbed
+            .vsctl(&format!("add-port br-{network} {pod} -- set Interface {pod} type=internal mtu_request=1450"));
         ip(&self.testbed, &format!("addr add 10.1.0.{}/24 dev {pod}", self.number));
         ip(&self.testbed, &format!("link set {pod} up"));
     }
@@ -161,10 +161,7 @@ fn an_address_that_goes_is_set_again_and_one_that_is_not_needed_is_removed() {
     let [mut node, _other] = two_nodes();
     node.set_spec(1, &node.networks());
     node.wait_until_programmed();
-    for change in [
-        format!("addr flush dev {DEVICE}"),
-        format!("link set {DEVICE} down"),
-    ] {
+    for change in [format!("addr flush dev {DEVICE}"), format!("link set {DEVICE} down")] {
         ip(&node.testbed, &change);
         let is_up = || ip(&node.testbed, &format!("-o link show dev {DEVICE}")).contains(",UP");
         until(&format!("it is repaired after {change}"), || (node.has_address() && is_up()).then_some(()));
