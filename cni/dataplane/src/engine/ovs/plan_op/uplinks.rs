@@ -8,10 +8,10 @@ use crate::engine::ovs::tags::{self, BridgeOwner};
 use crate::model::observed::{Observed, ObservedPort, Tagging};
 use crate::model::owner::PortOwner;
 use crate::model::port::PortName;
-use crate::model::underlay::Tunnel;
+use crate::model::underlay::{Tunnel, UplinkAddress};
 use crate::model::uplink::{PatchPair, PatchPort, UplinkBridge};
 use crate::plan::{UplinkOp, is_connected, tunnel_matches, uplink_bridge_matches};
-use usnet_crds::{EngineKind, UplinkName};
+use usnet_crds::{BridgeName, EngineKind, UplinkName};
 use usnet_ovsdb::Bridge;
 
 /// Plans an operation on a snapshot of the rows. They may change before the transaction, which has
@@ -55,22 +55,35 @@ pub(super) fn plan<'a>(snapshot: &OvsSnapshot, operation: &'a UplinkOp) -> Decis
         UplinkOp::Connect { pair } => connect(snapshot, pair, apply),
         UplinkOp::SetAddress { bridge: None, .. } => Decision::Reject(of_other_engine(operation)),
         UplinkOp::SetAddress { uplink, bridge: Some(bridge), address } => {
-            // The bridge may be created by the same transaction, which has a guard.
-            let found = snapshot.bridges.get(bridge.as_str()).and_then(|row| observe_address(snapshot, row));
-            let found = found.filter(|(owner, _)| owner == uplink).map(|(_, found)| found);
-            match (address, found) {
-                (Some(address), Some(found)) if address.matches(&found) => Decision::NoOp,
-                (None, None) => Decision::NoOp,
-                _ => apply(),
-            }
+            set_address(snapshot, (uplink, bridge), address.as_ref(), apply)
         }
-        UplinkOp::CreateTunnel { tunnel } => match observed_port(snapshot, &tunnel.name) {
-            None if is_taken(snapshot, tunnel.name.as_str()) => foreign(format!("interface {}", tunnel.name)),
-            None => apply(),
-            Some(ObservedPort { owner: None, .. }) => foreign(format!("port {}", tunnel.name)),
-            Some(found) if tunnel_matches(&found, tunnel) && is_on_bridge(snapshot, tunnel) => Decision::NoOp,
-            Some(ObservedPort { owner: Some(owner), .. }) => differs(tunnel.name.clone(), &owner),
-        },
+        UplinkOp::CreateTunnel { tunnel } => create_tunnel(snapshot, tunnel, apply),
+    }
+}
+
+/// The bridge may be created by the same transaction, which has a guard.
+fn set_address<'a>(
+    snapshot: &OvsSnapshot,
+    (uplink, bridge): (&UplinkName, &BridgeName),
+    address: Option<&UplinkAddress>,
+    apply: impl FnOnce() -> Decision<'a>,
+) -> Decision<'a> {
+    let found = snapshot.bridges.get(bridge.as_str()).and_then(|row| observe_address(snapshot, row));
+    let found = found.filter(|(owner, _)| owner == uplink).map(|(_, found)| found);
+    match (address, found) {
+        (Some(address), Some(found)) if address.matches(&found) => Decision::NoOp,
+        (None, None) => Decision::NoOp,
+        _ => apply(),
+    }
+}
+
+fn create_tunnel<'a>(snapshot: &OvsSnapshot, tunnel: &Tunnel, apply: impl FnOnce() -> Decision<'a>) -> Decision<'a> {
+    match observed_port(snapshot, &tunnel.name) {
+        None if is_taken(snapshot, tunnel.name.as_str()) => foreign(format!("interface {}", tunnel.name)),
+        None => apply(),
+        Some(ObservedPort { owner: None, .. }) => foreign(format!("port {}", tunnel.name)),
+        Some(found) if tunnel_matches(&found, tunnel) && is_on_bridge(snapshot, tunnel) => Decision::NoOp,
+        Some(ObservedPort { owner: Some(owner), .. }) => differs(tunnel.name.clone(), &owner),
     }
 }
 
