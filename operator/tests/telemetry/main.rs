@@ -7,6 +7,7 @@
 )]
 
 mod exposition;
+mod names;
 mod program;
 
 use exposition::parse;

@@ -1,0 +1,33 @@
+//! What alerts and the dashboard ask for exists.
+
+use prometheus::{IntGauge, Registry};
+use std::collections::BTreeSet;
+use std::path::Path;
+use usnet_operator::{agent, controller};
+
+/// The names of usnet's metrics in a text.
+fn names(text: &str) -> BTreeSet<&str> {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let words = text.split(|character| !is_part(character)).filter(|word| word.starts_with("usnet_"));
+    let base = |word| ["_bucket", "_sum", "_count"].iter().find_map(|end| str::strip_suffix(word, end)).unwrap_or(word);
+    words.map(base).collect()
+}
+
+#[test]
+fn alerts_and_the_dashboard_use_metrics_that_exist() {
+    let registry = Registry::new();
+    controller::run::metrics::Metrics::register(&registry).unwrap();
+    agent::report::metrics::Metrics::new().unwrap().register(&registry).unwrap();
+    // A name that is taken cannot be registered again.
+    let exists = |name: &str| registry.register(Box::new(IntGauge::new(name, "Of a test.").unwrap())).is_err();
+    assert!(!exists("usnet_controller_other"));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config/components/prometheus");
+    for file in ["alerts.yaml", "dashboard.json"] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let used = names(&text);
+        assert!(used.len() > 5, "{file}: {used:?}");
+        for name in used {
+            assert!(exists(name), "{file} uses {name}, which neither controllers nor agents have");
+        }
+    }
+}
