@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life faults across fuzz lint bench shell crds clean
+.PHONY: demo test unit-test world-test upgrade-test life faults across fuzz lint bench shell crds image release release-test clean
 
 demo:
 	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
@@ -56,6 +56,19 @@ bench: setup
 shell:
 	@cat e2e/scripts/shell.txt
 	USNET_PACKAGES=install e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
+
+# The image as an archive, dist/usnet-VERSION-oci.tar; IMAGE=registry.example/usnet names it. No container engine is needed.
+image:
+	e2e/scripts/release image
+
+# All files of a release, in dist/ (docs/install.md).
+release: setup
+	e2e/scripts/release all
+
+# Two releases, built in two places, have the same bytes; the chart is what kustomize makes of config/; both are installed, upgraded and
+# removed in a test bed that runs the released image.
+release-test: setup
+	e2e/scripts/release-test
 
 crds:
 	cargo run -q -p usnet-crds --bin crdgen

@@ -26,19 +26,18 @@ pub enum InstallError {
     NoConfiguration(PathBuf, #[source] io::Error),
 }
 
-/// Applies `config/default` of the checkout, with the test bed's image in place of the released
-/// one.
+/// Applies `config/default` of the checkout, with `image` in place of the released one.
 ///
 /// # Errors
 /// When a file is missing or the API server refuses an object.
-pub fn apply(folder: &TestbedFolder, checkout: &Path) -> Result<(), InstallError> {
+pub fn apply(folder: &TestbedFolder, checkout: &Path, image: &str) -> Result<(), InstallError> {
     let overlay = folder.root().join("install");
     fs::create_dir_all(&overlay).map_err(|source| InstallError::Write(overlay.clone(), source))?;
     let overlay = overlay.canonicalize().map_err(|source| InstallError::Write(overlay, source))?;
     let default = checkout.join("config/default");
     let default = default.canonicalize().map_err(|source| InstallError::NoConfiguration(default, source))?;
     let file = overlay.join("kustomization.yaml");
-    let text = format!("{:#}\n", kustomization(&overlay, &default));
+    let text = format!("{:#}\n", kustomization(&overlay, &default, image));
     fs::write(&file, text).map_err(|source| InstallError::Write(file, source))?;
     Kubectl::new(folder).run(&["apply", "--kustomize", &overlay.to_string_lossy()])?;
     Ok(())
@@ -56,14 +55,15 @@ pub fn wait(folder: &TestbedFolder) -> Result<(), InstallError> {
     Ok(())
 }
 
-fn kustomization(overlay: &Path, default: &Path) -> serde_json::Value {
+fn kustomization(overlay: &Path, default: &Path, image: &str) -> serde_json::Value {
+    let (name, tag) = image.rsplit_once(':').unwrap_or((image, "latest"));
     json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": [relative(overlay, default)],
         // A tag other than `latest` also means that the image on the node is used: no registry can
         // be reached from here.
-        "images": [{"name": "usnet", "newTag": "e2e"}],
+        "images": [{"name": "usnet", "newName": name, "newTag": tag}],
     })
 }
 

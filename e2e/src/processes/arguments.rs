@@ -39,8 +39,12 @@ pub struct Arguments {
     pub checkout: PathBuf,
 
     /// Folder with the static binaries `usnet` and `userspace`.
-    #[arg(long, env = "USNET_IMAGE_BINARIES", hide = true, required_unless_present = "no_install")]
+    #[arg(long, env = "USNET_IMAGE_BINARIES", hide = true, required_unless_present_any = ["no_install", "image"])]
     pub image_binaries: Option<PathBuf>,
+
+    /// Archive of usnet's image, as `make image` writes it. All nodes load it, also without usnet.
+    #[arg(long, env = "USNET_IMAGE", hide = true)]
+    pub image: Option<PathBuf>,
 
     /// What to run in the test bed.
     #[arg(last = true, required = true, value_name = "COMMAND")]

@@ -85,6 +85,7 @@ fn settings_of(arguments: Arguments, vpp: Option<VppProgram>) -> Settings {
         tools: arguments.tools,
         checkout: arguments.checkout,
         binaries: arguments.image_binaries,
+        image: arguments.image,
         cache,
         outer_process: std::process::id(),
         started_ms: u64::try_from(settings::now().as_millis()).unwrap_or(u64::MAX),

@@ -9,8 +9,9 @@ use std::thread::{self, ScopedJoinHandle};
 use crate::engines::vpp;
 use crate::kubernetes::certificates::Authority;
 use crate::kubernetes::control_plane::{self, ControlPlane};
-use crate::kubernetes::images::archive::ArchiveError;
 use crate::kubernetes::images::archives;
+use crate::kubernetes::images::error::ArchiveError;
+use crate::kubernetes::images::names::USNET_IMAGE;
 use crate::kubernetes::install;
 use crate::kubernetes::kubectl::Kubectl;
 use crate::nodes::fabric;
@@ -117,8 +118,12 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> Result<T, OrchestratorError> {
 }
 
 fn usnet_archive(start: &Start) -> Result<Option<PathBuf>, ArchiveError> {
+    if start.settings.image.is_some() {
+        return Ok(start.settings.image.clone());
+    }
     let binaries = start.settings.binaries.as_ref().filter(|_| start.settings.install);
-    binaries.map(|binaries| archives::usnet_archive(&start.folder, binaries)).transpose()
+    let folder = start.folder.temporary();
+    binaries.map(|binaries| archives::usnet_archive(&folder, binaries, USNET_IMAGE)).transpose()
 }
 
 fn start_api(start: &Start, control_plane: &ControlPlane) -> Result<(), OrchestratorError> {
@@ -135,7 +140,8 @@ fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), 
         let scheduler = scope.spawn(|| start.components.start(&control_plane.scheduler));
         Kubectl::new(&start.folder).apply(pod_network::DEFINITION_CRD)?;
         if start.settings.install {
-            install::apply(&start.folder, &start.settings.checkout)?;
+            let image = start.settings.image.as_deref().map(archives::name_of).transpose()?;
+            install::apply(&start.folder, &start.settings.checkout, image.as_deref().unwrap_or(USNET_IMAGE))?;
             progress::say(&start.settings, "config/default is applied");
         }
         join(manager)??;

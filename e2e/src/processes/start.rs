@@ -12,7 +12,7 @@ use crate::host::component::ComponentError;
 use crate::kubernetes::certificates::Authority;
 use crate::kubernetes::certificates::CertificateError;
 use crate::kubernetes::control_plane::ControlPlaneError;
-use crate::kubernetes::images::archive::ArchiveError;
+use crate::kubernetes::images::error::ArchiveError;
 use crate::kubernetes::install::InstallError;
 use crate::kubernetes::kubelet::KubeletError;
 use crate::nodes::node::NodeError;

@@ -28,6 +28,8 @@ pub struct Settings {
     pub checkout: PathBuf,
     /// Folder with the static binaries `usnet` and `userspace`, when they are installed.
     pub binaries: Option<PathBuf>,
+    /// Archive of usnet's image, in place of one that is made from the binaries.
+    pub image: Option<PathBuf>,
     /// Folder for what later test beds can use again, such as image archives.
     pub cache: PathBuf,
     /// The process that the caller started; the test bed ends with it.

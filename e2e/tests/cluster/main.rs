@@ -22,6 +22,7 @@ mod networks;
 mod outages;
 mod pods;
 mod ports;
+mod release;
 mod soak;
 mod support;
 mod upgrade;

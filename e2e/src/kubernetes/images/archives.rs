@@ -3,12 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use usnet_release::digest;
+use usnet_release::image::{self, Build, Image, archive};
+use usnet_release::tarball::Tarball;
+
 use crate::host::command::{self, CommandError};
 use crate::host::requirements;
 use crate::kubernetes::containerd;
-use crate::kubernetes::images::archive::{self, ArchiveError, Image, Layer};
+use crate::kubernetes::images::error::ArchiveError;
 use crate::kubernetes::images::libraries;
-use crate::kubernetes::images::names::{BUSYBOX_IMAGE, PAUSE_IMAGE, TESTPMD_IMAGE, USNET_IMAGE};
+use crate::kubernetes::images::names::{BUSYBOX_IMAGE, PAUSE_IMAGE, TESTPMD_IMAGE};
 use crate::nodes::node::Node;
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
@@ -16,9 +20,12 @@ use crate::testbed::settings::Settings;
 /// DPDK's drivers that a pod uses.
 const DRIVERS: [&str; 4] = ["bus_vdev", "mempool_ring", "net_memif", "net_virtio"];
 
+/// This checkout's, whatever version of usnet the test bed runs.
+const CONTAINERFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/image/Containerfile");
+
 /// Changes whenever the way in which images are made does, so that archives of an older way are not
 /// used again.
-const RECIPE: u32 = 2;
+const RECIPE: u32 = 3;
 
 /// The machine's programs that become images.
 struct Sources {
@@ -37,41 +44,69 @@ pub fn base_archive(folder: &TestbedFolder, settings: &Settings) -> Result<PathB
     let mut hashed: Vec<PathBuf> = needed.iter().cloned().collect();
     hashed.push(sources.busybox.clone());
     let cache = settings.cache.join("images");
-    fs::create_dir_all(&cache).map_err(|source| ArchiveError::File { path: cache.clone(), source })?;
-    let archive = cache.join(format!("base-{RECIPE}-{}.tar", archive::digest(&hashed)?));
+    fs::create_dir_all(&cache).map_err(|source| ArchiveError::file(&cache, source))?;
+    let archive = cache.join(format!("base-{RECIPE}-{}.tar", digest_of(&hashed)?));
     if archive.exists() {
         return Ok(archive);
     }
     let busybox = busybox_layer(&folder.temporary(), &sources.busybox)?;
-    let mut layer = Layer::create(&folder.temporary().join("testpmd.layer"))?;
+    let mut layer = Tarball::create(&folder.temporary().join("testpmd.layer"), 0)?;
     libraries::add(&mut layer, &needed)?;
     add_busybox(&mut layer, &sources.busybox)?;
     add_merged_folders(&mut layer)?;
     let testpmd = layer.finish()?;
     let pause = ["/usr/bin/busybox", "sleep", "2147483647"];
     let images = [
-        Image { name: PAUSE_IMAGE, entrypoint: &pause, layer: busybox.clone() },
-        Image { name: BUSYBOX_IMAGE, entrypoint: &[], layer: busybox },
-        Image { name: TESTPMD_IMAGE, entrypoint: &["/usr/bin/dpdk-testpmd"], layer: testpmd },
+        image_of(PAUSE_IMAGE, &pause, busybox.clone()),
+        image_of(BUSYBOX_IMAGE, &[], busybox),
+        image_of(TESTPMD_IMAGE, &["/usr/bin/dpdk-testpmd"], testpmd),
     ];
-    archive::write(&archive, &images)?;
+    archive::write(&archive, &images, 0)?;
     Ok(archive)
 }
 
-/// Makes the archive of usnet's image in the test bed's folder, from the static binaries `usnet`
-/// and `userspace` in `binaries`.
+/// Makes the archive of usnet's image in `folder` as `make image` does, from the static binaries
+/// `usnet` and `userspace` in `binaries`.
 ///
 /// # Errors
 /// When a binary is missing or a file cannot be written.
-pub fn usnet_archive(folder: &TestbedFolder, binaries: &Path) -> Result<PathBuf, ArchiveError> {
-    let mut layer = Layer::create(&folder.temporary().join("usnet.layer"))?;
-    for program in ["usnet", "userspace"] {
-        layer.file(&Path::new("/usr/local/bin").join(program), &binaries.join(program))?;
-    }
-    let image = Image { name: USNET_IMAGE, entrypoint: &["/usr/local/bin/usnet"], layer: layer.finish()? };
-    let archive = folder.temporary().join("usnet.tar");
-    archive::write(&archive, &[image])?;
+pub fn usnet_archive(folder: &Path, binaries: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
+    let build = Build {
+        containerfile: Path::new(CONTAINERFILE),
+        context: binaries,
+        arguments: &[("VERSION", "testbed"), ("REVISION", "testbed")],
+        time: 0,
+    };
+    let image = image::build(name, build, &folder.join("usnet.layer"))?;
+    let archive = folder.join("usnet.tar");
+    archive::write(&archive, &[image], 0)?;
     Ok(archive)
+}
+
+/// The name of the image in an archive that `make image` wrote.
+///
+/// # Errors
+/// When the archive cannot be read or has no such name.
+pub fn name_of(archive: &Path) -> Result<String, ArchiveError> {
+    let names = archive::names(archive)?;
+    let has_tag = |name: &String| image::name::tag(name).is_some();
+    names.into_iter().find(has_tag).ok_or_else(|| ArchiveError::NoImage(archive.to_owned()))
+}
+
+fn image_of(name: &str, entrypoint: &[&str], layer: PathBuf) -> Image {
+    let settings = image::Settings {
+        entrypoint: entrypoint.iter().map(|&word| word.to_owned()).collect(),
+        environment: vec!["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned()],
+        ..image::Settings::default()
+    };
+    Image { name: name.to_owned(), settings, layer }
+}
+
+/// One digest of several files.
+fn digest_of(files: &[PathBuf]) -> Result<String, ArchiveError> {
+    let one = |file: &PathBuf| digest::of_file(file).map_err(|source| ArchiveError::file(file, source));
+    let all = files.iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    Ok(digest::of_bytes(all.join("\n").as_bytes()))
 }
 
 /// Loads an archive's images into a node's containerd.
@@ -88,7 +123,7 @@ pub fn import(node: &Node, archive: &Path) -> Result<(), CommandError> {
 
 fn sources() -> Result<Sources, ArchiveError> {
     let find = |name: &str| {
-        let missing = || ArchiveError::File { path: PathBuf::from(name), source: std::io::ErrorKind::NotFound.into() };
+        let missing = || ArchiveError::file(Path::new(name), std::io::ErrorKind::NotFound.into());
         requirements::find_program(name).ok_or_else(missing)
     };
     let mut testpmd = drivers()?;
@@ -100,7 +135,7 @@ fn sources() -> Result<Sources, ArchiveError> {
 /// `/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0`.
 fn drivers() -> Result<Vec<PathBuf>, ArchiveError> {
     let library = PathBuf::from(format!("/usr/lib/{}-linux-gnu/dpdk", std::env::consts::ARCH));
-    let failed = |source| ArchiveError::File { path: library.clone(), source };
+    let failed = |source| ArchiveError::file(&library, source);
     let folders = fs::read_dir(&library).map_err(failed)?;
     let folder = folders
         .flatten()
@@ -111,26 +146,26 @@ fn drivers() -> Result<Vec<PathBuf>, ArchiveError> {
 }
 
 fn busybox_layer(folder: &Path, busybox: &Path) -> Result<PathBuf, ArchiveError> {
-    let mut layer = Layer::create(&folder.join("busybox.layer"))?;
+    let mut layer = Tarball::create(&folder.join("busybox.layer"), 0)?;
     add_busybox(&mut layer, busybox)?;
     layer.link(Path::new("/bin"), Path::new("usr/bin"))?;
-    layer.finish()
+    Ok(layer.finish()?)
 }
 
 /// Adds busybox with a link for each of its programs.
-fn add_busybox(layer: &mut Layer, busybox: &Path) -> Result<(), ArchiveError> {
+fn add_busybox(layer: &mut Tarball, busybox: &Path) -> Result<(), ArchiveError> {
     let folder = Path::new("/usr/bin");
-    layer.file(&folder.join("busybox"), busybox)?;
+    layer.program(&folder.join("busybox"), busybox)?;
     for program in command::run(std::process::Command::new(busybox).arg("--list"))?.lines() {
         layer.link(&folder.join(program), Path::new("busybox"))?;
     }
     layer.folder(Path::new("/run"))?;
-    layer.folder(Path::new("/tmp"))
+    Ok(layer.folder(Path::new("/tmp"))?)
 }
 
 /// `/bin`, `/lib` and `/lib64` as this machine has them: links to the folders under `/usr` on a
 /// Debian of today.
-fn add_merged_folders(layer: &mut Layer) -> Result<(), ArchiveError> {
+fn add_merged_folders(layer: &mut Tarball) -> Result<(), ArchiveError> {
     for folder in ["/bin", "/lib", "/lib64"].map(Path::new) {
         if let Ok(destination) = fs::read_link(folder) {
             layer.link(folder, &destination)?;

@@ -6,8 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use usnet_release::tarball::Tarball;
+
 use crate::host::command;
-use crate::kubernetes::images::archive::{ArchiveError, Layer};
+use crate::kubernetes::images::error::ArchiveError;
 
 /// Every file that `programs` need at run time, themselves included, as they are named on this
 /// machine. Links are kept apart from what they lead to: DPDK refuses a library that it loads
@@ -31,13 +33,13 @@ pub fn needed_by(programs: &[PathBuf]) -> Result<BTreeSet<PathBuf>, ArchiveError
 ///
 /// # Errors
 /// When one cannot be read or the layer not be written.
-pub fn add(layer: &mut Layer, files: &BTreeSet<PathBuf>) -> Result<(), ArchiveError> {
+pub fn add(layer: &mut Tarball, files: &BTreeSet<PathBuf>) -> Result<(), ArchiveError> {
     for file in files {
         if file.is_symlink() {
             let destination = fs::read_link(file).map_err(|source| failed(file, source))?;
             layer.link(file, &destination)?;
         } else {
-            layer.file(file, file)?;
+            layer.program(file, file)?;
         }
     }
     Ok(())
@@ -69,7 +71,7 @@ fn chain(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
 }
 
 fn failed(path: &Path, source: std::io::Error) -> ArchiveError {
-    ArchiveError::File { path: path.to_owned(), source }
+    ArchiveError::file(path, source)
 }
 
 #[cfg(test)]

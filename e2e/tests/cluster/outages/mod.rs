@@ -6,5 +6,5 @@ mod crds_removed;
 mod etcd_restored;
 mod missed_events;
 mod silent_agent;
-mod uninstalled;
+pub(crate) mod uninstalled;
 mod vpp;

@@ -5,7 +5,7 @@ use serde_json::json;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use usnet_e2e::kubernetes::images::archive::{self, Image, Layer};
+use usnet_e2e::kubernetes::images::archives;
 
 /// What `e2e/scripts/upgrade-test` hands over: for each version its folder `config`, and the folder
 /// of its two programs.
@@ -61,15 +61,8 @@ impl Release {
     fn import(&self) {
         let folder = testbed().join("upgrade");
         fs::create_dir_all(&folder).unwrap();
-        let mut layer = Layer::create(&folder.join("layer")).unwrap();
-        for program in ["usnet", "userspace"] {
-            layer.file(&Path::new("/usr/local/bin").join(program), &self.binaries.join(program)).unwrap();
-        }
         let name = format!("usnet:{}", self.tag);
-        let entrypoint = ["/usr/local/bin/usnet"];
-        let image = Image { name: &name, entrypoint: &entrypoint, layer: layer.finish().unwrap() };
-        let file = folder.join("usnet.tar");
-        archive::write(&file, &[image]).unwrap();
+        let file = archives::usnet_archive(&folder, &self.binaries, &name).unwrap();
         for node in NODES {
             let import = ["ctr", "--namespace=k8s.io", "images", "import", "--local", "--snapshotter", "native"];
             on_node(node, &[import.as_slice(), &[file.to_str().unwrap()]].concat());

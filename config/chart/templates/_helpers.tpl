@@ -1,0 +1,3 @@
+{{- define "usnet.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}

@@ -1,0 +1,32 @@
+//! What users can choose, in the chart and with kustomize.
+
+/// Whether the component is there when the value is true or when it is false.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// The component adds what the value names.
+    Adds,
+    /// The component removes it.
+    Removes,
+}
+
+/// A value of the chart, and the component of `config/` that it stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct ChartOption {
+    /// The value's path in `values.yaml`.
+    pub value: &'static str,
+    /// The component's folder in `config/`.
+    pub folder: &'static str,
+    /// When the component is used.
+    pub switch: Switch,
+}
+
+/// All of them. What they change of an object must not overlap.
+pub const OPTIONS: [ChartOption; 7] = [
+    ChartOption { value: "engines.ovs", folder: "engines/ovs", switch: Switch::Adds },
+    ChartOption { value: "engines.vpp", folder: "engines/vpp", switch: Switch::Adds },
+    ChartOption { value: "nodeNetwork", folder: "components/node-network", switch: Switch::Adds },
+    ChartOption { value: "garbageCollection", folder: "components/no-garbage-collection", switch: Switch::Removes },
+    ChartOption { value: "legacyNads", folder: "components/no-legacy-nads", switch: Switch::Removes },
+    ChartOption { value: "networkPolicy", folder: "components/network-policy", switch: Switch::Adds },
+    ChartOption { value: "prometheus", folder: "components/prometheus", switch: Switch::Adds },
+];

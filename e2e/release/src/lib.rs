@@ -1,0 +1,15 @@
+//! The files of a release. Identical sources give identical bytes: no file depends on the time, the
+//! user, the order of a folder or the place of the checkout.
+//!
+//! - [`image`] writes images of containers, without a container engine.
+//! - [`chart`] makes the Helm chart from `config/`.
+//! - [`sbom`] lists what the programs are made of.
+//! - [`release`] puts all of them into one folder.
+
+pub mod chart;
+pub mod commands;
+pub mod digest;
+pub mod image;
+pub mod release;
+pub mod sbom;
+pub mod tarball;
