@@ -118,6 +118,7 @@ fn configuration(program: &Path) -> String {
          statseg {{ socket-name {FOLDER}/stats.sock size 32M page-size 4k per-node-counters off }}\n\
          plugins {{ {plugins}plugin default {{ disable }} plugin memif_plugin.so {{ enable }} \
          plugin vhost_plugin.so {{ enable }} plugin af_packet_plugin.so {{ enable }} \
+         plugin vxlan_plugin.so {{ enable }} \
          plugin policer_plugin.so {{ enable }} plugin ping_plugin.so {{ enable }} }}\n"
     )
 }

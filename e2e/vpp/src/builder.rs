@@ -9,8 +9,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const SOCKET_PATH_MAX: usize = 106;
 
 /// Those of ports and policers, and the one that answers echo requests.
-const PLUGINS: [&str; 5] =
-    ["memif_plugin.so", "vhost_plugin.so", "af_packet_plugin.so", "policer_plugin.so", "ping_plugin.so"];
+const PLUGINS: [&str; 6] = [
+    "memif_plugin.so",
+    "vhost_plugin.so",
+    "af_packet_plugin.so",
+    "vxlan_plugin.so",
+    "policer_plugin.so",
+    "ping_plugin.so",
+];
 
 /// What kind of VPP a test wants.
 #[derive(Debug, Clone)]

@@ -97,6 +97,16 @@ pub enum OpError {
         /// The socket.
         socket: PathBuf,
     },
+    /// VPP has this tunnel already, for others. It is not changed.
+    #[error(
+        "{tunnel} is there already as interface {interface}, which is not owned by usnet; it was not changed: remove it, or use another VNI"
+    )]
+    TunnelExists {
+        /// The tunnel.
+        tunnel: String,
+        /// Its interface.
+        interface: String,
+    },
     /// The owner does not fit into an ownership tag.
     #[error(transparent)]
     TagTooLong(#[from] TagTooLong),

@@ -39,6 +39,8 @@ pub struct KernelNic {
     pub device: DeviceName,
     /// Its index. A NIC that is deleted and created again has another one.
     pub index: u32,
+    /// Its MAC address.
+    pub mac: [u8; 6],
 }
 
 /// The VLANs of the networks of an uplink: at least one, because a trunk without any is one of all

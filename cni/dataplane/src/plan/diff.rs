@@ -204,11 +204,10 @@ impl<'a> Additions<'a> {
     fn address(&self, spec: &DesiredUplink) -> Option<Op> {
         let (uplink, bridge) = (spec.name.clone(), spec.bridge.as_ref().map(|bridge| bridge.name.clone()));
         let address = spec.address.clone();
-        (self.has_uplink(spec) && !has_address(spec, self.observed)).then_some(Op::Uplink(UplinkOp::SetAddress {
-            uplink,
-            bridge,
-            address,
-        }))
+        // Without a bridge it goes with the interface of the NIC.
+        let is_lost = spec.bridge.is_none() && address.is_some() && self.nics.contains(&spec.name);
+        (self.has_uplink(spec) && (is_lost || !has_address(spec, self.observed)))
+            .then_some(Op::Uplink(UplinkOp::SetAddress { uplink, bridge, address }))
     }
 
     /// Those that differ are among the removals. They need the address of this node.

@@ -23,14 +23,48 @@ open_enum! {
 }
 
 structure! {
-    /// An address with the length of its prefix.
-    Prefix {
+    /// An address of either family.
+    Address {
         /// Its family.
         family: AddressFamily,
         /// The address; one of IPv4 is in the first four bytes.
-        address: [u8; 16],
+        bytes: [u8; 16],
+    }
+}
+
+structure! {
+    /// An address with the length of its prefix.
+    Prefix {
+        /// The address.
+        address: Address,
         /// The length of the prefix, in bits.
         length: u8,
+    }
+}
+
+impl From<IpAddr> for Address {
+    fn from(address: IpAddr) -> Self {
+        let (family, bytes) = match address {
+            IpAddr::V4(v4) => {
+                let [a, b, c, d] = v4.octets();
+                (AddressFamily::Ip4, [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+            }
+            IpAddr::V6(v6) => (AddressFamily::Ip6, v6.octets()),
+        };
+        Self { family, bytes }
+    }
+}
+
+impl Address {
+    /// The address; `None` for an unknown family.
+    #[must_use]
+    pub fn ip(&self) -> Option<IpAddr> {
+        let [a, b, c, d, ..] = self.bytes;
+        match self.family {
+            AddressFamily::Ip4 => Some(Ipv4Addr::new(a, b, c, d).into()),
+            AddressFamily::Ip6 => Some(Ipv6Addr::from(self.bytes).into()),
+            AddressFamily::Other(_) => None,
+        }
     }
 }
 
@@ -38,25 +72,13 @@ impl Prefix {
     /// An address with the length of its prefix.
     #[must_use]
     pub fn new(address: IpAddr, length: u8) -> Self {
-        let (family, address) = match address {
-            IpAddr::V4(v4) => {
-                let [a, b, c, d] = v4.octets();
-                (AddressFamily::Ip4, [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
-            }
-            IpAddr::V6(v6) => (AddressFamily::Ip6, v6.octets()),
-        };
-        Self { family, address, length }
+        Self { address: address.into(), length }
     }
 
     /// The address; `None` for an unknown family.
     #[must_use]
     pub fn ip(&self) -> Option<IpAddr> {
-        let [a, b, c, d, ..] = self.address;
-        match self.family {
-            AddressFamily::Ip4 => Some(Ipv4Addr::new(a, b, c, d).into()),
-            AddressFamily::Ip6 => Some(Ipv6Addr::from(self.address).into()),
-            AddressFamily::Other(_) => None,
-        }
+        self.address.ip()
     }
 }
 
@@ -129,6 +151,6 @@ mod tests {
             let address: IpAddr = text.parse().expect("an address");
             assert_eq!(Prefix::new(address, 24).ip(), Some(address));
         }
-        assert_eq!(Prefix { family: AddressFamily::Other(7), ..Prefix::default() }.ip(), None);
+        assert_eq!(Address { family: AddressFamily::Other(7), ..Address::default() }.ip(), None);
     }
 }

@@ -19,6 +19,7 @@ mod sub_interface;
 #[cfg(test)]
 mod tests;
 mod vhost;
+mod vxlan;
 
 pub use af_packet::*;
 pub use bridge::*;
@@ -31,6 +32,7 @@ pub use policer::*;
 pub use route::*;
 pub use sub_interface::*;
 pub use vhost::*;
+pub use vxlan::*;
 
 /// All messages of the table.
 pub fn all() -> impl Iterator<Item = &'static Descriptor> {
@@ -55,6 +57,8 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         VHOST_DUMPS,
         AF_PACKET_REQUESTS,
         AF_PACKET_DUMPS,
+        VXLAN_REQUESTS,
+        VXLAN_DUMPS,
     ]
     .into_iter()
     .flatten()

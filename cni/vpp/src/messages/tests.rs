@@ -110,6 +110,10 @@ const SIZES: &[(&str, usize)] = &[
     ("af_packet_delete_reply_e8d4e804", 10),
     ("af_packet_dump_51077d14", 10),
     ("af_packet_details_58c7c042", 74),
+    ("vxlan_add_del_tunnel_v3_0072b037", 70),
+    ("vxlan_add_del_tunnel_v3_reply_5383d31f", 14),
+    ("vxlan_tunnel_v2_dump_f9e6675e", 14),
+    ("vxlan_tunnel_v2_details_d3bdd4d9", 68),
 ];
 
 fn header_size(descriptor: &Descriptor) -> usize {
@@ -145,6 +149,7 @@ fn message_of_a_plugin_names_it() {
             name if name.contains("policer") => Some("policer_plugin.so"),
             name if name.contains("vhost") => Some("vhost_plugin.so"),
             name if name.starts_with("af_packet_") => Some("af_packet_plugin.so"),
+            name if name.starts_with("vxlan_") => Some("vxlan_plugin.so"),
             _ => None,
         };
         assert_eq!(descriptor.plugin, expected, "{}", descriptor.name);
@@ -213,6 +218,33 @@ fn a_path_of_a_route_is_where_vpp_reads_it() {
     assert_eq!((bytes[42], bytes[51], &bytes[61..65]), (3, 1, &[0, 0, 0, 1][..]));
     let details = fields(&IpRouteDetails { route: route.clone() });
     assert_eq!(IpRouteDetails::decode(&mut Reader::new(&details)), Ok(IpRouteDetails { route }));
+}
+
+#[test]
+fn the_ends_of_a_tunnel_are_where_vpp_reads_and_writes_them() {
+    let [local, remote]: [Address; 2] =
+        ["10.0.0.1", "fd00::2"].map(|text| text.parse::<std::net::IpAddr>().expect("an address").into());
+    let create = VxlanAddDelTunnelV3 {
+        is_add: true,
+        instance: 5,
+        src_address: local.clone(),
+        dst_address: remote.clone(),
+        src_port: 1,
+        dst_port: 2,
+        mcast_sw_if_index: NO_INTERFACE,
+        encap_vrf_id: 3,
+        decap_next_index: DECAP_L2_INPUT,
+        vni: 7,
+        is_l3: true,
+    };
+    let bytes = [vec![0; 10], fields(&create)].concat();
+    assert_eq!((bytes[10], bytes[14], bytes[15], &bytes[16..20]), (1, 5, 0, &[10, 0, 0, 1][..]));
+    assert_eq!((bytes[32], bytes[33], bytes[48], bytes[50], bytes[52]), (1, 0xfd, 2, 1, 2));
+    assert_eq!((&bytes[53..57], bytes[60], &bytes[61..65]), (&[255; 4][..], 3, &[255; 4][..]));
+    assert_eq!((bytes[68], bytes[69], bytes.len()), (7, 1, 70));
+    let details = VxlanTunnelV2Details { src_address: local, dst_address: remote, vni: 9, ..Default::default() };
+    let bytes = [vec![0; 6], fields(&details)].concat();
+    assert_eq!((bytes[14], bytes[15], bytes[31], bytes[32], bytes[67]), (0, 10, 1, 0xfd, 9));
 }
 
 #[test]

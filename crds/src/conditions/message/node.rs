@@ -321,6 +321,13 @@ pub fn socket_in_use(socket: &Path) -> String {
     format!("socket {} is already used by another port", socket.display())
 }
 
+/// An operation: the engine has the tunnel for others.
+pub fn tunnel_exists(tunnel: &str, interface: &str) -> String {
+    format!(
+        "{tunnel} is there already as interface {interface}, which usnet does not own: remove it, or use another VNI"
+    )
+}
+
 /// An operation: the range of socket ids is exhausted.
 pub fn no_socket_id(count: usize) -> String {
     format!(

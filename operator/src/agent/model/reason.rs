@@ -1,7 +1,9 @@
 //! The reason and the message of a network on a node for an operation that failed.
 
 use usnet_crds::conditions::message::node as message;
-use usnet_crds::conditions::reason::{BRIDGE_EXISTS, BRIDGE_UNUSABLE, ENGINE_REFUSED, SOCKET_UNUSABLE, WAITING};
+use usnet_crds::conditions::reason::{
+    BRIDGE_EXISTS, BRIDGE_UNUSABLE, ENGINE_REFUSED, SOCKET_UNUSABLE, VNI_TAKEN, WAITING,
+};
 use usnet_dataplane::engine::OpError;
 
 /// The reason for an operation that failed.
@@ -14,6 +16,7 @@ pub(crate) fn of(error: &OpError) -> &'static str {
         | OpError::PortMissing { .. }
         | OpError::PortDiffers { .. } => WAITING,
         OpError::SocketUnusable { .. } => SOCKET_UNUSABLE,
+        OpError::TunnelExists { .. } => VNI_TAKEN,
         OpError::NoSocketId { .. } | OpError::SocketInUse { .. } | OpError::Refused { .. } | OpError::TagTooLong(_) => {
             ENGINE_REFUSED
         }
@@ -31,6 +34,7 @@ pub(crate) fn message(error: &OpError) -> String {
         OpError::PortDiffers { port, found } => message::port_differs(port, found),
         OpError::NoSocketId { count } => message::no_socket_id(*count),
         OpError::SocketInUse { socket } => message::socket_in_use(socket),
+        OpError::TunnelExists { tunnel, interface } => message::tunnel_exists(tunnel, interface),
         OpError::SocketUnusable { what, reason } | OpError::Refused { what, reason } => {
             message::engine_refused(what, reason)
         }

@@ -81,7 +81,8 @@ impl Scene {
         let output = String::from_utf8_lossy(&output.stdout).into_owned();
         let index = output.split(':').next().and_then(|index| index.parse::<u32>().ok());
         let joined = self.interface("host-eth1").filter(|found| found.flags.contains(IfStatusFlags::ADMIN_UP));
-        let is_it = joined.zip(index).is_some_and(|(joined, index)| joined.l2_address[2..] == index.to_be_bytes());
+        let is_it =
+            joined.zip(index).is_some_and(|(joined, index)| joined.tag.as_str() == format!("usnet^fab^{index:x}"));
         is_it && output.contains(",UP") && output.contains("PROMISC")
     }
 }

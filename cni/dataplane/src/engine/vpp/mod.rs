@@ -10,7 +10,8 @@
 //! in between shows in its replies, and then that operation is planned again on a new snapshot.
 //!
 //! The gateway of a network is a loopback in its bridge domain (`routing`). A network on an uplink
-//! has a sub-interface of the NIC there (`uplinks`).
+//! has a sub-interface of the NIC there (`uplinks`). An overlay that VPP encapsulates has a tunnel
+//! to each other node there (`tunnels`).
 //!
 //! Pitfalls, and where they are handled:
 //! - An interface is tagged after its creation. An untagged one on a socket id of usnet is
@@ -34,6 +35,7 @@ mod qos;
 mod routing;
 mod snapshot;
 mod tags;
+mod tunnels;
 mod uplinks;
 
 pub use driver::Vpp;

@@ -2,6 +2,7 @@
 
 use super::routing;
 use super::snapshot::{BridgeDomain, Interface, VppSnapshot};
+use super::tunnels;
 use super::uplinks;
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
@@ -22,9 +23,9 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
         let Some(name) = names.get(index).cloned() else { continue };
         let domain = uplinks::domain_of(snapshot, *index, interface);
         match domain.and_then(|id| bridges.get_mut(&id)) {
-            Some(bridge) => drop(bridge.ports.insert(name, observe_port(snapshot, interface))),
+            Some(bridge) => drop(bridge.ports.insert(name, observe_port(snapshot, (*index, interface)))),
             None if interface.owner.is_some() || interface.is_incomplete(own_socket_ids) => {
-                unbridged_ports.insert(name, observe_port(snapshot, interface));
+                unbridged_ports.insert(name, observe_port(snapshot, (*index, interface)));
             }
             None => {}
         }
@@ -33,7 +34,7 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
         bridges: bridges.into_iter().map(|(id, bridge)| (id.to_string(), bridge)).collect(),
         unbridged_ports,
         taken_devices: uplinks::taken_devices(snapshot),
-        addresses: BTreeMap::new(),
+        addresses: uplinks::addresses(snapshot),
         routing: routing::observe(&snapshot.routing, |id| snapshot.domains.get(&id).is_some_and(is_bridge)),
     }
 }
@@ -77,7 +78,7 @@ fn adoption_blocker(domain: &BridgeDomain) -> Option<String> {
     }
 }
 
-pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> ObservedPort {
+pub(super) fn observe_port(snapshot: &VppSnapshot, (index, interface): (u32, &Interface)) -> ObservedPort {
     let network = interface.domain.and_then(|id| snapshot.domains.get(&id)).and_then(|domain| domain.owner.clone());
     ObservedPort {
         owner: interface.owner.as_ref().map(|owner| match owner {
@@ -89,7 +90,7 @@ pub(super) fn observe_port(snapshot: &VppSnapshot, interface: &Interface) -> Obs
         }),
         backend: interface.backend(),
         patch_peer: None,
-        tunnel: None,
+        tunnel: tunnels::observe(snapshot, index, interface),
         // That of a network's own device is the device's.
         mtu: match &interface.owner {
             Some(Owner::Network(_) | Owner::Nic(_) | Owner::Patch(_) | Owner::Tunnel(_)) => None,

@@ -1,10 +1,12 @@
 //! Ownership tags in VPP: the tags of bridge domains and interfaces, 63 bytes each.
 //!
 //! The tag of a bridge domain is `usnet:` and its network; the interface on the network's own
-//! device has the same, and a sub-interface that connects the network to an uplink. The tag of a
-//! NIC is `usnet^` and its uplink. The tag of any other interface is its attachment, whose
-//! container id of 64 hexadecimal digits is packed to fit: `usn:`, 43 characters of base64 and the
-//! rest. All other attachments are written out after `usn=`.
+//! device has the same, and so have a sub-interface that connects the network to an uplink and the
+//! VXLAN tunnels of the network. The tag of a NIC is `usnet^`, its uplink, `^` and the index of the
+//! NIC in hexadecimal digits; a sub-interface for the address of the node has the same without the
+//! index. The tag of any other interface is its attachment, whose container id of 64 hexadecimal
+//! digits is packed to fit: `usn:`, 43 characters of base64 and the rest. All other attachments are
+//! written out after `usn=`.
 
 use crate::engine::error::TagTooLong;
 use crate::model::attachment::AttachmentId;
@@ -12,7 +14,7 @@ use crate::model::owner::{NetworkDevice, Owner, UplinkNic};
 use crate::model::port::PortName;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use usnet_crds::{EngineKind, NetworkName};
+use usnet_crds::{EngineKind, NetworkName, UplinkName};
 use usnet_vpp::wire::FixedText;
 
 /// A tag of VPP.
@@ -58,22 +60,46 @@ pub(super) fn owner_tag(owner: &Owner) -> Result<Tag, TagTooLong> {
         // The uplink is that of the interface that it is a part of.
         Owner::Patch(patch) => network_tag(&patch.network),
         Owner::Tunnel(tunnel) => network_tag(&tunnel.network),
-        Owner::Nic(nic) => Tag::new(format!("{UPLINK}{}", nic.uplink))
+        Owner::Nic(nic) => Tag::new(format!("{UPLINK}{}^{:x}", nic.uplink, nic.index))
             .map_err(|_| too_long(format!("uplink {}", nic.uplink), USE_SHORTER_NAME)),
     }
 }
 
-/// The MAC address of the interface on a device that has this index: a network's own one, or a NIC.
-/// The tag has no room for it. VPP forwards by no address of interfaces in a bridge domain.
+/// The tag of the sub-interface for the address of the node on an uplink.
+pub(super) fn underlay_tag(uplink: &UplinkName) -> Result<Tag, TagTooLong> {
+    Tag::new(format!("{UPLINK}{uplink}")).map_err(|_| too_long(format!("uplink {uplink}"), USE_SHORTER_NAME))
+}
+
+/// The uplink whose address of the node a sub-interface is for.
+pub(super) fn underlay(tag: &str) -> Option<UplinkName> {
+    tag.strip_prefix(UPLINK)?.parse().ok()
+}
+
+/// The MAC address of the interface on a network's own device, which has this index: the tag has no
+/// room for it. VPP forwards by no address of interfaces in a bridge domain.
 pub(super) fn device_mac(index: u32) -> [u8; 6] {
     let [a, b, c, d] = index.to_be_bytes();
     let [first, second] = DEVICE_MAC;
     [first, second, a, b, c, d]
 }
 
-/// The index of the device that an interface with this MAC address was created on; 0, which no
-/// device has, for any other address.
-pub(super) fn device_index(mac: [u8; 6]) -> u32 {
+/// The MAC address of the interface on a NIC that has this one. It is another address in each node,
+/// because VPP answers to it as soon as the interface has an IP address; and it is not that of the
+/// NIC, because the kernel would forward what was sent to VPP.
+pub(super) fn nic_mac(mac: [u8; 6]) -> [u8; 6] {
+    let [_, _, a, b, c, d] = mac;
+    let [first, second] = DEVICE_MAC;
+    [first, second, a, b, c, d]
+}
+
+/// Whether usnet created an interface with this MAC address on a device that is not a pod's.
+pub(super) fn is_device_mac(mac: [u8; 6]) -> bool {
+    mac.starts_with(&DEVICE_MAC)
+}
+
+/// The index of the network's own device that an interface with this MAC address was created on; 0,
+/// which no device has, for any other address.
+fn device_index(mac: [u8; 6]) -> u32 {
     match mac {
         [first, second, a, b, c, d] if [first, second] == DEVICE_MAC => u32::from_be_bytes([a, b, c, d]),
         _ => 0,
@@ -86,8 +112,9 @@ pub(super) fn owner(tag: &str, mac: [u8; 6]) -> Option<Owner> {
     if let Some(network) = network(tag) {
         return Some(Owner::Network(NetworkDevice { network, index: device_index(mac) }));
     }
-    if let Some(uplink) = tag.strip_prefix(UPLINK) {
-        return Some(Owner::Nic(UplinkNic { uplink: uplink.parse().ok()?, index: device_index(mac) }));
+    if let Some((uplink, index)) = tag.strip_prefix(UPLINK).and_then(|nic| nic.split_once('^')) {
+        let (uplink, index) = (uplink.parse().ok()?, u32::from_str_radix(index, 16).ok()?);
+        return Some(Owner::Nic(UplinkNic { uplink, index }));
     }
     let attachment = match (tag.strip_prefix(PACKED), tag.strip_prefix(PLAIN)) {
         (Some(packed), _) => unpack(packed)?,
@@ -182,12 +209,24 @@ mod tests {
 
     #[test]
     fn the_interface_of_a_nic_names_its_uplink_and_the_index_of_the_nic() {
-        let nic = Owner::Nic(UplinkNic { uplink: "u".repeat(UPLINK_NAME_MAX).parse().unwrap(), index: 7 });
+        let nic = Owner::Nic(UplinkNic { uplink: "u".repeat(UPLINK_NAME_MAX).parse().unwrap(), index: u32::MAX });
         let tag = owner_tag(&nic).unwrap();
-        assert_eq!(owner(tag.as_str(), device_mac(7)), Some(nic));
-        for foreign in ["usnet^", "usnet^Not A Name"] {
-            assert_eq!(owner(foreign, device_mac(7)), None);
+        assert_eq!(tag.as_str().len(), TAG_MAX);
+        assert_eq!(owner(tag.as_str(), [0; 6]), Some(nic));
+        let fab: UplinkName = "fab".parse().unwrap();
+        assert_eq!(underlay(underlay_tag(&fab).unwrap().as_str()), Some(fab));
+        assert_eq!(underlay(tag.as_str()), None);
+        for foreign in ["usnet^", "usnet^fab", "usnet^fab^", "usnet^fab^g", "usnet^Not A Name^7", "usnet^^7"] {
+            assert_eq!(owner(foreign, device_mac(7)), None, "{foreign}");
         }
+    }
+
+    #[test]
+    fn interfaces_on_nics_of_two_nodes_have_different_addresses() {
+        let [one, two] = [[0x52, 0x54, 0, 1, 2, 3], [0x52, 0x54, 0, 1, 2, 4]];
+        assert_ne!(nic_mac(one), nic_mac(two));
+        assert_ne!(nic_mac(one), one);
+        assert!(is_device_mac(nic_mac(one)) && !is_device_mac(one));
     }
 
     #[test]

@@ -133,6 +133,13 @@ impl fmt::Display for NodeUse {
     }
 }
 
+impl ObservedNic {
+    /// Its present MAC address.
+    pub(super) fn mac(&self) -> [u8; 6] {
+        self.macs.first().copied().unwrap_or_default()
+    }
+}
+
 impl ObservedNics {
     /// The device of this name, with its index.
     pub fn named(&self, name: &str) -> Option<(u32, &ObservedNic)> {

@@ -114,7 +114,7 @@ fn resolve_one(request: UplinkRequest<'_>, observed: &ObservedNics) -> ResolvedU
         Some(_) if is_untagged => Some(NicBlocker::SharedUntagged { nic: nic.name.clone() }),
         _ => None,
     };
-    let device = KernelNic { device: nic.name.clone(), index };
+    let device = KernelNic { device: nic.name.clone(), index, mac: nic.mac() };
     let may_join = refusal.is_none();
     ResolvedUplink {
         must_set_up: may_join && is_used && !is_shared && !nic.is_up,

@@ -44,7 +44,7 @@ fn overlay(name: &str, vni: i64, peers: &[u8]) -> NodeNetwork {
 
 fn desired(networks: &[NodeNetwork]) -> Desired {
     let tunnels: Vec<_> = networks.iter().filter_map(DesiredTunnels::of).collect();
-    let nic = Some(KernelNic { device: DeviceName::observed("eth1"), index: 7 });
+    let nic = Some(KernelNic { device: DeviceName::observed("eth1"), index: 7, mac: [2, 0, 0, 0, 0, 1] });
     let vlans = tunnels.iter().map(|tunnels| tunnels.vlan);
     let uplink = DesiredUplink::of(EngineKind::OpenVswitch, &FAB.parse().unwrap(), nic, vlans);
     let address = tunnels.first().map(|tunnels| UplinkAddress {

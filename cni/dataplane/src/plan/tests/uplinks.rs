@@ -33,7 +33,8 @@ fn desired_in(engine: EngineKind, networks: &[(&str, Option<i64>)], nic: Option<
         .filter_map(PatchPair::of)
         .map(|pair| DesiredPatch { pair, policy: PortPolicy::Ensure })
         .collect();
-    let nic = nic.map(|(device, index)| KernelNic { device: DeviceName::observed(device), index });
+    let nic =
+        nic.map(|(device, index)| KernelNic { device: DeviceName::observed(device), index, mac: [2, 0, 0, 0, 0, 1] });
     let vlans = patches.iter().map(|patch| patch.pair.vlan);
     let uplink = DesiredUplink::of(engine, &"fab".parse().unwrap(), nic, vlans);
     Desired::new(networks, []).with_uplinks(uplink, patches)

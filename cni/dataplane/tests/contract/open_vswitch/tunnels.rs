@@ -45,7 +45,7 @@ fn desired(switch: &OneSwitch, networks: &[NodeNetwork]) -> Desired {
         (attachment(pod), DesiredAttachment { network: network.name.clone(), port, policy: PortPolicy::Ensure })
     });
     let tunnels: Vec<_> = networks.iter().filter_map(DesiredTunnels::of).collect();
-    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: nic_index(switch) });
+    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: nic_index(switch), mac: [2, 0, 0, 0, 0, 1] });
     let (name, vlans) = ("fab".parse().expect("a name"), tunnels.iter().map(|tunnels| tunnels.vlan));
     let mac: Option<MacAddress> = MAC.parse().ok();
     let address = tunnels.first().map(|tunnels| UplinkAddress { address: tunnels.local, vlan: tunnels.vlan, mac });

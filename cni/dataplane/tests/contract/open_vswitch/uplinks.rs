@@ -51,7 +51,7 @@ fn desired(switch: &OneSwitch, networks: &[(&str, Option<i64>)]) -> Desired {
         (attachment(pod), DesiredAttachment { network: network.name.clone(), port, policy: PortPolicy::Ensure })
     });
     let pairs: Vec<_> = networks.iter().filter_map(PatchPair::of).collect();
-    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: nic_index(switch) });
+    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: nic_index(switch), mac: [2, 0, 0, 0, 0, 1] });
     let (name, vlans) = ("fab".parse().expect("a name"), pairs.iter().map(|pair| pair.vlan));
     let uplink = DesiredUplink::of(EngineKind::OpenVswitch, &name, nic, vlans);
     let patches = pairs.into_iter().map(|pair| DesiredPatch { pair, policy: PortPolicy::Ensure });

@@ -200,6 +200,19 @@ macro_rules! uplinks {
             vpp_cases!(start_with($kind, PortKind::MemifVolume, &["af_packet_plugin.so"]);
                 uplinks::a_missing_plugin_of_uplinks_is_named,
             );
+            vpp_cases!(start($kind, PortKind::Veth);
+                tunnels::networks_reach_their_peers_by_tunnels_and_leave_nothing,
+                tunnels::the_vlan_and_the_address_of_an_underlay_change,
+                tunnels::tunnels_of_ipv6_are_as_those_of_ipv4,
+                tunnels::what_others_change_of_tunnels_is_repaired,
+                tunnels::an_interrupted_creation_of_a_tunnel_is_completed,
+                tunnels::tunnels_of_others_are_not_changed,
+                tunnels::tunnels_return_after_a_restart,
+                tunnels::an_address_follows_to_another_nic,
+            );
+            vpp_cases!(start_with($kind, PortKind::Veth, &["vxlan_plugin.so"]);
+                tunnels::a_missing_plugin_of_tunnels_is_named,
+            );
         }
     )*};
 }
@@ -235,6 +248,9 @@ mod simulated_faults {
         faults::a_rejected_message_leaves_nothing_behind,
         faults::after_any_failure_the_next_plan_repairs_it,
     );
+    vpp_cases!(start(Kind::Simulator, PortKind::Veth);
+        tunnels::after_any_failure_the_next_plan_repairs_tunnels,
+    );
     vpp_cases!(without_messages(&NEWEST);
         faults::older_messages_are_used,
     );
@@ -260,6 +276,7 @@ mod real_peers {
     vpp_cases!(start(Kind::Real, PortKind::Veth);
         packets::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
         uplink_traffic::frames_reach_their_network_and_no_other,
+        tunnel_traffic::frames_reach_all_nodes_of_their_network_once,
     );
     vpp_cases!(start_with_policers(Kind::Real);
         traffic::limits_drop_excess_frames_in_both_directions,

@@ -26,6 +26,7 @@ impl EngineClientError {
             OpError::BridgeMissing { .. }
             | OpError::PortMissing { .. }
             | OpError::PortDiffers { .. }
+            | OpError::TunnelExists { .. }
             | OpError::SocketInUse { .. } => ErrorCode::TryAgainLater,
             OpError::Foreign { .. }
             | OpError::BridgeUnusable { .. }

@@ -58,7 +58,12 @@ impl List for AfPacketDump {
     fn list(&self, state: &State) -> Vec<AfPacketDetails> {
         let details = state.interfaces.iter().filter_map(|(sw_if_index, interface)| match &interface.device {
             Device::AfPacket(it) => Some(AfPacketDetails { sw_if_index, host_if_name: it.device.clone() }),
-            Device::Local | Device::Loopback { .. } | Device::Memif(_) | Device::Vhost(_) | Device::Sub(_) => None,
+            Device::Local
+            | Device::Loopback { .. }
+            | Device::Memif(_)
+            | Device::Vhost(_)
+            | Device::Sub(_)
+            | Device::Tunnel(_) => None,
         });
         details.collect()
     }

@@ -10,7 +10,7 @@ use usnet_vpp::messages::{
     MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput,
     ShowVersion, SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable, SwInterfaceSetFlags,
     SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable, SwInterfaceSetUnnumbered,
-    SwInterfaceTagAddDel, SwInterfaceVhostUserDump, WantInterfaceEvents,
+    SwInterfaceTagAddDel, SwInterfaceVhostUserDump, VxlanAddDelTunnelV3, VxlanTunnelV2Dump, WantInterfaceEvents,
 };
 
 /// What does each message.
@@ -62,6 +62,8 @@ pub(crate) static HANDLERS: &[Handler] = &[
     changing::<DeleteVhostUserIf>(),
     changing::<AfPacketCreateV3>(),
     changing::<AfPacketDelete>(),
+    listing::<VxlanTunnelV2Dump>(),
+    changing::<VxlanAddDelTunnelV3>(),
     changing::<PolicerAddDel>(),
     changing::<PolicerInput>(),
     changing::<PolicerOutput>(),

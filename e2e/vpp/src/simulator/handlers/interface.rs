@@ -109,7 +109,12 @@ impl Handle for CreateLoopbackInstance {
     fn handle(&self, state: &mut State) -> Result<CreateLoopbackInstanceReply, Failure> {
         let instances = state.interfaces.iter().filter_map(|(_, other)| match other.device {
             Device::Loopback { instance } => Some(instance),
-            Device::Local | Device::Memif(_) | Device::Vhost(_) | Device::AfPacket(_) | Device::Sub(_) => None,
+            Device::Local
+            | Device::Memif(_)
+            | Device::Vhost(_)
+            | Device::AfPacket(_)
+            | Device::Sub(_)
+            | Device::Tunnel(_) => None,
         });
         let used: BTreeSet<u32> = instances.collect();
         let mut free = (0..LOOPBACKS_MAX).filter(|instance| !used.contains(instance));

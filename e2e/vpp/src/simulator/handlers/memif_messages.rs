@@ -107,7 +107,12 @@ impl List for MemifDump {
     fn list(&self, state: &State) -> Vec<MemifDetails> {
         let memifs = state.interfaces.iter().filter_map(|(index, interface)| match &interface.device {
             Device::Memif(memif) => Some(details(index, interface, memif)),
-            Device::Local | Device::Loopback { .. } | Device::Vhost(_) | Device::AfPacket(_) | Device::Sub(_) => None,
+            Device::Local
+            | Device::Loopback { .. }
+            | Device::Vhost(_)
+            | Device::AfPacket(_)
+            | Device::Sub(_)
+            | Device::Tunnel(_) => None,
         });
         memifs.collect()
     }

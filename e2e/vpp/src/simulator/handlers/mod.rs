@@ -14,3 +14,4 @@ mod route;
 mod sub_interface;
 mod system;
 mod vhost_user;
+mod vxlan;

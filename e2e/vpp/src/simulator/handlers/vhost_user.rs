@@ -73,7 +73,12 @@ impl List for SwInterfaceVhostUserDump {
                 sock_errno: vhost.socket_error(),
                 ..SwInterfaceVhostUserDetails::default()
             }),
-            Device::Local | Device::Loopback { .. } | Device::Memif(_) | Device::AfPacket(_) | Device::Sub(_) => None,
+            Device::Local
+            | Device::Loopback { .. }
+            | Device::Memif(_)
+            | Device::AfPacket(_)
+            | Device::Sub(_)
+            | Device::Tunnel(_) => None,
         });
         details.collect()
     }

@@ -1,5 +1,7 @@
 //! What is behind each kind of interface.
 
+use crate::simulator::model::routing::TableKey;
+use std::net::IpAddr;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
@@ -21,13 +23,14 @@ pub(crate) enum Device {
     Vhost(Vhost),
     AfPacket(AfPacket),
     Sub(SubInterface),
+    Tunnel(Tunnel),
 }
 
 impl Device {
     /// What VPP counts when it cannot send.
     pub(crate) const fn tx_errors(&self) -> &'static [&'static str] {
         match self {
-            Self::Local | Self::Loopback { .. } | Self::Sub(_) => &[],
+            Self::Local | Self::Loopback { .. } | Self::Sub(_) | Self::Tunnel(_) => &[],
             Self::Memif(_) => &["no_free_slots", "rollback"],
             Self::Vhost(_) => &[
                 "no error",
@@ -90,6 +93,43 @@ impl AfPacket {
         let state = if is_up { "up" } else { "down" };
         let _gone = Command::new("ip").args(["link", "set", "dev", self.device.as_str(), state]).output();
     }
+}
+
+/// A VXLAN tunnel.
+#[derive(Debug)]
+pub(crate) struct Tunnel {
+    /// The number in its name.
+    pub(crate) instance: u32,
+    /// The slot that it has, which is that number unless the client chose another.
+    pub(crate) slot: u32,
+    pub(crate) source: IpAddr,
+    pub(crate) destination: IpAddr,
+    /// That of VPP, and that of the other end.
+    pub(crate) ports: (u16, u16),
+    /// The routing table that leads to the destination.
+    pub(crate) table: TableKey,
+    pub(crate) multicast_interface: u32,
+    pub(crate) decap_next_index: u32,
+    pub(crate) vni: u32,
+    pub(crate) is_l3: bool,
+}
+
+impl Tunnel {
+    /// What no other tunnel has. That of IPv6 does not have the source.
+    pub(crate) fn key(&self) -> TunnelKey {
+        let source = Some(self.source).filter(|source| source.is_ipv4() && !self.destination.is_multicast());
+        TunnelKey { source, destination: self.destination, port: self.ports.0, table: self.table, vni: self.vni }
+    }
+}
+
+/// What identifies a tunnel.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TunnelKey {
+    source: Option<IpAddr>,
+    destination: IpAddr,
+    port: u16,
+    table: TableKey,
+    vni: u32,
 }
 
 /// Which frames of another interface are its own.

@@ -52,6 +52,7 @@ impl Interface {
         match &self.device {
             Device::Local => false,
             Device::Memif(memif) => memif.mode == MemifMode::Ethernet,
+            Device::Tunnel(tunnel) => !tunnel.is_l3,
             Device::Loopback { .. } | Device::Vhost(_) | Device::AfPacket(_) | Device::Sub(_) => true,
         }
     }
@@ -64,7 +65,7 @@ impl Interface {
     /// No peer ever connects; a device has its link.
     pub(crate) fn flags(&self) -> IfStatusFlags {
         match (self.admin_up, &self.device) {
-            (true, Device::Loopback { .. } | Device::AfPacket(_) | Device::Sub(_)) => {
+            (true, Device::Loopback { .. } | Device::AfPacket(_) | Device::Sub(_) | Device::Tunnel(_)) => {
                 IfStatusFlags::ADMIN_UP | IfStatusFlags::LINK_UP
             }
             (true, _) => IfStatusFlags::ADMIN_UP,
@@ -83,6 +84,7 @@ impl Interface {
             Device::Loopback { .. } => "Loopback",
             Device::Memif(_) => "memif",
             Device::Vhost(_) => "vhost-user",
+            Device::Tunnel(_) => "VXLAN",
             // A sub-interface has the kind of its interface, which is one on a device.
             Device::AfPacket(_) | Device::Sub(_) => "af-packet",
         };

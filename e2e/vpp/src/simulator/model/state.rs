@@ -35,6 +35,8 @@ pub(crate) struct State {
     pub(crate) sockets: Sockets,
     /// The numbers in the names of vhost-user interfaces.
     pub(crate) vhost_numbers: Pool<()>,
+    /// The slots of VXLAN tunnels.
+    pub(crate) tunnel_slots: Pool<()>,
     pub(crate) bridge_ids: Random,
     pub(crate) addresses: Random,
     names: BTreeSet<String>,
@@ -65,6 +67,7 @@ impl State {
             routing: Routing::default(),
             sockets: Sockets::new(runtime_directory),
             vhost_numbers: Pool::default(),
+            tunnel_slots: Pool::default(),
             bridge_ids: Random::default(),
             addresses: Random::default(),
             names: BTreeSet::new(),

@@ -1,7 +1,8 @@
-//! Ports of pods, one file for each type, and the sockets of memif.
+//! Ports of pods and of networks, one file for each type, and the sockets of memif.
 
 mod af_packet;
 mod memif;
 mod memif_sockets;
 mod sub_interfaces;
+mod tunnels;
 mod vhost;

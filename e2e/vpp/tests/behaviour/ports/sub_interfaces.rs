@@ -34,7 +34,7 @@ impl Fixture {
         self.ask(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q: 1, ..Default::default() }).map(drop)
     }
 
-    fn members(&mut self, bd_id: u32) -> Vec<u32> {
+    pub(super) fn members(&mut self, bd_id: u32) -> Vec<u32> {
         let all = BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE };
         let domain = self.dump(all).into_iter().find(|domain| domain.bd_id == bd_id).expect("a bridge domain");
         domain.sw_if_details.into_iter().map(|member| member.sw_if_index).collect()

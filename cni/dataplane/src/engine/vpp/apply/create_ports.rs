@@ -159,7 +159,7 @@ impl<'a> PortCreation<'a> {
     /// Verifies that it is a member of the bridge domain now, and is filtered if and only if it is
     /// in a VLAN: the reply to that request is not reliable.
     fn verify_member(&mut self, domain: &BridgeDomain, features: Option<&Features>) {
-        if !self.index.is_some_and(|index| domain.members.contains(&index)) {
+        if !self.index.is_some_and(|index| domain.members.contains_key(&index)) {
             let reason = "another client removed its interface".to_owned();
             self.failure = Some(Failure { is_conflict: true, ..self.refusal(reason) });
         } else if features.is_some_and(|features| features.is_filtered != self.port.settings.vlan.is_some()) {

@@ -45,6 +45,7 @@ fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -
     match command {
         VppCommand::Port(command) => code.is_some() && command.is_harmless(),
         VppCommand::SubInterface(command) => code.is_some_and(|code| command.is_harmless(code)),
+        VppCommand::Tunnel(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::Routing(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::DeletePolicer { .. } => code.is_some(),
         // The same policer: its name encodes all of its settings.
@@ -73,6 +74,7 @@ fn is_conflict(command: &VppCommand, code: ReturnCode) -> bool {
         VppCommand::CreateBridgeDomain(_) => code == ReturnCode::BdAlreadyExists,
         VppCommand::Port(command) => command.is_conflict(code).unwrap_or(is_gone),
         VppCommand::SubInterface(command) => command.is_conflict(code),
+        VppCommand::Tunnel(command) => command.is_conflict(code),
         _ => is_gone,
     }
 }

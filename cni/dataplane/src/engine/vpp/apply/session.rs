@@ -12,6 +12,7 @@ use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::LimitSupport;
 use crate::engine::vpp::routing;
 use crate::engine::vpp::snapshot::VppSnapshot;
+use crate::engine::vpp::tunnels;
 use crate::model::memif::MemifSocketIds;
 use crate::plan::{Op, RoutingOp, UplinkOp};
 use std::collections::BTreeSet;
@@ -37,7 +38,9 @@ fn kind(operation: &Op) -> u8 {
         Op::Routing(RoutingOp::CreateTable { .. }) => 6,
         Op::Routing(RoutingOp::SetGateway { .. }) => 7,
         Op::Uplink(UplinkOp::Connect { .. }) => 8,
-        Op::Uplink(_) => 9,
+        Op::Uplink(UplinkOp::CreateTunnel { .. }) => 9,
+        Op::Uplink(UplinkOp::SetAddress { .. }) => 10,
+        Op::Uplink(_) => 11,
     }
 }
 
@@ -86,7 +89,8 @@ pub(in crate::engine::vpp) async fn apply(
     operations: &[Op],
 ) -> Result<Committed, EngineError> {
     let missing_devices = NewInterface::missing_message_of_devices(api);
-    let mut session = ApplySession { api, socket_ids, missing_devices, created: None };
+    let missing_tunnels = tunnels::missing_message(api);
+    let mut session = ApplySession { api, socket_ids, missing_devices, missing_tunnels, created: None };
     let mut results = Vec::with_capacity(operations.len());
     let is_single = operations.len() == 1;
     for part in parts(operations) {
@@ -102,6 +106,8 @@ struct ApplySession<'a, A> {
     socket_ids: MemifSocketIds,
     /// Why there are no interfaces on devices of the kernel.
     missing_devices: Option<String>,
+    /// Why there are no VXLAN tunnels.
+    missing_tunnels: Option<String>,
     /// The index of the interface that was created last, if it was created alone.
     created: Option<u32>,
 }
@@ -189,8 +195,13 @@ impl<A: Api + Send> ApplySession<'_, A> {
     }
 
     fn context<'a>(&'a self, snapshot: &'a VppSnapshot) -> Context<'a> {
-        let (limits, missing_devices) = (LimitSupport::of(self.api), self.missing_devices.as_deref());
-        Context { snapshot, own_socket_ids: self.socket_ids, limits, missing_devices }
+        Context {
+            snapshot,
+            own_socket_ids: self.socket_ids,
+            limits: LimitSupport::of(self.api),
+            missing_devices: self.missing_devices.as_deref(),
+            missing_tunnels: self.missing_tunnels.as_deref(),
+        }
     }
 
     /// Failures to delete orphans are ignored: the next call retries.

@@ -48,6 +48,7 @@ fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
         VppCommand::Bridge(command) => command.add_to(batch),
         VppCommand::Port(command) => command.add_to(batch, api),
         VppCommand::SubInterface(command) => command.add_to(batch),
+        VppCommand::Tunnel(command) => command.add_to(batch),
         VppCommand::Routing(command) => command.add_to(batch),
         VppCommand::SetTag { index, tag } => {
             requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })

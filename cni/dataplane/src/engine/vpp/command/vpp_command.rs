@@ -5,6 +5,7 @@ use crate::engine::vpp::ports::PortCommand;
 use crate::engine::vpp::qos::{Direction, Policer};
 use crate::engine::vpp::routing::RoutingCommand;
 use crate::engine::vpp::tags::Tag;
+use crate::engine::vpp::tunnels::TunnelCommand;
 use crate::engine::vpp::uplinks::SubInterfaceCommand;
 use usnet_crds::{Mtu, VlanTag};
 use usnet_vpp::messages::BridgeDomainAddDelV2;
@@ -23,6 +24,8 @@ pub(in crate::engine::vpp) enum VppCommand {
     Port(PortCommand),
     /// A sub-interface of a NIC is created, changed or deleted.
     SubInterface(SubInterfaceCommand),
+    /// A tunnel is created, deleted, or joins a bridge domain.
+    Tunnel(TunnelCommand),
     /// A gateway or a routing table changes.
     Routing(RoutingCommand),
     SetTag {
@@ -76,6 +79,12 @@ impl From<RoutingCommand> for VppCommand {
 impl From<SubInterfaceCommand> for VppCommand {
     fn from(command: SubInterfaceCommand) -> Self {
         Self::SubInterface(command)
+    }
+}
+
+impl From<TunnelCommand> for VppCommand {
+    fn from(command: TunnelCommand) -> Self {
+        Self::Tunnel(command)
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn create<'a>(
         // usnet; creating them adds them again.
         Some(domain) if snapshot.is_implicit(domain) => {
             let remove_members =
-                domain.members.iter().map(|index| VppCommand::RemoveFromBridgeDomain { index: *index, id });
+                domain.members.keys().map(|index| VppCommand::RemoveFromBridgeDomain { index: *index, id });
             Ok(Decision::Apply(remove_members.chain([VppCommand::DeleteBridgeDomain { id }, create]).collect()))
         }
         Some(_) => Err(foreign(bridge.name.as_str())),

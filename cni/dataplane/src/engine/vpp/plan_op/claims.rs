@@ -16,6 +16,8 @@ pub(in crate::engine::vpp) struct Claims<'a> {
     socket_ids: BTreeSet<u32>,
     /// Of routing tables, by whether they are of IPv6.
     pub(super) table_ids: BTreeSet<(bool, u32)>,
+    /// Of tunnels, in their names.
+    pub(super) tunnel_numbers: BTreeSet<u32>,
 }
 
 impl<'a> Claims<'a> {

@@ -64,6 +64,8 @@ pub(in crate::engine::vpp) struct Context<'a> {
     pub(in crate::engine::vpp) limits: LimitSupport,
     /// Why this VPP has no interfaces on devices of the kernel.
     pub(in crate::engine::vpp) missing_devices: Option<&'a str>,
+    /// Why this VPP has no VXLAN tunnels.
+    pub(in crate::engine::vpp) missing_tunnels: Option<&'a str>,
 }
 
 /// No operation, or the commands.

@@ -42,7 +42,7 @@ pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut 
         Op::JoinDevice { port } => network_port::join(context, claims, port),
         Op::Routing(operation) => routing::plan(context.snapshot, claims, operation),
         Op::UpdatePort { port, owner, settings } => ports::update(context, port, &owner.owner, settings),
-        Op::Uplink(operation) => uplinks::plan(context, operation),
+        Op::Uplink(operation) => uplinks::plan(context, claims, operation),
     };
     decision.unwrap_or_else(Decision::Reject)
 }

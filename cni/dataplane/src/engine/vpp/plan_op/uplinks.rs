@@ -1,15 +1,18 @@
 //! Uplinks, and networks on them.
 
 use super::bridges;
+use super::claims::Claims;
 use super::decision::{Context, Decision, commands};
 use crate::engine::error::OpError;
-use crate::engine::vpp::uplinks;
+use crate::engine::vpp::{tunnels, uplinks};
 use crate::model::owner::Owner;
 use crate::model::port::PortName;
 use crate::plan::UplinkOp;
+use usnet_crds::Ownership;
 
 pub(super) fn plan<'a>(
-    Context { snapshot, missing_devices, .. }: Context<'_>,
+    Context { snapshot, missing_devices, missing_tunnels, .. }: Context<'_>,
+    claims: &mut Claims<'_>,
     operation: &UplinkOp,
 ) -> Result<Decision<'a>, OpError> {
     let what = || operation.to_string();
@@ -19,9 +22,13 @@ pub(super) fn plan<'a>(
             let domain = bridges::of_port(snapshot, (&pair.bridge, pair.ownership), &pair.network)?;
             uplinks::connect(snapshot, pair, domain)?
         }
-        UplinkOp::SetAddress { .. } | UplinkOp::CreateTunnel { .. } => {
-            let reason = "this release of usnet has no encapsulation by VPP".to_owned();
-            return Err(OpError::Refused { what: what(), reason });
+        UplinkOp::SetAddress { uplink, address, .. } => uplinks::set_address(snapshot, uplink, address.as_ref())?,
+        UplinkOp::CreateTunnel { tunnel } => {
+            if let Some(reason) = missing_tunnels {
+                return Err(OpError::Refused { what: what(), reason: reason.to_owned() });
+            }
+            let domain = bridges::of_port(snapshot, (&tunnel.bridge, Ownership::Managed), &tunnel.network)?;
+            tunnels::connect(snapshot, &mut claims.tunnel_numbers, (&tunnel.owner().owner, &tunnel.ends), domain)?
         }
         UplinkOp::CreateBridge { .. }
         | UplinkOp::RestoreBridge { .. }
@@ -48,7 +55,8 @@ pub(super) fn remove<'a>(
     let list = match owner {
         Owner::Nic(nic) => uplinks::remove_nic(snapshot, nic),
         Owner::Patch(_) => Ok(uplinks::remove_connection(snapshot, port, owner)),
-        Owner::Attachment(_) | Owner::Network(_) | Owner::Tunnel(_) => return None,
+        Owner::Tunnel(_) => Ok(tunnels::remove(snapshot, port, owner)),
+        Owner::Attachment(_) | Owner::Network(_) => return None,
     };
     Some(list.map(commands))
 }

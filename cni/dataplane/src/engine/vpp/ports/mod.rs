@@ -18,6 +18,7 @@ use crate::model::port::{AttachedPort, PortBackend};
 use af_packet::{AfPacketCommand, AfPacketDumps, AfPacketInterface, NewAfPacket};
 pub(super) use memif::SocketNames;
 use memif::{MemifCommand, MemifDumps, MemifInterface, NewMemif, SocketTicket};
+pub(super) use missing::missing;
 use std::collections::{BTreeMap, BTreeSet};
 use traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use usnet_vpp::messages::SwInterfaceDetails;

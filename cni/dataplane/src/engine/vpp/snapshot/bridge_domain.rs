@@ -1,7 +1,7 @@
 //! Bridge domains.
 
 use crate::model::bridge_settings::BridgeSettings;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use usnet_crds::NetworkName;
 
 /// A bridge domain.
@@ -12,5 +12,6 @@ pub(in crate::engine::vpp) struct BridgeDomain {
     pub(in crate::engine::vpp) forwards: bool,
     pub(in crate::engine::vpp) has_supported_datapath: bool,
     pub(in crate::engine::vpp) settings: BridgeSettings,
-    pub(in crate::engine::vpp) members: BTreeSet<u32>,
+    /// By index, with their split-horizon groups; 0 is none.
+    pub(in crate::engine::vpp) members: BTreeMap<u32, u8>,
 }

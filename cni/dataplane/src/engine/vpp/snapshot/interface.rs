@@ -2,14 +2,17 @@
 
 use crate::engine::vpp::ports::PortInterface;
 use crate::engine::vpp::qos::Policed;
+use crate::engine::vpp::tags;
+use crate::engine::vpp::tunnels::Tunnel;
 use crate::engine::vpp::uplinks::SubInterface;
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::Tagging;
 use crate::model::owner::Owner;
 use crate::model::port::{DeviceName, PortBackend};
+use crate::model::routing::PrefixedAddress;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use usnet_crds::NetworkName;
+use usnet_crds::{NetworkName, UplinkName};
 
 /// An interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,9 +28,13 @@ pub(in crate::engine::vpp) struct Interface {
     pub(in crate::engine::vpp) port: Option<PortInterface>,
     /// What it is a part of, if it is a sub-interface.
     pub(in crate::engine::vpp) sub: Option<SubInterface>,
-    /// The index that its device had when it was created there, if its MAC address tells; otherwise
-    /// 0.
-    pub(in crate::engine::vpp) device_index: u32,
+    /// The uplink whose address of the node it has, if it is a sub-interface for that.
+    pub(in crate::engine::vpp) underlay_of: Option<UplinkName>,
+    /// Its addresses; none unless it is a NIC or is for its address.
+    pub(in crate::engine::vpp) addresses: BTreeSet<PrefixedAddress>,
+    /// Where it leads, if it is a VXLAN tunnel.
+    pub(in crate::engine::vpp) tunnel: Option<Tunnel>,
+    pub(in crate::engine::vpp) mac: [u8; 6],
     /// The bridge domain that it is in, or whose BVI routes to it.
     pub(in crate::engine::vpp) domain: Option<u32>,
     /// The addresses that the BVI routes to it.
@@ -59,7 +66,7 @@ impl Interface {
 
     /// Whether its creation on a NIC by usnet was interrupted before it was tagged.
     pub(in crate::engine::vpp) fn may_be_nic(&self) -> bool {
-        !self.is_tagged && self.domain.is_none() && self.device_index != 0 && self.device().is_some()
+        !self.is_tagged && self.domain.is_none() && tags::is_device_mac(self.mac) && self.device().is_some()
     }
 
     /// Whether its creation by usnet was interrupted before it was tagged: it is untagged, and is

@@ -10,10 +10,11 @@ use crate::engine::vpp::ports::{self, EndpointDump, PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policed, Policers};
 use crate::engine::vpp::routing::{self, TablesTicket};
 use crate::engine::vpp::tags;
-use crate::engine::vpp::uplinks::SubInterface;
+use crate::engine::vpp::tunnels::{Tunnel, TunnelsTicket};
+use crate::engine::vpp::uplinks::{self, SubInterface};
 use crate::model::memif::MemifSocketIds;
 use crate::model::observed::Tagging;
-use crate::model::owner::{Owner, PatchedNetwork};
+use crate::model::owner::{NetworkTunnel, Owner, PatchedNetwork};
 use crate::model::port::PortBackend;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{UplinkName, Vlan, VlanTag};
@@ -34,11 +35,12 @@ struct Dumps {
     ports: ports::Dumps,
     policers: Option<DumpTicket<PolicerDump>>,
     tables: TablesTicket,
+    tunnels: Option<TunnelsTicket>,
 }
 
 impl VppSnapshot {
     /// Reads everything in one batch; then the L2 features of ports that have a VLAN or limits, and
-    /// the addresses of gateways.
+    /// the addresses of gateways and NICs.
     pub(in crate::engine::vpp) async fn read(api: &mut impl Api) -> Result<Self, EngineError> {
         let mut batch = Batch::new();
         // Before the interfaces: a port is tagged before it gets a policer, so that a policer
@@ -51,6 +53,7 @@ impl VppSnapshot {
             ports: ports::Dumps::request(&mut batch, api),
             policers,
             tables: TablesTicket::request(&mut batch),
+            tunnels: TunnelsTicket::request(&mut batch, api),
         };
         let answers = api.send(&batch).await?;
         let mut snapshot = Self::assemble(&answers, dumps)?;
@@ -59,6 +62,7 @@ impl VppSnapshot {
         let routed = snapshot.interfaces.iter().filter(|(_, interface)| is_routed(interface));
         let routed = routed.map(|(index, _)| *index).collect();
         routing::read(api, &mut snapshot.routing, routed).await?;
+        uplinks::read_addresses(api, &mut snapshot).await?;
         snapshot.place_routed();
         Ok(snapshot)
     }
@@ -111,7 +115,7 @@ impl VppSnapshot {
         let features = FeatureTickets::request(&mut batch, api, [index]);
         let answers = api.send(&batch).await?;
         let (domains, features) = (domains.read(&answers)?, features.read(&answers));
-        let member_of = domains.iter().find(|(_, domain)| domain.members.contains(&index)).map(|(id, _)| *id);
+        let member_of = domains.iter().find(|(_, domain)| domain.members.contains_key(&index)).map(|(id, _)| *id);
         let interfaces = answers.details(dump)?;
         // Asked for index 0, VPP shows all interfaces.
         let interfaces = interfaces.iter().filter(|details| details.sw_if_index == index).map(|details| {
@@ -130,7 +134,7 @@ impl VppSnapshot {
         let domains: BTreeMap<u32, BridgeDomain> =
             domain_details.iter().map(|details| (details.bd_id, domain(details))).collect();
         let member_of: BTreeMap<u32, u32> =
-            domains.iter().flat_map(|(id, domain)| domain.members.iter().map(|member| (*member, *id))).collect();
+            domains.iter().flat_map(|(id, domain)| domain.members.keys().map(|member| (*member, *id))).collect();
         let interface_details = answers.details(dumps.interfaces)?;
         let routing = dumps.tables.read(answers, &domain_details, &interface_details)?;
         let interfaces = interface_details.iter().map(|details| {
@@ -139,6 +143,8 @@ impl VppSnapshot {
         });
         let mut interfaces: BTreeMap<u32, Interface> = interfaces.collect();
         own_connections(&mut interfaces, &interface_details);
+        let tunnels = dumps.tunnels.map_or_else(|| Ok(BTreeMap::new()), |ticket| ticket.read(answers))?;
+        own_tunnels(&mut interfaces, tunnels, &interface_details);
         let policers = dumps.policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
         let mut snapshot = Self::new(domains, interfaces, sockets, Policers::new(&policers));
         snapshot.routing = routing;
@@ -176,7 +182,7 @@ fn domain(details: &BridgeDomainDetails) -> BridgeDomain {
         forwards: details.forward,
         has_supported_datapath: bridge_settings::has_supported_datapath(details),
         settings: bridge_settings::observe(details),
-        members: details.sw_if_details.iter().map(|member| member.sw_if_index).collect(),
+        members: details.sw_if_details.iter().map(|member| (member.sw_if_index, member.shg)).collect(),
     }
 }
 
@@ -190,7 +196,10 @@ fn interface(details: &SwInterfaceDetails, port: Option<PortInterface>, domain: 
         is_tagged: !tag.is_empty(),
         gateway: routing::gateway(&tag).filter(|_| port.is_none()),
         sub: SubInterface::of(details),
-        device_index: tags::device_index(details.l2_address),
+        underlay_of: None,
+        addresses: BTreeSet::new(),
+        tunnel: None,
+        mac: details.l2_address,
         port,
         domain,
         routed: BTreeSet::new(),
@@ -203,7 +212,8 @@ fn interface(details: &SwInterfaceDetails, port: Option<PortInterface>, domain: 
     }
 }
 
-/// A sub-interface with the tag of a network, of the NIC of an uplink, connects both.
+/// A sub-interface with the tag of a network, of the NIC of an uplink, connects both; one with the
+/// tag of the uplink has the address of the node there.
 fn own_connections(interfaces: &mut BTreeMap<u32, Interface>, details: &[SwInterfaceDetails]) {
     let uplink = |interface: &Interface| match &interface.owner {
         Some(Owner::Nic(nic)) => Some(nic.uplink.clone()),
@@ -214,11 +224,28 @@ fn own_connections(interfaces: &mut BTreeMap<u32, Interface>, details: &[SwInter
     for details in details {
         let Some(interface) = interfaces.get_mut(&details.sw_if_index) else { continue };
         let uplink = interface.sub.as_ref().and_then(|sub| nics.get(&sub.parent)).cloned();
+        interface.underlay_of =
+            uplink.clone().filter(|uplink| tags::underlay(details.tag.as_str()).as_ref() == Some(uplink));
         let connected = uplink.zip(tags::network(details.tag.as_str()));
         interface.owner = match connected {
             Some((uplink, network)) => Some(Owner::Patch(PatchedNetwork { uplink, network })),
             None => interface.owner.take(),
         };
+    }
+}
+
+/// A tunnel with the tag of a network connects it to another node.
+fn own_tunnels(
+    interfaces: &mut BTreeMap<u32, Interface>,
+    mut tunnels: BTreeMap<u32, Tunnel>,
+    details: &[SwInterfaceDetails],
+) {
+    for details in details {
+        let Some(interface) = interfaces.get_mut(&details.sw_if_index) else { continue };
+        let Some(tunnel) = tunnels.remove(&details.sw_if_index) else { continue };
+        let network = tags::network(details.tag.as_str());
+        interface.owner = network.map(|network| Owner::Tunnel(NetworkTunnel { network, peer: tunnel.ends.remote }));
+        interface.tunnel = Some(tunnel);
     }
 }
 

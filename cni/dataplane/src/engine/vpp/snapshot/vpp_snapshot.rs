@@ -5,6 +5,7 @@ use super::interface::Interface;
 use crate::engine::vpp::ports::{PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policer, Policers};
 use crate::engine::vpp::routing::RoutingSnapshot;
+use crate::engine::vpp::tunnels::{Tunnel, TunnelKey};
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,9 @@ pub(in crate::engine::vpp) struct VppSnapshot {
     serving: BTreeMap<String, u32>,
     /// The ids of memif sockets that no interface uses, by the socket's name.
     unused: BTreeMap<String, Vec<u32>>,
+    tunnels: BTreeMap<TunnelKey, u32>,
+    /// The numbers in the names of tunnels.
+    tunnel_numbers: BTreeSet<u32>,
 }
 
 impl VppSnapshot {
@@ -37,6 +41,7 @@ impl VppSnapshot {
         policers: Policers,
     ) -> Self {
         let (mut owned, mut serving, mut unused) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (mut tunnels, mut tunnel_numbers) = (BTreeMap::new(), BTreeSet::new());
         let mut used = BTreeSet::new();
         for (index, interface) in &interfaces {
             if let Some(owner) = &interface.owner {
@@ -45,13 +50,17 @@ impl VppSnapshot {
             if let Some(socket) = interface.endpoint() {
                 serving.entry(socket.to_owned()).or_insert(*index);
             }
+            if let Some(tunnel) = &interface.tunnel {
+                tunnels.insert(tunnel.key(), *index);
+                tunnel_numbers.insert(tunnel.instance);
+            }
             used.extend(interface.port.as_ref().and_then(PortInterface::socket_id));
         }
         for (id, name) in sockets.iter().filter(|(id, _)| !used.contains(*id)) {
             unused.entry(name.clone()).or_insert_with(Vec::new).push(*id);
         }
         let routing = RoutingSnapshot::default();
-        Self { domains, interfaces, sockets, policers, routing, owned, serving, unused }
+        Self { domains, interfaces, sockets, policers, routing, owned, serving, unused, tunnels, tunnel_numbers }
     }
 
     /// Interfaces that a gateway routes to count as if they were in its bridge domain.
@@ -72,6 +81,17 @@ impl VppSnapshot {
     /// The interface that serves a socket, whether usnet owns it or not.
     pub(in crate::engine::vpp) fn serving(&self, socket: &str) -> Option<(u32, &Interface)> {
         self.find(*self.serving.get(socket)?)
+    }
+
+    /// The tunnel that VPP identifies by this, whether usnet owns it or not.
+    pub(in crate::engine::vpp) fn tunnel(&self, key: &TunnelKey) -> Option<(u32, &Interface, &Tunnel)> {
+        let (index, interface) = self.find(*self.tunnels.get(key)?)?;
+        Some((index, interface, interface.tunnel.as_ref()?))
+    }
+
+    /// Whether a tunnel has this number in its name.
+    pub(in crate::engine::vpp) fn has_tunnel_number(&self, number: u32) -> bool {
+        self.tunnel_numbers.contains(&number)
     }
 
     /// Policers of ports that are not there.
@@ -99,6 +119,6 @@ impl VppSnapshot {
         let is_owned = |index| {
             self.interfaces.get(index).is_some_and(|interface| interface.owner.is_some() || interface.gateway.is_some())
         };
-        !domain.is_tagged && !domain.members.is_empty() && domain.members.iter().all(is_owned)
+        !domain.is_tagged && !domain.members.is_empty() && domain.members.keys().all(is_owned)
     }
 }

@@ -9,14 +9,21 @@
 //!
 //! All of them have the EFP filter: without it, pods could send frames into other VLANs.
 //!
-//! `sub_interface` and `command` have the messages, `observe` and `plan` are pure.
+//! The address of the node for overlays is on the interface of the NIC, or on a sub-interface with
+//! the tag of the uplink (`underlay`).
+//!
+//! `sub_interface` and `command` have the messages, `read` performs IO, the others are pure.
 
 mod command;
 mod observe;
 mod plan;
+mod read;
 mod sub_interface;
+mod underlay;
 
 pub(super) use command::SubInterfaceCommand;
 pub(super) use observe::{domain_of, is_enabled, tagging_of, taken_devices};
 pub(super) use plan::{connect, join_nic, remove_connection, remove_nic};
+pub(super) use read::read_addresses;
 pub(super) use sub_interface::SubInterface;
+pub(super) use underlay::{addresses, set_address};

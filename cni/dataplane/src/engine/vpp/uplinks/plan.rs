@@ -3,6 +3,7 @@
 use super::command::SubInterfaceCommand;
 use super::observe::{domain_of, tagging_of};
 use super::sub_interface::Frames;
+use super::underlay::remove_addresses;
 use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::ports::NewInterface;
@@ -24,7 +25,7 @@ pub(in crate::engine::vpp) fn join_nic(
     missing: Option<&str>,
 ) -> Result<Commands, OpError> {
     let owner = Owner::Nic(UplinkNic { uplink: uplink.clone(), index: nic.index });
-    let (tag, mac) = (tags::owner_tag(&owner)?, tags::device_mac(nic.index));
+    let (tag, mac) = (tags::owner_tag(&owner)?, tags::nic_mac(nic.mac));
     if let Some(reason) = missing {
         return Err(OpError::Refused { what: format!("port {}", nic.device), reason: reason.to_owned() });
     }
@@ -38,10 +39,10 @@ pub(in crate::engine::vpp) fn join_nic(
             let set_up = (!interface.is_enabled).then_some(VppCommand::SetAdminUp { index });
             Ok((set_up.into_iter().collect(), false))
         }
-        Some((index, interface)) if interface.may_be_nic() && interface.device_index == nic.index => {
+        Some((index, interface)) if interface.may_be_nic() && interface.mac == mac => {
             Ok((vec![VppCommand::SetTag { index, tag }, VppCommand::SetAdminUp { index }], true))
         }
-        // On a NIC of this name that is gone.
+        // On another NIC of this name, which is gone.
         Some((index, interface)) if interface.may_be_nic() => {
             let delete = interface.port.iter().flat_map(|port| port.delete(index)).map(VppCommand::Port);
             Ok((delete.collect(), true))
@@ -59,11 +60,14 @@ pub(in crate::engine::vpp) fn remove_nic(snapshot: &VppSnapshot, nic: &UplinkNic
     let mut commands = Vec::new();
     for (index, interface) in snapshot.interfaces.iter().filter(|(_, found)| found.owner.as_ref() == Some(&owner)) {
         let mut subs = subs_of(snapshot, *index);
-        if let Some((_, foreign)) = subs.find(|(_, sub)| sub.owner.is_none() && !may_be_connection(sub)) {
+        let is_foreign = |sub: &Interface| sub.owner.is_none() && sub.underlay_of.is_none() && !may_be_connection(sub);
+        if let Some((_, foreign)) = subs.find(|(_, sub)| is_foreign(sub)) {
             let (what, name) = (format!("the NIC of uplink {}", nic.uplink), &foreign.name);
             let reason = format!("{name} is a part of {}, and usnet does not own it: remove it", interface.name);
             return Err(OpError::Refused { what, reason });
         }
+        let own = [(*index, interface)].into_iter();
+        commands.extend(own.chain(subs_of(snapshot, *index)).flat_map(remove_addresses));
         commands.extend(interface.port.iter().flat_map(|port| port.delete(*index)).map(VppCommand::Port));
     }
     Ok(commands)
@@ -76,17 +80,12 @@ pub(in crate::engine::vpp) fn connect(
     pair: &PatchPair,
     domain: u32,
 ) -> Result<Commands, OpError> {
-    let PatchPair { network, uplink, .. } = pair;
-    let is_its = |owner: &Owner| matches!(owner, Owner::Nic(nic) if nic.uplink == *uplink);
-    let mut nics = snapshot.interfaces.iter().filter(|(_, interface)| interface.owner.as_ref().is_some_and(is_its));
-    let Some((nic, on_nic)) = nics.next() else {
-        let (what, reason) = (format!("network {network}"), format!("VPP has no NIC of uplink {uplink}"));
-        return Err(OpError::Refused { what, reason });
-    };
+    let uplink = &pair.uplink;
+    let (nic, on_nic) = nic_of(snapshot, uplink)?;
     let (owner, frames) = (pair.owner().owner, Frames::of_network(pair.vlan));
-    let mut found = subs_of(snapshot, *nic).filter(|(_, found)| frames_of(found) == Some(frames));
+    let mut found = subs_of(snapshot, nic).filter(|(_, found)| frames_of(found) == Some(frames));
     let Some((index, found)) = found.next() else {
-        return Ok((vec![SubInterfaceCommand::Create { parent: *nic, frames }.into()], true));
+        return Ok((vec![SubInterfaceCommand::Create { parent: nic, frames }.into()], true));
     };
     let is_owned = found.owner.as_ref() == Some(&owner);
     if !is_owned && !may_be_connection(found) {
@@ -98,7 +97,7 @@ pub(in crate::engine::vpp) fn connect(
     let is_tagged = is_owned && tagging_of(snapshot, found) == pair.tagging();
     let (port, is_up) = match frames {
         Frames::OfVlan(_) => (index, found.is_enabled),
-        Frames::OtherVlans => (*nic, on_nic.is_enabled),
+        Frames::OtherVlans => (nic, on_nic.is_enabled),
     };
     let mut commands = Vec::new();
     if !is_owned {
@@ -141,16 +140,27 @@ pub(in crate::engine::vpp) fn remove_connection(
     commands.collect()
 }
 
-fn subs_of(snapshot: &VppSnapshot, nic: u32) -> impl Iterator<Item = (u32, &Interface)> {
+/// The interface on the NIC of an uplink.
+pub(super) fn nic_of<'a>(snapshot: &'a VppSnapshot, uplink: &UplinkName) -> Result<(u32, &'a Interface), OpError> {
+    let is_its = |owner: &Owner| matches!(owner, Owner::Nic(nic) if nic.uplink == *uplink);
+    let mut nics = snapshot.interfaces.iter().filter(|(_, found)| found.owner.as_ref().is_some_and(is_its));
+    let nic = nics.next().map(|(index, found)| (*index, found));
+    nic.ok_or_else(|| OpError::Refused {
+        what: format!("uplink {uplink}"),
+        reason: format!("VPP has no NIC of uplink {uplink}"),
+    })
+}
+
+pub(super) fn subs_of(snapshot: &VppSnapshot, nic: u32) -> impl Iterator<Item = (u32, &Interface)> {
     let is_of_it = move |interface: &Interface| interface.sub.as_ref().is_some_and(|sub| sub.parent == nic);
     snapshot.interfaces.iter().filter(move |(_, found)| is_of_it(found)).map(|(index, found)| (*index, found))
 }
 
-fn frames_of(interface: &Interface) -> Option<Frames> {
+pub(super) fn frames_of(interface: &Interface) -> Option<Frames> {
     interface.sub.as_ref()?.frames
 }
 
 /// Whether its creation by usnet was interrupted before it was tagged.
-fn may_be_connection(sub: &Interface) -> bool {
+pub(super) fn may_be_connection(sub: &Interface) -> bool {
     !sub.is_tagged && sub.domain.is_none() && !sub.is_enabled && frames_of(sub).is_some()
 }

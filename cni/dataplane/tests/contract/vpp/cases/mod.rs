@@ -12,6 +12,8 @@ pub(super) mod single_port;
 pub(super) mod sockets;
 pub(super) mod tags;
 pub(super) mod traffic;
+pub(super) mod tunnel_traffic;
+pub(super) mod tunnels;
 pub(super) mod uplink_traffic;
 pub(super) mod uplinks;
 

@@ -18,8 +18,11 @@ use usnet_vpp::messages::{
 };
 
 /// The NIC, and the other end of its cable.
-const NIC: &str = "nic0";
+pub(super) const NIC: &str = "nic0";
 pub(super) const WIRE: &str = "wire";
+/// The MAC address of the NIC, and that of the interface on it.
+pub(super) const MAC: [u8; 6] = [0x52, 0x54, 0, 1, 2, 3];
+pub(super) const MAC_IN_VPP: [u8; 6] = [0x02, 0x75, 0, 1, 2, 3];
 /// The networks of most cases.
 const NETWORKS: [(&str, Option<i64>); 3] = [("blue", Some(100)), ("green", None), ("red", Some(200))];
 
@@ -40,7 +43,7 @@ pub(super) fn plug_nic() -> u32 {
     output.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
 }
 
-fn on_uplink(switch: &VppSwitch, name: &str, vlan: Option<i64>) -> NodeNetwork {
+pub(super) fn on_uplink(switch: &VppSwitch, name: &str, vlan: Option<i64>) -> NodeNetwork {
     let uplink = NetworkUplink { name: "fab".parse().expect("a name"), vlan: vlan.map(tag) };
     NodeNetwork { uplink: Some(uplink), ..switch.network(name) }
 }
@@ -49,24 +52,24 @@ fn on_uplink(switch: &VppSwitch, name: &str, vlan: Option<i64>) -> NodeNetwork {
 pub(super) fn desired(switch: &VppSwitch, networks: &[(&str, Option<i64>)], index: u32) -> Desired {
     let networks: Vec<_> = networks.iter().map(|(name, vlan)| on_uplink(switch, name, *vlan)).collect();
     let pairs: Vec<_> = networks.iter().filter_map(PatchPair::of).collect();
-    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index });
+    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index, mac: MAC });
     let (name, vlans) = ("fab".parse().expect("a name"), pairs.iter().map(|pair| pair.vlan));
     let uplink = DesiredUplink::of(EngineKind::Vpp, &name, nic, vlans);
     let patches = pairs.into_iter().map(|pair| DesiredPatch { pair, policy: PortPolicy::Ensure });
     Desired::new(networks, []).with_uplinks(uplink, patches)
 }
 
-fn named(switch: &VppSwitch, name: &str) -> SwInterfaceDetails {
+pub(super) fn named(switch: &VppSwitch, name: &str) -> SwInterfaceDetails {
     let interfaces = switch.other_client().interfaces();
     interfaces.into_iter().find(|found| found.interface_name.as_str() == name).expect("an interface")
 }
 
-fn index(switch: &VppSwitch, name: &str) -> u32 {
+pub(super) fn index(switch: &VppSwitch, name: &str) -> u32 {
     named(switch, name).sw_if_index
 }
 
 /// The names of all interfaces but that which is always there.
-fn interfaces(switch: &VppSwitch) -> Vec<String> {
+pub(super) fn interfaces(switch: &VppSwitch) -> Vec<String> {
     let all = switch.other_client().interfaces();
     let mut names: Vec<_> = all.into_iter().map(|found| found.interface_name.to_string()).collect();
     names.retain(|name| name != "local0");
@@ -92,7 +95,8 @@ pub(crate) fn networks_share_a_nic_by_vlans_and_leave_nothing(switch: &mut VppSw
     assert_eq!(members(switch, "green"), [index(switch, "host-nic0")]);
     assert_eq!(members(switch, "red"), [index(switch, "host-nic0.200")]);
     let tags = ["host-nic0", "host-nic0.100", "host-nic0.4095"].map(|name| named(switch, name).tag.to_string());
-    assert_eq!(tags, ["usnet^fab", "usnet:blue", "usnet:green"]);
+    assert_eq!(tags, [format!("usnet^fab^{nic:x}"), "usnet:blue".to_owned(), "usnet:green".to_owned()]);
+    assert_eq!(named(switch, "host-nic0").l2_address, MAC_IN_VPP);
     let observed = observe(&mut engine);
     assert!(three.patches.values().all(|patch| is_connected(&patch.pair, &observed)));
 
@@ -121,14 +125,14 @@ pub(crate) fn a_nic_that_was_created_again_is_joined_again(switch: &mut VppSwitc
     assert_ne!(first, second);
     let spec = desired(switch, &NETWORKS, second);
     assert_eq!(converge(&mut engine, &spec).len(), 8, "the NIC and three networks");
-    assert_eq!(named(switch, "host-nic0").l2_address[2..], second.to_be_bytes());
+    assert_eq!(named(switch, "host-nic0").tag.as_str(), format!("usnet^fab^{second:x}"));
     assert!(ip(&format!("link show dev {NIC}")).contains(",UP"));
 }
 
 /// A change by another client of VPP, and what it is.
 type Change<'a> = (&'static str, Box<dyn Fn() + 'a>);
 
-fn set_flags(switch: &VppSwitch, name: &str, flags: IfStatusFlags) {
+pub(super) fn set_flags(switch: &VppSwitch, name: &str, flags: IfStatusFlags) {
     let sw_if_index = index(switch, name);
     switch.other_client().request(SwInterfaceSetFlags { sw_if_index, flags });
 }
@@ -197,9 +201,8 @@ pub(crate) fn what_others_change_is_repaired(switch: &mut VppSwitch) {
     }
 }
 
-fn create_nic(switch: &VppSwitch, index: u32) -> u32 {
-    let [a, b, c, d] = index.to_be_bytes();
-    let (mode, host_if_name, hw_addr) = (AfPacketMode::Ethernet, text(NIC), [0x02, 0x75, a, b, c, d]);
+fn create_nic(switch: &VppSwitch) -> u32 {
+    let (mode, host_if_name, hw_addr) = (AfPacketMode::Ethernet, text(NIC), MAC_IN_VPP);
     let create = AfPacketCreateV3 { mode, host_if_name, hw_addr, ..AfPacketCreateV3::default() };
     switch.other_client().request(create).sw_if_index
 }
@@ -214,7 +217,7 @@ pub(crate) fn an_interrupted_creation_of_an_uplink_is_completed(switch: &mut Vpp
     let nic = plug_nic();
     let spec = desired(switch, &NETWORKS, nic);
     let mut engine = switch.engine();
-    let on_nic = create_nic(switch, nic);
+    let on_nic = create_nic(switch);
     converge(&mut engine, &spec);
     assert_eq!(index(switch, "host-nic0"), on_nic);
     converge(&mut engine, &desired(switch, &NETWORKS[1..], nic));

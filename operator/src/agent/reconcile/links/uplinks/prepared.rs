@@ -97,7 +97,9 @@ pub(super) fn prepared(
     let mut addresses: BTreeMap<&UplinkName, UplinkAddress> = BTreeMap::new();
     for tunnels in tunnels.iter().filter(|tunnels| has_vlan(&tunnels.network)) {
         vlans.entry(&tunnels.uplink).or_default().push(tunnels.vlan);
-        let mac = resolved.get(&tunnels.uplink).and_then(|resolved| resolved.mac);
+        // VPP has its address on an interface with a MAC address of its own.
+        let mac = resolved.get(&tunnels.uplink).filter(|_| spec.engine == EngineKind::OpenVswitch);
+        let mac = mac.and_then(|resolved| resolved.mac);
         let address = UplinkAddress { address: tunnels.local, vlan: tunnels.vlan, mac };
         addresses.entry(&tunnels.uplink).or_insert(address);
     }
