@@ -6,7 +6,8 @@
 //! - A deleted table stays as long as an interface is bound to it, and then goes by itself.
 //! - An interface with an address of a family is not bound to another table of this family (-114).
 //! - An address that overlaps with the subnet of another interface in the same table is refused
-//!   (-105), as is one that the interface has already.
+//!   (-105), as is one that the interface has already. An interface can have several addresses of
+//!   one subnet.
 
 use super::macros::{dumps, requests};
 use crate::wire::{FixedText, open_enum, structure};

@@ -95,8 +95,13 @@ impl Routing {
     pub(crate) fn add_address(&mut self, sw_if_index: u32, address: (IpAddr, u8)) -> Result<(), ReturnCode> {
         let is_ip6 = address.0.is_ipv6();
         let table = self.table_of(sw_if_index, is_ip6);
+        // An interface can have several addresses of one subnet.
+        let is_beside =
+            |(index, (ip, length)): (u32, (IpAddr, u8))| index == sw_if_index && length == address.1 && ip != address.0;
         let in_table = self.addresses.keys().filter(|index| self.table_of(**index, is_ip6) == table);
-        let is_taken = in_table.flat_map(|index| self.addresses(*index, is_ip6)).any(|other| overlap(other, address));
+        let is_taken = in_table
+            .flat_map(|index| self.addresses(*index, is_ip6).map(|other| (*index, other)))
+            .any(|other| overlap(other.1, address) && !is_beside(other));
         if is_taken {
             return Err(ReturnCode::AddressInUse);
         }

@@ -100,7 +100,7 @@ fn a_tunnel_that_is_there_or_cannot_be_is_refused() {
         for different in [
             tunnel("10.0.0.9", "10.0.0.2"),
             VxlanAddDelTunnelV3 { vni: VNI + 1, ..first.clone() },
-            VxlanAddDelTunnelV3 { src_port: 4789, ..first.clone() },
+            VxlanAddDelTunnelV3 { src_port: 4789, ..first },
         ] {
             vpp.create_tunnel(different).expect("another tunnel");
         }

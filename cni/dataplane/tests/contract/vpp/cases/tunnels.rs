@@ -120,7 +120,8 @@ fn check(switch: &VppSwitch, overlays: &Overlays<'_>, holder: &str, what: &str) 
         let members = members(switch, name);
         assert!(members.iter().all(|member| member.shg == 1), "{what}: {members:?}");
         let mut members: Vec<u32> = members.iter().map(|member| member.sw_if_index).collect();
-        (indexes.sort_unstable(), members.sort_unstable());
+        indexes.sort_unstable();
+        members.sort_unstable();
         assert_eq!(members, indexes, "{what}");
     }
 }
@@ -179,17 +180,16 @@ pub(crate) fn the_vlan_and_the_address_of_an_underlay_change(switch: &mut VppSwi
         let on_nic = interfaces(switch).into_iter().filter(|name| name.starts_with("host-nic0."));
         assert_eq!(on_nic.count(), usize::from(vlan.is_some()));
     }
-    let spec = Overlays::blue(nic, None).desired(switch);
     let green = super::uplinks::on_uplink(switch, "green", Some(100));
     let pair = PatchPair::of(&green).expect("a connection");
-    let mut with_green = spec.clone();
+    let mut with_green = Overlays::blue(nic, None).desired(switch);
     with_green.networks.insert(green.name.clone(), green.clone());
     with_green.patches.insert(green.name, DesiredPatch { pair, policy: PortPolicy::Ensure });
     converge(&mut engine, &with_green);
     check(switch, &Overlays::blue(nic, None), "host-nic0", "beside a network with a VLAN");
     assert!(interfaces(switch).contains(&"host-nic0.100".to_owned()));
     // The last overlay goes, and the uplink stays.
-    let mut without = with_green.clone();
+    let mut without = with_green;
     without.networks.retain(|name, _| name.as_str() == "green");
     without.tunnels.clear();
     without.uplinks.values_mut().for_each(|uplink| uplink.address = None);
