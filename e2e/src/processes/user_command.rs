@@ -26,7 +26,7 @@ pub enum UserCommandError {
     Start(String, #[source] io::Error),
 }
 
-/// Makes `kubectl`, `on-node`, `on-fabric` and `component`.
+/// Makes `kubectl` with its plugin `usnet`, `on-node`, `on-fabric` and `component`.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -36,8 +36,9 @@ pub fn prepare(folder: &TestbedFolder, settings: &Settings) -> Result<(), UserCo
     let kubectl = requirements::find_in(&settings.tools, "kubectl").unwrap_or_default();
     // As Debian's alternatives do: Open vSwitch's own tools find the process by this name.
     let vppctl = settings.vpp.as_ref().and_then(VppProgram::vppctl).map(|vppctl| ("vppctl", vppctl));
+    let plugin = settings.binaries.as_ref().map(|binaries| ("kubectl-usnet", binaries.join("usnet")));
     let always = [("kubectl", kubectl), ("ovs-vswitchd", PathBuf::from(requirements::VSWITCHD))];
-    for (name, program) in always.into_iter().chain(vppctl) {
+    for (name, program) in always.into_iter().chain(vppctl).chain(plugin) {
         let link = programs.join(name);
         symlink(program, &link).map_err(|source| UserCommandError::Program(link, source))?;
     }

@@ -3,6 +3,7 @@
 
 mod addresses;
 mod measure;
+mod mtu;
 mod outside;
 mod overlay;
 mod recovery;

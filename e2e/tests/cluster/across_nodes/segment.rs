@@ -5,7 +5,7 @@ use super::measure::frames::Frames;
 use super::measure::reachable::Probes;
 use super::measure::report;
 use crate::support::cluster::{apply, kubectl, nodes, timeout};
-use crate::support::pods::{sleeping_pod, wait_running};
+use crate::support::pods::{pod_without_volume, wait_running};
 use crate::support::scene::{Scene, wait_ready};
 use crate::support::station::Station;
 use crate::support::vpp;
@@ -96,10 +96,8 @@ impl<'a> Segment<'a> {
         let mut names = Vec::new();
         for number in numbers {
             let name = format!("{}-{}", self.name, names.len());
-            let mut pod = sleeping_pod(self.scene, &name, &self.network_of(self.variant.engine(*number)));
+            let mut pod = pod_without_volume(self.scene, &name, &self.network_of(self.variant.engine(*number)));
             pod["spec"]["nodeName"] = json!(nodes()[*number]);
-            pod["spec"]["volumes"] = json!([]);
-            pod["spec"]["containers"][0]["volumeMounts"] = json!([]);
             apply(&pod);
             names.push(name);
         }
@@ -149,6 +147,8 @@ pub(super) fn meet(variant: &Variant, members: &[&Station], strangers: &[&Statio
     for (from, to) in senders.iter().flat_map(|from| senders.iter().map(move |to| (*from, *to))) {
         if from.name != to.name {
             await_datagram(from, to, variant.mtu - HEADERS);
+            // In fragments.
+            await_datagram(from, to, variant.mtu - HEADERS + 1);
         }
     }
     count(&senders, members, strangers);

@@ -19,16 +19,19 @@ use std::time::Instant;
 const OUTSIDE: &str = "10.142.200.1";
 
 /// Uplinks of an engine.
-struct Uplinks {
-    vlan: Variant,
-    untagged: Variant,
-    /// The names of two networks with VLANs and one without.
-    networks: [&'static str; 3],
+pub(super) struct Uplinks {
+    pub(super) vlan: Variant,
+    /// The names of two networks.
+    networks: [&'static str; 2],
 }
 
-const OVS: Uplinks = Uplinks { vlan: VLAN, untagged: UNTAGGED, networks: ["up-blue", "up-red", "across-plain"] };
+pub(super) const OVS: Uplinks = Uplinks { vlan: VLAN, networks: ["up-blue", "up-red"] };
+pub(super) const VPP: Uplinks = Uplinks {
+    vlan: Variant { name: "VPP uplink with VLAN", engines: &["VPP"], ..VLAN },
+    networks: ["vup-blue", "vup-red"],
+};
 
-pub(super) const VLAN: Variant = Variant {
+const VLAN: Variant = Variant {
     name: "Open vSwitch uplink with VLAN",
     engines: &["OVS"],
     topology: |number| json!({"type": "Uplink", "uplink": {"name": "fab", "vlan": 100 + number}}),
@@ -157,18 +160,21 @@ fn testpmd_answers_its_vlan_alone(scene: &Scene, outside: &Outside, elsewhere: &
 
 #[test]
 fn pods_and_hosts_outside_meet_over_uplinks_and_nics_come_back() {
-    pods_and_hosts_meet("across-uplink", &OVS);
-}
-
-/// Networks in two VLANs of an uplink, faults of its NICs, and then a network without a VLAN.
-fn pods_and_hosts_meet(scene: &str, uplinks: &Uplinks) {
-    let scene = Scene::new(scene);
+    let scene = Scene::new("across-uplink");
     let outside = Outside::start();
-    in_vlans(&scene, &outside, uplinks);
-    untagged(&scene, &outside, uplinks);
+    in_vlans(&scene, &outside, &OVS);
+    untagged(&scene, &outside);
 }
 
-fn in_vlans(scene: &Scene, outside: &Outside, Uplinks { vlan, networks: [blue, red, _], .. }: &Uplinks) {
+#[test]
+fn pods_on_vpp_and_hosts_outside_meet_over_uplinks_and_nics_come_back() {
+    if VPP.vlan.moves_packets() {
+        in_vlans(&Scene::new("across-vuplink"), &Outside::start(), &VPP);
+    }
+}
+
+/// Networks in two VLANs of an uplink, and faults of its NICs.
+fn in_vlans(scene: &Scene, outside: &Outside, Uplinks { vlan, networks: [blue, red] }: &Uplinks) {
     let fab = uplink("fab", vlan.engines[0], &json!(["100-199"]));
     let [blue, red] = [(blue, 0), (red, 1)].map(|(name, number)| Segment::create(scene, name, *vlan, number));
     let pods = blue.members();
@@ -191,12 +197,12 @@ fn in_vlans(scene: &Scene, outside: &Outside, Uplinks { vlan, networks: [blue, r
     outside.remove(&host);
 }
 
-fn untagged(scene: &Scene, outside: &Outside, Uplinks { untagged, networks: [.., name], .. }: &Uplinks) {
-    let plain = uplink("plain", untagged.engines[0], &Value::Null);
-    let segment = Segment::create(scene, name, *untagged, 0);
+fn untagged(scene: &Scene, outside: &Outside) {
+    let plain = uplink("plain", UNTAGGED.engines[0], &Value::Null);
+    let segment = Segment::create(scene, "across-plain", UNTAGGED, 0);
     let pods = segment.pods(&(0..nodes().len()).collect::<Vec<_>>());
     let host = outside.station("host", None, OUTSIDE, 16);
-    meet(untagged, &pods.iter().chain([&host]).collect::<Vec<_>>(), &[]);
+    meet(&UNTAGGED, &pods.iter().chain([&host]).collect::<Vec<_>>(), &[]);
     outside.remove(&host);
     let host = outside.station("host100", Some(100), OUTSIDE, 16);
     count(&[&host], &[&host], &pods.iter().collect::<Vec<_>>());

@@ -3,6 +3,8 @@
 mod applied;
 mod deletion;
 mod drift;
+mod gateways;
+mod kubectl_usnet;
 mod manual_edits;
 mod nads;
 mod node_slices;

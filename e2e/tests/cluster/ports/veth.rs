@@ -1,25 +1,18 @@
 //! Pods whose programs use the kernel's sockets: they talk over a network of ours, and leave no
 //! device when they go.
 
-use crate::support::cluster::{check, eventually, get, kubectl, on_node, vsctl};
-use crate::support::pods::{NODE, remains, sleeping_pod, start, uid};
+use crate::support::cluster::{check, eventually, get, on_node, vsctl};
+use crate::support::pods::{NODE, in_pod, pod_without_volume, remains, start, uid};
 use crate::support::scene::Scene;
 use crate::support::station::Station;
 use serde_json::{Value, json};
 
 /// A pod without a volume that sends its own program to every client that connects.
 fn server(scene: &Scene, name: &str, network: &str) -> Value {
-    let mut pod = sleeping_pod(scene, name, network);
-    pod["spec"]["volumes"] = json!([]);
-    let container = &mut pod["spec"]["containers"][0];
-    container["volumeMounts"] = json!([]);
+    let mut pod = pod_without_volume(scene, name, network);
     let serve = "while true; do busybox nc -l -p 8080 < /usr/bin/busybox; done";
-    container["command"] = json!(["busybox", "sh", "-c", serve]);
+    pod["spec"]["containers"][0]["command"] = json!(["busybox", "sh", "-c", serve]);
     pod
-}
-
-fn in_pod(scene: &Scene, pod: &str, script: &str) -> String {
-    kubectl(&["exec", pod, "-n", &scene.name, "--", "busybox", "sh", "-c", script])
 }
 
 /// The devices on the node that are ours.

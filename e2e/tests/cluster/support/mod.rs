@@ -4,6 +4,7 @@ pub(crate) mod cluster;
 pub(crate) mod control_plane;
 pub(crate) mod direct_cni;
 pub(crate) mod faults;
+pub(crate) mod kubectl_usnet;
 pub(crate) mod node_file;
 pub(crate) mod pods;
 pub(crate) mod proxy;

@@ -92,6 +92,20 @@ pub(crate) fn description(scene: &Scene, pod: &str, interface: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
+/// Runs a script of the shell of busybox in a pod, which must succeed.
+#[track_caller]
+pub(crate) fn in_pod(scene: &Scene, pod: &str, script: &str) -> String {
+    kubectl(&["exec", pod, "-n", &scene.name, "--", "busybox", "sh", "-c", script])
+}
+
+/// A pod on [`NODE`] that sleeps and has neither volume nor mounts, as `Veth` ports need none.
+pub(crate) fn pod_without_volume(scene: &Scene, name: &str, networks: &str) -> Value {
+    let mut pod = sleeping_pod(scene, name, networks);
+    pod["spec"]["volumes"] = json!([]);
+    pod["spec"]["containers"][0]["volumeMounts"] = json!([]);
+    pod
+}
+
 /// The uid of a pod.
 pub(crate) fn uid(scene: &Scene, pod: &str) -> String {
     get(&["pod", pod, "-n", &scene.name]).unwrap()["metadata"]["uid"].as_str().unwrap().to_owned()

@@ -27,7 +27,7 @@ impl Station {
     pub(crate) fn of_pod(scene: &Scene, name: &str) -> Self {
         let pod = get(&["pod", name, "-n", &scene.name]).unwrap();
         let node = pod["spec"]["nodeName"].as_str().unwrap().to_owned();
-        let namespace = format!("/proc/{}/ns/net", process(&node, &pod)).into();
+        let namespace = format!("/proc/{}/ns/net", process(&pod)).into();
         Self { name: name.to_owned(), address: address(&pod), namespace, node }
     }
 
@@ -66,7 +66,8 @@ fn address(pod: &Value) -> String {
 }
 
 /// The process of the pod's container.
-fn process(node: &str, pod: &Value) -> String {
+pub(crate) fn process(pod: &Value) -> String {
+    let node = pod["spec"]["nodeName"].as_str().unwrap();
     let container = pod["status"]["containerStatuses"][0]["containerID"].as_str().unwrap();
     let container = container.trim_start_matches("containerd://");
     let tasks = on_node(node, &["ctr", "--namespace=k8s.io", "tasks", "ls"]);

@@ -30,6 +30,12 @@ fn ip(testbed: &OvsTestbed, arguments: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// Whether the NIC is up and takes frames to its own addresses alone.
+fn is_let_go(testbed: &OvsTestbed) -> bool {
+    let nic = ip(testbed, "-d link show dev eth1");
+    nic.contains("promiscuity 0") && nic.contains(",UP")
+}
+
 fn on_fab(name: &str, vlan: Option<i64>) -> NodeNetwork {
     let vlan = vlan.map(|tag| VlanTag::try_from(tag).unwrap());
     let uplink = Some(NetworkUplink { name: "fab".parse().unwrap(), vlan });
@@ -92,9 +98,7 @@ fn networks_are_connected_by_their_vlans_and_the_last_one_leaves_the_nic_as_it_w
     until("no bridge of the uplink", || (testbed.bridges() == ["br-red"]).then_some(()));
     assert_eq!(testbed.trunks(), "");
     wait_for_uplink(&agent, "is programmed without networks", |entry| entry.state == UplinkState::Programmed);
-    until("the switch has let the NIC go", || {
-        ip(&testbed, "-d link show dev eth1").contains("promiscuity 0").then_some(())
-    });
+    until("the switch has let the NIC go", || is_let_go(&testbed).then_some(()));
 
     for operation in [
         "create bridge br-up-fab of uplink fab",
@@ -109,6 +113,20 @@ fn networks_are_connected_by_their_vlans_and_the_last_one_leaves_the_nic_as_it_w
             recorded().iter().any(|change| change.operation == operation).then_some(())
         });
     }
+}
+
+#[test]
+fn a_nic_that_a_killed_switch_had_is_as_before_once_it_is_let_go() {
+    let (mut testbed, paths) = start();
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec_with_uplinks(1, &[on_fab("blue", Some(100))], &fab());
+    wait_until_programmed(&agent, "blue");
+    testbed.ovs.kill_vswitchd().unwrap();
+    testbed.ovs.start_vswitchd().unwrap();
+    wait_until_programmed(&agent, "blue");
+    assert!(!is_let_go(&testbed));
+    agent.set_spec_with_uplinks(2, &[], &fab());
+    until("the NIC is as before", || is_let_go(&testbed).then_some(()));
 }
 
 #[test]

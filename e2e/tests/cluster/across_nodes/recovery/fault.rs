@@ -21,13 +21,17 @@ pub(super) enum Fault {
     Reboot,
 }
 
+const VPP: Fault = Fault::Engine { program: "vpp", engine: "VPP" };
+
 pub(super) const ALL: [Fault; 5] = [
     Fault::Agent,
     Fault::Engine { program: "ovsdb-server", engine: "OVS" },
     Fault::Engine { program: "ovs-vswitchd", engine: "OVS" },
-    Fault::Engine { program: "vpp", engine: "VPP" },
+    VPP,
     Fault::Reboot,
 ];
+/// Those that concern segments of VPP alone.
+pub(super) const OF_VPP: [Fault; 3] = [Fault::Agent, VPP, Fault::Reboot];
 
 impl Fault {
     pub(super) fn name(self) -> &'static str {

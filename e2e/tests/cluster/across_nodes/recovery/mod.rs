@@ -7,9 +7,9 @@ mod streams;
 use super::is_long;
 use super::measure::report;
 use super::overlay;
-use super::segment::Segment;
+use super::segment::{Segment, Variant};
 use super::uplink;
-use crate::support::cluster::{nodes, on_node};
+use crate::support::cluster::nodes;
 use crate::support::scene::{Scene, wait_ready};
 use fault::Fault;
 use serde_json::json;
@@ -31,24 +31,37 @@ struct Connected<'a> {
 
 #[test]
 fn traffic_between_nodes_comes_back_after_each_fault_and_no_broadcast_arrives_twice() {
-    if !is_long("faults under traffic between nodes") {
-        return;
+    if is_long("faults under traffic between nodes") {
+        let variants = [("faulty-ovs", overlay::OVS), ("faulty-vpp", overlay::VPP), ("faulty-vlan", uplink::OVS.vlan)];
+        let variants = variants.into_iter().filter(|(_, variant)| variant.moves_packets());
+        traffic_comes_back("across-faults", "OVS", &variants.collect::<Vec<_>>(), &fault::ALL);
     }
-    let scene = Scene::new("across-faults");
-    let fab = uplink::uplink("fab", "OVS", &json!(["100-199"]));
-    let variants = [("faulty-ovs", overlay::OVS), ("faulty-vpp", overlay::VPP), ("faulty-vlan", uplink::VLAN)];
-    let variants = variants.into_iter().filter(|(_, variant)| variant.moves_packets());
+}
+
+#[test]
+fn traffic_over_uplinks_of_vpp_comes_back_after_each_fault_and_no_broadcast_arrives_twice() {
+    let variant = uplink::VPP.vlan;
+    if is_long("faults under traffic over uplinks of VPP") && variant.moves_packets() {
+        traffic_comes_back("across-vfaults", "VPP", &[("faulty-vuplink", variant)], &fault::OF_VPP);
+    }
+}
+
+/// Broadcasts in these segments, uplinks of this engine included, and each fault after the other.
+fn traffic_comes_back(name: &str, engine: &str, variants: &[(&'static str, Variant)], faults: &[Fault]) {
+    let scene = Scene::new(name);
+    let fab = uplink::uplink("fab", engine, &json!(["100-199"]));
     let mut all: Vec<Connected<'_>> = variants
+        .iter()
         .zip(1..)
         .map(|((name, variant), number)| {
-            let segment = Segment::create(&scene, name, variant, number);
+            let segment = Segment::create(&scene, name, *variant, number);
             let pods = segment.pods(&(0..nodes().len()).collect::<Vec<_>>());
             Connected { segment, streams: Streams::start(pods) }
         })
         .collect();
     let node = nodes()[1];
     let mut failures = Vec::new();
-    for fault in fault::ALL {
+    for fault in faults.iter().copied() {
         println!("{} on {node}", fault.name());
         for connected in &all {
             connected.streams.begin();
@@ -66,8 +79,6 @@ fn traffic_between_nodes_comes_back_after_each_fault_and_no_broadcast_arrives_tw
         let pods = streams.end();
         segment.delete(&pods);
     }
-    // A switch that is killed leaves it so, and the next one takes it for the NIC's own setting.
-    on_node(node, &["ip", "link", "set", "eth1", "promisc", "off"]);
     uplink::delete(fab, "fab");
     assert!(failures.is_empty(), "{failures:#?}");
 }

@@ -16,6 +16,7 @@ use crate::kubectl::model::{Gap, Pod, Snapshot};
 use crate::kubectl::output::{Answer, Format, render};
 use k8s_openapi::api::core::v1;
 use report::report;
+use std::collections::BTreeSet;
 use usnet_dataplane::attachment::Record;
 
 /// Options of `kubectl usnet pods`.
@@ -55,11 +56,14 @@ pub(crate) async fn read_pods(cluster: &Cluster, snapshot: &mut Snapshot) {
     snapshot.pods = optional(snapshot, Part::Pods, "pods", listed);
 }
 
-/// The records of the nodes that report attachments of a network, without secrets.
+/// The records of the nodes that report attachments of a network or have pods of it, without
+/// secrets. A report comes some seconds after a pod.
 pub(crate) async fn read_records(cluster: &Cluster, snapshot: &mut Snapshot, network: &str) -> Vec<(String, Record)> {
+    let of_pods = report::uses(snapshot).remove(network).unwrap_or_default().into_iter();
+    let of_pods: BTreeSet<String> = of_pods.filter_map(|(pod, _)| pod.node.clone()).collect();
     let has_pods = |node: &str| {
         let report = snapshot.cache.states.get(node).and_then(|state| state.report(network));
-        report.is_some_and(|report| report.attachments > 0)
+        of_pods.contains(node) || report.is_some_and(|report| report.attachments > 0)
     };
     let (agents, mut gaps) = agents(snapshot, has_pods);
     let parse = |text: &str| serde_json::from_str::<Vec<Record>>(text).map_err(|error| error.to_string());

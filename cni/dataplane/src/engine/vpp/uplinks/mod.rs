@@ -7,7 +7,10 @@
 //! of all other VLANs, that the interface would have. It has the tag of that network, and stands
 //! for its port.
 //!
-//! All of them have the EFP filter: without it, pods could send frames into other VLANs.
+//! The interface of the NIC has the EFP filter in a bridge domain: without it, pods could send
+//! frames into other VLANs. A sub-interface must not have it: the filter of VPP 26.06 takes what
+//! follows the tag for a second one, looks behind the end of its table, and drops IP packets by
+//! what is there. What a pod tags itself gets the tag of the VLAN as well, and so stays in it.
 //!
 //! The address of the node for overlays is on the interface of the NIC, or on a sub-interface with
 //! the tag of the uplink (`underlay`).

@@ -33,13 +33,14 @@ fn stands_for(snapshot: &VppSnapshot, nic: u32) -> Option<&Interface> {
 /// How the frames of a port are tagged.
 pub(in crate::engine::vpp) fn tagging_of(snapshot: &VppSnapshot, interface: &Interface) -> Tagging {
     let Some(sub) = &interface.sub else { return interface.tagging.clone() };
-    let is_filtered = |interface: &Interface| interface.is_filtered != Some(false);
     match sub.frames {
-        Some(Frames::OfVlan(tag)) if sub.pops_tag && is_filtered(interface) => Tagging::Vlan(Vlan::Access { tag }),
+        Some(Frames::OfVlan(tag)) if sub.pops_tag && interface.is_filtered != Some(true) => {
+            Tagging::Vlan(Vlan::Access { tag })
+        }
         Some(Frames::OtherVlans) => {
             let takes_none = interface.domain.is_none() && !interface.is_enabled;
             let nic = snapshot.interfaces.get(&sub.parent);
-            let is_right = nic.is_some_and(|nic| is_filtered(nic) && nic.tagging == Tagging::Untagged);
+            let is_right = nic.is_some_and(|nic| nic.is_filtered != Some(false) && nic.tagging == Tagging::Untagged);
             if takes_none && is_right { Tagging::OnlyUntagged } else { Tagging::Other }
         }
         _ => Tagging::Other,

@@ -104,7 +104,8 @@ pub(in crate::engine::vpp) fn connect(
         commands.push(VppCommand::SetTag { index, tag: tags::owner_tag(&owner)? });
     }
     if !is_tagged {
-        commands.push(VppCommand::SetEfpFilter { index: port, is_on: true });
+        // An interface may have inherited a filter, too.
+        commands.push(VppCommand::SetEfpFilter { index: port, is_on: frames == Frames::OtherVlans });
         commands.push(match frames {
             Frames::OfVlan(_) => SubInterfaceCommand::PopTag { index }.into(),
             // An interface may have inherited a rewrite.

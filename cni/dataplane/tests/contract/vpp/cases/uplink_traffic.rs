@@ -16,6 +16,8 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 /// VLANs outside, of which no network has the last; 0 are untagged frames.
 const VLANS: [u16; 4] = [0, 100, 200, 300];
 const NETWORKS: [(&str, Option<i64>); 3] = [("blue", Some(100)), ("green", None), ("red", Some(200))];
+/// The number of the outside's sub-interface for frames with a second tag in VLAN 100.
+const TWO_TAGS: u16 = 1000;
 /// Broadcasts without a tag, and with one.
 const PLAIN: &str = "ffffffffffff0200000000010800";
 const TAGGED: &str = "ffffffffffff020000000001810000c80800";
@@ -28,6 +30,8 @@ impl Outside {
         let outside = Self(Vpp::start(Kind::Real).expect("there was one"));
         outside.run(&format!("create host-interface name {WIRE}"));
         outside.run(&format!("set interface state host-{WIRE} up"));
+        outside.run(&format!("create sub-interfaces host-{WIRE} {TWO_TAGS} dot1q 100 inner-dot1q any"));
+        outside.run(&format!("set interface state host-{WIRE}.{TWO_TAGS} up"));
         for vlan in VLANS {
             let on_wire = Self::on_wire(vlan);
             outside.run(&format!("create loopback interface instance {vlan}"));
@@ -106,10 +110,14 @@ impl Scene<'_> {
         self.exchange(&[Sender::Pod("green", PLAIN)], [0, 0, 0], [FRAMES, 0, 0, 0]);
         self.exchange(&[Sender::Host(100)], [FRAMES, 0, 0], [0; 4]);
         self.exchange(&[Sender::Host(0)], [0, FRAMES, 0], [0; 4]);
-        // What is dropped was sent before what arrives: into other VLANs by pods, and in a VLAN
-        // that no network has.
-        let tagged = [Sender::Pod("blue", TAGGED), Sender::Pod("green", TAGGED), Sender::Pod("red", PLAIN)];
+        // What is dropped was sent before what arrives: into another VLAN by the pod without one,
+        // and in a VLAN that no network has.
+        let tagged = [Sender::Pod("green", TAGGED), Sender::Pod("red", PLAIN)];
         self.exchange(&tagged, [0, 0, 0], [0, 0, FRAMES, 0]);
+        // With a second tag, in the VLAN of the pod.
+        self.exchange(&[Sender::Pod("blue", TAGGED)], [0, 0, 0], [FRAMES, 0, 0, 0]);
+        let in_vlan = format!("host-{WIRE}.{TWO_TAGS}");
+        assert_eq!(received_by(&self.outside.0, &in_vlan, "rx packets"), FRAMES, "in another VLAN");
         self.exchange(&[Sender::Host(300), Sender::Host(200)], [0, 0, FRAMES], [0; 4]);
     }
 }

@@ -137,9 +137,9 @@ pub(super) fn set_flags(switch: &VppSwitch, name: &str, flags: IfStatusFlags) {
     switch.other_client().request(SwInterfaceSetFlags { sw_if_index, flags });
 }
 
-fn take_off_filter(switch: &VppSwitch, name: &str) {
+fn set_filter(switch: &VppSwitch, name: &str, enable_disable: bool) {
     let sw_if_index = index(switch, name);
-    switch.other_client().request(L2InterfaceEfpFilter { sw_if_index, enable_disable: false });
+    switch.other_client().request(L2InterfaceEfpFilter { sw_if_index, enable_disable });
 }
 
 fn delete_sub(switch: &VppSwitch, name: &str) {
@@ -171,8 +171,8 @@ fn changes(switch: &VppSwitch) -> Vec<Change<'_>> {
         ("the NIC is in no domain", Box::new(move || set_domain(switch, "host-nic0", "green", false))),
         ("a sub-interface is in another domain", Box::new(move || set_domain(switch, "host-nic0.100", "red", true))),
         ("the NIC is in another domain", Box::new(move || set_domain(switch, "host-nic0", "red", true))),
-        ("a filter is off", Box::new(move || take_off_filter(switch, "host-nic0.100"))),
-        ("the filter of the NIC is off", Box::new(move || take_off_filter(switch, "host-nic0"))),
+        ("a sub-interface has a filter", Box::new(move || set_filter(switch, "host-nic0.100", true))),
+        ("the filter of the NIC is off", Box::new(move || set_filter(switch, "host-nic0", false))),
         ("tags are kept", Box::new(keep_tags)),
         ("a sub-interface is down", Box::new(move || set_flags(switch, "host-nic0.100", down))),
         ("the NIC is down", Box::new(move || set_flags(switch, "host-nic0", down))),

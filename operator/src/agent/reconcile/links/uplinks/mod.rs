@@ -16,7 +16,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use usnet_crds::{EngineKind, NodeUplink, UplinkName};
 use usnet_dataplane::links::LinkError;
-use usnet_dataplane::links::nics::{JoinedNic, Nics, ObservedNics, ResolvedUplink, UplinkRequest, resolve};
+use usnet_dataplane::links::nics::{
+    JoinedNic, Nics, ObservedNic, ObservedNics, ResolvedUplink, UplinkRequest, resolve,
+};
 use usnet_dataplane::observed::{Observed, ObservedPort};
 use usnet_dataplane::owner::Owner;
 use usnet_dataplane::uplink::KernelNic;
@@ -33,7 +35,7 @@ pub(super) struct EngineUplinks {
     /// The NICs when they were last observed.
     last: BTreeMap<UplinkName, ResolvedUplink>,
     programmed: BTreeSet<UplinkName>,
-    /// NICs that VPP has let go, until they are as before.
+    /// NICs that the engine has let go, until they are as before.
     released: Vec<JoinedNic>,
     /// The devices that have addresses for overlays.
     addresses: Addresses,
@@ -67,7 +69,7 @@ impl EngineUplinks {
     ) -> Result<PreparedUplinks, LinkError> {
         self.specs.clone_from(&spec.uplinks);
         self.others.clone_from(&spec.other_uplinks);
-        self.set_joined(spec.engine, joined(engine));
+        self.set_joined(joined(engine));
         if self.specs.is_empty() {
             self.last.clear();
             return Ok(PreparedUplinks::default());
@@ -127,15 +129,13 @@ impl EngineUplinks {
         resolve(&requests.collect::<Vec<_>>(), &self.others, observed)
     }
 
-    fn set_joined(&mut self, engine: EngineKind, joined: BTreeMap<UplinkName, JoinedNic>) {
+    fn set_joined(&mut self, joined: BTreeMap<UplinkName, JoinedNic>) {
         let is_gone = |(uplink, nic): &(&UplinkName, &JoinedNic)| joined.get(*uplink).is_none_or(|now| now != *nic);
-        if engine == EngineKind::Vpp {
-            self.released.extend(self.joined.iter().filter(is_gone).map(|(_, nic)| nic.clone()));
-        }
+        self.released.extend(self.joined.iter().filter(is_gone).map(|(_, nic)| nic.clone()));
         self.joined = joined;
     }
 
-    /// Leaves NICs as they were that VPP had and has no more.
+    /// Leaves NICs as they were that the engine had and has no more.
     ///
     /// # Errors
     /// They cannot be changed; the next call tries again.
@@ -145,14 +145,14 @@ impl EngineUplinks {
         kind: EngineKind,
         (prepared, engine): (&PreparedUplinks, &Observed),
     ) -> Result<(), LinkError> {
-        self.set_joined(kind, joined(engine));
+        self.set_joined(joined(engine));
         let wanted: BTreeSet<u32> =
             prepared.uplinks.iter().filter_map(|uplink| Some(uplink.nic.as_ref()?.index)).collect();
         self.released.retain(|nic| !wanted.contains(&nic.index));
         if self.released.is_empty() {
             return Ok(());
         }
-        release(network_namespace, self.released.clone()).await?;
+        release(network_namespace, kind, self.released.clone()).await?;
         self.released.clear();
         Ok(())
     }
@@ -230,15 +230,25 @@ async fn change_nics(network_namespace: Option<PathBuf>, changes: Vec<NicChange>
     .await
 }
 
-/// What VPP lets go is as before: VPP has set it down, by its name.
-async fn release(network_namespace: Option<PathBuf>, released: Vec<JoinedNic>) -> Result<(), LinkError> {
+/// VPP leaves the setting of the agent for frames to any address. So does Open vSwitch if it was
+/// killed since it set it: the next process takes that for the NIC's own. VPP sets a NIC down, by
+/// its name.
+async fn release(
+    network_namespace: Option<PathBuf>,
+    kind: EngineKind,
+    released: Vec<JoinedNic>,
+) -> Result<(), LinkError> {
     with_kernel(network_namespace, move |kernel| {
         let observed = kernel.observe_nics()?;
+        if !observed.may_change {
+            return Ok(());
+        }
         for JoinedNic { device, index } in released {
             if observed.nics.contains_key(&index) {
                 kernel.set_nic_promiscuous(index, false)?;
             }
-            for (present, _) in observed.nics.iter().filter(|(_, nic)| nic.name == device) {
+            let is_down = |nic: &ObservedNic| kind == EngineKind::Vpp && nic.name == device;
+            for (present, _) in observed.nics.iter().filter(|(_, nic)| is_down(nic)) {
                 kernel.set_nic_up(*present)?;
             }
         }

@@ -1,0 +1,48 @@
+//! Networks whose frames are one byte too long for the NICs of the nodes.
+
+use super::uplink::{OVS, VPP};
+use super::{overlay, uplink};
+use crate::support::cluster::{check, condition, eventually, get, kubectl, nodes, timeout};
+use crate::support::scene::{Scene, wait_ready};
+use serde_json::{Value, json};
+
+/// Waits until the network is reported on all nodes, each with its NIC.
+fn await_too_large(network: &str, nic: &str) {
+    eventually(&format!("{network} is too large on all nodes"), || {
+        let status = get(&["usn", network]).ok_or("gone")?;
+        let failures = status["status"]["failures"].as_array().cloned().unwrap_or_default();
+        let is_it = |failure: &Value| {
+            let message = failure["message"].as_str().unwrap_or_default();
+            failure["reason"] == "MtuTooLarge" && [nic, "1500", "bridge.mtu"].iter().all(|part| message.contains(part))
+        };
+        let is_stalled = condition(&status, "Stalled").is_some_and(|stalled| stalled["status"] == "True");
+        check(failures.len() == nodes().len() && failures.iter().all(is_it) && is_stalled, status.to_string())
+    });
+}
+
+/// One byte less, and it is ready.
+fn one_byte(scene: &Scene, name: &str, engine: &str, (topology, nic, mtu): (Value, &str, usize)) {
+    let spec = |mtu: usize| {
+        let port = json!({"type": "Veth"});
+        json!({"engine": engine, "port": port, "topology": topology, "bridge": {"mtu": mtu}})
+    };
+    scene.apply_network(name, &spec(mtu + 1));
+    await_too_large(name, nic);
+    scene.apply_network(name, &spec(mtu));
+    wait_ready(name);
+    kubectl(&["delete", "usn", name, timeout()]);
+}
+
+#[test]
+fn a_network_that_is_one_byte_too_large_is_reported_on_each_node() {
+    let scene = Scene::new("across-mtu");
+    for (name, variant) in [("mtu-ovs", overlay::OVS), ("mtu-vpp", overlay::VPP)] {
+        one_byte(&scene, name, variant.engines[0], ((variant.topology)(1), "eth0", variant.mtu));
+    }
+    for (name, uplinks) in [("mtu-uplink", OVS), ("mtu-vuplink", VPP)] {
+        let variant = uplinks.vlan;
+        let fab = uplink::uplink("fab", variant.engines[0], &json!(["100-199"]));
+        one_byte(&scene, name, variant.engines[0], ((variant.topology)(1), "eth1", variant.mtu));
+        uplink::delete(fab, "fab");
+    }
+}

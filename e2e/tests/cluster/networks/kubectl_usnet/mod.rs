@@ -1,0 +1,35 @@
+//! `kubectl usnet`: what it answers of a whole cluster, by the API server and by agents.
+
+mod agents;
+mod causes;
+mod plan;
+mod rights;
+
+use crate::support::kubectl_usnet::usnet;
+use serde_json::Value;
+
+/// The entries of a list in a report.
+#[track_caller]
+fn list<'a>(report: &'a Value, field: &str) -> &'a Vec<Value> {
+    report[field].as_array().unwrap_or_else(|| panic!("no list {field} in {report}"))
+}
+
+/// The text of a field.
+#[track_caller]
+fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
+    entry[field].as_str().unwrap_or_else(|| panic!("no text {field} in {entry}"))
+}
+
+#[test]
+fn an_answer_that_there_is_none_has_an_exit_status_of_its_own() {
+    for (arguments, status, words) in [
+        (["explain", "network", "lost"].as_slice(), 3, "there is no UserspaceNetwork lost"),
+        (&["explain", "pod", "lost"], 3, "there is no pod default/lost"),
+        (&["status", "--kubeconfig", "/nowhere"], 5, "cannot use the kubeconfig"),
+        (&["plan", "-f", "/nowhere"], 7, "cannot use /nowhere"),
+    ] {
+        let answer = usnet(arguments);
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert!(answer.stderr.contains(words) && answer.stdout.is_empty(), "{answer:?}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What a change would do: that it does so, and that asking changes nothing.
+
+use super::{list, text};
+use crate::support::cluster::{get, kubectl, nodes, vsctl};
+use crate::support::control_plane::audit;
+use crate::support::kubectl_usnet::{ask, usnet_with_input};
+use crate::support::pods::{NODE, sleeping_pod, start};
+use crate::support::scene::Scene;
+use serde_json::{Value, json};
+
+const NETWORK: &str = "ask-plan";
+
+/// The exit status and the plan for a manifest.
+fn plan(manifest: &Value) -> (i32, Value) {
+    let answer = usnet_with_input(&["plan", "-f", "-", "-o", "json"], &manifest.to_string());
+    let mut report = answer.report();
+    assert_eq!(report["notRead"], Value::Null, "{report}");
+    (answer.status, report["networks"][0].take())
+}
+
+/// What users and controllers have declared, and what Open vSwitch has on all nodes.
+fn everything() -> Vec<String> {
+    let columns = "custom-columns=:.kind,:.metadata.namespace,:.metadata.name,:.metadata.uid,:.metadata.generation";
+    let kinds = "usn,ucn,usu,net-attach-def,namespaces";
+    let declared = kubectl(&["get", kinds, "-A", "--no-headers", "-o", columns]);
+    let interfaces = ["--columns=_uuid,name,mtu_request,ofport", "list", "Interface"];
+    let of_node = |node: &str| [vsctl(node, &["show"]), vsctl(node, &interfaces)];
+    [declared].into_iter().chain(nodes().into_iter().flat_map(of_node)).collect()
+}
+
+/// Changes since then that `kubectl usnet` was allowed, and that were not only to be evaluated.
+fn changes_since(time: &str) -> Vec<Value> {
+    let is_of_plugin = |event: &Value| {
+        let agent = event["userAgent"].as_str().unwrap_or_default();
+        let user = event["user"]["username"].as_str().unwrap_or_default();
+        !agent.starts_with("kubectl/") && !user.starts_with("system:")
+    };
+    let is_evaluated = |event: &Value| event["requestURI"].as_str().unwrap().contains("dryRun=All");
+    let mut events = audit::since(time);
+    events.retain(|event| is_of_plugin(event) && audit::is_write(event));
+    assert!(events.iter().any(is_evaluated), "the plugin did not ask the API server, or this looks for others");
+    events.retain(|event| !is_evaluated(event));
+    events
+}
+
+/// Operations in the form in which `history` has them, without the pod or container that they are
+/// of.
+fn operations(node: &Value) -> Vec<&str> {
+    let operations = list(node, "operations").iter().map(|operation| operation.as_str().unwrap());
+    operations.map(|operation| operation.split(" of net1 of pod").next().unwrap()).collect()
+}
+
+#[test]
+fn a_plan_changes_nothing_and_is_what_happens_afterwards() {
+    let scene = Scene::new(NETWORK);
+    let spec = json!({"bridge": {"mtu": 1500}, "port": {"type": "Veth"}});
+    scene.network(NETWORK, &spec);
+    start(&scene, &sleeping_pod(&scene, "user", NETWORK));
+    let begun = get(&["pod", "user", "-n", NETWORK]).unwrap();
+    let begun = text(&begun["metadata"], "creationTimestamp");
+    let before = everything();
+
+    let (status, same) = plan(&scene.manifest(NETWORK, &spec));
+    assert_eq!((status, &same["fields"], &same["nodes"]), (0, &json!([]), &json!([])), "{same}");
+
+    let changed = json!({"bridge": {"mtu": 1400}, "port": {"type": "Veth", "vlan": {"mode": "Access", "tag": 7}}});
+    let (status, change) = plan(&scene.manifest(NETWORK, &changed));
+    assert_eq!((status, list(&change, "nodes").len()), (1, nodes().len()), "{change}");
+    for node in list(&change, "nodes") {
+        let is_of_pod = node["node"] == NODE;
+        let pods = if is_of_pod { json!(["ask-plan/user"]) } else { json!([]) };
+        assert_eq!(
+            (&node["effect"], &node["pods"], &node["problem"]),
+            (&json!("Changed"), &pods, &Value::Null),
+            "{node}"
+        );
+        assert_eq!(operations(node).len(), if is_of_pod { 2 } else { 1 }, "{node}");
+    }
+
+    let (status, new) = plan(&scene.manifest("ask-plan-new", &json!({})));
+    assert_eq!((status, &new["isNew"], &new["definitionsAdded"]), (1, &json!(true), &json!([NETWORK])), "{new}");
+    let creates = |node: &Value| operations(node)[0].starts_with("create bridge br-ask-plan-new");
+    assert!(list(&new, "nodes").iter().all(creates) && list(&new, "nodes").len() == nodes().len(), "{new}");
+
+    let other_engine = json!({"engine": "VPP", "bridge": {"mtu": 1500}, "port": {"type": "Veth"}});
+    let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.56.32.0/24"}]]});
+    let unsafe_addresses = json!({"topology": {"type": "Overlay", "overlay": {}}, "ipam": ipam});
+    for (network, spec, reason) in
+        [(NETWORK, other_engine, "RejectedByApiServer"), ("ask-plan-new", unsafe_addresses, "AddressesNotUnique")]
+    {
+        let (status, rejected) = plan(&scene.manifest(network, &spec));
+        assert!(status == 7 && text(&rejected, "rejected").starts_with(reason), "{status}: {rejected}");
+    }
+    assert_eq!(everything(), before);
+    assert_eq!(changes_since(begun), Vec::<Value>::new());
+
+    scene.network(NETWORK, &changed);
+    let (_, history) = ask(&["history", "--network", NETWORK]);
+    for node in list(&change, "nodes") {
+        for operation in operations(node) {
+            let is_it =
+                |entry: &&Value| entry["node"] == node["node"] && text(entry, "operation").starts_with(operation);
+            let done = list(&history, "changes").iter().find(is_it);
+            let done = done.unwrap_or_else(|| panic!("{operation} is not in {history}"));
+            assert_eq!((&done["why"], &done["result"]), (&json!("NewSpec"), &json!("Done")), "{done}");
+        }
+    }
+}

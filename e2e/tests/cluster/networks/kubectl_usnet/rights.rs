@@ -1,0 +1,93 @@
+//! Which rights the commands need: those that docs/kubectl-usnet.md names.
+
+use super::{list, text};
+use crate::support::cluster::{apply, kubectl, try_run};
+use crate::support::kubectl_usnet::{kubeconfig, usnet};
+use crate::support::scene::Scene;
+use serde_json::{Value, json};
+
+const READER: &str = "ask-reader";
+
+/// The rights of the documentation, with `exec` verbs of `pods/exec`.
+fn roles(namespace: &str, exec: &[&str]) -> Value {
+    let list = json!(["list"]);
+    let everywhere = json!([
+        {"apiGroups": ["usnet.dev"], "verbs": list,
+         "resources": ["userspacenetworks", "userspacenodestates", "compilednetworks", "userspaceuplinks"]},
+        {"apiGroups": [""], "resources": ["nodes", "namespaces", "pods", "events"], "verbs": list},
+        {"apiGroups": ["k8s.cni.cncf.io"], "resources": ["network-attachment-definitions"], "verbs": list},
+    ]);
+    let in_usnet = json!([
+        {"apiGroups": [""], "resources": ["pods/exec"], "verbs": exec},
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]},
+    ]);
+    let metadata = json!({"name": READER, "namespace": "usnet-system"});
+    let reference = |kind: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": READER});
+    let subjects = json!([{"kind": "ServiceAccount", "name": READER, "namespace": namespace}]);
+    let api = "rbac.authorization.k8s.io/v1";
+    let cluster_binding = "ClusterRoleBinding";
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": READER, "namespace": namespace}},
+        {"apiVersion": api, "kind": "ClusterRole", "metadata": {"name": READER}, "rules": everywhere},
+        {"apiVersion": api, "kind": cluster_binding, "metadata": {"name": READER},
+         "roleRef": reference("ClusterRole"), "subjects": subjects},
+        {"apiVersion": api, "kind": "Role", "metadata": metadata, "rules": in_usnet},
+        {"apiVersion": api, "kind": "RoleBinding", "metadata": metadata, "roleRef": reference("Role"), "subjects": subjects},
+    ]})
+}
+
+/// Takes the rights away, also when the test fails.
+struct Granted;
+
+impl Drop for Granted {
+    fn drop(&mut self) {
+        for kind in ["clusterrolebinding", "clusterrole"] {
+            let _failed = try_run("kubectl", &["delete", kind, READER], "");
+        }
+        for kind in ["rolebinding", "role"] {
+            let _failed = try_run("kubectl", &["delete", kind, READER, "-n", "usnet-system"], "");
+        }
+    }
+}
+
+#[test]
+fn the_documented_rights_are_enough_and_without_that_to_exec_the_rest_is_answered() {
+    let scene = Scene::new(READER);
+    scene.network(READER, &json!({}));
+    let granted = Granted;
+    apply(&roles(&scene.name, &["create", "get"]));
+    let config = kubeconfig(&scene.name, READER);
+    let config = config.path().to_str().unwrap();
+    let ask = |arguments: &[&str]| usnet(&[arguments, &["-o", "json", "--kubeconfig", config]].concat());
+    let not_read = |arguments: &[&str]| {
+        let answer = ask(arguments);
+        assert!([0, 1].contains(&answer.status), "{arguments:?}: {answer:?}");
+        answer.report()["notRead"].take()
+    };
+    for arguments in [
+        ["status"].as_slice(),
+        &["pods", READER, "--from-nodes"],
+        &["history", "--network", READER],
+        &["explain", "network", READER],
+        &["explain", "node", "node-a"],
+        &["version"],
+    ] {
+        assert_eq!(not_read(arguments), Value::Null, "{arguments:?}");
+    }
+
+    apply(&roles(&scene.name, &["list"]));
+    assert_eq!(not_read(&["status"]), Value::Null);
+    let report = ask(&["history", "--network", READER]).report();
+    let missing = list(&report, "notRead");
+    assert!(!missing.is_empty() && list(&report, "changes").is_empty(), "{report}");
+    for gap in missing {
+        println!("{gap}");
+        assert!(text(gap, "why").contains("pods/exec"), "{gap}");
+    }
+
+    kubectl(&["delete", "clusterrolebinding", READER]);
+    let answer = ask(&["status"]);
+    assert_eq!(answer.status, 4, "{answer:?}");
+    assert!(answer.stderr.contains("you may not read"), "{answer:?}");
+    drop(granted);
+}
