@@ -8,5 +8,6 @@ mod overlay_reasons;
 mod overlays;
 mod restarts;
 pub(crate) mod testbed;
+mod tunnels;
 mod uplinks;
 mod writable_directories;
