@@ -61,13 +61,6 @@ pub fn device_failed(device: &dyn Display, problem: &dyn Display) -> String {
     format!("VXLAN device {device}: {problem}")
 }
 
-/// A network whose engine does not encapsulate.
-pub fn encapsulation_unsupported(engine: EngineKind) -> String {
-    format!(
-        "this release of usnet has no overlays that {engine} encapsulates: set spec.topology.overlay.encapsulation to Kernel"
-    )
-}
-
 /// A network whose tunnels are being created.
 pub const TUNNELS_PENDING: &str = "its tunnels to the other nodes are being created on this node";
 

@@ -8,6 +8,7 @@ mod overlays;
 mod program;
 mod restarts;
 pub(crate) mod testbed;
+mod tunnels;
 mod uplinks;
 
 /// Runs each of these tests on the simulator, and on a real VPP where there is one.

@@ -6,7 +6,7 @@ use crate::agent::reconcile::links::health::LinkHealth;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use usnet_crds::conditions::message::{overlay, uplink as message};
-use usnet_crds::conditions::reason::{MTU_TOO_LARGE, UPLINK_UNSUPPORTED, VLAN_TAKEN};
+use usnet_crds::conditions::reason::{MTU_TOO_LARGE, VLAN_TAKEN};
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_crds::{EngineKind, NetworkName, NodeUplink, UplinkName, VlanTag};
 use usnet_dataplane::desired::{Desired, DesiredPatch, PortPolicy};
@@ -151,17 +151,12 @@ fn refused(
     }
     for tunnels in tunnels {
         let taken = vlans.claim(&tunnels.uplink, tunnels.vlan, Holder::Overlays);
-        check(&tunnels.network, taken, of_tunnels(tunnels).or_else(|| unsupported(spec.engine)));
+        check(&tunnels.network, taken, of_tunnels(tunnels));
     }
     for pair in then {
         check(&pair.network, vlans.claim(&pair.uplink, pair.vlan, Holder::Network(&pair.network)), of_pair(pair));
     }
     refused
-}
-
-fn unsupported(engine: EngineKind) -> Option<Why> {
-    let why = || Why { reason: UPLINK_UNSUPPORTED, message: overlay::encapsulation_unsupported(engine) };
-    (engine == EngineKind::Vpp).then(why)
 }
 
 /// What has a VLAN of an uplink.
