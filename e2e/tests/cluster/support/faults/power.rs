@@ -61,8 +61,8 @@ impl<'a> Containers<'a> {
 }
 
 /// What a boot takes away: VXLAN devices, mounts, and all files in memory. One unmount can take
-/// another mount along, so that mounts are listed again until none is left. The folders are made by
-/// the packages of the engines.
+/// another mount along, so that mounts are listed again until none can be unmounted: those of the
+/// machine itself are hidden below the node's. The folders are made by the packages of the engines.
 const EMPTIED: &str = "mounts() {
     awk '{print $5}' /proc/self/mountinfo | grep -E '^/(run|dev/shm|var/lib/(kubelet|containerd))/' | sort -r
 }
@@ -70,7 +70,7 @@ ip -o link show type vxlan | cut -d: -f2 | while read -r device; do ip link del 
 for pass in 1 2 3 4 5; do
     mounts | while read -r folder; do umount -l \"$folder\" 2>/dev/null; done
 done
-left=$(mounts)
+left=$(mounts | while read -r folder; do umount -l \"$folder\" 2>/dev/null && echo \"$folder\"; done)
 [ -z \"$left\" ] || { echo \"still mounted: $left\" >&2; exit 1; }
 find /run /dev/shm -mindepth 1 -delete && mkdir -p /run/openvswitch /run/vpp /run/lock";
 
