@@ -35,6 +35,8 @@ const OVS_ENGINE: Variant = Variant {
     ..OVS
 };
 
+const VPP_ENGINE: Variant = Variant { name: "VPP, VXLAN of its own", engines: &["VPP"], ..OVS_ENGINE };
+
 /// The kernel's VXLAN devices of a network on a node.
 fn devices(node: &str, network: &str) -> String {
     on_node(node, &["sh", "-c", &format!("ip -o link show type vxlan | grep -w 'usnet [A-Z]* {network}' || true")])
@@ -79,14 +81,26 @@ fn pods_on_open_vswitch_and_vpp_meet_in_one_vni() {
 
 #[test]
 fn pods_meet_over_vxlan_of_open_vswitch_and_each_broadcast_arrives_once() {
-    if !is_long("VXLAN of Open vSwitch itself") {
-        return;
+    if is_long("VXLAN of Open vSwitch itself") {
+        pods_meet_over_vxlan_of_the_engine("OVS", ["across-own", "across-own-other"], OVS_ENGINE);
     }
-    let uplink = uplink::uplink_with("under", "OVS", json!({"underlay": {"subnet": "192.168.50.0/24", "vlan": 10}}));
-    pods_meet_across_nodes("across-own", "across-own-other", OVS_ENGINE);
+}
+
+#[test]
+fn pods_meet_over_vxlan_of_vpp_and_each_broadcast_arrives_once() {
+    if is_long("VXLAN of VPP itself") {
+        pods_meet_over_vxlan_of_the_engine("VPP", ["across-vown", "across-vown-other"], VPP_ENGINE);
+    }
+}
+
+fn pods_meet_over_vxlan_of_the_engine(engine: &'static str, names: [&'static str; 2], variant: Variant) {
+    let underlay = json!({"underlay": {"subnet": "192.168.50.0/24", "vlan": 10}});
+    let uplink = uplink::uplink_with("under", engine, underlay);
+    let [name, other] = names;
+    pods_meet_across_nodes(name, other, variant);
     for node in nodes() {
         let devices = on_node(node, &["ip", "-o", "link", "show", "type", "vxlan"]);
-        assert!(!devices.contains("across-own"), "{devices}");
+        assert!(!devices.contains(name), "{devices}");
     }
     uplink::delete(uplink, "under");
 }
