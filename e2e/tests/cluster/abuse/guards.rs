@@ -98,7 +98,7 @@ fn compiled(name: &str) -> Value {
 fn node_slice() -> Value {
     json!({
         "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNodeSlice", "metadata": {"name": "nodes-9"},
-        "spec": {"nodes": [{"name": "node-a", "addresses": ["192.0.2.1"]}]},
+        "spec": {"nodes": [{"name": "node-a", "number": 900, "addresses": ["192.0.2.1"]}]},
     })
 }
 
