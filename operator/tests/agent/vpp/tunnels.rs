@@ -124,6 +124,13 @@ impl TestNode {
     }
 }
 
+/// That of the only one.
+fn name_of_tunnel(node: &TestNode) -> String {
+    let tunnels = node.tunnels();
+    let [tunnel] = tunnels.as_slice() else { panic!("{tunnels:?}") };
+    tunnel.interface_name.to_string()
+}
+
 fn two_nodes(kind: Kind) -> Option<[TestNode; 2]> {
     unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
     let [first, second] = NICS;
@@ -141,12 +148,12 @@ fn nodes_are_connected_restored_and_disconnected(kind: Kind) {
     for node in &nodes {
         assert_eq!(node.tunnels().len(), 1);
     }
-    let before = nodes[0].tunnels()[0].interface_name.clone();
+    let before = name_of_tunnel(&nodes[0]);
     nodes[0].testbed.vpp.kill().unwrap();
     nodes[0].testbed.vpp.start_again().unwrap();
     until("the tunnel is back", || (nodes[0].tunnels().len() == 1).then_some(()));
     nodes[0].wait_until_programmed();
-    assert_eq!(nodes[0].tunnels()[0].interface_name, before);
+    assert_eq!(name_of_tunnel(&nodes[0]), before);
     let [first, _] = &nodes;
     first.set_spec(2, &[]);
     until("VPP has let the NIC go", || (first.testbed.interfaces().len() == 1).then_some(()));
