@@ -1,7 +1,7 @@
 //! What a change would do: that it does so, and that asking changes nothing.
 
 use super::{list, text};
-use crate::support::cluster::{get, kubectl, nodes, vsctl};
+use crate::support::cluster::{check, eventually, get, kubectl, nodes, vsctl};
 use crate::support::control_plane::audit;
 use crate::support::kubectl_usnet::{ask, usnet_with_input};
 use crate::support::pods::{NODE, sleeping_pod, start};
@@ -56,6 +56,11 @@ fn a_plan_changes_nothing_and_is_what_happens_afterwards() {
     let spec = json!({"bridge": {"mtu": 1500}, "port": {"type": "Veth"}});
     scene.network(NETWORK, &spec);
     start(&scene, &sleeping_pod(&scene, "user", NETWORK));
+    // A plan names the pods that nodes have reported.
+    eventually("the pod is reported", || {
+        let status = get(&["usn", NETWORK]).ok_or("no network")?["status"].take();
+        check(status["attachments"] == 1, status.to_string())
+    });
     let begun = get(&["pod", "user", "-n", NETWORK]).unwrap();
     let begun = text(&begun["metadata"], "creationTimestamp");
     let before = everything();
