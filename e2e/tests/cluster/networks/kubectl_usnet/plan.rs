@@ -50,17 +50,21 @@ fn operations(node: &Value) -> Vec<&str> {
     operations.map(|operation| operation.split(" of net1 of pod").next().unwrap()).collect()
 }
 
+/// A plan names the pods that nodes have reported.
+fn await_report() {
+    eventually("the pod is reported", || {
+        let status = get(&["usn", NETWORK]).ok_or("no network")?["status"].take();
+        check(status["attachments"] == 1, status.to_string())
+    });
+}
+
 #[test]
 fn a_plan_changes_nothing_and_is_what_happens_afterwards() {
     let scene = Scene::new(NETWORK);
     let spec = json!({"bridge": {"mtu": 1500}, "port": {"type": "Veth"}});
     scene.network(NETWORK, &spec);
     start(&scene, &sleeping_pod(&scene, "user", NETWORK));
-    // A plan names the pods that nodes have reported.
-    eventually("the pod is reported", || {
-        let status = get(&["usn", NETWORK]).ok_or("no network")?["status"].take();
-        check(status["attachments"] == 1, status.to_string())
-    });
+    await_report();
     let begun = get(&["pod", "user", "-n", NETWORK]).unwrap();
     let begun = text(&begun["metadata"], "creationTimestamp");
     let before = everything();
