@@ -67,8 +67,8 @@ fn at_once(pods: &[DirectPods], verb: &str) -> Vec<Vec<String>> {
     })
 }
 
-/// As a runtime does, which calls again after error 11: hundreds of calls at once can take the switch
-/// of a busy machine longer than one call waits.
+/// As a runtime does, which calls again after error 11: hundreds of calls at once can take the
+/// switch of a busy machine longer than one call waits.
 fn until_accepted(call: impl Fn() -> Result<String, String>) -> String {
     let start = Instant::now();
     loop {
