@@ -26,6 +26,8 @@ pub mod testing;
 
 pub use engine::{ovs, vpp};
 pub use legacy::{annotation as legacy_annotation, port as legacy_port};
-pub use model::{attachment, bridge_settings, desired, drift, memif, observed, owner, port, routing, underlay, uplink};
+pub use model::{
+    attachment, bridge_settings, desired, drift, memif, observed, owner, port, routing, tagging, underlay, uplink,
+};
 pub use store::{atomic_file, call_log, definition_ipam, journal, locks, network_file};
 pub use store::{network_namespace, node_file, paths, shared_dirs, unselected};

@@ -1,7 +1,7 @@
 //! What an engine of this node should have.
 
 use crate::model::attachment::{AttachmentId, Progress, Record};
-use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortSettings};
+use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortPolicy, PortSettings};
 use crate::model::underlay::DesiredTunnels;
 use crate::model::uplink::{DesiredUplink, PatchPair};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,15 +54,6 @@ pub struct DesiredPatch {
     pub pair: PatchPair,
     /// Whether missing ports are created. What hinders a network later does not disconnect it.
     pub policy: PortPolicy,
-}
-
-/// Whether a port must be there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PortPolicy {
-    /// Create the port if it is missing.
-    Ensure,
-    /// Keep the port if it exists, but do not create it.
-    Keep,
 }
 
 impl Desired {

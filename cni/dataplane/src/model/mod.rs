@@ -1,8 +1,8 @@
 //! Values of this crate. No IO.
 //!
 //! [`desired`] and [`observed`] describe an engine with the same terms ([`bridge_settings`],
-//! [`port`], [`uplink`], [`routing`], [`attachment`], [`memif`]); [`drift`] describes their
-//! differences for users.
+//! [`port`], [`tagging`], [`uplink`], [`routing`], [`attachment`], [`memif`]); [`drift`]
+//! describes their differences for users.
 
 pub mod attachment;
 pub mod bridge_settings;
@@ -13,5 +13,6 @@ pub mod observed;
 pub mod owner;
 pub mod port;
 pub mod routing;
+pub mod tagging;
 pub mod underlay;
 pub mod uplink;

@@ -4,10 +4,11 @@ use crate::model::bridge_settings::BridgeSettings;
 use crate::model::owner::PortOwner;
 use crate::model::port::{DeviceName, PortBackend, PortName};
 use crate::model::routing::ObservedRouting;
+use crate::model::tagging::Tagging;
 use crate::model::underlay::{ObservedAddress, TunnelEnds};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use usnet_crds::{NetworkName, RateLimit, UplinkName, Vlan, VlanTag};
+use usnet_crds::{NetworkName, RateLimit, UplinkName};
 
 /// All bridges of an engine, whether owned by usnet or not. Names are those of the engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -81,28 +82,6 @@ pub enum Peer {
     Connected,
     /// It is not, or the engine does not report it.
     Absent,
-}
-
-/// The tagging of a port, as far as usnet uses it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tagging {
-    /// No VLAN was set.
-    Untagged,
-    /// In these VLANs.
-    Vlan(Vlan),
-    /// Frames without a tag alone.
-    OnlyUntagged,
-    /// Frames without a tag, and those of these VLANs.
-    UntaggedAndTrunk(BTreeSet<VlanTag>),
-    /// Anything else, set by others.
-    Other,
-}
-
-impl From<Option<Vlan>> for Tagging {
-    /// How a port with this setting tags.
-    fn from(vlan: Option<Vlan>) -> Self {
-        vlan.map_or(Self::Untagged, Self::Vlan)
-    }
 }
 
 /// Whether the engine runs what was configured. That a database accepted a request does not imply

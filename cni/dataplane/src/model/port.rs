@@ -353,6 +353,15 @@ pub struct AttachedPort {
     pub settings: PortSettings,
 }
 
+/// Whether a port must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortPolicy {
+    /// Create the port if it is missing.
+    Ensure,
+    /// Keep the port if it exists, but do not create it.
+    Keep,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

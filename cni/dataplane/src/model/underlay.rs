@@ -1,10 +1,10 @@
 //! Overlays that an engine encapsulates itself: the address of this node on an uplink, and a tunnel
 //! for each network and peer between such addresses.
 
-use crate::model::desired::PortPolicy;
-use crate::model::observed::Tagging;
 use crate::model::owner::{NetworkTunnel, PortOwner};
 use crate::model::port::PortName;
+use crate::model::port::PortPolicy;
+use crate::model::tagging::Tagging;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;

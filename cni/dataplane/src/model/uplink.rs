@@ -2,9 +2,9 @@
 //! is on a bridge of its own, to which each network is patched; with VPP each network has a
 //! sub-interface of the NIC.
 
-use crate::model::observed::Tagging;
 use crate::model::owner::{Owner, PatchedNetwork, PortOwner};
 use crate::model::port::{DeviceName, PortName};
+use crate::model::tagging::Tagging;
 use crate::model::underlay::UplinkAddress;
 use std::collections::BTreeSet;
 use std::fmt;

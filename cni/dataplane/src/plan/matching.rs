@@ -1,9 +1,10 @@
 //! Whether what is observed is as desired already. The drivers use it, too: an operation without a
 //! difference is none.
 
-use crate::model::observed::{ObservedBridge, ObservedPort, Tagging};
+use crate::model::observed::{ObservedBridge, ObservedPort};
 use crate::model::owner::PortOwner;
 use crate::model::port::{NetworkPort, PortSettings};
+use crate::model::tagging::Tagging;
 use crate::model::underlay::Tunnel;
 use usnet_crds::conditions::message::node::{bridge_of_network, bridge_of_uplink};
 use usnet_crds::{Bridge, NetworkName, RateLimit};

@@ -1,9 +1,10 @@
 //! Uplinks in a plan: what stays of them, and what is in the way of one.
 
 use crate::model::desired::Desired;
-use crate::model::observed::{Observed, ObservedBridge, ObservedPort, Tagging};
+use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
 use crate::model::owner::{Owner, PatchedNetwork, PortOwner, UplinkNic};
 use crate::model::port::{DeviceName, PortBackend, PortName};
+use crate::model::tagging::Tagging;
 use crate::model::uplink::{DesiredUplink, KernelNic, PatchPair, PatchPort};
 use std::collections::BTreeMap;
 use usnet_crds::{BridgeName, MacLearning, Ownership, UplinkName};

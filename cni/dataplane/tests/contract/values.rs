@@ -7,11 +7,12 @@ use usnet_crds::{
 };
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::bridge_settings::BridgeMtu;
-use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy, port_settings};
+use usnet_dataplane::desired::{Desired, DesiredAttachment, port_settings};
 use usnet_dataplane::engine::{BlockingDriver, EngineError, OpError};
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::{Op, diff};
+use usnet_dataplane::port::PortPolicy;
 use usnet_dataplane::port::{AttachedPort, DeviceName, PortName};
 
 /// Values that fit a switch.

@@ -4,6 +4,7 @@
 mod overlay;
 pub(super) mod spec;
 mod underlay;
+mod uplink_name;
 
 pub use overlay::OverlaySpec;
 pub use spec::{TopologySpec, TopologyType, UplinkSpec};

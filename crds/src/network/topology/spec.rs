@@ -3,10 +3,11 @@
 
 use super::Topology;
 use super::overlay::{OverlaySpec, overlay_of};
-use crate::cel::{at, range, rule};
+use super::uplink_name::uplink_name;
+use crate::cel::{at, range};
 use crate::problem::{Problem, Problems};
-use crate::types::names::{NAMESPACE_NAME_PATTERN, UPLINK_NAME_MAX};
-use crate::{InvalidName, IpFamily, Mtu, NetworkUplink, Ownership, UplinkName, VlanTag};
+use crate::types::names::UPLINK_NAME_MAX;
+use crate::{IpFamily, Mtu, NetworkUplink, Ownership, UplinkName, VlanTag};
 use kube::KubeSchema;
 use kube::core::Rule;
 use schemars::JsonSchema;
@@ -97,11 +98,6 @@ pub struct UplinkSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = vlan())]
     pub vlan: Option<i64>,
-}
-
-pub(super) fn uplink_name() -> Rule {
-    let advice = InvalidName::Uplink("self".to_owned()).to_string().replace("\"self\"", "this");
-    rule(format!("self.matches('{NAMESPACE_NAME_PATTERN}')"), advice)
 }
 
 fn vlan() -> Rule {

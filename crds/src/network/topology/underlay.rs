@@ -2,7 +2,7 @@
 //! Rust.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use super::spec::uplink_name;
+use super::uplink_name::uplink_name;
 use crate::cel::at;
 use crate::problem::{Problem, Problems};
 use crate::types::names::UPLINK_NAME_MAX;

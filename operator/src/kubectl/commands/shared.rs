@@ -1,8 +1,11 @@
 //! What the texts of all commands have in common.
 
+use crate::kubectl::api::{Cluster, each_node};
+use crate::kubectl::error::Error;
 use crate::kubectl::model::{Gap, Pod, Snapshot};
 use crate::kubectl::output::{age, line};
 use k8s_openapi::jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use std::fmt::Write;
 
 /// What could not be read, as the end of a text; empty if all was.
@@ -33,6 +36,28 @@ pub(crate) fn agents(snapshot: &Snapshot, is_node: impl Fn(&str) -> bool) -> (Ve
         }
     }
     (agents, gaps)
+}
+
+/// Runs `usnet` with these arguments, which make it print JSON, in the containers of all agents, or
+/// in that of one node. Also returns the gaps of the snapshot, with those of nodes without an
+/// agent.
+///
+/// # Errors
+/// When there is no such node.
+pub(crate) async fn ask_agents<'a, T: DeserializeOwned>(
+    cluster: &Cluster,
+    snapshot: &'a Snapshot,
+    node: Option<&str>,
+    arguments: &[&str],
+) -> Result<(Vec<(&'a Pod, Result<T, String>)>, Vec<Gap>), Error> {
+    if let Some(name) = node.filter(|node| !snapshot.cache.states.contains_key(*node)) {
+        let suggestion = " with an agent of usnet: kubectl get usns".to_owned();
+        return Err(Error::NotFound { kind: "node", name: name.to_owned(), suggestion });
+    }
+    let (agents, without_agent) = agents(snapshot, |name| node.is_none_or(|chosen| chosen == name));
+    let parse = |text: &str| serde_json::from_str::<T>(text).map_err(|error| error.to_string());
+    let answers = each_node(cluster, agents, "agent", arguments, parse).await;
+    Ok((answers, snapshot.gaps.iter().cloned().chain(without_agent).collect()))
 }
 
 /// Items of a list on one line, the first few of them.

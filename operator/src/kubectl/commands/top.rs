@@ -1,8 +1,8 @@
 //! `kubectl usnet top`: `usnet node ports` of all nodes, the interfaces with the most traffic
 //! first.
 
-use super::shared::{agents, gaps_text};
-use crate::kubectl::api::{Cluster, each_node, read_usnet};
+use super::shared::{ask_agents, gaps_text};
+use crate::kubectl::api::{Cluster, read_usnet};
 use crate::kubectl::error::{Error, FINE};
 use crate::kubectl::model::{Gap, Pod};
 use crate::kubectl::output::{Answer, Format, line, render, table};
@@ -72,33 +72,29 @@ struct NodePort {
     port: Port,
 }
 
-/// Reads and answers. The namespace of the connection is not used: `limit` and `network` select.
+/// Reads and answers: of all namespaces, unless the user chose one.
 ///
 /// # Errors
 /// When node states cannot be read, or there is no such node.
 pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Answer, Error> {
-    let mut snapshot = read_usnet(cluster).await?;
-    if let Some(node) = options.node.as_ref().filter(|node| !snapshot.cache.states.contains_key(*node)) {
-        let suggestion = " with an agent of usnet: kubectl get usns".to_owned();
-        return Err(Error::NotFound { kind: "node", name: node.clone(), suggestion });
-    }
-    let is_chosen = |node: &str| options.node.as_deref().is_none_or(|chosen| chosen == node);
-    let mut gaps = std::mem::take(&mut snapshot.gaps);
-    let (agents, without_agent) = agents(&snapshot, is_chosen);
-    gaps.extend(without_agent);
+    let snapshot = read_usnet(cluster).await?;
     let interval = options.interval.to_string();
     let mut arguments = vec!["node", "ports", "-o", "json"];
     if !options.totals {
         arguments.extend(["--interval", &interval]);
     }
     arguments.extend(options.network.iter().flat_map(|network| ["--network", network.as_str()]));
-    let parse = |text: &str| serde_json::from_str::<Reading>(text).map_err(|error| error.to_string());
-    let answers = each_node(cluster, agents, "agent", &arguments, parse).await;
-    let report = report(answers, gaps, options);
+    let (answers, gaps) = ask_agents(cluster, &snapshot, options.node.as_deref(), &arguments).await?;
+    let report = report(answers, gaps, options, cluster.chosen_namespace.as_deref());
     Ok(Answer { text: render(&report, format, text)?, exit_status: FINE })
 }
 
-fn report(answers: Vec<(&Pod, Result<Reading, String>)>, mut gaps: Vec<Gap>, options: &Options) -> Report {
+fn report(
+    answers: Vec<(&Pod, Result<Reading, String>)>,
+    mut gaps: Vec<Gap>,
+    options: &Options,
+    namespace: Option<&str>,
+) -> Report {
     let mut ports = Vec::new();
     for (agent, answer) in answers {
         let node = agent.node.clone().unwrap_or_default();
@@ -113,6 +109,7 @@ fn report(answers: Vec<(&Pod, Result<Reading, String>)>, mut gaps: Vec<Gap>, opt
             Err(why) => gaps.push(Gap { what: format!("the interfaces of node {node}"), why }),
         }
     }
+    ports.retain(|entry| namespace.is_none_or(|namespace| entry.port.namespace == namespace));
     ports.sort_by_cached_key(|entry| {
         let Port { namespace, pod, interface, counters, .. } = &entry.port;
         (Reverse(options.sort.key(counters)), namespace.clone(), pod.clone(), interface.clone())
@@ -188,7 +185,7 @@ mod tests {
         }
     }
 
-    fn rows(sort: Sort, limit: Option<usize>) -> Vec<String> {
+    fn rows(sort: Sort, limit: Option<usize>, namespace: Option<&str>) -> Vec<String> {
         let agents = ["node-a", "node-b", "node-c"].map(|node| usnet_pod(AGENT, node));
         let failure = Failure { engine: EngineKind::Vpp, message: "refused\u{1b}[2J".into() };
         let answers = vec![
@@ -197,14 +194,14 @@ mod tests {
             (&agents[2], Err("no route to host".to_owned())),
         ];
         let options = Options { node: None, network: None, interval: 5, totals: false, sort, limit };
-        let text = text(&report(answers, Vec::new(), &options));
+        let text = text(&report(answers, Vec::new(), &options, namespace));
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
     }
 
     #[test]
     fn the_interfaces_of_all_nodes_are_ordered_by_traffic_and_what_failed_is_named() {
         assert_eq!(
-            rows(Sort::Packets, None),
+            rows(Sort::Packets, None, Some("web")),
             [
                 "POD INTERFACE NETWORK NODE CONNECTED RECEIVED/s BYTES/s DROPPED/s SENT/s BYTES/s DROPPED/s",
                 "web/a net1 blue node-a yes 10 64 0 - - -",
@@ -216,6 +213,7 @@ mod tests {
                 "the interfaces of node node-c: no route to host",
             ]
         );
-        assert_eq!(rows(Sort::Dropped, Some(1))[1..3], ["web/b net1 blue node-a yes 5 64 9 - - -", ""]);
+        assert_eq!(rows(Sort::Packets, None, Some("db"))[1], "", "another namespace");
+        assert_eq!(rows(Sort::Dropped, Some(1), None)[1..3], ["web/b net1 blue node-a yes 5 64 9 - - -", ""]);
     }
 }

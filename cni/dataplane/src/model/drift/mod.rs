@@ -2,8 +2,9 @@
 
 use crate::model::attachment::AttachmentId;
 use crate::model::desired::DesiredAttachment;
-use crate::model::observed::{ElementState, Observed, ObservedPort, Tagging};
+use crate::model::observed::{ElementState, Observed, ObservedPort};
 use crate::model::port::PortBackend;
+use crate::model::tagging::Tagging;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use usnet_crds::RateLimit;

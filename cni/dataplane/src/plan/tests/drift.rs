@@ -3,8 +3,9 @@
 use super::model::Model;
 use super::properties::converge;
 use crate::model::desired::Desired;
-use crate::model::observed::{Observed, ObservedBridge, ObservedPort, Tagging};
+use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
 use crate::model::port::PortName;
+use crate::model::tagging::Tagging;
 use crate::plan::diff;
 use crate::testing::{network, record};
 use proptest::collection::vec;

@@ -5,9 +5,10 @@
 use super::model::Model;
 use crate::model::attachment::{Progress, Record};
 use crate::model::bridge_settings::BridgeMtu;
-use crate::model::desired::{Desired, PortPolicy};
+use crate::model::desired::Desired;
 use crate::model::observed::{Observed, ObservedPort};
 use crate::model::port::PortName;
+use crate::model::port::PortPolicy;
 use crate::plan::{PlanContext, SpecOrigin, blockers, diff, plan, uplink_blockers};
 use crate::testing::{attachment, network, record};
 use std::fmt::Write;

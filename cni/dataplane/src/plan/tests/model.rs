@@ -2,9 +2,10 @@
 
 use crate::model::attachment::AttachmentId;
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
-use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::PortOwner;
 use crate::model::port::{AttachedPort, NetworkPort, PortName, PortSettings};
+use crate::model::tagging::Tagging;
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{Bridge, EngineKind, NetworkName, Ownership, RateLimit};

@@ -3,11 +3,13 @@
 use super::model::Model;
 use crate::model::attachment::AttachmentId;
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
-use crate::model::desired::{Desired, DesiredAttachment, PortPolicy, TornDownAttachment};
+use crate::model::desired::{Desired, DesiredAttachment, TornDownAttachment};
 use crate::model::memif::MemifSocket;
-use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::{NetworkDevice, PortOwner};
+use crate::model::port::PortPolicy;
 use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
+use crate::model::tagging::Tagging;
 use crate::testing::{attachment, backend, network};
 use proptest::collection::{btree_map, btree_set};
 use proptest::option;

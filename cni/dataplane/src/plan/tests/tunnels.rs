@@ -2,10 +2,12 @@
 
 use super::golden::{Scenario, check, known, programmed};
 use super::properties::converge;
-use crate::model::desired::{Desired, PortPolicy};
-use crate::model::observed::{Observed, Tagging};
+use crate::model::desired::Desired;
+use crate::model::observed::Observed;
 use crate::model::owner::NetworkTunnel;
+use crate::model::port::PortPolicy;
 use crate::model::port::{DeviceName, PortName};
+use crate::model::tagging::Tagging;
 use crate::model::underlay::{DesiredTunnels, UplinkAddress};
 use crate::model::uplink::{DesiredUplink, KernelNic};
 use crate::plan::tests::model::Model;

@@ -2,9 +2,10 @@
 
 use super::model::{Model, check};
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
-use crate::model::observed::{ElementState, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::observed::{ElementState, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::{Owner, PortOwner};
 use crate::model::port::{PortBackend, PortName};
+use crate::model::tagging::Tagging;
 use crate::model::underlay::{ObservedAddress, Tunnel, UplinkAddress};
 use crate::model::uplink::{KernelNic, PatchPair, UplinkBridge};
 use crate::plan::UplinkOp;

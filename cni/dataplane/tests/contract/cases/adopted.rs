@@ -5,8 +5,8 @@ use crate::values::{Values, access, apply, bridge, converge, observe, port_name}
 use usnet_crds::{MacAge, MacLearning, Mtu, NodeNetwork, Ownership};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::observed::Tagging;
 use usnet_dataplane::plan::{Op, diff};
+use usnet_dataplane::tagging::Tagging;
 
 /// A network that would configure its bridge differently, if it owned it.
 fn adopting(switch: &impl Settings) -> NodeNetwork {

@@ -8,9 +8,10 @@ use crate::values::{
 use usnet_crds::{MacAge, MacLearning};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::observed::{ElementState, Peer, Tagging};
+use usnet_dataplane::observed::{ElementState, Peer};
 use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::{Op, diff};
+use usnet_dataplane::tagging::Tagging;
 
 pub(crate) fn desired_objects_are_created_and_deleted(switch: &mut impl Switch) {
     let mut engine = switch.engine();

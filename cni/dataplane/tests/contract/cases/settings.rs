@@ -4,7 +4,8 @@ use crate::switch::Settings;
 use crate::values::{Values, access, bridge, converge, observe, port_name, tag};
 use std::collections::BTreeSet;
 use usnet_crds::{KilobitsPerSecond, NodeNetwork, RateLimit, Vlan};
-use usnet_dataplane::observed::{ObservedPort, Tagging};
+use usnet_dataplane::observed::ObservedPort;
+use usnet_dataplane::tagging::Tagging;
 
 fn tags(numbers: &[i64]) -> BTreeSet<usnet_crds::VlanTag> {
     numbers.iter().map(|number| tag(*number)).collect()

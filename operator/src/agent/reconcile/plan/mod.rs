@@ -8,9 +8,10 @@ pub(crate) use locked::DesiredState;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
-use usnet_dataplane::desired::{Desired, PortPolicy};
+use usnet_dataplane::desired::Desired;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Op, PlanContext, PlannedOp, diff, plan};
+use usnet_dataplane::port::PortPolicy;
 
 /// The operations that turn `observed` into `desired`, each with its cause, without those that
 /// would change the port of an attachment whose record is `unreadable`: it may belong to a pod.

@@ -15,11 +15,12 @@ use usnet_crds::conditions::reason::{
 };
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::desired::{Desired, PortPolicy};
+use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::{ElementState, Observed};
 use usnet_dataplane::plan::{Blocker, Op, UplinkOp};
 use usnet_dataplane::port::AttachedPort;
+use usnet_dataplane::port::PortPolicy;
 
 /// What the health of networks is computed from.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! `kubectl usnet history`: `usnet node history` of all nodes, merged by time.
 
-use super::shared::{agents, gaps_text};
-use crate::kubectl::api::{Cluster, each_node, read_usnet};
+use super::shared::{ask_agents, gaps_text};
+use crate::kubectl::api::{Cluster, read_usnet};
 use crate::kubectl::error::{Error, FINE};
 use crate::kubectl::model::{Gap, Pod};
 use crate::kubectl::output::{Answer, Format, line, render, table};
@@ -46,19 +46,10 @@ pub(crate) struct NodeChange {
 /// # Errors
 /// When node states cannot be read, or there is no such node.
 pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Answer, Error> {
-    let mut snapshot = read_usnet(cluster).await?;
-    if let Some(node) = options.node.as_ref().filter(|node| !snapshot.cache.states.contains_key(*node)) {
-        let suggestion = " with an agent of usnet: kubectl get usns".to_owned();
-        return Err(Error::NotFound { kind: "node", name: node.clone(), suggestion });
-    }
-    let is_chosen = |node: &str| options.node.as_deref().is_none_or(|chosen| chosen == node);
-    let mut gaps = std::mem::take(&mut snapshot.gaps);
-    let (agents, without_agent) = agents(&snapshot, is_chosen);
-    gaps.extend(without_agent);
+    let snapshot = read_usnet(cluster).await?;
     let mut arguments = vec!["node", "history", "-o", "json"];
     arguments.extend(options.network.iter().flat_map(|network| ["--network", network.as_str()]));
-    let parse = |text: &str| serde_json::from_str::<Vec<Change>>(text).map_err(|error| error.to_string());
-    let answers = each_node(cluster, agents, "agent", &arguments, parse).await;
+    let (answers, gaps) = ask_agents(cluster, &snapshot, options.node.as_deref(), &arguments).await?;
     let since = options.since.and_then(|since| snapshot.now.checked_sub(since).ok());
     let report = report(answers, gaps, since);
     Ok(Answer { text: render(&report, format, text)?, exit_status: FINE })

@@ -3,9 +3,9 @@
 use crate::engine::error::OpError;
 use crate::engine::ovs::bridge_settings::{self, NETDEV};
 use crate::engine::ovs::{ports, tags};
-use crate::model::observed::Tagging;
 use crate::model::owner::PortOwner;
 use crate::model::port::PortName;
+use crate::model::tagging::Tagging;
 use crate::model::underlay::{Tunnel, UplinkAddress};
 use crate::model::uplink::{KernelNic, PatchPair, PatchPort, UplinkBridge};
 use crate::plan::UplinkOp;

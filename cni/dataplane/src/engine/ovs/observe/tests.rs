@@ -3,8 +3,9 @@
 
 use crate::engine::error::EngineError;
 use crate::engine::ovs::{ATTACHMENT_KEY, EmptyDatabase, NETWORK_KEY, observed_from};
-use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer, Tagging};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::port::{DeviceName, PortBackend, PortName};
+use crate::model::tagging::Tagging;
 use std::collections::BTreeSet;
 use usnet_crds::{MacLearning, Vlan, VlanTag};
 use usnet_ovsdb::monitor::{Change, RowUpdate};

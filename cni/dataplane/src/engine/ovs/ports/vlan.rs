@@ -1,7 +1,7 @@
 //! The VLAN columns of a port.
 
-use crate::model::observed::Tagging;
 use crate::model::port::PortSettings;
+use crate::model::tagging::Tagging;
 use std::collections::BTreeSet;
 use std::iter;
 use usnet_crds::{Vlan, VlanTag};

@@ -4,8 +4,8 @@ use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::qos::{LimitSupport, policer_commands};
 use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
-use crate::model::observed::Tagging;
 use crate::model::port::{PortName, PortSettings};
+use crate::model::tagging::Tagging;
 use usnet_crds::{Vlan, VlanTag};
 
 /// Commands for settings that differ, including the admin state.

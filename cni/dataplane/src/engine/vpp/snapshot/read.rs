@@ -13,9 +13,9 @@ use crate::engine::vpp::tags;
 use crate::engine::vpp::tunnels::{Tunnel, TunnelsTicket};
 use crate::engine::vpp::uplinks::{self, SubInterface};
 use crate::model::memif::MemifSocketIds;
-use crate::model::observed::Tagging;
 use crate::model::owner::{NetworkTunnel, Owner, PatchedNetwork};
 use crate::model::port::PortBackend;
+use crate::model::tagging::Tagging;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{UplinkName, Vlan, VlanTag};
 use usnet_vpp::messages::{

@@ -18,6 +18,7 @@
 //! `sub_interface` and `command` have the messages, `read` performs IO, the others are pure.
 
 mod command;
+mod lookup;
 mod observe;
 mod plan;
 mod read;

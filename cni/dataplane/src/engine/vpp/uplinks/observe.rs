@@ -3,9 +3,9 @@
 
 use super::sub_interface::{Frames, SubInterface};
 use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
-use crate::model::observed::Tagging;
 use crate::model::owner::Owner;
 use crate::model::port::DeviceName;
+use crate::model::tagging::Tagging;
 use std::collections::BTreeMap;
 use usnet_crds::Vlan;
 

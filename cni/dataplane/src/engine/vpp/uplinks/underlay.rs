@@ -3,15 +3,15 @@
 //! VPP receives packets to the address only there. Pure.
 
 use super::command::SubInterfaceCommand;
-use super::plan::{Commands, frames_of, may_be_connection, nic_of, subs_of};
+use super::lookup::{Commands, frames_of, may_be_connection, nic_of, subs_of};
 use super::sub_interface::Frames;
 use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::routing::RoutingCommand;
 use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
 use crate::engine::vpp::tags;
-use crate::model::observed::Tagging;
 use crate::model::routing::PrefixedAddress;
+use crate::model::tagging::Tagging;
 use crate::model::underlay::{ObservedAddress, UplinkAddress};
 use std::collections::BTreeMap;
 use usnet_crds::{InterfaceAddress, UplinkName, Vlan};

@@ -8,9 +8,9 @@ use usnet_crds::Ownership;
 use usnet_dataplane::desired::{Desired, TornDownAttachment};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::observed::Tagging;
 use usnet_dataplane::plan::{blockers, diff};
 use usnet_dataplane::port::PortBackend;
+use usnet_dataplane::tagging::Tagging;
 use usnet_vpp::messages::{IfStatusFlags, L2InterfaceVlanTagRewrite, SwInterfaceSetFlags, VtrOp};
 
 const TAG: &str = "usn=c1.net1";

@@ -6,8 +6,8 @@ use crate::values::{Values, apply, bridge, converge, observe, port_name};
 use crate::vpp::switch::VppSwitch;
 use usnet_crds::{KilobitsPerSecond, NodeNetwork, RateLimit, Vlan};
 use usnet_dataplane::desired::Desired;
-use usnet_dataplane::observed::Tagging;
 use usnet_dataplane::plan::diff;
+use usnet_dataplane::tagging::Tagging;
 use usnet_vpp::messages::{L2InterfaceEfpFilter, PolicerAction, PolicerActionType, PolicerAddDel, PolicerInput};
 use usnet_vpp::wire::FixedText;
 

@@ -9,7 +9,8 @@ use crate::vpp::switch::VppSwitch;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_crds::NodeNetwork;
-use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy};
+use usnet_dataplane::desired::{Desired, DesiredAttachment};
+use usnet_dataplane::port::PortPolicy;
 use usnet_test_vpp::{Kind, Vpp};
 
 const TIMEOUT: Duration = Duration::from_secs(20);

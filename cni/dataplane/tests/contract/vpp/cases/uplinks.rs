@@ -6,11 +6,12 @@ use crate::vpp::other_client::text;
 use crate::vpp::switch::{VppSwitch, domain_id};
 use std::process::Command;
 use usnet_crds::{EngineKind, NetworkUplink, NodeNetwork};
-use usnet_dataplane::desired::{Desired, DesiredPatch, PortPolicy};
+use usnet_dataplane::desired::{Desired, DesiredPatch};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Op, UplinkBlocker, UplinkOp, diff, is_connected, uplink_blockers};
 use usnet_dataplane::port::DeviceName;
+use usnet_dataplane::port::PortPolicy;
 use usnet_dataplane::uplink::{DesiredUplink, KernelNic, PatchPair};
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketMode, CreateSubif, DeleteSubif, IfStatusFlags, L2InterfaceEfpFilter,

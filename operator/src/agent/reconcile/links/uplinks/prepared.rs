@@ -9,11 +9,12 @@ use usnet_crds::conditions::message::{overlay, uplink as message};
 use usnet_crds::conditions::reason::{MTU_TOO_LARGE, VLAN_TAKEN};
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_crds::{EngineKind, NetworkName, NodeUplink, UplinkName, VlanTag};
-use usnet_dataplane::desired::{Desired, DesiredPatch, PortPolicy};
+use usnet_dataplane::desired::{Desired, DesiredPatch};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::links::nics::ResolvedUplink;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::plan::{Op, is_connected};
+use usnet_dataplane::port::PortPolicy;
 use usnet_dataplane::underlay::{DesiredTunnels, UplinkAddress};
 use usnet_dataplane::uplink::{DesiredUplink, PatchPair};
 

@@ -8,7 +8,8 @@ use crate::vpp::namespace::Namespace;
 use crate::vpp::switch::VppSwitch;
 use std::process::Command;
 use usnet_crds::NodeNetwork;
-use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy};
+use usnet_dataplane::desired::{Desired, DesiredAttachment};
+use usnet_dataplane::port::PortPolicy;
 
 /// Packets of one test.
 const COUNT: u32 = 5;

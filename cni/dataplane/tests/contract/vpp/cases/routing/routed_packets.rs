@@ -11,8 +11,9 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_crds::NodeNetwork;
-use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy};
+use usnet_dataplane::desired::{Desired, DesiredAttachment};
 use usnet_dataplane::port::AttachedPort;
+use usnet_dataplane::port::PortPolicy;
 use usnet_test_vpp::{Kind, Vpp};
 
 /// Echo requests of one attempt.

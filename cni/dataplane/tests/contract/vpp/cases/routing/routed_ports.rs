@@ -7,8 +7,9 @@ use crate::vpp::switch::{VppSwitch, domain_id};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use usnet_crds::{MemifMode, NodeNetwork};
-use usnet_dataplane::desired::{Desired, DesiredAttachment, PortPolicy};
+use usnet_dataplane::desired::{Desired, DesiredAttachment};
 use usnet_dataplane::plan::{Op, RoutingOp, diff};
+use usnet_dataplane::port::PortPolicy;
 use usnet_dataplane::port::{AttachedPort, PortBackend};
 use usnet_vpp::messages::{
     FibPath, FibPaths, IpRoute, IpRouteAddDel, IpRouteDump, IpTable, IpUnnumberedDump, MemifMode as Mode, NO_INTERFACE,
