@@ -16,6 +16,7 @@
 mod abuse;
 mod across_nodes;
 mod control_plane;
+mod documentation;
 mod faults;
 mod legacy;
 mod networks;

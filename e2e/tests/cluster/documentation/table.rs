@@ -1,0 +1,156 @@
+//! Which commands are on the pages, and how each is run: in a folder with `blue.yaml` and
+//! `network.yaml`, with the variables `AGENT`, a pod of an agent, and `CHECKOUT`.
+
+use How::{As, Exits, Run, Tested};
+
+/// A command as it is on a page, and how it is run.
+pub(super) type Row = (&'static str, How);
+
+/// How a command is run.
+pub(super) enum How {
+    /// As it is on the page.
+    Run,
+    /// With names in place of the page's placeholders, or so that it only tries.
+    As(&'static str),
+    /// The same, with an exit status that says something.
+    Exits(i32, &'static str),
+    /// By another test, or it is a name and no call.
+    Tested(&'static str),
+}
+
+const RELEASED: How = Tested("release::the_chart_is_installed_upgraded_and_removed_under_running_pods");
+const MANIFESTS: How = Tested("release::install_yaml_is_applied_and_deleted");
+const SIMULATOR: How = Tested("the simulator's own tests, e2e/vpp/tests");
+const STANDALONE: How = Tested("agent tests, standalone::manifests");
+const NAME: How = Tested("the name of a command");
+
+/// Run first: they create the network of "Getting started".
+pub(super) const NETWORK: &[Row] = &[
+    ("kubectl label namespace default usnet.dev/blue=allowed", Run),
+    ("kubectl apply -f blue.yaml", Run),
+    ("kubectl wait --for=condition=Ready usn/blue", Run),
+    ("kubectl wait --for=condition=Ready usn/NAME", As("kubectl wait --for=condition=Ready usn/blue")),
+    ("kubectl get usn", Run),
+    (
+        "kubectl rollout status -n usnet-system deployment/usnet-controller daemonset/usnet-agent",
+        As(
+            "for it in deployment/usnet-controller daemonset/usnet-agent; do kubectl rollout status -n usnet-system $it; done",
+        ),
+    ),
+    ("kubectl apply -k .", As("kubectl apply --dry-run=server -k $CHECKOUT/config/default")),
+    ("kubectl apply -k FOLDER", As("kubectl apply --dry-run=server -k $CHECKOUT/config/default")),
+    ("kubectl apply -k", NAME),
+    ("kubectl delete -k config/default", As("kubectl delete --dry-run=server -k $CHECKOUT/config/default")),
+    (
+        "kubectl delete validatingadmissionpolicybinding usnet-compiled-network-writers",
+        As("kubectl delete --dry-run=server validatingadmissionpolicybinding usnet-compiled-network-writers"),
+    ),
+    (
+        "kubectl set env -n usnet-system deployment/usnet-controller USNET_LEGACY_NAD_NAMESPACES='team=a'",
+        As(
+            "kubectl set env --dry-run=server -n usnet-system deployment/usnet-controller USNET_LEGACY_NAD_NAMESPACES='team=a'",
+        ),
+    ),
+    (
+        "kubectl set env -n usnet-system daemonset/usnet-agent -c agent USNET_LISTEN_PORT_METRICS=127.0.0.1:8083",
+        As(
+            "kubectl set env --dry-run=server -n usnet-system daemonset/usnet-agent -c agent USNET_LISTEN_PORT_METRICS=127.0.0.1:8083",
+        ),
+    ),
+    ("helm install usnet usnet-0.1.0.tgz --namespace usnet-system --create-namespace --wait", RELEASED),
+    ("helm upgrade usnet usnet-0.2.0.tgz --namespace usnet-system", RELEASED),
+    ("helm uninstall usnet --namespace usnet-system", RELEASED),
+    ("helm rollback", NAME),
+    ("helm uninstall", NAME),
+    ("kubectl apply -f install.yaml", MANIFESTS),
+    ("kubectl delete -f install.yaml", MANIFESTS),
+    ("kubectl delete -f crds.yaml", RELEASED),
+    ("install usnet /usr/local/bin/usnet", Tested("the test bed does this with its own folder")),
+    ("ln -s usnet /usr/local/bin/kubectl-usnet", Tested("the test bed does this with its own folder")),
+    ("ln -s usnet /usr/local/bin/kubectl_complete-usnet", Tested("kubectl::commands::complete")),
+    ("vpp-simulator --folder /tmp/vpp --fault 'die after 3' &", SIMULATOR),
+    ("echo 'fail 2 -14' | socat - UNIX-CONNECT:/tmp/vpp/control.sock", SIMULATOR),
+    ("tail -f /tmp/vpp/messages.log", SIMULATOR),
+    ("usnet agent --manifests", STANDALONE),
+    ("usnet agent --node-name NAME --manifests FOLDER", STANDALONE),
+    ("usnet agent --listen-port-metrics 127.0.0.1:8083", Tested("agent tests, port metrics")),
+    ("usnet agent", NAME),
+    ("usnet controller", NAME),
+    ("usnet node", NAME),
+    ("usnet collect-garbage", NAME),
+    ("usnet ENGINE NETWORK", Tested("an example of a text")),
+    ("kubectl usnet", NAME),
+    ("kubectl diff", NAME),
+    ("kubectl get -l", NAME),
+    ("kubectl describe pod", NAME),
+];
+
+/// Run once three pods select the network: one that works, one whose program is not there, one
+/// without a volume. The last ones remove the network.
+pub(super) const PODS: &[Row] = &[
+    ("kubectl usnet status", Run),
+    ("kubectl usnet pods blue", Exits(1, "kubectl usnet pods blue")),
+    ("kubectl usnet pods NETWORK", Exits(1, "kubectl usnet pods blue")),
+    ("kubectl usnet explain pod", NAME),
+    ("kubectl usnet explain pod NAME", As("kubectl usnet explain pod user")),
+    ("kubectl usnet explain pod web/dpdk-1", Exits(1, "kubectl usnet explain pod web/dpdk-1")),
+    ("kubectl usnet explain network blue", Run),
+    ("kubectl usnet explain node node-b", Run),
+    (
+        "kubectl usnet explain pod|network|node NAME",
+        As("kubectl usnet explain network blue; kubectl usnet explain node node-b"),
+    ),
+    ("kubectl usnet graph", Run),
+    ("kubectl usnet graph [NETWORK]", As("kubectl usnet graph blue")),
+    ("kubectl usnet graph -o dot | dot -Tsvg", As("kubectl usnet graph -o dot | grep -q graph")),
+    ("kubectl usnet plan -f network.yaml", Exits(1, "kubectl usnet plan -f network.yaml")),
+    ("kubectl usnet plan -f FILE", As("kubectl usnet plan -f blue.yaml")),
+    ("kubectl usnet history", Run),
+    ("kubectl usnet top", As("kubectl usnet top --interval 1")),
+    (
+        "kubectl exec -n usnet-system AGENT -- /usr/local/bin/usnet node ports",
+        As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node ports"),
+    ),
+    (
+        "kubectl exec -n usnet-system AGENT -- /usr/local/bin/usnet node history",
+        As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node history"),
+    ),
+    (
+        "kubectl exec -n usnet-system AGENT -- /usr/local/bin/usnet node status",
+        As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node status"),
+    ),
+    ("usnet node ports", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node ports")),
+    ("usnet node history", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node history")),
+    ("usnet node status", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node status")),
+    ("usnet node attachments", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node attachments")),
+    ("vppctl show bridge-domain", Tested("a command of VPP")),
+    ("vppctl show bridge-domain ID detail", Tested("a command of VPP")),
+    ("vppctl show ip fib table ID", Tested("a command of VPP")),
+    ("vppctl show version", Tested("a command of VPP")),
+    ("kubectl get usn -o yaml", Run),
+    ("kubectl get usn NAME -o wide", As("kubectl get usn blue -o wide")),
+    ("kubectl get usns", Run),
+    ("kubectl get usns -o yaml", Run),
+    ("kubectl get usu", Run),
+    ("kubectl get lease -n usnet-system", Run),
+    ("kubectl get events --field-selector involvedObject.kind=UserspaceNetwork", Run),
+    ("kubectl describe usu NAME", As("kubectl describe usu")),
+    ("kubectl get node -o wide", Run),
+    ("kubectl get pods -n usnet-system -o wide", Run),
+    ("kubectl describe usn NAME", As("kubectl describe usn blue")),
+    ("kubectl describe usn blue", Run),
+    ("kubectl describe usns <node>", As("kubectl describe usns node-a")),
+    ("kubectl logs -n usnet-system", As("kubectl logs -n usnet-system $AGENT")),
+    ("kubectl label usn ovs-br0 usnet.dev/from-nad-", As("kubectl label usn blue usnet.dev/from-nad-")),
+    (
+        "kubectl annotate usn NAME usnet.dev/force-delete=NAME",
+        Tested("outages::uninstalled::a_network_that_is_deleted_by_force_goes_and_its_pods_keep_their_ports"),
+    ),
+    (
+        "kubectl delete usn --all",
+        As(
+            "kubectl delete pods --all --grace-period=1; kubectl delete pods -n web --all --grace-period=1; kubectl delete usn --all",
+        ),
+    ),
+    ("kubectl delete usu --all", Run),
+];
