@@ -57,6 +57,12 @@ pub(super) const NETWORK: &[Row] = &[
             "kubectl set env --dry-run=server -n usnet-system daemonset/usnet-agent -c agent USNET_LISTEN_PORT_METRICS=127.0.0.1:8083",
         ),
     ),
+    (
+        "kubectl patch configmap argocd-cm -n argocd --patch-file config/gitops/argocd-cm.yaml",
+        As("kubectl create namespace argocd; kubectl create configmap argocd-cm -n argocd; \
+            kubectl patch configmap argocd-cm -n argocd --patch-file $CHECKOUT/config/gitops/argocd-cm.yaml; \
+            kubectl delete namespace argocd --wait=false"),
+    ),
     ("helm install usnet usnet-0.1.0.tgz --namespace usnet-system --create-namespace --wait", RELEASED),
     ("helm upgrade usnet usnet-0.2.0.tgz --namespace usnet-system", RELEASED),
     ("helm uninstall usnet --namespace usnet-system", RELEASED),

@@ -1,35 +1,49 @@
 //! What scripts read of a network through its life: `kubectl wait`, kstatus, events, and what
 //! monitoring asks.
 
-use crate::support::cluster::{check, eventually, get, kubectl, run, timeout, vsctl};
+use crate::support::cluster::{check, eventually, get, kubectl, run, succeed, timeout, try_run, vsctl};
 use crate::support::control_plane::controllers::{Controller, NAMESPACE, scrape};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{ENGINE_GONE, Scene, agent_pod, await_condition};
 use serde_json::{Value, json};
+use std::io::Write;
+use tempfile::NamedTempFile;
 
-/// A network's health by the published rules of kstatus, in their order.
-fn kstatus(network: &str) -> &'static str {
-    let Some(object) = get(&["usn", network]) else { return "NotFound" };
-    let (metadata, status) = (&object["metadata"], &object["status"]);
-    let is = |kind: &str| {
-        let all = status["conditions"].as_array()?;
-        all.iter().find(|condition| condition["type"] == kind)?["status"].as_str()
+/// What GitOps programs make of a network: kstatus by the library of Flux, and the health of Argo
+/// CD by the check of `config/gitops`, in its Lua.
+fn health_of(network: &str) -> (String, String) {
+    let Some(object) = get(&["usn", network]) else { return ("NotFound".to_owned(), String::new()) };
+    let check = argocd_check();
+    let lines = succeed(try_run("health", &[check.path().to_str().unwrap()], &object.to_string()));
+    let word = |program: &str| {
+        let line = lines.lines().find_map(|line| line.strip_prefix(program)?.split_whitespace().next());
+        line.unwrap_or_else(|| panic!("{program}: {lines}")).to_owned()
     };
-    let observed = &status["observedGeneration"];
-    match is("Ready") {
-        _ if !metadata["deletionTimestamp"].is_null() => "Terminating",
-        _ if !observed.is_null() && observed != &metadata["generation"] => "InProgress",
-        _ if is("Reconciling") == Some("True") => "InProgress",
-        _ if is("Stalled") == Some("True") => "Failed",
-        Some("True") | None => "Current",
-        Some(_) => "InProgress",
-    }
+    (word("kstatus "), word("argocd "))
 }
 
-fn await_kstatus(network: &str, wanted: &str) {
-    eventually(&format!("{network} is {wanted}"), || {
-        let now = kstatus(network);
-        check(now == wanted, now)
+/// The check of networks, in a file.
+fn argocd_check() -> NamedTempFile {
+    let patch =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../config/gitops/argocd-cm.yaml")).unwrap();
+    let patch: Value = serde_yaml::from_str(&patch).unwrap();
+    let [networks, uplinks] = ["UserspaceNetwork", "UserspaceUplink"]
+        .map(|kind| patch["data"][format!("resource.customizations.health.usnet.dev_{kind}")].as_str().unwrap());
+    assert_eq!(networks, uplinks, "their conditions are the same");
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(networks.as_bytes()).unwrap();
+    file
+}
+
+/// The health in the words of kstatus and of Argo CD.
+fn health(kstatus: &str, argocd: &str) -> (String, String) {
+    (kstatus.to_owned(), argocd.to_owned())
+}
+
+fn await_health(network: &str, wanted: &str, argocd: &str) {
+    eventually(&format!("{network} is {wanted}, {argocd}"), || {
+        let now = health_of(network);
+        check(now == health(wanted, argocd), format!("{now:?}"))
     });
 }
 
@@ -51,22 +65,26 @@ fn scripts_agree_with_the_truth_from_creation_to_deletion() {
     let scene = Scene::new("life");
     scene.apply_network("life", &json!({}));
     wait("condition=Ready", "life");
-    assert_eq!(kstatus("life"), "Current");
+    assert_eq!(health_of("life"), health("Current", "Healthy"));
     assert!(vsctl(NODE, &["list-br"]).contains("br-life"), "it is Ready before it is there");
 
     scene.apply_network("life", &json!({"bridge": {"mtu": 1400}}));
     wait("condition=Ready", "life");
-    assert_eq!(kstatus("life"), "Current", "a Ready of the old generation was taken for one of the new");
+    assert_eq!(
+        health_of("life"),
+        health("Current", "Healthy"),
+        "a Ready of the old generation was taken for one of the new"
+    );
     let mtu = vsctl(NODE, &["get", "Interface", "br-life", "mtu_request"]);
     assert_eq!(mtu, "1400");
 
     start(&scene, &sleeping_pod(&scene, "user", "life"));
     kubectl(&["delete", "usn", "life", "--wait=false"]);
     wait("condition=DeletionBlocked", "life");
-    assert_eq!(kstatus("life"), "Terminating");
+    assert_eq!(health_of("life"), health("Terminating", "Progressing"));
     scene.delete_pod("user");
     wait("delete", "life");
-    assert_eq!(kstatus("life"), "NotFound");
+    assert_eq!(health_of("life"), health("NotFound", ""));
     eventually("each transition is told", || {
         let reported = events("life");
         let missing =
@@ -81,20 +99,20 @@ fn a_failure_on_one_node_is_failed_only_if_a_person_must_mend_it() {
     vsctl("node-b", &["--no-wait", "add-br", "br-mend", "--", "set", "bridge", "br-mend", "datapath_type=netdev"]);
     scene.apply_network("mend", &json!({}));
     wait("condition=Stalled", "mend");
-    assert_eq!(kstatus("mend"), "Failed");
+    assert_eq!(health_of("mend"), health("Failed", "Degraded"));
     let object = get(&["usn", "mend"]).unwrap();
     assert_eq!(object["status"]["failures"][0]["node"], "node-b");
     assert_eq!(object["status"]["nodes"]["summary"], "1/2");
     vsctl("node-b", &["--no-wait", "del-br", "br-mend"]);
     wait("condition=Ready", "mend");
-    assert_eq!(kstatus("mend"), "Current");
+    assert_eq!(health_of("mend"), health("Current", "Healthy"));
 
     run("component", &["stop", "ovsdb-server", "node-b"]);
     await_condition("mend", "Ready", "False", ENGINE_GONE);
-    await_kstatus("mend", "InProgress");
+    await_health("mend", "InProgress", "Progressing");
     run("component", &["start", "ovsdb-server", "node-b"]);
     wait("condition=Ready", "mend");
-    await_kstatus("mend", "Current");
+    await_health("mend", "Current", "Healthy");
     eventually("the events", || {
         let reported = events("mend");
         check(
