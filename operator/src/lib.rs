@@ -14,5 +14,6 @@ pub mod kubectl;
 pub mod leader;
 pub mod node;
 pub mod ports;
+pub(crate) mod redact;
 pub mod standalone;
 pub mod telemetry;

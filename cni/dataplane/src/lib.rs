@@ -5,6 +5,7 @@
 //! - [`engine`]: [`engine::EngineDriver`], and a driver for each engine, which observes and
 //!   applies. IO on control sockets.
 //! - [`counters`]: traffic of ports. IO on the engines' sockets.
+//! - [`inspect`]: learned addresses, and texts of engines for diagnostics. IO on their sockets.
 //! - [`store`]: files on the node: the [`journal`] of attachments, the [`network_file`]s for the
 //!   plugin. IO on files.
 //! - `links` (feature): VXLAN devices of the node; `netlink` (feature): requests to the kernel. IO
@@ -13,6 +14,7 @@
 
 pub mod counters;
 pub mod engine;
+pub mod inspect;
 pub mod legacy;
 #[cfg(feature = "links")]
 pub mod links;

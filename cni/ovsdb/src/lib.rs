@@ -19,6 +19,7 @@
 #[cfg(feature = "async")]
 pub mod asynchronous;
 pub mod blocking;
+pub mod control;
 mod error;
 pub mod monitor;
 mod operation;

@@ -1,7 +1,7 @@
 //! The command line of `kubectl usnet`.
 
 use super::api::{Cluster, ConnectionOptions};
-use super::commands::{explain, graph, history, migrate, plan, pods, status, top, version};
+use super::commands::{explain, graph, history, migrate, plan, pods, status, support_bundle, top, version};
 use super::completion;
 use super::error::{Error, FINE};
 use super::output::{Answer, Format, print};
@@ -97,6 +97,9 @@ enum Command {
     },
     /// Show networks, nodes and pods as a graph.
     Graph(graph::Options),
+    /// Collect what is needed to find a fault, from the API server and all nodes, into one file,
+    /// without secrets.
+    SupportBundle(support_bundle::Options),
     /// Show the versions of this program, the controllers and the agents, and whether they differ.
     Version(Written),
     /// Print a script by which a shell completes the options of kubectl-usnet.
@@ -155,6 +158,7 @@ async fn run(command_line: CommandLine) -> Result<Answer, Error> {
         Command::Migrate { action, written } => migrate::run(&cluster, &action, written.output).await,
         Command::Plan { options, written } => plan::run(&cluster, &options, written.output).await,
         Command::Graph(options) => graph::run(&cluster, &options).await,
+        Command::SupportBundle(options) => support_bundle::run(&cluster, &options).await,
         Command::Version(written) => version::run(&cluster, written.output).await,
         Command::Completion { .. } => Ok(Answer { text: String::new(), exit_status: FINE }),
     }

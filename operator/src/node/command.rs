@@ -1,7 +1,7 @@
 //! The command line of `usnet node`.
 
 use super::output::{Error, Output};
-use super::{attachments, history, ports, status};
+use super::{attachments, bundle, history, ports, status};
 use clap::{Args, Subcommand};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -57,6 +57,9 @@ enum Query {
         #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
         interval: Option<u64>,
     },
+    /// The files of this node and what the engines say, without secrets, as one JSON document: the
+    /// part of `kubectl usnet support-bundle` that is of this node.
+    Bundle,
 }
 
 /// Prints to standard output. Returns the exit status.
@@ -76,6 +79,7 @@ pub fn run(options: Options) -> Result<ExitCode, Error> {
             (text, if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Query::History { output, network } => (history::render(&paths, output, network.as_ref())?, ExitCode::SUCCESS),
+        Query::Bundle => (bundle::render(&paths)?, ExitCode::SUCCESS),
         Query::Attachments { output, network } => {
             (attachments::render(&paths, output, network.as_ref())?, ExitCode::SUCCESS)
         }

@@ -5,9 +5,11 @@
 //! - [`command`]: the command line;
 //! - [`status`], [`history`], [`attachments`] (IO): read a file and print it as [`output`] says;
 //! - [`ports`] (IO): reads the counters of the engines;
+//! - [`bundle`] (IO): everything for a bundle of diagnostics;
 //! - [`state_file`], [`history_file`] (IO): the files, which the agent writes.
 
 mod attachments;
+pub(crate) mod bundle;
 mod command;
 mod history;
 pub mod history_file;

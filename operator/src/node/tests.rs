@@ -210,6 +210,36 @@ fn attachments_are_listed_without_secrets() {
     assert!(text.contains("net1") && text.contains("green") && text.contains("attached"), "{text}");
 }
 
+#[test]
+fn the_bundle_of_a_node_has_its_files_and_no_secret() {
+    let (folder, paths) = node_paths();
+    let paths = usnet_dataplane::paths::NodePaths { engine_sockets: [].into(), ..paths };
+    let paths =
+        EngineKind::ALL.into_iter().fold(paths, |paths, engine| paths.with_socket(engine, folder.path().join("none")));
+    let journal = usnet_dataplane::journal::Journal::open(&paths).unwrap();
+    let mut record = usnet_dataplane::testing::record("c1", &usnet_dataplane::testing::network("blue"));
+    record.ipam = Some(serde_json::json!({"type": "x", "password": "planted-in-record"}));
+    journal.lock(&record.id).unwrap().write(&record).unwrap();
+    use usnet_dataplane::node_file::NodeFile;
+    let file = NodeFile { version: NodeFile::VERSION, engines_seen: [EngineKind::Vpp].into(), ..NodeFile::default() };
+    file.write(&paths).unwrap();
+    std::fs::create_dir_all(paths.networks()).unwrap();
+    let network = r#"{"network": {"ipam": {"token": "planted-in-network"}}, "state": "Programmed"}"#;
+    std::fs::write(paths.networks().join("blue.json"), network).unwrap();
+    let calls = "{\"error\": \"planted-in-record and planted-in-network\"}\nsecret=planted-in-line\n";
+    std::fs::write(paths.calls_file(), calls).unwrap();
+
+    let bundle = super::bundle::collect(&paths);
+    let text = serde_json::to_string(&bundle).unwrap();
+    assert!(!text.contains("planted"), "{text}");
+    assert_eq!(bundle.files["calls.jsonl"], "{\"error\":\"(removed) and (removed)\"}\nsecret=(removed)\n");
+    assert!(bundle.files["attachments.json"].contains("\"blue\""), "{text}");
+    assert!(bundle.files["networks/blue.json"].contains("Programmed"), "{text}");
+    assert!(bundle.files["run.txt"].contains("networks/blue.json"), "{text}");
+    let engines: Vec<_> = bundle.errors.keys().map(String::as_str).collect();
+    assert_eq!(engines, ["vpp"], "it ended; the other was never there: {:?}", bundle.errors);
+}
+
 fn reading(packets: Option<u64>, drops: &[(&str, u64)]) -> crate::ports::reader::Reading {
     use usnet_dataplane::counters::{PortCounters, Traffic};
     let traffic =

@@ -145,4 +145,16 @@ dumps! { BRIDGE_DUMPS, None;
         uu_fwd_sw_if_index: u32,
         sw_if_details: Vec<BridgeDomainSwIf>,
     }
+
+    /// Reads the addresses that a bridge domain has learned.
+    L2FibTableDump("l2_fib_table_dump", "c25fdce6") {
+        bd_id: u32,
+    } => L2FibTableDetails("l2_fib_table_details", "a44ef6b8") {
+        bd_id: u32,
+        mac: [u8; 6],
+        sw_if_index: u32,
+        static_mac: bool,
+        filter_mac: bool,
+        bvi_mac: bool,
+    }
 }

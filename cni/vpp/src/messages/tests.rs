@@ -76,6 +76,8 @@ const SIZES: &[(&str, usize)] = &[
     ("sw_interface_set_l2_bridge_reply_e8d4e804", 10),
     ("bridge_domain_dump_74396a43", 18),
     ("bridge_domain_details_0fa506fd", 93),
+    ("l2_fib_table_dump_c25fdce6", 14),
+    ("l2_fib_table_details_a44ef6b8", 23),
     ("memif_socket_filename_add_del_a2ce1a10", 123),
     ("memif_socket_filename_add_del_reply_e8d4e804", 10),
     ("memif_socket_filename_add_del_v2_34223bdf", 19),

@@ -129,6 +129,7 @@ pub(super) const PODS: &[Row] = &[
     ("usnet node history", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node history")),
     ("usnet node status", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node status")),
     ("usnet node attachments", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node attachments")),
+    ("usnet node bundle", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node bundle")),
     ("vppctl show bridge-domain", Tested("a command of VPP")),
     ("vppctl show bridge-domain ID detail", Tested("a command of VPP")),
     ("vppctl show ip fib table ID", Tested("a command of VPP")),

@@ -7,6 +7,7 @@ use kube::core::Request;
 use kube::{Client, Config, Resource};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -173,6 +174,29 @@ impl Cluster {
             match page.metadata.next.filter(|next| !next.is_empty()) {
                 Some(next) => params.continue_token = Some(next),
                 None => return Ok(listed),
+            }
+        }
+    }
+
+    /// All objects at a path of the API, as they are. `what` is for errors.
+    ///
+    /// # Errors
+    /// When a request fails.
+    pub(crate) async fn list_raw(&self, what: &str, path: &str) -> Result<Vec<Value>, Error> {
+        let request = Request::new(path);
+        let mut params = ListParams { limit: Some(PAGE), ..ListParams::default() };
+        let mut objects = Vec::new();
+        loop {
+            let page = request.list(&params).map_err(|error| failed(what, kube::Error::BuildRequest(error)))?;
+            let response = tokio::time::timeout(self.timeout, self.client.request::<Value>(page)).await;
+            let late = |_| Error::Timeout { what: what.to_owned(), after: self.timeout };
+            let mut page = response.map_err(late)?.map_err(|error| failed(what, error))?;
+            if let Some(Value::Array(items)) = page.get_mut("items").map(Value::take) {
+                objects.extend(items);
+            }
+            match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|next| !next.is_empty()) {
+                Some(next) => params.continue_token = Some(next.to_owned()),
+                None => return Ok(objects),
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::kubectl::model::Pod;
 use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1;
 use kube::Api;
-use kube::api::AttachParams;
+use kube::api::{AttachParams, LogParams};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -37,6 +37,19 @@ pub(crate) async fn run_in(
     let limit = cluster.timeout + Duration::from_secs(5);
     let output = tokio::time::timeout(limit, output(cluster, pod, container, arguments)).await;
     output.unwrap_or_else(|_| Err(format!("pod {} did not answer within {} s", pod.name, limit.as_secs())))
+}
+
+/// The log of a container of usnet, or of its previous run.
+///
+/// # Errors
+/// One sentence for users.
+pub(crate) async fn log_of(cluster: &Cluster, pod: &Pod, container: &str, log: LogParams) -> Result<String, String> {
+    let pods: Api<v1::Pod> = Api::namespaced(cluster.client.clone(), &pod.namespace);
+    let log = LogParams { container: Some(container.to_owned()), ..log };
+    match tokio::time::timeout(cluster.timeout, pods.logs(&pod.name, &log)).await {
+        Ok(answer) => answer.map_err(|error| message(&error)),
+        Err(_) => Err(format!("no response within {} s", cluster.timeout.as_secs())),
+    }
 }
 
 async fn output(cluster: &Cluster, pod: &Pod, container: &str, arguments: &[&str]) -> Result<String, String> {

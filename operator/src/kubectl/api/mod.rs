@@ -9,5 +9,5 @@ mod exec;
 mod read;
 
 pub(crate) use cluster::{Cluster, ConnectionOptions, Scope};
-pub(crate) use exec::{each_node, run_in};
-pub(crate) use read::{is_missing, optional, read_definitions, read_usnet, unreadable};
+pub(crate) use exec::{each_node, log_of, run_in};
+pub(crate) use read::{WITHOUT_MULTUS, is_missing, optional, read_definitions, read_usnet, unreadable};

@@ -13,6 +13,9 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1;
 use k8s_openapi::jiff::Timestamp;
 
+/// Why a cluster has no NetworkAttachmentDefinitions, which is no problem.
+pub(crate) const WITHOUT_MULTUS: &str = "Multus is not installed";
+
 /// Networks, compiled networks, uplinks, nodes with their states, namespaces, and the pods of
 /// usnet.
 ///
@@ -65,7 +68,7 @@ pub(crate) async fn read_definitions(cluster: &Cluster, snapshot: &mut Snapshot)
     let listed = cluster.list(Scope::Cluster, None, |object: NadObject| parse::nad(&object)).await;
     let definitions = match listed {
         Err(error @ Error::Read { .. }) if is_missing(&error) => {
-            snapshot.lacks(Part::Definitions, "NetworkAttachmentDefinitions", "Multus is not installed");
+            snapshot.lacks(Part::Definitions, "NetworkAttachmentDefinitions", WITHOUT_MULTUS);
             return;
         }
         listed => optional(snapshot, Part::Definitions, "NetworkAttachmentDefinitions", listed),

@@ -10,5 +10,6 @@ pub(crate) mod plan;
 pub(crate) mod pods;
 mod shared;
 pub(crate) mod status;
+pub(crate) mod support_bundle;
 pub(crate) mod top;
 pub(crate) mod version;

@@ -39,5 +39,5 @@ mod tunnels;
 mod uplinks;
 
 pub use driver::Vpp;
-pub(crate) use tags::port_of_pod;
 pub use tags::{TAG_MAX, check_attachment};
+pub(crate) use tags::{is_of_network, port_of_pod};

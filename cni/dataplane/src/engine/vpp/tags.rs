@@ -133,6 +133,11 @@ pub(crate) fn port_of_pod(details: &usnet_vpp::messages::SwInterfaceDetails) -> 
     }
 }
 
+/// Whether an interface connects a network with other nodes.
+pub(crate) fn is_of_network(details: &usnet_vpp::messages::SwInterfaceDetails) -> bool {
+    network(details.tag.as_str()).is_some()
+}
+
 fn attachment_tag(attachment: &AttachmentId) -> Result<Tag, TagTooLong> {
     let text = attachment.to_string();
     let tag = match pack(&text) {

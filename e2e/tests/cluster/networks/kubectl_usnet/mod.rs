@@ -4,6 +4,7 @@ mod agents;
 mod causes;
 mod plan;
 mod rights;
+mod support_bundle;
 
 use crate::support::kubectl_usnet::usnet;
 use serde_json::Value;

@@ -5,12 +5,13 @@ use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketDump, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump,
     BridgeDomainSetMacAge, BridgeFlags, CliInband, ControlPing, CreateLoopbackInstance, CreateSubif,
     CreateVhostUserIfV2, DeleteLoopback, DeleteSubif, DeleteVhostUserIf, HwInterfaceSetMtu, IpAddressDump,
-    IpRouteAddDel, IpRouteDump, IpTableAddDel, IpTableDump, IpUnnumberedDump, L2FlagsGet, L2InterfaceEfpFilter,
-    L2InterfaceVlanTagRewrite, MemifCreate, MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel,
-    MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput,
-    ShowVersion, SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable, SwInterfaceSetFlags,
-    SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable, SwInterfaceSetUnnumbered,
-    SwInterfaceTagAddDel, SwInterfaceVhostUserDump, VxlanAddDelTunnelV3, VxlanTunnelV2Dump, WantInterfaceEvents,
+    IpRouteAddDel, IpRouteDump, IpTableAddDel, IpTableDump, IpUnnumberedDump, L2FibTableDump, L2FlagsGet,
+    L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate, MemifCreateV2, MemifDelete, MemifDump,
+    MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, PolicerAddDel, PolicerDump,
+    PolicerInput, PolicerOutput, ShowVersion, SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable,
+    SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable,
+    SwInterfaceSetUnnumbered, SwInterfaceTagAddDel, SwInterfaceVhostUserDump, VxlanAddDelTunnelV3, VxlanTunnelV2Dump,
+    WantInterfaceEvents,
 };
 
 /// What does each message.
@@ -21,6 +22,7 @@ pub(crate) static HANDLERS: &[Handler] = &[
     reading::<WantInterfaceEvents>(),
     listing::<SwInterfaceDump>(),
     listing::<BridgeDomainDump>(),
+    listing::<L2FibTableDump>(),
     listing::<MemifDump>(),
     listing::<MemifSocketFilenameDump>(),
     listing::<SwInterfaceVhostUserDump>(),

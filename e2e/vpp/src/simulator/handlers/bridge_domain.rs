@@ -7,8 +7,8 @@ use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{
     BdFlags, BridgeDomainAddDel, BridgeDomainAddDelReply, BridgeDomainAddDelV2, BridgeDomainAddDelV2Reply,
     BridgeDomainDetails, BridgeDomainDump, BridgeDomainSetMacAge, BridgeDomainSetMacAgeReply, BridgeDomainSwIf,
-    BridgeFlags, BridgeFlagsReply, L2PortType, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceSetL2Bridge,
-    SwInterfaceSetL2BridgeReply,
+    BridgeFlags, BridgeFlagsReply, L2FibTableDetails, L2FibTableDump, L2PortType, NO_BRIDGE_DOMAIN, NO_INTERFACE,
+    SwInterfaceSetL2Bridge, SwInterfaceSetL2BridgeReply,
 };
 
 const ID_MAX: u32 = 0x00ff_ffff;
@@ -161,6 +161,13 @@ impl Handle for SwInterfaceSetL2Bridge {
             domain.members.push(index);
         }
         Ok(SwInterfaceSetL2BridgeReply::default())
+    }
+}
+
+impl List for L2FibTableDump {
+    /// No frames, so that nothing is learned.
+    fn list(&self, _state: &State) -> Vec<L2FibTableDetails> {
+        Vec::new()
     }
 }
 

@@ -20,12 +20,17 @@ pub(crate) async fn read(cluster: &Cluster, snapshot: &mut Snapshot, name: &str)
             other => other?,
         },
     };
+    read_events(cluster, snapshot, &pod).await;
+    Ok(pod)
+}
+
+/// Reads the events of a pod into the snapshot.
+pub(crate) async fn read_events(cluster: &Cluster, snapshot: &mut Snapshot, pod: &Pod) {
     let fields = format!("involvedObject.name={},involvedObject.kind=Pod", pod.name);
     let listed = cluster.list(Scope::Namespace(&pod.namespace), Some(&fields), |event: v1::Event| event).await;
     snapshot.unread.remove(&Part::Events);
     let listed = optional(snapshot, Part::Events, &format!("events in {}", pod.namespace), listed);
     snapshot.events = events(listed, &pod.uid);
-    Ok(pod)
 }
 
 async fn get(cluster: &Cluster, namespace: &str, name: &str) -> Result<Pod, Error> {

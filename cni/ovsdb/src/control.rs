@@ -1,0 +1,116 @@
+//! The control socket of the switch's process, `ovs-vswitchd.<pid>.ctl`: texts for users, whose
+//! form is not documented. The same socket can stop the switch, so that only what reads is here.
+
+use serde::Deserialize;
+use serde_json::json;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The most bytes of an answer that are read: the MAC table of a full bridge has some hundred KB.
+const ANSWER_MAX: u64 = 16 << 20;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question<'a> {
+    /// The addresses that a bridge has learned.
+    MacTable(&'a str),
+    /// Bridges and ports of the datapath, with their numbers.
+    Datapath,
+    /// Which thread polls which queue of which port.
+    Queues,
+    /// Counters of events inside the switch.
+    Coverage,
+}
+
+impl Question<'_> {
+    const fn method(self) -> &'static str {
+        match self {
+            Self::MacTable(_) => "fdb/show",
+            Self::Datapath => "dpif/show",
+            Self::Queues => "dpif-netdev/pmd-rxq-show",
+            Self::Coverage => "coverage/show",
+        }
+    }
+
+    fn arguments(self) -> Vec<String> {
+        match self {
+            Self::MacTable(bridge) => vec![bridge.to_owned()],
+            Self::Datapath | Self::Queues | Self::Coverage => Vec::new(),
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// No process listens.
+    #[error("no control socket of ovs-vswitchd in {} answers: start the switch, or let this program see that folder", .0.display())]
+    NoSocket(PathBuf),
+    /// The connection failed.
+    #[error("cannot ask ovs-vswitchd at {} for {method}", socket.display())]
+    Connection {
+        /// The control socket.
+        socket: PathBuf,
+        /// What was asked.
+        method: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The switch refused.
+    #[error("ovs-vswitchd refuses {method}: {message}")]
+    Refused {
+        /// What was asked.
+        method: &'static str,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// An answer of the switch. Both fields are texts.
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    result: Option<String>,
+    #[serde(default)]
+    error: Option<String>,
+}
+
+/// Asks the switch whose control socket is in `folder`, where its database has its own.
+///
+/// # Errors
+/// When no switch answers, or it refuses.
+pub fn ask(folder: &Path, question: Question<'_>, timeout: Duration) -> Result<String, ControlError> {
+    let method = question.method();
+    let (socket, mut stream) = connect(folder).ok_or_else(|| ControlError::NoSocket(folder.to_owned()))?;
+    let exchange = || -> io::Result<Answer> {
+        stream.set_read_timeout(Some(timeout))?;
+        stream.set_write_timeout(Some(timeout))?;
+        let request = json!({"id": 0, "method": method, "params": question.arguments()});
+        stream.write_all(request.to_string().as_bytes())?;
+        // The switch keeps the connection open: the answer ends where its JSON does.
+        let mut answers = serde_json::Deserializer::from_reader(stream.take(ANSWER_MAX)).into_iter();
+        answers.next().ok_or(io::ErrorKind::UnexpectedEof)?.map_err(Into::into)
+    };
+    match exchange() {
+        Ok(Answer { error: Some(message), .. }) => {
+            Err(ControlError::Refused { method, message: message.trim().to_owned() })
+        }
+        Ok(answer) => Ok(answer.result.unwrap_or_default()),
+        Err(source) => Err(ControlError::Connection { socket, method, source }),
+    }
+}
+
+/// The socket is named after the program, which is not always `ovs-vswitchd`, and its process. One
+/// of a process that ended refuses.
+fn connect(folder: &Path) -> Option<(PathBuf, UnixStream)> {
+    let is_switch = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        name.starts_with("ovs-vswitchd") && name.ends_with(".ctl")
+    };
+    let mut sockets: Vec<PathBuf> =
+        std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path())).filter(is_switch).collect();
+    sockets.sort();
+    sockets.into_iter().find_map(|path| UnixStream::connect(&path).ok().map(|stream| (path, stream)))
+}

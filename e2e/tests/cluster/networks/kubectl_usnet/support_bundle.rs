@@ -1,0 +1,121 @@
+//! The bundle of diagnostics: what is in it, and what must not be.
+
+use crate::support::cluster::{apply, eventually, nodes, on_node, run};
+use crate::support::kubectl_usnet::{Answer, usnet};
+use crate::support::pods::{NODE, description, pod_without_volume, sleeping_pod, start};
+use crate::support::scene::Scene;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tempfile::TempDir;
+
+const NETWORK: &str = "ask-bundle";
+/// In a definition, in a variable of a pod and in a file of a node.
+const PLANTED: [&str; 3] = ["planted-of-ipam-7f3a", "planted-of-container-91bc", "planted-of-node-c2d4"];
+
+/// The answer, and the files of the bundle without the folder that all are in.
+fn bundle() -> (Answer, BTreeMap<String, String>) {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("bundle.tar.gz");
+    let answer = usnet(&["support-bundle", "-o", file.to_str().unwrap(), "--since", "1h"]);
+    run("tar", &["-xzf", file.to_str().unwrap(), "-C", folder.path().to_str().unwrap()]);
+    std::fs::remove_file(file).unwrap();
+    let mut files = BTreeMap::new();
+    read(folder.path(), folder.path(), &mut files);
+    (answer, files)
+}
+
+fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read(root, &path, files);
+        } else {
+            let name: std::path::PathBuf = path.strip_prefix(root).unwrap().components().skip(1).collect();
+            files.insert(name.to_str().unwrap().to_owned(), std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// Secrets where users and programs leave them. Returns all, with that of a memif.
+fn plant(scene: &Scene) -> Vec<String> {
+    let ipam = json!({"type": "host-local", "etcd_password": PLANTED[0]});
+    let config =
+        json!({"cniVersion": "1.1.0", "name": "planted", "type": "userspace", "network": NETWORK, "ipam": ipam});
+    apply(&json!({
+        "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
+        "metadata": {"name": "planted", "namespace": scene.name}, "spec": {"config": config.to_string()},
+    }));
+    let mut pod = sleeping_pod(scene, "variable", NETWORK);
+    pod["spec"]["containers"][0]["env"] = json!([{"name": "API_TOKEN", "value": PLANTED[1]}]);
+    start(scene, &pod);
+    // As if the plugin had said it.
+    let call = format!(
+        r#"{{"time":1790000000000,"verb":"ADD","pod":"a/b","container":"c","interface":"net1","network":"x","milliseconds":1,"error":"password={} and {}"}}"#,
+        PLANTED[2], PLANTED[0]
+    );
+    on_node(NODE, &["sh", "-c", &format!("printf '%s\\n' '{call}' >>/run/usnet/calls.jsonl")]);
+    scene.network(
+        "ask-bundle-memif",
+        &json!({"engine": "VPP", "port": {"type": "Memif", "memif": {"secret": "Generated"}}}),
+    );
+    start(scene, &sleeping_pod(scene, "keeper", "ask-bundle-memif"));
+    let memif = description(scene, "keeper", "net1")["secret"].as_str().unwrap().to_owned();
+    PLANTED.into_iter().map(str::to_owned).chain([memif]).collect()
+}
+
+#[test]
+fn a_bundle_has_what_finds_a_fault_and_no_secret() {
+    let scene = Scene::new(NETWORK);
+    scene.network(NETWORK, &json!({"port": {"type": "Veth"}}));
+    scene.network("ask-bundle-socket", &json!({}));
+    let secrets = plant(&scene);
+    apply(&pod_without_volume(&scene, "waits", "ask-bundle-socket"));
+    scene.await_refusal("waits", &["NoVolume"]);
+
+    let (answer, files) = eventually("a bundle of a cluster in which everything answers", || {
+        let (answer, files) = bundle();
+        if answer.status == 0 { Ok((answer, files)) } else { Err(format!("{answer:?} {}", files["errors.txt"])) }
+    });
+    assert!(answer.stderr.contains("reading logs") && answer.stdout.contains("Everything was read"), "{answer:?}");
+    for (name, text) in &files {
+        for secret in &secrets {
+            assert!(!text.contains(secret.as_str()), "{secret} is in {name}");
+        }
+    }
+    let all = |name: &str| files.get(name).unwrap_or_else(|| panic!("{name} is not in {:?}", files.keys()));
+    assert!(all("cluster/network-attachment-definitions.yaml").contains("(removed)"));
+    assert!(all("pods.txt").contains("NoVolume of net1") && all("pods.txt").contains("ask-bundle/keeper"));
+    assert!(all("cluster/userspacenetworks.yaml").contains(NETWORK));
+    for node in nodes() {
+        for (name, text) in [
+            ("state.json", "\"node\""),
+            ("history.jsonl", "br-ask-bundle"),
+            ("networks/ask-bundle.json", "Programmed"),
+            ("open-vswitch/show.txt", "bridge br-ask-bundle"),
+            ("open-vswitch/macs-br-ask-bundle.txt", "MAC"),
+            ("vpp/show-version.txt", ""),
+            ("kernel.txt", "Linux"),
+        ] {
+            assert!(all(&format!("nodes/{node}/{name}")).contains(text), "{name} of {node}");
+        }
+    }
+    assert!(all(&format!("nodes/{NODE}/attachments.json")).contains("\"keeper\""));
+    assert!(all(&format!("nodes/{NODE}/calls.jsonl")).contains("password=(removed)"));
+    let logs = |part: &str| files.keys().filter(|name| name.starts_with("logs/") && name.ends_with(part)).count();
+    assert!(logs("/agent.log") == nodes().len() && logs("/controller.log") == 2, "{:?}", files.keys());
+    println!("{}", answer.stdout);
+}
+
+#[test]
+fn a_node_that_does_not_answer_is_named_in_the_bundle() {
+    run("component", &["stop", "kubelet", "node-b"]);
+    let (answer, files) = bundle();
+    run("component", &["start", "kubelet", "node-b"]);
+    assert_eq!(answer.status, 1, "{answer:?}");
+    let errors = &files["errors.txt"];
+    println!("{errors}");
+    assert!(errors.lines().any(|line| line.starts_with("node node-b: ")), "{errors}");
+    assert!(files.contains_key(&format!("nodes/{NODE}/state.json")), "{:?}", files.keys());
+    assert!(!files.keys().any(|name| name.starts_with("nodes/node-b/")), "{:?}", files.keys());
+}

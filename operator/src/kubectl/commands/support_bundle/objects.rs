@@ -1,0 +1,107 @@
+//! Objects of the API server, as YAML.
+
+use super::Collection;
+use crate::kubectl::api::is_missing;
+use crate::kubectl::error::Error;
+use serde_json::Value;
+
+/// What the name of a file is, where its objects are, and which of them are kept.
+struct Kind {
+    file: &'static str,
+    path: String,
+    is_kept: fn(&Value) -> bool,
+}
+
+fn kinds(usnet: &str) -> Vec<Kind> {
+    let all: fn(&Value) -> bool = |_| true;
+    let kind = |file, path: String, is_kept| Kind { file, path, is_kept };
+    let of_usnet = |name: &str| format!("/apis/usnet.dev/v1alpha1/{name}");
+    let core = |name: &str| format!("/api/v1/namespaces/{usnet}/{name}");
+    let apps = |name: &str| format!("/apis/apps/v1/namespaces/{usnet}/{name}");
+    vec![
+        kind("userspacenetworks", of_usnet("userspacenetworks"), all),
+        kind("compilednetworks", of_usnet("compilednetworks"), all),
+        kind("userspaceuplinks", of_usnet("userspaceuplinks"), all),
+        kind("userspacenodestates", of_usnet("userspacenodestates"), all),
+        kind("userspacenodeslices", of_usnet("userspacenodeslices"), all),
+        kind("nodes", "/api/v1/nodes".to_owned(), all),
+        kind("namespaces", "/api/v1/namespaces".to_owned(), all),
+        kind(
+            "network-attachment-definitions",
+            "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions".to_owned(),
+            is_for_usnet,
+        ),
+        kind("pods-of-usnet", core("pods"), all),
+        kind("events-of-usnet", core("events"), all),
+        kind("events-of-objects", "/api/v1/namespaces/default/events".to_owned(), is_about_usnet),
+        kind("deployments", apps("deployments"), all),
+        kind("daemonsets", apps("daemonsets"), all),
+        kind("leases", format!("/apis/coordination.k8s.io/v1/namespaces/{usnet}/leases"), all),
+        kind("policies", "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies".to_owned(), |object| {
+            text(object, "/metadata/name").contains("usnet")
+        }),
+    ]
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Those of other plugins are not of interest, and may have anything in them.
+fn is_for_usnet(definition: &Value) -> bool {
+    text(definition, "/spec/config").contains("\"userspace\"")
+}
+
+/// Events of objects without a namespace are in this one, beside those of pods.
+fn is_about_usnet(event: &Value) -> bool {
+    text(event, "/involvedObject/apiVersion").starts_with("usnet.dev/")
+}
+
+/// All kinds, first read and then written: a secret of one may stand in the text of another.
+pub(super) async fn collect(collection: &mut Collection<'_>) -> Result<(), Error> {
+    let mut files = Vec::new();
+    for Kind { file, path, is_kept } in kinds(&collection.cluster.usnet_namespace) {
+        match collection.cluster.list_raw(file, &path).await {
+            Ok(mut objects) => {
+                objects.retain(is_kept);
+                objects.iter_mut().for_each(|object| collection.redactor.document(object));
+                files.push((file, objects));
+            }
+            // Without Multus there are no NetworkAttachmentDefinitions.
+            Err(error) if is_missing(&error) => {}
+            Err(error) => collection.fail(file, &error.sentence()),
+        }
+    }
+    for (file, objects) in files {
+        match serde_yaml::to_string(&objects) {
+            Ok(text) => collection.add(&format!("cluster/{file}.yaml"), &text)?,
+            Err(error) => collection.fail(file, &error.to_string()),
+        }
+    }
+    let version = collection.cluster.client.apiserver_version().await;
+    match version {
+        Ok(version) => {
+            let versions = format!("kubectl usnet {}\nKubernetes {}\n", env!("CARGO_PKG_VERSION"), version.git_version);
+            collection.add("cluster/versions.txt", &versions)
+        }
+        Err(error) => {
+            collection.fail("the version of Kubernetes", &error.to_string());
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_concerns_usnet_is_kept() {
+        let definition = |config: &str| json!({"spec": {"config": config}});
+        assert!(is_for_usnet(&definition(r#"{"type": "userspace"}"#)));
+        assert!(!is_for_usnet(&definition(r#"{"type": "macvlan"}"#)) && !is_for_usnet(&json!({})));
+        let event = |version: &str| json!({"involvedObject": {"apiVersion": version}});
+        assert!(is_about_usnet(&event("usnet.dev/v1alpha1")) && !is_about_usnet(&event("v1")));
+    }
+}

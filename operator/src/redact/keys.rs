@@ -1,0 +1,31 @@
+//! Which names are those of secrets.
+
+/// Parts of such names, in lower case and without `-` and `_`.
+const PARTS: [&str; 12] = [
+    "secret",
+    "password",
+    "passwd",
+    "token",
+    "kubeconfig",
+    "credential",
+    "privatekey",
+    "apikey",
+    "authorization",
+    "clientkey",
+    "keydata",
+    "psk",
+];
+/// Values of keys like `memif.secret` that are a choice.
+const SETTINGS: [&str; 3] = ["", "None", "Generated"];
+
+/// Whether a key has that name.
+pub(super) fn is_secret(key: &str) -> bool {
+    let plain: String = key.chars().filter(|letter| !matches!(letter, '-' | '_')).collect();
+    let plain = plain.to_ascii_lowercase();
+    PARTS.iter().any(|part| plain.contains(part))
+}
+
+/// Whether a value of such a key is no secret.
+pub(super) fn is_setting(value: &str) -> bool {
+    SETTINGS.contains(&value)
+}

@@ -1,0 +1,135 @@
+//! Removes secrets from what leaves a node or a cluster in a bundle of diagnostics. Pure.
+//!
+//! A secret is the value of a key whose name says so, in documents as well as in texts. Its value
+//! is remembered, and removed wherever else it stands: a program may have logged it.
+
+mod keys;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use keys::is_secret;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// What stands in the place of a secret.
+pub(crate) const REMOVED: &str = "(removed)";
+/// Values that are not searched for elsewhere: shorter ones are parts of other words.
+const SEARCHED_MIN: usize = 6;
+/// How many levels of documents within texts of documents are read.
+const NESTED_MAX: usize = 4;
+/// Keys of objects whose values repeat the object as it was applied.
+const REPEATED: [&str; 2] = ["kubectl.kubernetes.io/last-applied-configuration", "managedFields"];
+
+/// Removes secrets, and remembers them.
+#[derive(Debug, Default)]
+pub(crate) struct Redactor {
+    /// The values that were removed, the longest of which have to be searched first.
+    known: BTreeSet<(usize, String)>,
+}
+
+impl Redactor {
+    /// Removes the secrets of a document.
+    pub(crate) fn document(&mut self, value: &mut Value) {
+        self.visit(value, 0);
+    }
+
+    /// Remembers a secret that is in no document.
+    pub(crate) fn remember(&mut self, secret: &str) {
+        if secret.len() >= SEARCHED_MIN && !keys::is_setting(secret) {
+            self.known.insert((secret.len(), secret.to_owned()));
+        }
+    }
+
+    /// The text without known secrets, and without what follows the name of one.
+    pub(crate) fn text(&self, text: &str) -> String {
+        let mut text = text::without_named_secrets(text);
+        for (_, secret) in self.known.iter().rev() {
+            if text.contains(secret.as_str()) {
+                text = text.replace(secret.as_str(), REMOVED);
+            }
+        }
+        text
+    }
+
+    /// A file: a document, or lines each of which is one, or a text.
+    pub(crate) fn file(&mut self, text: &str) -> String {
+        match serde_json::from_str::<Value>(text) {
+            Ok(mut document) if document.is_object() || document.is_array() => {
+                self.document(&mut document);
+                let pretty = serde_json::to_string_pretty(&document).unwrap_or_default();
+                self.text(&pretty) + "\n"
+            }
+            _ => self.lines(text),
+        }
+    }
+
+    /// The lines of JSON documents, or a text if they are none.
+    fn lines(&mut self, text: &str) -> String {
+        let mut lines = String::new();
+        for line in text.lines() {
+            match serde_json::from_str::<Value>(line) {
+                Ok(mut document) if document.is_object() => {
+                    self.document(&mut document);
+                    lines.push_str(&self.text(&document.to_string()));
+                }
+                _ => lines.push_str(&self.text(line)),
+            }
+            lines.push('\n');
+        }
+        lines
+    }
+
+    fn visit(&mut self, value: &mut Value, nested: usize) {
+        match value {
+            Value::Object(fields) => self.object(fields, nested),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.visit(item, nested)),
+            Value::String(text) => self.string(text, nested),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn object(&mut self, fields: &mut Map<String, Value>, nested: usize) {
+        fields.retain(|key, _| !REPEATED.contains(&key.as_str()));
+        // A variable of a container: `{"name": "API_TOKEN", "value": "…"}`.
+        let is_named_secret = fields.get("name").and_then(Value::as_str).is_some_and(is_secret);
+        for (key, value) in fields.iter_mut() {
+            if is_secret(key) || is_named_secret && key == "value" {
+                self.remove(value);
+            } else {
+                self.visit(value, nested);
+            }
+        }
+    }
+
+    /// A text may be a document itself, as the configuration of a NetworkAttachmentDefinition is.
+    fn string(&mut self, text: &mut String, nested: usize) {
+        let begins = text.trim_start().starts_with(['{', '[']);
+        if nested < NESTED_MAX
+            && begins
+            && let Ok(mut inner) = serde_json::from_str::<Value>(text)
+        {
+            self.visit(&mut inner, nested + 1);
+            *text = inner.to_string();
+        }
+    }
+
+    /// All that is below the name of a secret. Whether something is on or off is none.
+    fn remove(&mut self, value: &mut Value) {
+        match value {
+            Value::Null | Value::Bool(_) => {}
+            Value::Object(fields) => fields.values_mut().for_each(|value| self.remove(value)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.remove(item)),
+            Value::Number(number) => {
+                self.remember(&number.to_string());
+                *value = Value::String(REMOVED.to_owned());
+            }
+            Value::String(text) if keys::is_setting(text) => {}
+            Value::String(text) => {
+                self.remember(text);
+                *text = REMOVED.to_owned();
+            }
+        }
+    }
+}
