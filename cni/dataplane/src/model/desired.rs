@@ -5,13 +5,14 @@ use crate::model::port::{AttachedPort, NetworkPort, PortBackend, PortPolicy, Por
 use crate::model::underlay::DesiredTunnels;
 use crate::model::uplink::{DesiredUplink, PatchPair};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use usnet_crds::{NetworkName, NodeNetwork, RateLimit, UplinkName};
 
 /// What one engine of this node should have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Desired {
     /// The networks, each with its bridge.
-    pub networks: BTreeMap<NetworkName, NodeNetwork>,
+    pub networks: BTreeMap<NetworkName, Arc<NodeNetwork>>,
     /// The attachments that have, or may have, a port.
     pub attachments: BTreeMap<AttachmentId, DesiredAttachment>,
     /// The networks' own ports, for those whose device exists.
@@ -61,6 +62,14 @@ impl Desired {
     /// change in place follow the present settings of the network.
     pub fn new<'a>(
         networks: impl IntoIterator<Item = NodeNetwork>,
+        records: impl IntoIterator<Item = &'a Record>,
+    ) -> Self {
+        Self::of_shared(networks.into_iter().map(Arc::new), records)
+    }
+
+    /// The same with networks that others have as well: a node may have thousands.
+    pub fn of_shared<'a>(
+        networks: impl IntoIterator<Item = Arc<NodeNetwork>>,
         records: impl IntoIterator<Item = &'a Record>,
     ) -> Self {
         let networks = networks.into_iter().map(|network| (network.name.clone(), network)).collect();

@@ -9,20 +9,20 @@ use crate::model::desired::{Desired, DesiredAttachment};
 use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
 use crate::model::owner::{Owner, PortOwner, UplinkNic};
 use crate::model::port::{NetworkPort, PortName};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use usnet_crds::{NetworkName, Ownership, UplinkName};
 
 /// What is left when the removals of a plan are done.
 pub(super) struct Remaining<'a> {
     /// By name.
-    pub(super) bridges: BTreeMap<&'a str, &'a ObservedBridge>,
+    pub(super) bridges: HashMap<&'a str, &'a ObservedBridge>,
     /// By bridge and name.
     pub(super) ports: BTreeMap<(&'a str, &'a PortName), &'a ObservedPort>,
     /// NICs of uplinks that are on no bridge.
     pub(super) nics: BTreeMap<&'a UplinkName, &'a ObservedPort>,
     /// Names that are in use. Bridges and ports share them, because each bridge has a port of its
     /// own name.
-    pub(super) names: BTreeSet<&'a str>,
+    pub(super) names: HashSet<&'a str>,
 }
 
 /// Those of ports and of bridges. Ports are deleted before, so that bridges are empty;
@@ -30,7 +30,13 @@ pub(super) struct Remaining<'a> {
 pub(super) fn removals<'a>(desired: &'a Desired, observed: &'a Observed) -> (Vec<Op>, Vec<Op>, Remaining<'a>) {
     let expected = Expected::new(desired, observed);
     let nics = expected.nics.clone();
-    let mut left = Remaining { bridges: BTreeMap::new(), ports: BTreeMap::new(), nics, names: BTreeSet::new() };
+    let bridge_count = observed.bridges.len();
+    let mut left = Remaining {
+        bridges: HashMap::with_capacity(bridge_count),
+        ports: BTreeMap::new(),
+        nics,
+        names: HashSet::with_capacity(bridge_count),
+    };
     let (mut ports, mut bridges) = (Vec::new(), Vec::new());
     let unbridged = observed.unbridged_ports.iter();
     let unbridged = unbridged.filter_map(|(name, port)| Some((port, expected.removal_of_unbridged(name, port)?)));

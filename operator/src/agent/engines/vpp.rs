@@ -4,6 +4,7 @@ use super::watcher::{EngineState, EngineWatcher, Reconnected};
 use crate::agent::model::engine_view::EngineUp;
 use crate::display::ErrorChain;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use usnet_crds::EngineKind;
@@ -71,7 +72,9 @@ impl VppWatcher {
             self.connection = Some(now);
         }
         match self.driver().observe().await {
-            Ok(observed) => EngineState::Up(EngineUp { observed, version: Some(connected.version) }),
+            Ok(observed) => {
+                EngineState::Up(EngineUp { observed: Arc::new(observed), version: Some(connected.version) })
+            }
             Err(error) => match &*self.states.borrow() {
                 // The connection was lost meanwhile, and the session knows why.
                 State::Disconnected { reason } => disconnected(reason),
@@ -128,9 +131,9 @@ impl EngineWatcher for VppWatcher {
     async fn observe_changed(&mut self, before: EngineUp, operations: &[Op]) -> EngineState {
         let state = self.states.borrow().clone();
         if matches!(&state, State::Connected(connected) if self.is_as_observed(connected))
-            && let Ok(observed) = self.driver().observe_changed(before.observed, operations).await
+            && let Ok(observed) = self.driver().observe_changed(Arc::unwrap_or_clone(before.observed), operations).await
         {
-            return EngineState::Up(EngineUp { observed, ..before });
+            return EngineState::Up(EngineUp { observed: Arc::new(observed), version: before.version });
         }
         self.observe().await
     }

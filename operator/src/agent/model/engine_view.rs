@@ -1,5 +1,6 @@
 //! An engine as it was last observed: step one of a reconcile.
 
+use std::sync::Arc;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node::reconnecting;
 use usnet_crds::conditions::reason::DISCONNECTED;
@@ -17,8 +18,8 @@ pub(crate) enum EngineView {
 /// An engine that answers and carries out changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EngineUp {
-    /// Its bridges and ports.
-    pub observed: Observed,
+    /// Its bridges and ports. They are kept to be compared with, and there may be thousands.
+    pub observed: Arc<Observed>,
     /// Its version, as it reports it. With Open vSwitch only its own service script writes it into
     /// the database.
     pub version: Option<String>,

@@ -337,7 +337,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let remaining = plan::remaining(desired, &engine.observed, &journal.unreadable);
         finish_detached(&engine.observed, &remaining, &mut journal, locks)?;
         let blockers = blockers(desired, &engine.observed);
-        let kept_bridges = plan::kept_bridges(desired, &engine.observed, &remaining);
+        let kept_bridges = plan::kept_bridges(desired, &engine.observed, &journal.unreadable, &remaining);
         self.attached = plan::with_port(desired, &remaining);
         // A port that is configured but not running is no remaining operation: its state in the
         // engine says why.

@@ -78,22 +78,22 @@ impl PersistedState {
     /// # Errors
     /// When it cannot be written. It is kept in memory all the same.
     pub(crate) fn save_spec(&mut self, spec: &NodeSpec) -> Result<(), Error> {
-        let file = NodeFile {
+        let last = &self.file;
+        // The next agent confirms generations and versions anyway; they are written with the next
+        // change.
+        let is_same = (last.generation > 0) == (spec.generation > 0)
+            && last.networks == spec.networks
+            && last.refused == spec.refused
+            && last.uplinks == spec.uplinks;
+        self.file = NodeFile {
             generation: spec.generation,
             through: spec.through,
             networks: spec.networks.clone(),
             versions: spec.versions.clone(),
             refused: spec.refused.clone(),
             uplinks: spec.uplinks.clone(),
-            ..self.file.clone()
+            ..std::mem::take(&mut self.file)
         };
-        let last = std::mem::replace(&mut self.file, file);
-        // The next agent confirms generations and versions anyway; they are written with the next
-        // change.
-        let is_same = (last.generation > 0) == (spec.generation > 0)
-            && last.networks == self.file.networks
-            && last.refused == self.file.refused
-            && last.uplinks == self.file.uplinks;
         if is_same && self.is_saved { Ok(()) } else { self.save() }
     }
 

@@ -1,6 +1,6 @@
 //! The driver for VPP on a session of its binary API.
 
-use super::plan_op::few_domains;
+use super::plan_op::only_domains;
 use super::snapshot::VppSnapshot;
 use super::{apply, observe};
 use crate::engine::blocking::NeverWaits;
@@ -40,7 +40,7 @@ impl<A: Api + Send> EngineDriver for Vpp<A> {
     }
 
     async fn observe_changed(&mut self, before: Observed, operations: &[Op]) -> Result<Observed, EngineError> {
-        let snapshot = match few_domains(operations) {
+        let snapshot = match only_domains(operations) {
             Some(ids) => VppSnapshot::read_domains(&mut self.api, &ids).await?.map(|snapshot| (ids, snapshot)),
             None => None,
         };

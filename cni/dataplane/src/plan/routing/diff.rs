@@ -6,6 +6,7 @@ use crate::model::observed::Observed;
 use crate::model::routing::{NetworkGateway, ObservedRouting, RoutingTable};
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use usnet_crds::{NetworkName, NodeNetwork};
 
 /// The operations, by their places in a plan.
@@ -33,7 +34,7 @@ pub(in crate::plan) fn changes(
     accepts: impl Fn(&NetworkGateway) -> bool,
 ) -> RoutingChanges {
     let ObservedRouting { gateways, tables, .. } = &observed.routing;
-    let is_free = |network: &&NodeNetwork| !is_foreign(observed, network);
+    let is_free = |network: &&Arc<NodeNetwork>| !is_foreign(observed, network);
     let wanted: BTreeMap<&NetworkName, NetworkGateway> = desired
         .networks
         .values()

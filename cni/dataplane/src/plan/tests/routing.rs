@@ -190,7 +190,7 @@ proptest! {
         engine.apply_all(&operations).map_err(TestCaseError::fail)?;
         prop_assert_eq!(diff(&after, &engine.observed), vec![]);
         prop_assert_eq!(&engine.observed.routing.foreign_gateways, &foreign);
-        for network in after.networks.values().filter_map(NetworkGateway::new) {
+        for network in after.networks.values().filter_map(|network| NetworkGateway::new(network)) {
             let is_blocked = foreign.contains_key(network.bridge.as_str());
             let actual = engine.observed.routing.gateways.get(&network.network);
             prop_assert!(is_blocked || actual == Some(&as_observed(&network)), "{:?}", actual);

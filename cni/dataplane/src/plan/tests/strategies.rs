@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 use usnet_crds::{
     BridgeName, EngineKind, KilobitsPerSecond, MacAge, MacLearning, Mtu, NetworkName, NodeNetwork, Ownership, Queues,
     RateLimit, RingSize, Vlan, VlanTag,
@@ -115,10 +116,10 @@ fn network_strategy(name: &NetworkName) -> impl Strategy<Value = NodeNetwork> + 
     )
 }
 
-fn networks_strategy() -> impl Strategy<Value = BTreeMap<NetworkName, NodeNetwork>> {
+fn networks_strategy() -> impl Strategy<Value = BTreeMap<NetworkName, Arc<NodeNetwork>>> {
     let each = btree_set(network_name_strategy(), 0..=NETWORKS.len());
     each.prop_flat_map(|names| names.iter().map(network_strategy).collect::<Vec<_>>())
-        .prop_map(|networks| networks.into_iter().map(|network| (network.name.clone(), network)).collect())
+        .prop_map(|networks| networks.into_iter().map(|network| (network.name.clone(), network.into())).collect())
 }
 
 fn desired_attachment_strategy(id: &AttachmentId) -> impl Strategy<Value = DesiredAttachment> + use<> {
@@ -151,7 +152,7 @@ pub(super) fn desired_strategy() -> impl Strategy<Value = Desired> {
 }
 
 /// The ownership of a network's bridge is the network's, as in [`Desired::new`].
-fn follow_network(attachment: &mut DesiredAttachment, networks: &BTreeMap<NetworkName, NodeNetwork>) {
+fn follow_network(attachment: &mut DesiredAttachment, networks: &BTreeMap<NetworkName, Arc<NodeNetwork>>) {
     let bridge = networks.get(&attachment.network).map(|network| &network.bridge);
     if let Some(bridge) = bridge.filter(|bridge| bridge.name == attachment.port.bridge) {
         attachment.port.ownership = bridge.ownership;

@@ -120,6 +120,8 @@ macro_rules! the_rest {
                 sockets::foreign_ids_are_not_used,
                 sockets::another_range_of_ids_changes_nothing_that_is_there,
                 concurrent::the_same_bridges_are_created_once,
+                new_bridges::only_bridge_domains_are_read_before_and_after,
+                new_bridges::what_is_there_already_is_left_or_configured,
                 gateways::a_gateway_is_created_changed_in_place_and_removed,
                 gateways::networks_of_one_domain_share_a_table,
                 gateways::what_others_change_of_a_gateway_is_repaired,

@@ -9,6 +9,7 @@ use crate::agent::model::engine_view::EngineUp;
 use crate::display::ErrorChain;
 use status_refresh::StatusRefresh;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -81,7 +82,8 @@ impl OpenVswitchWatcher {
             let waited = STALL_TIMEOUT.as_secs();
             return Ok(self.stalled(&message::no_change_within(waited), false));
         }
-        Ok(EngineState::Up(EngineUp { observed: observed_from(&snapshot.cache)?, version: root.ovs_version }))
+        let observed = Arc::new(observed_from(&snapshot.cache)?);
+        Ok(EngineState::Up(EngineUp { observed, version: root.ovs_version }))
     }
 
     /// Whether the process ended, and none that was started since has applied the configuration.

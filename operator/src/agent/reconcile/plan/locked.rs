@@ -34,8 +34,8 @@ impl DesiredState<'_> {
         journal: &Journal,
     ) -> Result<Planned, Error> {
         let plan = |snapshot: &JournalSnapshot| {
-            let networks = self.networks.iter().map(|network| NodeNetwork::clone(network));
-            let desired = Desired::new(networks, &snapshot.records).with_devices(self.devices);
+            let desired = Desired::of_shared(self.networks.iter().cloned(), &snapshot.records);
+            let desired = desired.with_devices(self.devices);
             let PreparedUplinks { uplinks, patches, tunnels, .. } = self.uplinks;
             let desired = desired.with_uplinks(uplinks.iter().cloned(), patches.iter().cloned());
             let desired = desired.with_tunnels(tunnels.iter().cloned());

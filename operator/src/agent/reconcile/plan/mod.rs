@@ -29,9 +29,17 @@ pub(crate) fn remaining(desired: &Desired, observed: &Observed, unreadable: &BTr
     without(diff(desired, observed), unreadable, |op| op)
 }
 
-/// The bridges that would be removed if no record was unreadable, by their network. `remaining` are
-/// the operations under that condition.
-pub(crate) fn kept_bridges(desired: &Desired, observed: &Observed, remaining: &[Op]) -> BTreeMap<NetworkName, String> {
+/// The bridges that would be removed if no record was `unreadable`, by their network. `remaining`
+/// are the operations under that condition.
+pub(crate) fn kept_bridges(
+    desired: &Desired,
+    observed: &Observed,
+    unreadable: &BTreeSet<AttachmentId>,
+    remaining: &[Op],
+) -> BTreeMap<NetworkName, String> {
+    if unreadable.is_empty() {
+        return BTreeMap::new();
+    }
     let unwanted = diff(desired, observed).into_iter().filter(|operation| !remaining.contains(operation));
     let kept = unwanted.filter_map(|operation| match operation {
         Op::RemoveBridge { bridge, network } => Some((network, bridge)),

@@ -45,7 +45,7 @@ pub(crate) struct Access<'a> {
 /// `published`, never more.
 pub(crate) fn files_during_apply(
     published: &Files,
-    networks: &BTreeMap<NetworkName, NodeNetwork>,
+    networks: &BTreeMap<NetworkName, Arc<NodeNetwork>>,
     operations: &[Op],
 ) -> Files {
     let recreated: BTreeSet<&NetworkName> = operations

@@ -17,8 +17,8 @@ fn files(networks: &[NodeNetwork], health: &NetworkHealth) -> Files {
     files_after_observe(&networks, &network_health, access)
 }
 
-fn by_name(networks: &[NodeNetwork]) -> BTreeMap<NetworkName, NodeNetwork> {
-    networks.iter().map(|network| (network.name.clone(), network.clone())).collect()
+fn by_name(networks: &[NodeNetwork]) -> BTreeMap<NetworkName, Arc<NodeNetwork>> {
+    networks.iter().map(|network| (network.name.clone(), network.clone().into())).collect()
 }
 
 #[test]

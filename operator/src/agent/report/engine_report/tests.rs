@@ -1,14 +1,17 @@
 use super::*;
 use crate::agent::model::engine_view::EngineUp;
 use crate::agent::model::spec::NodeSpec;
+use crate::agent::report::metrics::Metrics;
 use crate::agent::testing::{bridge_of, name, network, port_of, record};
+use prometheus::Registry;
+use prometheus::proto::Metric;
 use usnet_crds::conditions::OVS_CONNECTED;
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::port::PortName;
 
 fn up_with(observed: Observed) -> EngineView {
-    EngineView::Up(EngineUp { observed, version: Some("3.1.0".into()) })
+    EngineView::Up(EngineUp { observed: observed.into(), version: Some("3.1.0".into()) })
 }
 
 fn up() -> EngineView {
@@ -87,6 +90,22 @@ fn attachments_with_a_problem_are_counted_and_named_up_to_a_limit() {
     assert_eq!((first.reason.as_str(), first.message.as_str()), (NOT_CONNECTED, "it has to listen"));
     assert_eq!(red.degraded, []);
     assert_eq!(facts.degraded, BTreeMap::from([(NOT_CONNECTED, 40), (SOCKET_UNUSABLE, 0)]));
+    let counted = [NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| gauge(&facts, "attachments_degraded", Some(reason)));
+    assert_eq!(counted, [40.0, 0.0]);
+}
+
+/// A gauge of the engine's metrics.
+fn gauge(facts: &EngineFacts, name: &str, reason: Option<&str>) -> f64 {
+    let (metrics, registry) = (Metrics::new().unwrap(), Registry::new());
+    metrics.register(&registry).unwrap();
+    metrics.engine(EngineKind::OpenVswitch, facts);
+    let families = registry.gather();
+    let family = families.iter().find(|family| family.name() == format!("usnet_agent_{name}")).unwrap();
+    let has_reason = |sample: &&Metric| {
+        let is_it = |reason| sample.get_label().iter().any(|label| label.value() == reason);
+        reason.is_none_or(is_it)
+    };
+    family.get_metric().iter().find(has_reason).unwrap().get_gauge().get_value()
 }
 
 #[test]
@@ -107,6 +126,7 @@ fn ports_with_a_program_at_the_other_end_are_counted() {
     let facts = report_of(&spec(&networks), &programmed(&["blue", "red"]), &records, &up_with(observed));
     let counts: Vec<_> = facts.networks.iter().map(|entry| (entry.attachments, entry.connected)).collect();
     assert_eq!(counts, [(2, 1), (1, 1)]);
+    assert_eq!(["attachments", "attachments_connected"].map(|name| gauge(&facts, name, None)), [3.0, 2.0]);
 }
 
 #[test]

@@ -253,7 +253,8 @@ fn is_desired(operation: &Op, desired: &Desired) -> bool {
         }
         Op::Uplink(operation) => desired.uplinks.contains_key(operation.uplink()),
         Op::Routing(RoutingOp::SetGateway { gateway }) => {
-            desired.networks.get(&gateway.network).and_then(NetworkGateway::new).as_ref() == Some(gateway)
+            let network = desired.networks.get(&gateway.network);
+            network.and_then(|network| NetworkGateway::new(network)).as_ref() == Some(gateway)
         }
         Op::Routing(RoutingOp::CreateTable { network, .. }) => desired.networks.contains_key(network),
         Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::Routing(_) => false,

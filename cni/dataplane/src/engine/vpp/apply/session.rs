@@ -6,7 +6,7 @@ use crate::engine::committed::Committed;
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::vpp::command::{self, VppCommand};
 use crate::engine::vpp::plan_op::{
-    Claims, Context, Decision, NewPort, Origin, few_domains, plan_op, remove_single_interface,
+    Claims, Context, Decision, NewPort, Origin, only_domains, plan_op, remove_single_interface,
 };
 use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::LimitSupport;
@@ -137,7 +137,7 @@ impl<A: Api + Send> ApplySession<'_, A> {
     }
 
     async fn read_and_apply(&mut self, part: &[Op], pending: &BTreeSet<usize>) -> Result<Failures, EngineError> {
-        let snapshot = match few_domains(part) {
+        let snapshot = match only_domains(part) {
             Some(ids) => VppSnapshot::read_domains(self.api, &ids).await?,
             None => None,
         };

@@ -9,7 +9,6 @@ mod ports;
 mod routing;
 mod uplinks;
 
-use super::snapshot::FEW_DOMAINS;
 use crate::plan::Op;
 pub(super) use claims::Claims;
 pub(super) use decision::{Context, Decision, NewPort, Origin};
@@ -17,9 +16,9 @@ pub(super) use port_settings::vlan_commands;
 pub(super) use ports::remove_single_interface;
 use std::collections::BTreeSet;
 
-/// The bridge domains that operations are about, if these are few and about nothing else.
-pub(super) fn few_domains(operations: &[Op]) -> Option<BTreeSet<u32>> {
-    if operations.is_empty() || operations.len() > FEW_DOMAINS {
+/// The bridge domains that operations are about, if they are about nothing else.
+pub(super) fn only_domains(operations: &[Op]) -> Option<BTreeSet<u32>> {
+    if operations.is_empty() {
         return None;
     }
     let id = |operation: &Op| match operation {

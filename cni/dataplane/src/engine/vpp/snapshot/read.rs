@@ -25,7 +25,7 @@ use usnet_vpp::messages::{
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 
 /// Up to how many bridge domains it is quicker to read each of them than all.
-pub(in crate::engine::vpp) const FEW_DOMAINS: usize = 8;
+const FEW_DOMAINS: usize = 8;
 
 /// Where the answers are.
 #[derive(Debug)]
@@ -75,7 +75,8 @@ impl VppSnapshot {
     ) -> Result<Option<Self>, EngineError> {
         let mut batch = Batch::new();
         let tickets = BridgeDomainTickets::request(&mut batch, ids);
-        let domains = tickets.read(&api.send(&batch).await?)?;
+        let mut domains = tickets.read(&api.send(&batch).await?)?;
+        domains.retain(|id, _| ids.contains(id));
         let is_certain = |domain: &BridgeDomain| domain.is_tagged || domain.members.is_empty();
         let are_certain = domains.values().all(is_certain);
         let snapshot = || Self::new(domains, BTreeMap::new(), SocketNames::default(), Policers::default());

@@ -5,6 +5,7 @@ pub(super) mod counters;
 pub(super) mod faults;
 pub(super) mod incomplete;
 pub(super) mod limits;
+pub(super) mod new_bridges;
 pub(super) mod outages;
 pub(super) mod peers;
 mod routing;

@@ -125,7 +125,7 @@ fn with_pods(switch: &VppSwitch, nic: u32) -> Desired {
         let port = switch.port(pod, network);
         (attachment(pod), DesiredAttachment { network: name, port, policy: PortPolicy::Ensure })
     };
-    Desired { attachments: desired.networks.values().map(attachment).collect(), ..desired }
+    Desired { attachments: desired.networks.values().map(|network| attachment(network)).collect(), ..desired }
 }
 
 pub(crate) fn frames_reach_all_nodes_of_their_network_once(switch: &mut VppSwitch) {

@@ -184,7 +184,7 @@ pub(crate) fn the_vlan_and_the_address_of_an_underlay_change(switch: &mut VppSwi
     let green = super::uplinks::on_uplink(switch, "green", Some(100));
     let pair = PatchPair::of(&green).expect("a connection");
     let mut with_green = Overlays::blue(nic, None).desired(switch);
-    with_green.networks.insert(green.name.clone(), green.clone());
+    with_green.networks.insert(green.name.clone(), green.clone().into());
     with_green.patches.insert(green.name, DesiredPatch { pair, policy: PortPolicy::Ensure });
     converge(&mut engine, &with_green);
     check(switch, &Overlays::blue(nic, None), "host-nic0", "beside a network with a VLAN");

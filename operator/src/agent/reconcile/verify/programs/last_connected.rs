@@ -122,7 +122,7 @@ mod tests {
             bridge.ports.insert(record.port.name.clone(), ObservedPort { peer, ..port_of(record) });
         }
         let observed = Observed { bridges: [(name, bridge)].into(), ..Observed::default() };
-        EngineView::Up(EngineUp { observed, version: None })
+        EngineView::Up(EngineUp { observed: observed.into(), version: None })
     }
 
     fn pods<const N: usize>(containers: [&str; N]) -> [Record; N] {

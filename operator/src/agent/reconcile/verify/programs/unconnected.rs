@@ -90,7 +90,7 @@ mod tests {
             bridge.ports.insert(record.port.name.clone(), ObservedPort { peer, ..port_of(record) });
         }
         EngineView::Up(EngineUp {
-            observed: Observed { bridges: [(name, bridge)].into(), ..Observed::default() },
+            observed: Observed { bridges: [(name, bridge)].into(), ..Observed::default() }.into(),
             version: None,
         })
     }
