@@ -15,6 +15,7 @@ use usnet_crds::conditions::reason::{ALL_PROGRAMMED, STATE_NOT_WRITABLE};
 use usnet_dataplane::node_file::NodeFile;
 
 const NONE: Option<&str> = None;
+const METRIC: &str = "usnet_agent_state_directory_writable";
 
 /// Runs a test on a thread whose mounts are its own and end with it.
 fn with_own_mounts(test: impl FnOnce() + Send + 'static) {
@@ -45,6 +46,7 @@ fn assert_in_status(agent: &RunningAgent, why: &str) {
     assert!(ready.message.contains(why), "{}", ready.message);
     let entry = agent.wait_for_network("blue", "fails", |entry| entry.reason == STATE_NOT_WRITABLE);
     assert!(entry.message.contains(why), "{}", entry.message);
+    assert_eq!(agent.node_metric(METRIC), 0.0);
 }
 
 #[track_caller]
@@ -57,6 +59,7 @@ fn assert_reported(testbed: &OvsTestbed, agent: &RunningAgent, why: &str) {
 fn assert_recovered(testbed: &OvsTestbed, agent: &RunningAgent) {
     testbed.wait_until_programmed("blue");
     agent.wait_for_condition(READY, ALL_PROGRAMMED);
+    assert_eq!(agent.node_metric(METRIC), 1.0);
 }
 
 #[test]

@@ -113,13 +113,19 @@ impl RunningAgent {
 
     /// A counter or gauge of an engine; 0 before it is set for the first time.
     pub(crate) fn metric(&self, name: &str, engine: EngineKind) -> f64 {
+        self.sum_of(name, |sample| sample.get_label().iter().any(|label| label.value() == engine.traits().api_name))
+    }
+
+    /// A counter or gauge without labels.
+    pub(crate) fn node_metric(&self, name: &str) -> f64 {
+        self.sum_of(name, |sample| sample.get_label().is_empty())
+    }
+
+    fn sum_of(&self, name: &str, is_wanted: impl Fn(&prometheus::proto::Metric) -> bool) -> f64 {
         let families = self.metrics.gather();
         let samples = families.iter().filter(|family| family.name() == name).flat_map(|family| family.get_metric());
-        let is_of_engine = |sample: &&prometheus::proto::Metric| {
-            sample.get_label().iter().any(|label| label.value() == engine.traits().api_name)
-        };
         samples
-            .filter(is_of_engine)
+            .filter(|sample| is_wanted(sample))
             .map(|sample| sample.get_gauge().get_value() + sample.get_counter().get_value())
             .sum()
     }
