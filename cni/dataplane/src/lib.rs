@@ -4,6 +4,7 @@
 //! - [`plan`]: the diff of both states, as operations. No IO.
 //! - [`engine`]: [`engine::EngineDriver`], and a driver for each engine, which observes and
 //!   applies. IO on control sockets.
+//! - [`capture`]: copies of frames of ports, for a program. IO on the engines' sockets.
 //! - [`counters`]: traffic of ports. IO on the engines' sockets.
 //! - [`inspect`]: learned addresses, and texts of engines for diagnostics. IO on their sockets.
 //! - [`store`]: files on the node: the [`journal`] of attachments, the [`network_file`]s for the
@@ -12,6 +13,7 @@
 //!   on netlink.
 //! - [`legacy`]: file names, annotation and ports of Intel's userspace CNI. No IO.
 
+pub mod capture;
 pub mod counters;
 pub mod engine;
 pub mod inspect;

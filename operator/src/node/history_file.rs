@@ -74,6 +74,8 @@ pub enum Why {
     NamespaceGone,
     /// No attachment has it.
     NoAttachment,
+    /// The program of a capture ended without removing it.
+    CaptureAbandoned,
     /// The container runtime called the CNI plugin.
     Runtime,
 }
@@ -124,6 +126,7 @@ impl fmt::Display for Why {
             Self::Retry => formatter.write_str("retry"),
             Self::NamespaceGone => formatter.write_str("network namespace gone without DEL"),
             Self::NoAttachment => formatter.write_str("no attachment has it"),
+            Self::CaptureAbandoned => formatter.write_str("capture abandoned"),
             Self::Runtime => formatter.write_str("container runtime"),
         }
     }

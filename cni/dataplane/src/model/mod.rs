@@ -6,6 +6,7 @@
 
 pub mod attachment;
 pub mod bridge_settings;
+pub mod capture;
 pub mod desired;
 pub mod drift;
 pub mod memif;

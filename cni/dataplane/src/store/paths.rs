@@ -89,6 +89,11 @@ impl NodePaths {
         self.run.join("ports")
     }
 
+    /// The sockets and locks of captures.
+    pub fn captures(&self) -> PathBuf {
+        self.run.join("capture")
+    }
+
     /// The directories of devices that the kubelet allocated to pods.
     pub fn devices(&self) -> PathBuf {
         self.run.join("devices")

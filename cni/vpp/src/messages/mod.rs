@@ -15,6 +15,7 @@ mod memif;
 mod message;
 mod policer;
 mod route;
+mod span;
 mod sub_interface;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub use memif::*;
 pub use message::{Descriptor, Dump, Message, Reply, Request, write_message};
 pub use policer::*;
 pub use route::*;
+pub use span::*;
 pub use sub_interface::*;
 pub use vhost::*;
 pub use vxlan::*;
@@ -59,6 +61,8 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         AF_PACKET_DUMPS,
         VXLAN_REQUESTS,
         VXLAN_DUMPS,
+        SPAN_REQUESTS,
+        SPAN_DUMPS,
     ]
     .into_iter()
     .flatten()

@@ -116,6 +116,10 @@ const SIZES: &[(&str, usize)] = &[
     ("vxlan_add_del_tunnel_v3_reply_5383d31f", 14),
     ("vxlan_tunnel_v2_dump_f9e6675e", 14),
     ("vxlan_tunnel_v2_details_d3bdd4d9", 68),
+    ("sw_interface_span_enable_disable_23ddd96b", 23),
+    ("sw_interface_span_enable_disable_reply_e8d4e804", 10),
+    ("sw_interface_span_dump_d6cf0c3d", 11),
+    ("sw_interface_span_details_8a20e79f", 19),
 ];
 
 fn header_size(descriptor: &Descriptor) -> usize {

@@ -2,6 +2,7 @@
 //! server.
 
 use super::error::Error;
+use crate::agent::captures::CaptureCleanup;
 use crate::agent::device_plugin::DevicePlugin;
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
@@ -52,6 +53,7 @@ pub struct Agent {
     /// Wakes the reconcilers.
     changes: Sender<()>,
     writable_directories: WritableDirectories,
+    capture_cleanup: CaptureCleanup,
     paths: NodePaths,
 }
 
@@ -106,6 +108,7 @@ impl Agent {
         Ok(Self {
             reconcilers: EngineKind::ALL.into_iter().map(reconciler).collect(),
             device_plugin,
+            capture_cleanup: CaptureCleanup::new(paths, Rc::clone(&agent_state)),
             writable_directories: WritableDirectories::new(paths, Rc::clone(&agent_state), changes.clone()),
             paths: paths.clone(),
             agent_state,
@@ -140,6 +143,7 @@ impl Agent {
             networks_folder,
             changes,
             writable_directories,
+            capture_cleanup,
             paths,
         } = self;
         let first_report = async {
@@ -150,6 +154,7 @@ impl Agent {
         let reconcilers = try_join_all(reconcilers.into_iter().map(|reconciler| reconciler.run().map_err(Error::from)));
         let specs = async { Ok(specs.persist(&agent_state.persisted_state).await) };
         let devices = async { Ok(device_plugin.run().await) };
+        let captures = async { Ok(capture_cleanup.follow().await) };
         let writable = async { Ok(writable_directories.follow().await) };
         let garbage = garbage_counter::follow(paths.garbage_file(), agent_state.metrics.clone());
         let calls = call_counter::follow(paths, agent_state.metrics.clone());
@@ -157,8 +162,17 @@ impl Agent {
         let network_files =
             async { Ok(publish::follow_changes(&agent_state.publisher, networks_folder, &changes).await) };
         // Devices first: kubelet fails pods that it admits before their devices are registered.
-        let (_, never, ..) =
-            tokio::try_join!(devices, specs, reconcilers, writable, garbage, calls, network_files, first_report)?;
+        let (_, never, ..) = tokio::try_join!(
+            devices,
+            specs,
+            reconcilers,
+            writable,
+            captures,
+            garbage,
+            calls,
+            network_files,
+            first_report
+        )?;
         Ok(never)
     }
 }

@@ -24,7 +24,7 @@ fn has_port(testbed: &OvsTestbed, record: &Record) -> bool {
 }
 
 /// A testbed with DPDK, which vhost-user ports need, with network blue and one attached pod.
-fn testbed_with_pod() -> (OvsTestbed, RunningAgent, Record) {
+pub(super) fn testbed_with_pod() -> (OvsTestbed, RunningAgent, Record) {
     let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).start().unwrap());
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);

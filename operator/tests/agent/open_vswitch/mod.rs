@@ -1,6 +1,7 @@
 //! The agent with Open vSwitch.
 
 mod attachments;
+mod captures;
 mod garbage;
 mod networks;
 mod outages;

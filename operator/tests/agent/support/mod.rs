@@ -1,6 +1,7 @@
 //! What the tests share: the files of a node, agents that are given their input in three ways, a
 //! kubelet, and the times of restarts.
 
+pub(crate) mod captures;
 pub(crate) mod kubelet;
 pub(crate) mod node;
 pub(crate) mod restarts;

@@ -1,6 +1,7 @@
 //! The agent with VPP.
 
 mod attachments;
+mod captures;
 mod gateways;
 mod networks;
 mod outages;

@@ -13,7 +13,7 @@ use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
     BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDump, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN,
-    NO_INTERFACE, Request, SwInterfaceDetails, SwInterfaceDump,
+    NO_INTERFACE, Request, SwInterfaceDetails, SwInterfaceDump, SwInterfaceSpanDump,
 };
 use usnet_vpp::{Answers, Batch};
 
@@ -139,6 +139,13 @@ impl VppTestbed {
                 Some((memifs.get(&sw_if_index)?.clone(), port))
             })
             .collect()
+    }
+
+    /// How many interfaces are copied to another.
+    pub(crate) fn spans(&self) -> usize {
+        let mut batch = Batch::new();
+        let ticket = batch.dump(SwInterfaceSpanDump { is_l2: false });
+        self.send(&batch).details(ticket).unwrap().len()
     }
 
     /// The messages that changed something, which only the simulator records.

@@ -28,5 +28,6 @@ mod tags;
 
 pub use driver::{OpenVswitch, TIMEOUT, observed_from};
 pub use error::EmptyDatabase;
-pub(crate) use ports::is_connected;
+pub(crate) use ports::{VHOST_USER_CLIENT, is_connected};
 pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, UPLINK_KEY};
+pub(crate) use tags::{CAPTURE_KEY, port_value};

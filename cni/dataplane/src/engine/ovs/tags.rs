@@ -14,6 +14,9 @@ pub const ATTACHMENT_KEY: &str = "usnet.dev/attachment";
 pub const UPLINK_KEY: &str = "usnet.dev/uplink";
 /// On a network's own port and on that of a NIC: the index that the device had when it was joined.
 pub const DEVICE_KEY: &str = "usnet.dev/device-index";
+/// On a mirror and the port that it sends to: the number of the capture. They are no ports of a
+/// network.
+pub(crate) const CAPTURE_KEY: &str = "usnet.dev/capture";
 
 /// On a tunnel: the address of its peer.
 pub(super) const PEER_KEY: &str = "usnet.dev/peer";
@@ -73,6 +76,11 @@ pub(super) fn port(external_ids: &ExternalIds) -> Option<PortOwner> {
     })
 }
 
+/// Whether a port belongs to a capture.
+pub(super) fn is_of_capture(external_ids: &ExternalIds) -> bool {
+    external_ids.contains_key(CAPTURE_KEY)
+}
+
 /// Whether a port has this owner. An unknown network matches any.
 pub(super) fn is_owned_by(external_ids: &ExternalIds, owner: &PortOwner) -> bool {
     port(external_ids)
@@ -94,7 +102,7 @@ pub(super) fn bridge_value(owner: BridgeOwner<'_>) -> Value {
     }
 }
 
-pub(super) fn port_value(owner: &PortOwner) -> Value {
+pub(crate) fn port_value(owner: &PortOwner) -> Value {
     let network = owner.network.as_ref().map(|network| (NETWORK_KEY, network.to_string()));
     let keys = match &owner.owner {
         Owner::Attachment(attachment) => [Some((ATTACHMENT_KEY, attachment.to_string())), None],

@@ -34,10 +34,11 @@ mod ports;
 mod qos;
 mod routing;
 mod snapshot;
+pub(crate) mod spans;
 mod tags;
 mod tunnels;
 mod uplinks;
 
 pub use driver::Vpp;
 pub use tags::{TAG_MAX, check_attachment};
-pub(crate) use tags::{is_of_network, port_of_pod};
+pub(crate) use tags::{is_of_network, owner_of, port_of_pod};

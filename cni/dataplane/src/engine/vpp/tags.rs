@@ -125,9 +125,14 @@ pub(super) fn owner(tag: &str, mac: [u8; 6]) -> Option<Owner> {
     owner_tag(&owner).is_ok_and(|created| created.as_str() == tag).then_some(owner)
 }
 
+/// The owner of an interface that is no sub-interface.
+pub(crate) fn owner_of(details: &usnet_vpp::messages::SwInterfaceDetails) -> Option<Owner> {
+    owner(details.tag.as_str(), details.l2_address)
+}
+
 /// The name of a pod's port that an interface is.
 pub(crate) fn port_of_pod(details: &usnet_vpp::messages::SwInterfaceDetails) -> Option<PortName> {
-    match owner(details.tag.as_str(), details.l2_address)? {
+    match owner_of(details)? {
         Owner::Attachment(attachment) => Some(PortName::of(&attachment)),
         Owner::Network(_) | Owner::Nic(_) | Owner::Patch(_) | Owner::Tunnel(_) => None,
     }

@@ -1,6 +1,7 @@
 //! The cases. Each gets a switch of its own.
 
 pub(crate) mod adopted;
+pub(crate) mod captures;
 pub(crate) mod counters;
 pub(crate) mod creation;
 pub(crate) mod devices;

@@ -211,6 +211,9 @@ impl Settings for OneSwitch {
 }
 
 contract!(start();
+    captures::a_capture_is_no_port_and_is_removed_by_its_mark,
+    captures::a_captured_port_and_its_network_are_removed,
+    captures::only_a_port_of_the_attachment_is_captured,
     counters::a_port_without_a_program_is_not_connected_and_received_nothing,
     counters::an_engine_that_does_not_answer_has_no_counters,
     adopted::an_adopted_bridge_gets_ports_and_nothing_else,

@@ -84,6 +84,9 @@ macro_rules! the_rest {
         mod $name {
             use super::*;
             crate::switch::contract!(start($kind, PortKind::MemifVolume);
+                captures::a_capture_is_no_port_and_is_removed_by_its_mark,
+                captures::a_captured_port_and_its_network_are_removed,
+                captures::only_a_port_of_the_attachment_is_captured,
                 counters::an_engine_that_does_not_answer_has_no_counters,
                 creation::learning_and_age_of_mac_addresses_change_in_place,
                 creation::two_hundred_networks_in_one_go,
@@ -95,6 +98,8 @@ macro_rules! the_rest {
                 refusals::a_failing_operation_does_not_block_the_others,
             );
             vpp_cases!(start($kind, PortKind::MemifVolume);
+                captures::no_copies_go_on_after_a_port_was_removed,
+                captures::a_detach_ends_copies_as_well,
                 incomplete::each_is_completed_by_the_next_add,
                 incomplete::each_is_deleted_by_a_del,
                 incomplete::the_agent_deletes_the_port_of_a_detached_attachment,

@@ -10,8 +10,8 @@ use usnet_vpp::messages::{
     MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, PolicerAddDel, PolicerDump,
     PolicerInput, PolicerOutput, ShowVersion, SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable,
     SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable,
-    SwInterfaceSetUnnumbered, SwInterfaceTagAddDel, SwInterfaceVhostUserDump, VxlanAddDelTunnelV3, VxlanTunnelV2Dump,
-    WantInterfaceEvents,
+    SwInterfaceSetUnnumbered, SwInterfaceSpanDump, SwInterfaceSpanEnableDisable, SwInterfaceTagAddDel,
+    SwInterfaceVhostUserDump, VxlanAddDelTunnelV3, VxlanTunnelV2Dump, WantInterfaceEvents,
 };
 
 /// What does each message.
@@ -69,6 +69,8 @@ pub(crate) static HANDLERS: &[Handler] = &[
     changing::<PolicerAddDel>(),
     changing::<PolicerInput>(),
     changing::<PolicerOutput>(),
+    listing::<SwInterfaceSpanDump>(),
+    changing::<SwInterfaceSpanEnableDisable>(),
 ];
 
 #[cfg(test)]

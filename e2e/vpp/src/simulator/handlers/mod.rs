@@ -11,6 +11,7 @@ mod memif;
 mod memif_messages;
 mod policer;
 mod route;
+mod span;
 mod sub_interface;
 mod system;
 mod vhost_user;

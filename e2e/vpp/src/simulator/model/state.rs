@@ -13,6 +13,7 @@ use crate::simulator::stats::Stats;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use usnet_vpp::ReturnCode;
+use usnet_vpp::messages::SpanState;
 
 /// All that a VPP knows.
 #[derive(Debug)]
@@ -30,6 +31,9 @@ pub(crate) struct State {
     /// By `sw_if_index`, for the same reason.
     pub(crate) features: BTreeMap<u32, Features>,
     pub(crate) policers: Policers,
+    /// What is copied from where to where: source, destination, in bridge domains. VPP does not
+    /// forget it with the interfaces.
+    pub(crate) spans: BTreeMap<(u32, u32, bool), SpanState>,
     pub(crate) bridges: BridgeDomains,
     pub(crate) routing: Routing,
     pub(crate) sockets: Sockets,
@@ -63,6 +67,7 @@ impl State {
             rewrites: BTreeMap::new(),
             features: BTreeMap::new(),
             policers: Policers::default(),
+            spans: BTreeMap::new(),
             bridges: BridgeDomains::default(),
             routing: Routing::default(),
             sockets: Sockets::new(runtime_directory),

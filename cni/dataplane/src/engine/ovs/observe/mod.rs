@@ -38,7 +38,9 @@ pub(super) fn observe_address(snapshot: &OvsSnapshot, bridge: &Bridge) -> Option
 
 pub(super) fn observe_bridge(snapshot: &OvsSnapshot, bridge: &Bridge) -> ObservedBridge {
     let own_interface = snapshot.interface(&bridge.name);
-    let others = snapshot.ports_of(bridge).filter(|port| port.name != bridge.name);
+    // The agent removes ports of captures when these end, and nothing else depends on them.
+    let is_other = |port: &&Port| port.name != bridge.name && !tags::is_of_capture(&port.external_ids);
+    let others = snapshot.ports_of(bridge).filter(is_other);
     ObservedBridge {
         owner: tags::network(&bridge.external_ids),
         uplink: tags::uplink(&bridge.external_ids),

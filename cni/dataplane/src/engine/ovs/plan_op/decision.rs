@@ -5,14 +5,14 @@ use crate::engine::ovs::observe::observe_bridge;
 use crate::engine::ovs::ports::NewInterface;
 use crate::engine::ovs::qos::Shaper;
 use crate::engine::ovs::snapshot::OvsSnapshot;
-use crate::engine::ovs::tags::BridgeOwner;
+use crate::engine::ovs::tags::{self, BridgeOwner};
 use crate::model::attachment::AttachmentId;
 use crate::model::owner::PortOwner;
 use crate::model::port::{AttachedPort, NetworkPort, PortName, PortSettings};
 use crate::plan::{UplinkOp, adoption_blocker};
 use std::collections::BTreeSet;
 use usnet_crds::{Bridge, BridgeName, NetworkName, Ownership};
-use usnet_ovsdb::{Bridge as BridgeRow, Uuid};
+use usnet_ovsdb::{Bridge as BridgeRow, Port, Uuid};
 
 /// Outcome of planning one operation.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,7 +99,8 @@ pub(in crate::engine::ovs) fn delete_bridge<'a>(
     (name, bridge): (&'a str, &BridgeRow),
     owner: BridgeOwner<'a>,
 ) -> Decision<'a> {
-    let own_ports = snapshot.ports_of(bridge).filter(|port| port.name == name).map(|port| port.uuid).collect();
+    let goes_with_it = |port: &&Port| port.name == name || tags::is_of_capture(&port.external_ids);
+    let own_ports = snapshot.ports_of(bridge).filter(goes_with_it).map(|port| port.uuid).collect();
     Decision::Apply(Action::DeleteBridge { name, row: bridge.uuid, own_ports, owner })
 }
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use usnet_crds::SocketRole;
 use usnet_ovsdb::{Condition, Interface, Row};
 pub(super) use veth::row as device_row;
-pub(super) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
+pub(crate) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
 pub(super) use vlan::{tagging, tagging_columns, vlan};
 pub(super) use vxlan::{ends as tunnel_ends, row as tunnel_row};
 

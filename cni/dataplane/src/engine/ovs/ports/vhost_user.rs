@@ -8,7 +8,7 @@ use usnet_crds::SocketRole;
 use usnet_ovsdb::{Condition, Interface, Row, Value};
 
 /// The type of such an interface.
-pub(in crate::engine::ovs) const INTERFACE_TYPE: &str = "dpdkvhostuserclient";
+pub(crate) const INTERFACE_TYPE: &str = "dpdkvhostuserclient";
 /// Its option with the socket's path.
 const PATH_KEY: &str = "vhost-server-path";
 

@@ -47,7 +47,7 @@ fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -
         VppCommand::SubInterface(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::Tunnel(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::Routing(command) => code.is_some_and(|code| command.is_harmless(code)),
-        VppCommand::DeletePolicer { .. } => code.is_some(),
+        VppCommand::DeletePolicer { .. } | VppCommand::StopSpan(_) => code.is_some(),
         // The same policer: its name encodes all of its settings.
         VppCommand::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),
         // VPP replies with a stale code of another request. The result is read back instead.

@@ -25,6 +25,7 @@ pub(in crate::engine::vpp) async fn remove_legacy_port(
             // The legacy plugin tags nothing.
             return Ok(LegacyPort::Foreign { found: format!("interface {} has an ownership tag", interface.name) });
         }
+        commands.extend(snapshot.spans.stop(*index));
         commands.extend(interface.port.iter().flat_map(|port| port.delete_legacy(*index)).map(VppCommand::Port));
     }
     // Also one that was added and never used.

@@ -50,6 +50,7 @@ fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
         VppCommand::SubInterface(command) => command.add_to(batch),
         VppCommand::Tunnel(command) => command.add_to(batch),
         VppCommand::Routing(command) => command.add_to(batch),
+        VppCommand::StopSpan(request) => requests::add(batch, request.clone()),
         VppCommand::SetTag { index, tag } => {
             requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
         }

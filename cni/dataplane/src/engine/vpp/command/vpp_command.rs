@@ -8,7 +8,7 @@ use crate::engine::vpp::tags::Tag;
 use crate::engine::vpp::tunnels::TunnelCommand;
 use crate::engine::vpp::uplinks::SubInterfaceCommand;
 use usnet_crds::{Mtu, VlanTag};
-use usnet_vpp::messages::BridgeDomainAddDelV2;
+use usnet_vpp::messages::{BridgeDomainAddDelV2, SwInterfaceSpanEnableDisable};
 use usnet_vpp::wire::FixedText;
 
 /// One change.
@@ -28,6 +28,8 @@ pub(in crate::engine::vpp) enum VppCommand {
     Tunnel(TunnelCommand),
     /// A gateway or a routing table changes.
     Routing(RoutingCommand),
+    /// Frames of one interface are not copied to another any more.
+    StopSpan(SwInterfaceSpanEnableDisable),
     SetTag {
         index: u32,
         tag: Tag,

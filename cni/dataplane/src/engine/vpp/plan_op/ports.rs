@@ -81,7 +81,8 @@ fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -
         port.delete(index).into_iter().chain(delete_socket)
     });
     let routes = snapshot.routing.remove_routes(index).map(VppCommand::Routing);
-    let mut list: Vec<VppCommand> = routes.chain(delete.map(VppCommand::Port)).collect();
+    let spans = snapshot.spans.stop(index);
+    let mut list: Vec<VppCommand> = spans.chain(routes).chain(delete.map(VppCommand::Port)).collect();
     let domain =
         interface.domain.filter(|id| snapshot.domains.get(id).is_some_and(|domain| snapshot.is_implicit(domain)));
     list.extend(domain.map(|id| VppCommand::DeleteBridgeDomain { id }));

@@ -9,6 +9,7 @@ use crate::engine::vpp::bridge_settings;
 use crate::engine::vpp::ports::{self, EndpointDump, PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policed, Policers};
 use crate::engine::vpp::routing::{self, TablesTicket};
+use crate::engine::vpp::spans::SpansTicket;
 use crate::engine::vpp::tags;
 use crate::engine::vpp::tunnels::{Tunnel, TunnelsTicket};
 use crate::engine::vpp::uplinks::{self, SubInterface};
@@ -36,6 +37,7 @@ struct Dumps {
     policers: Option<DumpTicket<PolicerDump>>,
     tables: TablesTicket,
     tunnels: Option<TunnelsTicket>,
+    spans: SpansTicket,
 }
 
 impl VppSnapshot {
@@ -54,6 +56,7 @@ impl VppSnapshot {
             policers,
             tables: TablesTicket::request(&mut batch),
             tunnels: TunnelsTicket::request(&mut batch, api),
+            spans: SpansTicket::request(&mut batch, api),
         };
         let answers = api.send(&batch).await?;
         let mut snapshot = Self::assemble(&answers, dumps)?;
@@ -114,6 +117,7 @@ impl VppSnapshot {
         let needs_policers = api.supports::<PolicerDump>() && !api.supports::<L2FlagsGet>();
         let policers = needs_policers.then(|| batch.dump(PolicerDump::default()));
         let features = FeatureTickets::request(&mut batch, api, [index]);
+        let spans = SpansTicket::request(&mut batch, api);
         let answers = api.send(&batch).await?;
         let (domains, features) = (domains.read(&answers)?, features.read(&answers));
         let member_of = domains.iter().find(|(_, domain)| domain.members.contains_key(&index)).map(|(id, _)| *id);
@@ -126,7 +130,9 @@ impl VppSnapshot {
         });
         let interfaces = interfaces.collect();
         let policers = policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
-        Ok(Self::new(domains, interfaces, SocketNames::default(), Policers::new(&policers)))
+        let mut snapshot = Self::new(domains, interfaces, SocketNames::default(), Policers::new(&policers));
+        snapshot.spans = spans.read(&answers)?;
+        Ok(snapshot)
     }
 
     fn assemble(answers: &Answers, dumps: Dumps) -> Result<Self, EngineError> {
@@ -148,7 +154,7 @@ impl VppSnapshot {
         own_tunnels(&mut interfaces, tunnels, &interface_details);
         let policers = dumps.policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
         let mut snapshot = Self::new(domains, interfaces, sockets, Policers::new(&policers));
-        snapshot.routing = routing;
+        (snapshot.routing, snapshot.spans) = (routing, dumps.spans.read(answers)?);
         Ok(snapshot)
     }
 }

@@ -5,6 +5,7 @@ use super::interface::Interface;
 use crate::engine::vpp::ports::{PortInterface, SocketNames};
 use crate::engine::vpp::qos::{Policer, Policers};
 use crate::engine::vpp::routing::RoutingSnapshot;
+use crate::engine::vpp::spans::Spans;
 use crate::engine::vpp::tunnels::{Tunnel, TunnelKey};
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::PortName;
@@ -19,6 +20,8 @@ pub(in crate::engine::vpp) struct VppSnapshot {
     /// The names of memif sockets by their ids.
     pub(in crate::engine::vpp) sockets: SocketNames,
     pub(in crate::engine::vpp) policers: Policers,
+    /// Empty unless interfaces were read.
+    pub(in crate::engine::vpp) spans: Spans,
     /// Empty unless everything was read.
     pub(in crate::engine::vpp) routing: RoutingSnapshot,
     /// The interfaces that usnet owns, by the port names of their owners. There should be one for
@@ -59,8 +62,8 @@ impl VppSnapshot {
         for (id, name) in sockets.iter().filter(|(id, _)| !used.contains(*id)) {
             unused.entry(name.clone()).or_insert_with(Vec::new).push(*id);
         }
-        let routing = RoutingSnapshot::default();
-        Self { domains, interfaces, sockets, policers, routing, owned, serving, unused, tunnels, tunnel_numbers }
+        let (routing, spans) = (RoutingSnapshot::default(), Spans::default());
+        Self { domains, interfaces, sockets, policers, spans, routing, owned, serving, unused, tunnels, tunnel_numbers }
     }
 
     /// Interfaces that a gateway routes to count as if they were in its bridge domain.

@@ -61,8 +61,9 @@ pub(in crate::engine::vpp) fn remove(snapshot: &VppSnapshot, port: &PortName, ow
     let is_it =
         |found: &Interface| found.owner.as_ref() == Some(owner) && (*port == name || found.name == port.as_str());
     let owned = snapshot.owned(&name).filter(|(_, found)| is_it(found));
-    let tunnels = owned.filter_map(|(_, found)| found.tunnel.clone());
-    tunnels.map(|tunnel| TunnelCommand::Delete { tunnel }.into()).collect()
+    let tunnels = owned.filter_map(|(index, found)| Some((index, found.tunnel.clone()?)));
+    let remove = |(index, tunnel)| snapshot.spans.stop(index).chain([TunnelCommand::Delete { tunnel }.into()]);
+    tunnels.flat_map(remove).collect()
 }
 
 /// The ends of a tunnel that is as usnet creates them, in the group of tunnels of its bridge

@@ -66,6 +66,8 @@ pub(in crate::engine::vpp) fn remove_nic(snapshot: &VppSnapshot, nic: &UplinkNic
         }
         let own = [(*index, interface)].into_iter();
         commands.extend(own.chain(subs_of(snapshot, *index)).flat_map(remove_addresses));
+        commands.extend(subs_of(snapshot, *index).flat_map(|(sub, _)| snapshot.spans.stop(sub)));
+        commands.extend(snapshot.spans.stop(*index));
         commands.extend(interface.port.iter().flat_map(|port| port.delete(*index)).map(VppCommand::Port));
     }
     Ok(commands)
@@ -134,7 +136,8 @@ pub(in crate::engine::vpp) fn remove_connection(
         let sub = interface.sub.as_ref().filter(|sub| sub.frames == Some(Frames::OtherVlans));
         let bridged = sub.and_then(|sub| Some((sub.parent, snapshot.interfaces.get(&sub.parent)?.domain?)));
         let leave = bridged.map(|(index, id)| VppCommand::RemoveFromBridgeDomain { index, id });
-        leave.into_iter().chain([SubInterfaceCommand::Delete { index: *index }.into()])
+        let leave = snapshot.spans.stop(*index).chain(leave);
+        leave.chain([SubInterfaceCommand::Delete { index: *index }.into()])
     });
     commands.collect()
 }
