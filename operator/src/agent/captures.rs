@@ -1,8 +1,8 @@
 //! Removes what captures left in the engines: their program was killed, or its engine was down when
 //! it ended.
 //!
-//! A capture that runs holds a lock. While no capture is described in the folder of captures, a pass
-//! looks for a few files and nothing else. After the start of the agent each engine is looked
+//! A capture that runs holds a lock. While no capture is described in the folder of captures, a
+//! pass looks for a few files and nothing else. After the start of the agent each engine is looked
 //! through once, because Open vSwitch remembers mirrors across a reboot.
 
 use crate::agent::reconcile::agent_state::AgentState;
@@ -159,7 +159,7 @@ impl Pass {
         }
     }
 
-    fn fail(&mut self, error: &dyn std::error::Error) {
+    fn fail(&mut self, error: &(dyn std::error::Error + 'static)) {
         self.problem = Some(ErrorChain(error).to_string());
     }
 }

@@ -1,7 +1,7 @@
 //! The command line of `kubectl usnet`.
 
 use super::api::{Cluster, ConnectionOptions};
-use super::commands::{explain, graph, history, migrate, plan, pods, status, support_bundle, top, version};
+use super::commands::{capture, explain, graph, history, migrate, plan, pods, status, support_bundle, top, version};
 use super::completion;
 use super::error::{Error, FINE};
 use super::output::{Answer, Format, print};
@@ -29,7 +29,7 @@ Exit status:
   6  usnet is not installed in this cluster
   7  a file cannot be used, or the output cannot be written";
 
-/// Show networks for DPDK pods, across all nodes of a cluster. All commands only read.
+/// Show networks for DPDK pods, across all nodes of a cluster. No command changes networks or pods.
 #[derive(Debug, Parser)]
 #[command(name = NAME, bin_name = "kubectl usnet", version, after_help = EXIT_STATUSES)]
 struct CommandLine {
@@ -73,6 +73,8 @@ enum Command {
         #[command(flatten)]
         written: Written,
     },
+    /// Copy the frames of a pod's interface to a file, for Wireshark and tcpdump.
+    Capture(capture::Options),
     /// Show why a pod, a network or a node does not work, and what to do.
     Explain {
         #[command(subcommand)]
@@ -154,6 +156,7 @@ async fn run(command_line: CommandLine) -> Result<Answer, Error> {
         Command::Pods { options, written } => pods::run(&cluster, &options, written.output).await,
         Command::History { options, written } => history::run(&cluster, &options, written.output).await,
         Command::Top { options, written } => top::run(&cluster, &options, written.output).await,
+        Command::Capture(options) => capture::run(&cluster, &options).await,
         Command::Explain { subject, written } => explain::run(&cluster, &subject, written.output).await,
         Command::Migrate { action, written } => migrate::run(&cluster, &action, written.output).await,
         Command::Plan { options, written } => plan::run(&cluster, &options, written.output).await,

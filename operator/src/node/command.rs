@@ -1,7 +1,7 @@
 //! The command line of `usnet node`.
 
 use super::output::{Error, Output};
-use super::{attachments, bundle, history, ports, status};
+use super::{attachments, bundle, capture, history, ports, status};
 use clap::{Args, Subcommand};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -60,6 +60,9 @@ enum Query {
     /// The files of this node and what the engines say, without secrets, as one JSON document: the
     /// part of `kubectl usnet support-bundle` that is of this node.
     Bundle,
+    /// Copy the frames of an interface of a pod of this node, as pcapng. One capture of an
+    /// interface and four of a node run at a time.
+    Capture(capture::Options),
 }
 
 /// Prints to standard output. Returns the exit status.
@@ -77,6 +80,10 @@ pub fn run(options: Options) -> Result<ExitCode, Error> {
             let interval = interval.map(Duration::from_secs);
             let (text, is_complete) = ports::render(&paths, output, network.as_ref(), interval)?;
             (text, if is_complete { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Query::Capture(options) => {
+            capture::run(&paths, &options).map_err(Box::new)?;
+            return Ok(ExitCode::SUCCESS);
         }
         Query::History { output, network } => (history::render(&paths, output, network.as_ref())?, ExitCode::SUCCESS),
         Query::Bundle => (bundle::render(&paths)?, ExitCode::SUCCESS),

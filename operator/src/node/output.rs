@@ -44,6 +44,9 @@ pub enum Error {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The frames of an interface cannot be captured.
+    #[error(transparent)]
+    Capture(#[from] Box<super::capture::Error>),
     /// The output cannot be serialised.
     #[error("cannot write the output as YAML")]
     Yaml(#[from] serde_yaml::Error),

@@ -1,9 +1,9 @@
 //! Copying the frames of a pod's port to a program on its node.
 //!
 //! The program listens on a vhost-user socket. The engine connects to it and sends copies there:
-//! Open vSwitch by a `Mirror`, VPP by SPAN at the device. What is created has a mark with the number
-//! of the capture, by which it is found and removed again, whoever created it. The order of removal
-//! is that no copy can reach another port: mirror before port, SPAN before interface.
+//! Open vSwitch by a `Mirror`, VPP by SPAN at the device. All of it has a mark with the number of
+//! the capture, by which any process finds and removes it. The order of removal is that no copy can
+//! reach another port: mirror before port, SPAN before interface.
 //!
 //! - [`lease`] (IO): who captures. The locks end with the process, however it ends.
 //! - `open_vswitch`, `vpp` (IO): start, stop and list on an engine, on connections of their own.

@@ -148,9 +148,11 @@ pub(super) fn stop(socket: &Path, number: CaptureNumber) -> Result<bool, Error> 
             let _may_be_gone = transaction.mutate("Bridge", of_bridge, vec![Mutation::delete(column, row)]);
         }
     }
-    let _next_cfg = transaction.bump_next_cfg();
-    // It is applied as soon as the switch can, also after its own restart.
-    client.transact(&transaction).map_err(|error| refused("remove the mirror", error))?;
+    let next_cfg = transaction.bump_next_cfg();
+    let reply = client.transact(&transaction).map_err(|error| refused("remove the mirror", error))?;
+    // Until then it would connect to the socket of the next capture. A switch that does not act
+    // does it as soon as it can, also after its own restart.
+    let _acted = wait(&mut client, reply.next_cfg(next_cfg).map_err(engine)?);
     Ok(true)
 }
 

@@ -1,9 +1,10 @@
 //! SPAN: copies of the frames of one interface, sent to another (`span.api`).
 //!
 //! Seen with VPP 26.06:
-//! - What is set belongs to indexes and not to interfaces. When the destination is deleted, the next
-//!   interface that is created gets its index and with it the copies. When the source is deleted,
-//!   the next one with its index is not mirrored, although VPP says so, until it is disabled first.
+//! - What is set belongs to indexes and not to interfaces. When the destination is deleted, the
+//!   next interface that is created gets its index and with it the copies. When the source is
+//!   deleted, the next one with its index is not mirrored, although VPP says so, until it is
+//!   disabled first.
 //! - Nothing is checked: indexes that no interface has are accepted, and the same request twice.
 //! - State 0 with [`NO_INTERFACE`](super::NO_INTERFACE) as destination disables all of a source.
 

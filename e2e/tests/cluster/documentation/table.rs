@@ -22,6 +22,8 @@ const RELEASED: How = Tested("release::the_chart_is_installed_upgraded_and_remov
 const MANIFESTS: How = Tested("release::install_yaml_is_applied_and_deleted");
 const SIMULATOR: How = Tested("the simulator's own tests, e2e/vpp/tests");
 const STANDALONE: How = Tested("agent tests, standalone::manifests");
+const CAPTURE: How = Tested("its options by kubectl::documentation, and on the node as usnet node capture");
+const NODE_CAPTURE: How = Tested("agent tests, open_vswitch::capture_command");
 const NAME: How = Tested("the name of a command");
 
 /// Run first: they create the network of "Getting started".
@@ -112,6 +114,10 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl usnet plan -f network.yaml", Exits(1, "kubectl usnet plan -f network.yaml")),
     ("kubectl usnet plan -f FILE", As("kubectl usnet plan -f blue.yaml")),
     ("kubectl usnet history", Run),
+    ("kubectl usnet capture web/dpdk-0 net1 | wireshark -k -i -", CAPTURE),
+    ("kubectl usnet capture web/dpdk-0 net1 --write frames.pcapng --count 1000", CAPTURE),
+    ("usnet node capture web/dpdk-0 net1 --write frames.pcapng", NODE_CAPTURE),
+    ("usnet node capture", NODE_CAPTURE),
     ("kubectl usnet top", As("kubectl usnet top --interval 1")),
     (
         "kubectl exec -n usnet-system AGENT -- /usr/local/bin/usnet node ports",

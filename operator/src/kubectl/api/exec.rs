@@ -17,7 +17,7 @@ const AT_ONCE: usize = 16;
 /// few MB.
 const OUTPUT_MAX: u64 = 64 << 20;
 /// The program in each container.
-const PROGRAM: &str = "/usr/local/bin/usnet";
+pub(super) const PROGRAM: &str = "/usr/local/bin/usnet";
 
 /// Runs `usnet` in a container. Returns what it printed, also if its exit status was not 0 and it
 /// printed something.

@@ -1,6 +1,7 @@
 //! The commands. Each has a function `run` that reads what it needs (IO), and pure ones: from a
 //! snapshot to a report, and from the report to its text.
 
+pub(crate) mod capture;
 pub(crate) mod explain;
 pub(crate) mod graph;
 pub(crate) mod history;

@@ -1,6 +1,7 @@
 //! The agent with Open vSwitch.
 
 mod attachments;
+mod capture_command;
 mod captures;
 mod garbage;
 mod networks;

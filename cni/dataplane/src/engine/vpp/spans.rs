@@ -1,7 +1,7 @@
 //! SPAN: which interfaces' frames are copied to which. VPP keeps that by index when interfaces are
 //! deleted, and the next interface with the index of a destination would receive the frames of
-//! another pod's port: it is disabled before any interface that it names is deleted, whoever enabled
-//! it.
+//! another pod's port. So it is disabled before any interface that it names is deleted, also where
+//! another client enabled it.
 
 use super::command::VppCommand;
 use crate::engine::error::EngineError;

@@ -19,7 +19,7 @@ pub(crate) fn number() -> CaptureNumber {
     CaptureNumber::all().next().expect("a number")
 }
 
-/// Of the port of a container in network blue, to a socket on which nobody listens.
+/// Of the port of a container in network blue, to a socket without a listener.
 pub(crate) fn capture(switch: &impl Switch, container: &str) -> (Capture, PortOwner) {
     let capture = Capture {
         number: number(),

@@ -8,7 +8,8 @@ use usnet_dataplane::engine::EngineError;
 
 /// Open vSwitch counts every five seconds.
 const TIMEOUT: Duration = Duration::from_secs(20);
-const FRAMES: u64 = 40;
+/// How many [`send`] sends.
+pub(crate) const FRAMES: u64 = 40;
 
 fn reader(switch: &impl Switch) -> CounterReader {
     CounterReader::new(kind(switch), switch.control_socket())
@@ -45,17 +46,29 @@ fn of_pod(switch: &impl Switch, container: &str) -> [Traffic; 2] {
     })
 }
 
+/// How many frames the pod itself has received.
+pub(crate) fn received_by_pod(switch: &impl Switch, container: &str) -> u64 {
+    of_pod(switch, container)[0].packets.expect("a count")
+}
+
+/// Without the frames that the kernel sends by itself.
+pub(crate) fn without_ipv6(switch: &impl Switch) {
+    run(switch, "sysctl", &["-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"]);
+}
+
 /// Sends frames from the device of a pod to an address that no pod has, so that they are flooded.
-fn send(switch: &impl Switch, container: &str) {
+pub(crate) fn send(switch: &impl Switch, container: &str) {
     let device = device(container);
     run(switch, "ip", &["address", "replace", "192.0.2.1/24", "dev", &device]);
     run(switch, "ip", &["neighbor", "replace", "192.0.2.2", "lladdr", "02:00:00:00:00:02", "dev", &device]);
     let script = format!("for frame in $(seq {FRAMES}); do echo $frame > /dev/udp/192.0.2.2/9; done");
     run(switch, "bash", &["-c", &script]);
+    // The next sender has the same one.
+    run(switch, "ip", &["address", "del", "192.0.2.1/24", "dev", &device]);
 }
 
 pub(crate) fn counters_follow_frames(switch: &mut impl Switch) {
-    run(switch, "sysctl", &["-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"]);
+    without_ipv6(switch);
     converge(&mut switch.engine(), &switch.desired(&[switch.network("blue")], &["c1", "c2"]));
     if !switch.moves_frames() {
         let nothing = Traffic { packets: Some(0), bytes: Some(0), dropped: Some(0), errors: Some(0) };

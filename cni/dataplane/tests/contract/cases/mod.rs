@@ -1,6 +1,7 @@
 //! The cases. Each gets a switch of its own.
 
 pub(crate) mod adopted;
+pub(crate) mod captured_frames;
 pub(crate) mod captures;
 pub(crate) mod counters;
 pub(crate) mod creation;

@@ -32,6 +32,16 @@ contract!(start();
     outages::a_switch_that_does_not_answer_never_looks_empty,
 );
 
+/// What receives copies is a vhost-user port, which needs DPDK.
+fn start_with_dpdk() -> Option<OneSwitch> {
+    let daemons = Daemons::builder().dpdk(true).dpdk_memory(256).start().expect("Open vSwitch");
+    Some(OneSwitch { daemons, is_veth: true })
+}
+
+contract!(start_with_dpdk();
+    captured_frames::every_frame_of_both_directions_is_copied_in_order,
+);
+
 #[test]
 fn the_mtu_is_that_of_the_device_and_a_deleted_device_is_an_error_without_operations() {
     let mut switch = start().expect("Open vSwitch");

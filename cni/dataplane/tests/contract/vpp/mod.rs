@@ -182,6 +182,8 @@ macro_rules! devices {
         mod $name {
             use super::*;
             crate::switch::contract!(start($kind, PortKind::Veth);
+                captured_frames::every_frame_of_both_directions_is_copied_in_order,
+                captured_frames::only_frames_of_the_direction_are_copied,
                 counters::counters_follow_frames,
                 devices::a_network_is_joined_by_its_device_and_left,
                 devices::a_device_that_was_created_again_is_joined_again,

@@ -33,7 +33,11 @@ pub(crate) async fn read_events(cluster: &Cluster, snapshot: &mut Snapshot, pod:
     snapshot.events = events(listed, &pod.uid);
 }
 
-async fn get(cluster: &Cluster, namespace: &str, name: &str) -> Result<Pod, Error> {
+/// The pod of this name.
+///
+/// # Errors
+/// When there is none, or it cannot be read.
+pub(crate) async fn get(cluster: &Cluster, namespace: &str, name: &str) -> Result<Pod, Error> {
     let found = cluster.get::<v1::Pod>(Scope::Namespace(namespace), name).await?;
     found.map(Pod::from).ok_or_else(|| Error::NotFound {
         kind: "pod",
