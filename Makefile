@@ -57,7 +57,7 @@ shell:
 	@cat e2e/scripts/shell.txt
 	USNET_PACKAGES=install e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
 
-# The image as an archive, dist/usnet-VERSION-oci.tar; IMAGE=registry.example/usnet names it. No container engine is needed.
+# The images as archives, dist/usnet-VERSION-oci.tar and that of the test program; IMAGE=registry.example/usnet names them. No container engine is needed.
 image:
 	e2e/scripts/release image
 

@@ -17,7 +17,7 @@ struct Arguments {
     #[arg(long, global = true, default_value = ".")]
     checkout: PathBuf,
 
-    /// Folder with the static programs `usnet` and `userspace`.
+    /// Folder with the static programs `usnet`, `userspace` and `usnet-tools`.
     #[arg(long, global = true, default_value = ".")]
     binaries: PathBuf,
 
@@ -40,7 +40,7 @@ struct Arguments {
 
 #[derive(Clone, Copy, Debug, Subcommand)]
 enum Part {
-    /// The image alone.
+    /// The images alone.
     Image,
     /// All files of a release.
     All,
@@ -68,7 +68,7 @@ fn make(arguments: &Arguments) -> Result<(), ReleaseError> {
         output: &arguments.output,
     };
     match arguments.part {
-        Part::Image => release.write_image().map(drop),
+        Part::Image => release.write_images(),
         Part::All => release.write(),
     }
 }

@@ -62,7 +62,7 @@ pub enum ReleaseError {
 pub struct Release<'a> {
     /// The checkout.
     pub checkout: &'a Path,
-    /// The folder with the static programs `usnet` and `userspace`.
+    /// The folder with the static programs `usnet`, `userspace` and `usnet-tools`.
     pub binaries: &'a Path,
     /// Name of the image without a tag.
     pub image: &'a str,
@@ -77,24 +77,28 @@ pub struct Release<'a> {
 }
 
 impl Release<'_> {
-    /// Writes the image's archive alone, and gives its path.
+    /// Writes the archives of the images alone: that of usnet and that of the test program.
     ///
     /// # Errors
     /// When a program is missing or a file cannot be written.
-    pub fn write_image(&self) -> Result<PathBuf, ReleaseError> {
+    pub fn write_images(&self) -> Result<(), ReleaseError> {
         self.create(self.output)?;
+        self.write_image("usnet", self.image, "config/image/Containerfile")?;
+        self.write_image("usnet-tools", &format!("{}-tools", self.image), "config/image/tools/Containerfile")
+    }
+
+    fn write_image(&self, file: &str, name: &str, containerfile: &str) -> Result<(), ReleaseError> {
         let scratch = tempfile::tempdir().map_err(|source| failed(std::env::temp_dir(), source))?;
         let build = Build {
-            containerfile: &self.checkout.join("config/image/Containerfile"),
+            containerfile: &self.checkout.join(containerfile),
             context: self.binaries,
             arguments: &[("VERSION", self.version), ("REVISION", self.revision)],
             time: self.time,
         };
-        let name = format!("{}:{}", self.image, self.version);
+        let name = format!("{name}:{}", self.version);
         let image = image::build(&name, build, &scratch.path().join("layer.tar"))?;
-        let path = self.output.join(format!("usnet-{}-oci.tar", self.version));
-        archive::write(&path, &[image], self.time)?;
-        Ok(path)
+        let path = self.output.join(format!("{file}-{}-oci.tar", self.version));
+        Ok(archive::write(&path, &[image], self.time)?)
     }
 
     /// Writes all files.
@@ -102,7 +106,7 @@ impl Release<'_> {
     /// # Errors
     /// When one of them cannot be made.
     pub fn write(&self) -> Result<(), ReleaseError> {
-        self.write_image()?;
+        self.write_images()?;
         self.write_programs()?;
         self.write_manifests()?;
         self.write_chart()?;

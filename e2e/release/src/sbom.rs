@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 /// The packages whose programs are released.
-const ROOTS: [&str; 2] = ["usnet-operator", "usnet-plugin"];
+const ROOTS: [&str; 3] = ["usnet-operator", "usnet-plugin", "usnet-tools"];
 
 /// Why the list could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -150,12 +150,13 @@ mod tests {
         let package = |name: &str| json!({"id": name, "name": name, "version": "1.0.0", "license": "MIT/Apache-2.0"});
         let dependency = |name: &str, kind: Value| json!({"pkg": name, "dep_kinds": [{"kind": kind}]});
         let node = |name: &str, deps: Value| json!({"id": name, "deps": deps});
-        let packages = ["usnet-operator", "usnet-plugin", "linked", "tested"].map(package);
+        let packages = ["usnet-operator", "usnet-plugin", "usnet-tools", "linked", "tested"].map(package);
         json!({
             "packages": packages,
             "resolve": {"nodes": [
                 node("usnet-operator", json!([dependency("linked", Value::Null), dependency("tested", json!("dev"))])),
                 node("usnet-plugin", json!([])),
+                node("usnet-tools", json!([])),
                 node("linked", json!([])),
                 node("tested", json!([])),
             ]},
@@ -172,7 +173,7 @@ mod tests {
             .iter()
             .filter_map(|component| component["name"].as_str())
             .collect();
-        assert_eq!(names, ["linked", "usnet-operator", "usnet-plugin"]);
+        assert_eq!(names, ["linked", "usnet-operator", "usnet-plugin", "usnet-tools"]);
         assert_eq!(document["components"][0]["hashes"][0]["content"], "abc");
         assert_eq!(document["components"][0]["licenses"][0]["expression"], "MIT OR Apache-2.0");
         assert_eq!(document["dependencies"][1]["dependsOn"], json!(["pkg:cargo/linked@1.0.0"]));

@@ -168,7 +168,7 @@ fn helm_accepts_the_chart_and_refuses_values_that_it_does_not_have() {
 #[test]
 fn a_release_is_the_same_twice() {
     let binaries = tempfile::tempdir().unwrap();
-    for name in ["usnet", "userspace"] {
+    for name in ["usnet", "userspace", "usnet-tools"] {
         fs::write(binaries.path().join(name), format!("program {name}")).unwrap();
     }
     let releases = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
@@ -197,6 +197,7 @@ fn a_release_is_the_same_twice() {
         format!("usnet-{VERSION}-oci.tar"),
         format!("usnet-{VERSION}.cdx.json"),
         format!("usnet-{VERSION}.tgz"),
+        format!("usnet-tools-{VERSION}-oci.tar"),
     ];
     assert_eq!(names, expected);
     let sums = fs::read_to_string(releases[0].path().join("SHA256SUMS")).unwrap();

@@ -12,7 +12,7 @@ use crate::host::requirements;
 use crate::kubernetes::containerd;
 use crate::kubernetes::images::error::ArchiveError;
 use crate::kubernetes::images::libraries;
-use crate::kubernetes::images::names::{BUSYBOX_IMAGE, PAUSE_IMAGE, TESTPMD_IMAGE};
+use crate::kubernetes::images::names::{BUSYBOX_IMAGE, PAUSE_IMAGE, TESTPMD_IMAGE, TOOLS_IMAGE};
 use crate::nodes::node::Node;
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
@@ -22,6 +22,7 @@ const DRIVERS: [&str; 4] = ["bus_vdev", "mempool_ring", "net_memif", "net_virtio
 
 /// This checkout's, whatever version of usnet the test bed runs.
 const CONTAINERFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/image/Containerfile");
+const TOOLS_CONTAINERFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/image/tools/Containerfile");
 
 /// Changes whenever the way in which images are made does, so that archives of an older way are not
 /// used again.
@@ -65,21 +66,27 @@ pub fn base_archive(folder: &TestbedFolder, settings: &Settings) -> Result<PathB
     Ok(archive)
 }
 
-/// Makes the archive of usnet's image in `folder` as `make image` does, from the static binaries
-/// `usnet` and `userspace` in `binaries`.
+/// Makes the archive of usnet's images in `folder` as `make image` does, from the static binaries
+/// `usnet`, `userspace` and `usnet-tools` in `binaries`.
 ///
 /// # Errors
 /// When a binary is missing or a file cannot be written.
 pub fn usnet_archive(folder: &Path, binaries: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
-    let build = Build {
-        containerfile: Path::new(CONTAINERFILE),
-        context: binaries,
-        arguments: &[("VERSION", "testbed"), ("REVISION", "testbed")],
-        time: 0,
-    };
-    let image = image::build(name, build, &folder.join("usnet.layer"))?;
+    let images = [(name, CONTAINERFILE, "usnet"), (TOOLS_IMAGE, TOOLS_CONTAINERFILE, "usnet-tools")];
+    // A version before this one has no test program.
+    let present = images.into_iter().filter(|(_, _, program)| *program == "usnet" || binaries.join(program).exists());
+    let built = present.map(|(name, containerfile, program)| {
+        let build = Build {
+            containerfile: Path::new(containerfile),
+            context: binaries,
+            arguments: &[("VERSION", "testbed"), ("REVISION", "testbed")],
+            time: 0,
+        };
+        Ok(image::build(name, build, &folder.join(format!("{program}.layer")))?)
+    });
+    let built = built.collect::<Result<Vec<Image>, ArchiveError>>()?;
     let archive = folder.join("usnet.tar");
-    archive::write(&archive, &[image], 0)?;
+    archive::write(&archive, &built, 0)?;
     Ok(archive)
 }
 

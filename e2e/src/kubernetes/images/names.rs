@@ -11,3 +11,6 @@ pub const TESTPMD_IMAGE: &str = "testpmd:e2e";
 
 /// usnet: the two static binaries and nothing else.
 pub const USNET_IMAGE: &str = "usnet:e2e";
+
+/// The test program, by the name that samples have.
+pub const TOOLS_IMAGE: &str = concat!("usnet-tools:", env!("CARGO_PKG_VERSION"));

@@ -1,7 +1,9 @@
 //! The files of `config`: samples are applied as they are, and every overlay can be installed.
 
-use crate::support::cluster::{NODES, check, eventually, get, kubectl, try_run, vsctl};
+use crate::support::cluster::{NODES, get, kubectl, try_run, vsctl};
+use crate::support::pods::{start, wait_running};
 use crate::support::scene::{Scene, wait_ready};
+use crate::support::{tools, vpp};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +43,31 @@ impl Drop for Applied<'_> {
     }
 }
 
+fn name_of(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap()
+}
+
+fn network_of(pod: &Value) -> &str {
+    pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"].as_str().unwrap()
+}
+
+/// A second pod of a sample, on the node of the first: each receives what the other sends, and
+/// answers its echo requests.
+fn exchange_with_twin(scene: &Scene, pod: &Value) {
+    let name = name_of(pod);
+    let twin_name = format!("{name}-twin");
+    let running = get(&["pod", name, "-n", &scene.name]).unwrap();
+    let mut twin = pod.clone();
+    twin["metadata"]["name"] = twin_name.clone().into();
+    twin["metadata"]["namespace"] = scene.name.clone().into();
+    twin["spec"]["nodeName"] = running["spec"]["nodeName"].clone();
+    start(scene, &twin);
+    for (from, to) in [(name, twin_name.as_str()), (twin_name.as_str(), name)] {
+        tools::exchange(scene, from, to);
+    }
+    scene.delete_pod(&twin_name);
+}
+
 #[test]
 fn every_sample_works_as_it_stands() {
     let scene = Scene::new("samples");
@@ -51,10 +78,9 @@ fn every_sample_works_as_it_stands() {
     }
     let (mut networks, mut pods) = (Vec::new(), Vec::new());
     for object in files.iter().flat_map(|file| objects(file, &scene.name)) {
-        let name = object["metadata"]["name"].as_str().unwrap().to_owned();
         match object["kind"].as_str() {
             Some("UserspaceNetwork") => networks.push(object),
-            Some("Pod") => pods.push(name),
+            Some("Pod") => pods.push(object),
             _ => (),
         }
     }
@@ -74,10 +100,12 @@ fn every_sample_works_as_it_stands() {
     }
     assert!(networks.len() >= 4 && pods.len() >= 4, "{} networks, {} pods", networks.len(), pods.len());
     for pod in &pods {
-        eventually(&format!("pod {pod} runs"), || {
-            let observed = get(&["pod", pod, "-n", &scene.name]).ok_or("gone")?;
-            check(observed["status"]["phase"] == "Running", format!("{} {}", observed["status"], scene.events(pod)))
-        });
+        wait_running(&scene, name_of(pod));
+        let network = networks.iter().find(|network| network["metadata"]["name"] == network_of(pod));
+        let is_of_vpp = network.is_some_and(|network| network["spec"]["engine"] == "VPP");
+        if !is_of_vpp || vpp::moves_packets(&format!("packets of the sample {}", name_of(pod))) {
+            exchange_with_twin(&scene, pod);
+        }
     }
     drop(applied);
 }

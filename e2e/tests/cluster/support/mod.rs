@@ -11,5 +11,6 @@ pub(crate) mod proxy;
 pub(crate) mod scene;
 pub(crate) mod station;
 pub(crate) mod testpmd;
+pub(crate) mod tools;
 pub(crate) mod uplinks;
 pub(crate) mod vpp;

@@ -1,0 +1,136 @@
+//! The command line.
+
+use crate::interface::End;
+use crate::interface::Interface;
+use crate::request::Request;
+use clap::{Args, Parser, Subcommand};
+use ipnet::IpNet;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::SystemTime;
+use usnet_endpoint::memif::{Socket, Target};
+
+/// Tests interfaces of usnet from inside a pod.
+///
+/// Without a command it answers ARP, neighbour discovery and echo requests on all interfaces that
+/// have a description, counts numbered frames, and does what other instances ask. A command is
+/// carried out by the instance that has the port, or, if there is none, by this one. The answer is
+/// a line of JSON; the exit status is 0 if all frames came, 1 if not, 2 for wrong options, 3 if the
+/// port cannot be used.
+#[derive(Debug, Parser)]
+#[command(name = "usnet-tools", version)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// The interface; needed only if there are several.
+    #[arg(long, short, global = true)]
+    pub(crate) interface: Option<String>,
+
+    /// The folder of descriptions [default: /run/usnet and those of devices].
+    #[arg(long, global = true)]
+    pub(crate) folder: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) abstract_memif: AbstractMemif,
+}
+
+/// A memif with an abstract socket has no description.
+#[derive(Debug, Args)]
+pub(crate) struct AbstractMemif {
+    /// The abstract socket of a memif without a description, which has the interface's name.
+    #[arg(long, global = true, value_name = "SOCKET")]
+    memif: Option<String>,
+
+    /// An address of that memif, such as 10.0.0.2/24.
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    address: Vec<IpNet>,
+}
+
+impl AbstractMemif {
+    /// The interface, if it was given.
+    pub(crate) fn interface(&self) -> Option<Interface> {
+        let name = self.memif.clone()?;
+        let [_, random @ ..] = stream().to_le_bytes().map(|byte| byte ^ std::process::id().to_le_bytes()[0]);
+        let [_, b, c, d, e, f, ..] = random;
+        let target = Target { socket: Socket::Abstract(name.clone()), id: 0, secret: String::new(), ip: false };
+        Some(Interface {
+            name,
+            network: None,
+            mac: [2, b, c, d, e, f],
+            mtu: 1500,
+            addresses: self.address.clone(),
+            routes: Vec::new(),
+            end: End::Memif(target),
+        })
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The interface's addresses, whether an engine is connected, and frames so far.
+    Show,
+    /// Sends echo requests.
+    Ping {
+        /// Whom.
+        address: IpAddr,
+        /// How many.
+        #[arg(long, short, default_value_t = 3)]
+        count: u16,
+        /// Time between two, in milliseconds.
+        #[arg(long, default_value_t = 100)]
+        interval: u64,
+        /// Time for the last reply, in milliseconds.
+        #[arg(long, default_value_t = 5000)]
+        timeout: u64,
+        /// Bytes of payload.
+        #[arg(long, short, default_value_t = 56)]
+        size: usize,
+    },
+    /// Sends numbered frames.
+    Send {
+        /// A MAC address.
+        #[arg(long, default_value = "ff:ff:ff:ff:ff:ff")]
+        to: String,
+        /// How many.
+        #[arg(long, short, default_value_t = 1000)]
+        count: u32,
+        /// Bytes of each, from the MAC addresses on, without the checksum of Ethernet; 60 at least.
+        #[arg(long, short, default_value_t = 64)]
+        size: usize,
+        /// Tells these frames from others; give the same to `receive` [default: from the time].
+        #[arg(long)]
+        stream: Option<u64>,
+    },
+    /// Says which numbered frames came, once all came or the time is over.
+    Receive {
+        /// Of which stream.
+        #[arg(long)]
+        stream: u64,
+        /// How many are expected.
+        #[arg(long, short, default_value_t = 1000)]
+        count: u32,
+        /// Time for the last, in milliseconds.
+        #[arg(long, default_value_t = 5000)]
+        timeout: u64,
+    },
+}
+
+impl Command {
+    pub(crate) fn request(self) -> Request {
+        match self {
+            Self::Show => Request::Show,
+            Self::Ping { address, count, interval, timeout, size } => {
+                Request::Ping { address, count, interval_ms: interval, timeout_ms: timeout, size }
+            }
+            Self::Send { to, count, size, stream: named } => {
+                Request::Send { to, count, size, stream: named.unwrap_or_else(stream) }
+            }
+            Self::Receive { stream, count, timeout } => Request::Receive { stream, count, timeout_ms: timeout },
+        }
+    }
+}
+
+fn stream() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
+}

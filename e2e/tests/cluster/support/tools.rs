@@ -1,0 +1,36 @@
+//! usnet's test program in pods.
+
+use super::cluster::{check, eventually, try_run};
+use super::scene::Scene;
+use serde_json::Value;
+
+/// Runs a command of the test program in a pod, whose exit status must be 0.
+pub(crate) fn ask(scene: &Scene, pod: &str, command: &[&str]) -> Result<Value, String> {
+    let exec = ["exec", pod, "-n", &scene.name, "--", "usnet-tools"];
+    let text = try_run("kubectl", &[&exec[..], command].concat(), "")?;
+    serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))
+}
+
+/// A thousand frames of two sizes from a pod to another, none lost and none twice, and an answer to
+/// each echo request if the other has an address.
+#[track_caller]
+pub(crate) fn exchange(scene: &Scene, from: &str, to: &str) {
+    // The first frames after a program connects may come before its rings work.
+    eventually("a frame arrives", || {
+        ask(scene, from, &["send", "--stream=1", "--count=1"])?;
+        let received = ask(scene, to, &["receive", "--stream=1", "--count=1", "--timeout=200"]);
+        received
+            .map(drop)
+            .or_else(|error| check(error.contains("\"duplicates\":") && !error.contains("\"received\":0"), error))
+    });
+    for (stream, size) in [("--stream=64", "--size=64"), ("--stream=1500", "--size=1500")] {
+        ask(scene, from, &["send", stream, size]).unwrap();
+        let received = ask(scene, to, &["receive", stream]).unwrap();
+        println!("{from} to {to}, {size}: {received}");
+    }
+    let shown = ask(scene, to, &["show"]).unwrap();
+    if let Some(address) = shown["addresses"][0].as_str() {
+        let address = address.split('/').next().unwrap();
+        println!("{from} to {to}: {}", ask(scene, from, &["ping", address]).unwrap());
+    }
+}
