@@ -43,7 +43,7 @@ pub(crate) struct AbstractMemif {
     memif: Option<String>,
 
     /// An address of that memif, such as 10.0.0.2/24.
-    #[arg(long, global = true, value_name = "ADDRESS")]
+    #[arg(id = "memif-address", long = "address", global = true, value_name = "ADDRESS")]
     address: Vec<IpNet>,
 }
 
@@ -133,4 +133,33 @@ impl Command {
 
 fn stream() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+mod tests {
+    use super::*;
+
+    fn request(line: &str) -> Request {
+        Arguments::try_parse_from(line.split(' ')).unwrap().command.unwrap().request()
+    }
+
+    #[test]
+    fn each_command_is_a_request() {
+        let ping = request("usnet-tools ping fd00::1 -c 7 --address 10.0.0.1/24");
+        assert!(matches!(ping, Request::Ping { address, count: 7, .. } if address.is_ipv6()));
+        assert!(matches!(
+            request("usnet-tools send --stream 3"),
+            Request::Send { stream: 3, count: 1000, size: 64, .. }
+        ));
+        assert!(matches!(request("usnet-tools receive --stream 3 -c 9"), Request::Receive { stream: 3, count: 9, .. }));
+        assert_eq!(request("usnet-tools --interface net2 show"), Request::Show);
+    }
+
+    #[test]
+    fn a_memif_without_a_description_is_given_by_options() {
+        let arguments = Arguments::try_parse_from(["usnet-tools", "--memif=net1", "--address=10.0.0.1/24"]).unwrap();
+        let interface = arguments.abstract_memif.interface().unwrap();
+        assert_eq!((interface.name.as_str(), interface.addresses.len()), ("net1", 1));
+    }
 }
