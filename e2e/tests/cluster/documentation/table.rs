@@ -24,6 +24,7 @@ const SIMULATOR: How = Tested("the simulator's own tests, e2e/vpp/tests");
 const STANDALONE: How = Tested("agent tests, standalone::manifests");
 const CAPTURE: How = Tested("its options by kubectl::documentation, and on the node as usnet node capture");
 const NODE_CAPTURE: How = Tested("agent tests, open_vswitch::capture_command");
+const SAMPLES: How = Tested("networks::samples::every_sample_works_as_it_stands");
 const NAME: How = Tested("the name of a command");
 
 /// Run first: they create the network of "Getting started".
@@ -140,6 +141,11 @@ pub(super) const PODS: &[Row] = &[
     ("vppctl show bridge-domain ID detail", Tested("a command of VPP")),
     ("vppctl show ip fib table ID", Tested("a command of VPP")),
     ("vppctl show version", Tested("a command of VPP")),
+    ("kubectl apply -f config/samples/pod.yaml", SAMPLES),
+    ("kubectl exec receiver -- usnet-tools show", SAMPLES),
+    ("kubectl exec sender -- usnet-tools ping 10.56.217.2 --count 3", SAMPLES),
+    ("kubectl exec sender -- usnet-tools send --stream 7 --count 1000 --size 1500", SAMPLES),
+    ("kubectl exec receiver -- usnet-tools receive --stream 7 --count 1000", SAMPLES),
     ("kubectl get usn -o yaml", Run),
     ("kubectl get usn NAME -o wide", As("kubectl get usn blue -o wide")),
     ("kubectl get usns", Run),
