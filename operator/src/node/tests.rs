@@ -213,7 +213,7 @@ fn attachments_are_listed_without_secrets() {
 #[test]
 fn the_bundle_of_a_node_has_its_files_and_no_secret() {
     let (folder, paths) = node_paths();
-    let paths = usnet_dataplane::paths::NodePaths { engine_sockets: [].into(), ..paths };
+    let paths = NodePaths { engine_sockets: [].into(), ..paths };
     let paths =
         EngineKind::ALL.into_iter().fold(paths, |paths, engine| paths.with_socket(engine, folder.path().join("none")));
     let journal = usnet_dataplane::journal::Journal::open(&paths).unwrap();
@@ -229,7 +229,7 @@ fn the_bundle_of_a_node_has_its_files_and_no_secret() {
     let calls = "{\"error\": \"planted-in-record and planted-in-network\"}\nsecret=planted-in-line\n";
     std::fs::write(paths.calls_file(), calls).unwrap();
 
-    let bundle = super::bundle::collect(&paths);
+    let bundle = bundle::collect(&paths);
     let text = serde_json::to_string(&bundle).unwrap();
     assert!(!text.contains("planted"), "{text}");
     assert_eq!(bundle.files["calls.jsonl"], "{\"error\":\"(removed) and (removed)\"}\nsecret=(removed)\n");
