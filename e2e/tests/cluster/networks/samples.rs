@@ -51,9 +51,16 @@ fn network_of(pod: &Value) -> &str {
     pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"].as_str().unwrap()
 }
 
+/// How many frames a port takes at once: those of a device of the kernel wait in the buffer of a
+/// packet socket, which by default has room for about 90 of 1500 bytes.
+fn burst(network: Option<&Value>) -> u32 {
+    let is_veth = network.is_some_and(|network| network["spec"]["port"]["type"] == "Veth");
+    if is_veth { 50 } else { 1000 }
+}
+
 /// A second pod of a sample, on the node of the first: each receives what the other sends, and
 /// answers its echo requests.
-fn exchange_with_twin(scene: &Scene, pod: &Value) {
+fn exchange_with_twin(scene: &Scene, pod: &Value, frames: u32) {
     let name = name_of(pod);
     let twin_name = format!("{name}-twin");
     let running = get(&["pod", name, "-n", &scene.name]).unwrap();
@@ -63,7 +70,7 @@ fn exchange_with_twin(scene: &Scene, pod: &Value) {
     twin["spec"]["nodeName"] = running["spec"]["nodeName"].clone();
     start(scene, &twin);
     for (from, to) in [(name, twin_name.as_str()), (twin_name.as_str(), name)] {
-        tools::exchange(scene, from, to);
+        tools::exchange(scene, from, to, frames);
     }
     scene.delete_pod(&twin_name);
 }
@@ -104,7 +111,7 @@ fn every_sample_works_as_it_stands() {
         let network = networks.iter().find(|network| network["metadata"]["name"] == network_of(pod));
         let is_of_vpp = network.is_some_and(|network| network["spec"]["engine"] == "VPP");
         if !is_of_vpp || vpp::moves_packets(&format!("packets of the sample {}", name_of(pod))) {
-            exchange_with_twin(&scene, pod);
+            exchange_with_twin(&scene, pod, burst(network));
         }
     }
     drop(applied);

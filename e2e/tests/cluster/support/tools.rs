@@ -11,10 +11,11 @@ pub(crate) fn ask(scene: &Scene, pod: &str, command: &[&str]) -> Result<Value, S
     serde_json::from_str(&text).map_err(|error| format!("{error}: {text}"))
 }
 
-/// A thousand frames of two sizes from a pod to another, none lost and none twice, and an answer to
-/// each echo request if the other has an address.
+/// So many frames of two sizes at once from a pod to another, none lost and none twice, and an
+/// answer to each echo request if the other has an address.
 #[track_caller]
-pub(crate) fn exchange(scene: &Scene, from: &str, to: &str) {
+pub(crate) fn exchange(scene: &Scene, from: &str, to: &str, frames: u32) {
+    let count = &format!("--count={frames}");
     // The first frames after a program connects may come before its rings work.
     eventually("a frame arrives", || {
         ask(scene, from, &["send", "--stream=1", "--count=1"])?;
@@ -24,8 +25,8 @@ pub(crate) fn exchange(scene: &Scene, from: &str, to: &str) {
             .or_else(|error| check(error.contains("\"duplicates\":") && !error.contains("\"received\":0"), error))
     });
     for (stream, size) in [("--stream=64", "--size=64"), ("--stream=1500", "--size=1500")] {
-        ask(scene, from, &["send", stream, size]).unwrap();
-        let received = ask(scene, to, &["receive", stream]).unwrap();
+        ask(scene, from, &["send", stream, size, count]).unwrap();
+        let received = ask(scene, to, &["receive", stream, count]).unwrap();
         println!("{from} to {to}, {size}: {received}");
     }
     let shown = ask(scene, to, &["show"]).unwrap();
