@@ -95,7 +95,7 @@ fn carry_out(
     let name = match (&only, named) {
         (_, Some(name)) => name,
         (Ok([interface]), None) => interface.name.clone(),
-        // The instance that has the port may have been told of a memif that has no description.
+        // The instance that has the port may have got the path of a memif in its arguments.
         (Err(Error::NoInterface { interface, .. }), None) => interface.clone(),
         (Err(_), None) => String::new(),
     };

@@ -48,8 +48,8 @@ fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
 }
 
 fn options(command: &Command) -> Vec<String> {
-    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
-    shown.filter_map(Arg::get_long).map(|long| format!("--{long}")).collect()
+    let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    visible.filter_map(Arg::get_long).map(|long| format!("--{long}")).collect()
 }
 
 fn positional(command: &Command) -> (Vec<String>, &'static str) {

@@ -29,8 +29,8 @@ pub(crate) fn exchange(scene: &Scene, from: &str, to: &str, frames: u32) {
         let received = ask(scene, to, &["receive", stream, count]).unwrap();
         println!("{from} to {to}, {size}: {received}");
     }
-    let shown = ask(scene, to, &["show"]).unwrap();
-    if let Some(address) = shown["addresses"][0].as_str() {
+    let description = ask(scene, to, &["show"]).unwrap();
+    if let Some(address) = description["addresses"][0].as_str() {
         let address = address.split('/').next().unwrap();
         println!("{from} to {to}: {}", ask(scene, from, &["ping", address]).unwrap());
     }

@@ -61,8 +61,10 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
         (Stage::New | Stage::Rejected { .. }, _) => None,
         (Stage::Deleting, _) if found.is_some() => drain(name, found?),
         (Stage::Deleting, _) if !network.has_finalizer => None,
-        // Deleted manually: nodes with pods on it must learn that it is being deleted.
-        (Stage::Deleting, Ok(_)) if cache.uplink_use.conflict(name).is_some() => None,
+        // It was rejected, so no node has it.
+        (Stage::Deleting, Ok(valid)) if is_rejected(cache, name, valid) => None,
+        // Otherwise its compiled network was deleted manually: nodes with pods on it must learn of
+        // the deletion.
         (Stage::Active | Stage::Deleting, Ok(valid)) => {
             let overlay = match valid.topology.overlay() {
                 // None for a network that is being deleted while another has its VNI.
@@ -80,6 +82,11 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
         }
         (Stage::Active | Stage::Deleting, Err(_)) => None,
     }
+}
+
+/// Whether a network that is being deleted could not have been compiled.
+fn is_rejected(cache: &Cache, name: &str, valid: &ValidNetwork) -> bool {
+    valid.has_ambiguous_addresses() || cache.uplink_use.conflict(name).is_some()
 }
 
 /// Nodes drain what was compiled last, whatever the current spec is.

@@ -82,7 +82,7 @@ async fn copy(mut process: AttachedProcess, output: &mut dyn Write) -> Result<bo
 
 async fn close(stdin: &mut Option<impl AsyncWrite + Unpin>) {
     if let Some(mut stdin) = stdin.take() {
-        // A broken connection has told already.
+        // Reading the output reports the error of a broken connection.
         let _closed = stdin.shutdown().await;
     }
 }

@@ -30,7 +30,7 @@ on_each_vpp!(
 );
 
 /// Network blue with one attached pod.
-fn with_pod(testbed: &VppTestbed) -> (RunningAgent, Record) {
+pub(super) fn with_pod(testbed: &VppTestbed) -> (RunningAgent, Record) {
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");

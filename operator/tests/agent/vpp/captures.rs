@@ -1,21 +1,16 @@
 //! What a capture leaves in VPP when its program is killed is removed.
 
+use super::attachments::with_pod;
 use super::on_each_vpp;
-use super::testbed::{VppTestbed, network};
+use super::testbed::VppTestbed;
 use crate::support::captures::{changes, start};
 use crate::support::node::until;
-use crate::support::running_agent::RunningAgent;
 use usnet_dataplane::capture::lease::Leases;
 
 on_each_vpp!(what_a_killed_capture_left_is_removed);
 
 fn what_a_killed_capture_left_is_removed(testbed: &VppTestbed) {
-    let agent = RunningAgent::start(&testbed.paths);
-    agent.set_spec(1, &[network("blue")]);
-    testbed.wait_until_programmed("blue");
-    let pod = testbed.pod("c1", &network("blue"));
-    testbed.write(&pod);
-    testbed.wait_for_port(&pod);
+    let (_agent, pod) = with_pod(testbed);
     let before = testbed.interfaces().len();
     let lease = start(testbed, &pod);
     assert_eq!((testbed.interfaces().len(), testbed.spans()), (before + 1, 1));

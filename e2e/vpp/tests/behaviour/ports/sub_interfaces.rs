@@ -134,11 +134,11 @@ fn the_device_keeps_its_address_and_has_no_promiscuity() {
     on_each(|vpp| {
         ip("link add veth0 address 02:00:00:00:00:77 type veth peer name veth1");
         vpp.on_device_with_mac("veth0", [2, 0x75, 0, 0, 0, 7]);
-        let shown = || {
+        let link_details = || {
             let output = Command::new("ip").args(["-d", "link", "show", "dev", "veth0"]).output().expect("ip");
             String::from_utf8_lossy(&output.stdout).into_owned()
         };
-        let during = shown();
+        let during = link_details();
         assert!(during.contains("02:00:00:00:00:77") && during.contains("promiscuity 0"), "{during}");
         vpp.end();
     });

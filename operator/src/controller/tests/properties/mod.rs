@@ -120,7 +120,8 @@ fn assert_same_selection(cluster: &Cluster) {
     }
 }
 
-/// The peers of an overlay are all other nodes that it selects.
+/// The peers of an overlay are all other nodes that a network of its segment selects. Networks of
+/// different engines share a segment if both name its VNI.
 fn assert_peers(cluster: &Cluster, own: &str, agent: &Agent) {
     let is_refused = |name: &str| agent.spec.refused.iter().any(|refused| refused.name.as_str() == name);
     let active = agent.spec.networks.iter().filter(|network| network.phase == Phase::Active);
@@ -132,7 +133,13 @@ fn assert_peers(cluster: &Cluster, own: &str, agent: &Agent) {
         let Some(local) = cluster.cache.nodes[own].addresses.first() else { continue };
         assert_eq!(overlay.local, *local);
         let others = cluster.cache.nodes_with_states().filter(|(name, _, state)| *name != own && state.is_some());
-        let selected = others.filter(|(_, node, _)| selection.nodes.as_ref().is_none_or(|it| it.matches(&node.labels)));
+        let is_of_segment = |other: &&Selection| {
+            other.overlay.as_ref().is_some_and(|it| (it.vni, it.port) == (overlay.vni, overlay.port))
+        };
+        let segment = cluster.cache.compiled.values().filter_map(|it| it.selection.as_ref()).filter(is_of_segment);
+        let selectors: Vec<_> = segment.map(|it| it.nodes.as_ref()).collect();
+        let selected = others
+            .filter(|(_, node, _)| selectors.iter().any(|selector| selector.is_none_or(|it| it.matches(&node.labels))));
         let addresses: BTreeSet<_> = selected.filter_map(|(_, node, _)| node.addresses.first().copied()).collect();
         let addresses = addresses.into_iter().filter(|address| address != local).collect::<BTreeSet<_>>();
         assert_eq!(*overlay.peers, addresses, "{} on {own}", network.name);

@@ -1,5 +1,7 @@
 //! Uplinks: which networks have them, their status, and their deletion.
 
+mod deleting;
+
 use super::super::write::Write;
 use super::model::Cluster;
 use serde_json::json;
@@ -184,57 +186,6 @@ fn vlans_that_are_removed_under_a_network_stay_and_are_reported() {
 }
 
 #[test]
-fn an_uplink_in_use_is_deleted_after_its_networks() {
-    let mut cluster = Cluster::new();
-    cluster.simple_uplink("fab", &["7", "8"]);
-    cluster.network_on_uplink("blue", "fab", Some(7));
-    cluster.settle();
-    cluster.delete_uplink("fab");
-    cluster.network_on_uplink("late", "fab", Some(8));
-    cluster.settle();
-    let (condition, text) = cluster.uplink_condition("fab", "DeletionBlocked");
-    assert_eq!(
-        (condition.as_str(), cluster.uplink_condition("fab", "Ready").0.as_str()),
-        ("True InUse", "False Terminating")
-    );
-    assert!(text.starts_with("1 network still use it: blue; delete these networks"), "{text}");
-    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
-    assert_eq!(cluster.condition("late", "Accepted"), "False UplinkUnusable");
-    assert!(device(&cluster, "node-a").is_some());
-    cluster.delete_network("blue");
-    cluster.settle();
-    assert!(cluster.cache.uplinks.is_empty());
-    assert_eq!(device(&cluster, "node-a"), None);
-    assert_eq!(cluster.condition("late", "Accepted"), "False UplinkMissing");
-}
-
-#[test]
-fn an_uplink_that_nothing_uses_is_deleted_at_once() {
-    let mut cluster = Cluster::new();
-    cluster.simple_uplink("fab", &[]);
-    cluster.settle();
-    assert!(cluster.cache.uplinks["fab"].has_finalizer);
-    assert_eq!(cluster.uplink_condition("fab", "Ready").0, "True AllNodes", "also without a network");
-    cluster.delete_uplink("fab");
-    cluster.settle();
-    assert!(cluster.cache.uplinks.is_empty());
-}
-
-/// Its finalizer was removed by hand.
-#[test]
-fn nodes_keep_an_uplink_that_disappears_under_a_network() {
-    let mut cluster = Cluster::new();
-    cluster.simple_uplink("fab", &["7"]);
-    cluster.network_on_uplink("blue", "fab", Some(7));
-    cluster.settle();
-    cluster.cache.uplinks.remove("fab");
-    cluster.settle();
-    assert_eq!(cluster.condition("blue", "Accepted"), "False UplinkMissing");
-    assert!(compiled_vlan(&cluster, "blue").is_some() && device(&cluster, "node-b").is_some());
-    assert_eq!(cluster.networks_on("node-a").len(), 1);
-}
-
-#[test]
 fn failures_of_nodes_are_in_the_status_with_their_remedy() {
     let mut cluster = Cluster::new();
     cluster.simple_uplink("fab", &["7"]);
@@ -359,19 +310,4 @@ fn the_vlan_of_an_underlay_is_no_networks() {
     assert_eq!(compiled_vlan(&cluster, "red"), Some(11));
     let (accepted, text) = cluster.uplink_condition("fab", "Accepted");
     assert!(accepted == "False VlanInUse" && text.contains("red"), "{accepted}: {text}");
-}
-
-#[test]
-fn the_deletion_of_an_uplink_waits_for_overlays() {
-    let mut cluster = Cluster::new();
-    with_underlay(&mut cluster, &[]);
-    overlay_of_engine(&mut cluster, "blue", "OVS", "IPv4");
-    cluster.settle();
-    cluster.delete_uplink("fab");
-    cluster.settle();
-    let (blocked, text) = cluster.uplink_condition("fab", "DeletionBlocked");
-    assert!(blocked == "True InUse" && text.contains("blue"), "{blocked}: {text}");
-    cluster.delete_network("blue");
-    cluster.settle();
-    assert!(!cluster.cache.uplinks.contains_key("fab"));
 }

@@ -1,83 +1,26 @@
 //! Overlays that VPP encapsulates: an address on a NIC, and a tunnel of each network to each peer.
 
-use super::uplinks::{MAC, NIC, WIRE, index, interfaces, ip, named, plug_nic, set_flags};
+mod overlays;
+
+pub(super) use overlays::{Overlays, PEERS, VNI};
+
+use super::uplinks::{NIC, WIRE, index, interfaces, ip, named, plug_nic, set_flags};
 use crate::switch::Switch;
-use crate::values::{Values, apply, bridge, converge, observe, tag};
+use crate::values::{Values, apply, bridge, converge, observe};
 use crate::vpp::other_client::text;
 use crate::vpp::switch::{VppSwitch, domain_id};
-use std::collections::BTreeSet;
+use overlays::LOCAL;
 use std::net::IpAddr;
-use usnet_crds::{Encapsulation, EngineKind, InterfaceAddress, NodeNetwork, NodeOverlay, NodeUnderlay, UdpPort, Vni};
 use usnet_dataplane::desired::{Desired, DesiredPatch};
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::{Op, UplinkOp, diff, has_address, has_tunnels};
-use usnet_dataplane::port::DeviceName;
 use usnet_dataplane::port::PortPolicy;
-use usnet_dataplane::underlay::{DesiredTunnels, UplinkAddress};
-use usnet_dataplane::uplink::{DesiredUplink, KernelNic, PatchPair};
+use usnet_dataplane::uplink::PatchPair;
 use usnet_test_vpp::{Breakage, Fault, Moment};
 use usnet_vpp::messages::{
     AfPacketDelete, BridgeDomainSwIf, DeleteSubif, IfStatusFlags, L2PortType, SwInterfaceSetL2Bridge,
     VxlanAddDelTunnelV3, VxlanTunnelV2Details, VxlanTunnelV2Dump,
 };
-
-/// The node's address, and those of two others.
-const LOCAL: &str = "192.168.50.2/24";
-pub(super) const PEERS: [&str; 2] = ["192.168.50.3", "192.168.50.4"];
-pub(super) const VNI: i64 = 7001;
-
-/// What a node has.
-#[derive(Clone)]
-pub(super) struct Overlays<'a> {
-    /// The index of the NIC.
-    pub(super) nic: u32,
-    pub(super) vlan: Option<i64>,
-    pub(super) local: &'a str,
-    /// Their names, VNIs and peers.
-    pub(super) networks: Vec<(&'a str, i64, Vec<&'a str>)>,
-}
-
-impl<'a> Overlays<'a> {
-    /// One network.
-    pub(super) fn blue(nic: u32, vlan: Option<i64>) -> Self {
-        Self { nic, vlan, local: LOCAL, networks: vec![("blue", VNI, PEERS.to_vec())] }
-    }
-
-    fn address(&self) -> InterfaceAddress {
-        self.local.parse().expect("an address")
-    }
-
-    fn network(&self, switch: &VppSwitch, (name, vni, peers): &(&str, i64, Vec<&str>)) -> NodeNetwork {
-        let address = self.address();
-        let peers: BTreeSet<IpAddr> = peers.iter().map(|peer| peer.parse().expect("an address")).collect();
-        let underlay = NodeUnderlay {
-            uplink: "fab".parse().expect("a name"),
-            vlan: self.vlan.map(tag),
-            prefix_length: address.prefix(),
-        };
-        let overlay = NodeOverlay {
-            vni: Vni::try_from(*vni).expect("a VNI"),
-            port: UdpPort::default(),
-            encapsulation: Encapsulation::Engine,
-            underlay: Some(underlay),
-            local: address.ip(),
-            multicast_group: None,
-            peers: peers.into(),
-        };
-        NodeNetwork { overlay: Some(overlay), ..switch.network(name) }
-    }
-
-    pub(super) fn desired(&self, switch: &VppSwitch) -> Desired {
-        let networks: Vec<_> = self.networks.iter().map(|network| self.network(switch, network)).collect();
-        let tunnels: Vec<_> = networks.iter().filter_map(DesiredTunnels::of).collect();
-        let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: self.nic, mac: MAC });
-        let vlan = self.vlan.map(tag);
-        let uplink = DesiredUplink::of(EngineKind::Vpp, &"fab".parse().expect("a name"), nic, [vlan]);
-        let address = UplinkAddress { address: self.address(), vlan, mac: None };
-        let uplink = uplink.map(|uplink| uplink.with_address(Some(address)));
-        Desired::new(networks, []).with_uplinks(uplink, []).with_tunnels(tunnels)
-    }
-}
 
 fn tunnels(switch: &VppSwitch) -> Vec<VxlanTunnelV2Details> {
     switch.other_client().dump(VxlanTunnelV2Dump { sw_if_index: u32::MAX })
