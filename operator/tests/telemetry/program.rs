@@ -19,12 +19,13 @@ const KUBECONFIG: &str = r#"{"apiVersion": "v1", "kind": "Config", "current-cont
 /// A running program; killed when the test ends.
 pub(crate) struct Program {
     process: Child,
-    address: SocketAddr,
+    metrics: SocketAddr,
+    probes: SocketAddr,
     _folder: TempDir,
 }
 
 impl Program {
-    /// Starts it at a free port and waits until it listens.
+    /// Starts it at free ports and waits until it listens.
     pub(crate) fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
@@ -32,7 +33,7 @@ impl Program {
         let place = |name: &str| folder.path().join(name);
         let mut process = Command::new(env!("CARGO_BIN_EXE_usnet"))
             .args(arguments)
-            .args(["--listen", "127.0.0.1:0", "--log-format", "json"])
+            .args(["--listen-metrics", "127.0.0.1:0", "--listen-probes", "127.0.0.1:0", "--log-format", "json"])
             .env("KUBECONFIG", kubeconfig)
             .env("USNET_RUN_DIR", place("run"))
             .env("USNET_STATE_DIR", place("state"))
@@ -43,15 +44,16 @@ impl Program {
             .spawn()
             .unwrap();
         let mut log = BufReader::new(process.stderr.take().unwrap());
-        let address = address(&mut log);
+        let (metrics, probes) = addresses(&mut log);
         // A full pipe would stop the program.
         thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
-        Self { process, address, _folder: folder }
+        Self { process, metrics, probes, _folder: folder }
     }
 
     /// The status and body of an answer.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.address).unwrap();
+        let address = if path.starts_with("/metrics") { self.metrics } else { self.probes };
+        let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
         let mut answer = String::new();
@@ -77,12 +79,16 @@ impl Program {
     }
 }
 
-/// The address that the program logs.
-fn address(log: &mut impl BufRead) -> SocketAddr {
+/// The addresses that the program logs: of metrics, and of probes.
+fn addresses(log: &mut impl BufRead) -> (SocketAddr, SocketAddr) {
+    let (mut metrics, mut probes) = (None, None);
     for line in log.lines() {
         let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
-        if let Some(address) = line["address"].as_str() {
-            return address.parse().unwrap();
+        let Some(address) = line["address"].as_str() else { continue };
+        let of_metrics = line.to_string().contains("serving /metrics");
+        *(if of_metrics { &mut metrics } else { &mut probes }) = Some(address.parse().unwrap());
+        if let (Some(metrics), Some(probes)) = (metrics, probes) {
+            return (metrics, probes);
         }
     }
     panic!("the program ended before it listened");

@@ -52,7 +52,7 @@ impl Controllers {
             let log = File::create(self.log(&identity)).expect("a log");
             let mut command = Command::new(program());
             let telemetry = free_port();
-            command.args(["controller", "--identity", &identity, "--listen", &telemetry.to_string()]);
+            command.args(["controller", "--identity", &identity, "--listen-probes", &telemetry.to_string()]);
             command.env("KUBECONFIG", &self.kubeconfig);
             command.stdin(Stdio::null()).stdout(log.try_clone().expect("a log")).stderr(log);
             let child = command.spawn().expect("the controller starts");

@@ -16,6 +16,7 @@ use super::{pod_annotations, watch};
 use crate::api::client;
 use crate::ports::scrape::PortScrape;
 use crate::standalone;
+use crate::telemetry::access::reviewer::{self, Reviewer};
 use crate::telemetry::{self, Telemetry};
 use kube::Client;
 use std::cell::Cell;
@@ -100,18 +101,28 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
     let is_only = Cell::new(false);
     // Also while it waits: a container that does not answer its probes is killed.
     telemetry.set_ports(PortScrape::new(options.node_name.clone(), paths.clone()));
-    let listen = telemetry::ListenOptions { listen_ports: options.listen_port_metrics, ..options.telemetry };
-    let serve = only_agent::serve(&telemetry, listen, &is_only);
+    let listen = telemetry::ListenOptions { listen_ports: options.listen_port_metrics, ..options.telemetry.clone() };
+    let client = match &options.manifests {
+        Some(_) => None,
+        None => Some(client::client().await?),
+    };
+    let reviewer = client.clone().map(|client| Arc::new(reviewer::ApiServer::new(client)) as Arc<dyn Reviewer>);
+    let serve = only_agent::serve(&telemetry, listen, reviewer, &is_only);
     let work = async {
         let _lock = only_agent::wait(paths, &telemetry).await?;
         is_only.set(true);
-        work(paths, options.clone(), &telemetry).await
+        work(paths, options.clone(), client, &telemetry).await
     };
     tokio::try_join!(serve, work).map(drop)
 }
 
-/// Does the work of the node's only agent.
-async fn work(paths: &NodePaths, options: Options, telemetry: &Telemetry) -> Result<Infallible, Error> {
+/// Does the work of the node's only agent, with manifests or with an API server.
+async fn work(
+    paths: &NodePaths,
+    options: Options,
+    client: Option<Client>,
+    telemetry: &Telemetry,
+) -> Result<Infallible, Error> {
     options.publish_limits(paths)?;
     let (inputs, inputs_of_agent) = channel(None);
     let (specs, specs_in_agent) = channel(None);
@@ -137,18 +148,19 @@ async fn work(paths: &NodePaths, options: Options, telemetry: &Telemetry) -> Res
         Ok(())
     };
     let sync = async {
-        match options.manifests {
-            Some(folder) => {
+        match (options.manifests, client) {
+            (Some(folder), _) => {
                 let channels = standalone::Channels { inputs, reports: reports_of_agent.clone(), problems };
                 standalone::follow(folder, options.node_name, persisted_spec.clone(), channels).await;
             }
-            None => {
-                let (journal, client) = (Journal::open(paths)?, client::client().await?);
+            (None, Some(client)) => {
+                let journal = Journal::open(paths)?;
                 tokio::join!(
                     sync_with_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
                     pod_annotations::run(client, paths, journal),
                 );
             }
+            (None, None) => {}
         }
         Ok(())
     };

@@ -3,6 +3,7 @@
 
 use super::error::Error;
 use crate::node::state_file::AgentLock;
+use crate::telemetry::access::reviewer::Reviewer;
 use crate::telemetry::{ListenOptions, Telemetry};
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -23,11 +24,12 @@ const ATTEMPTS: u32 = 20;
 pub(super) async fn serve(
     telemetry: &Arc<Telemetry>,
     options: ListenOptions,
+    reviewer: Option<Arc<dyn Reviewer>>,
     is_only: &Cell<bool>,
 ) -> Result<Infallible, Error> {
     let mut attempts = 0;
     loop {
-        let result = Arc::clone(telemetry).serve(options).await;
+        let result = Arc::clone(telemetry).serve(options.clone(), reviewer.clone()).await;
         attempts += u32::from(is_only.get());
         if result.is_ok() || attempts > ATTEMPTS {
             return Ok(result?);

@@ -6,6 +6,7 @@ use super::worker::{Ended, Worker};
 use crate::api::client;
 use crate::controller::{events, legacy, watch};
 use crate::leader::Elector;
+use crate::telemetry::access::reviewer::{self, Reviewer};
 use crate::telemetry::{self, Telemetry};
 use futures::FutureExt;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
     let elector = Elector::new(client.clone(), options.identity.clone());
     // All writes pass the fence.
     let writer = elector.fence().client(&client);
+    // A standby serves metrics too.
+    let reviewer: Arc<dyn Reviewer> = Arc::new(reviewer::ApiServer::new(client.clone()));
     let worker = Worker {
         watcher: client,
         writer: writer.clone(),
@@ -80,7 +83,7 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
     let work = async { worker.run().await.map_err(Error::from) };
     let result = tokio::select! {
         result = async { tokio::try_join!(work, wait_for_end, publish) } => result.map(drop),
-        Err(error) = telemetry.serve(options.telemetry) => Err(error.into()),
+        Err(error) = telemetry.serve(options.telemetry, Some(reviewer)) => Err(error.into()),
     };
     if let Ok(elector) = election.await {
         elector.release().await;
