@@ -2,7 +2,7 @@
 //! monitoring asks.
 
 use crate::support::cluster::{check, eventually, get, kubectl, run, succeed, timeout, try_run, vsctl};
-use crate::support::control_plane::controllers::{Controller, NAMESPACE, scrape};
+use crate::support::control_plane::controllers::{Controller, NAMESPACE, scrape, token_of};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{ENGINE_GONE, Scene, agent_pod, await_condition};
 use serde_json::{Value, json};
@@ -136,6 +136,11 @@ fn monitoring_sees_the_leader_and_every_node() {
         agent.contains("usnet_agent_operation_duration_seconds_count{engine=\"OVS\",kind=\"CreateBridge\"}"),
         "{agent}"
     );
+
+    let controller = &Controller::all()[0];
+    assert_eq!(controller.metrics_status(None), "401");
+    assert_eq!(controller.metrics_status(Some(&token_of("default"))), "403");
+    assert!(!controller.answers_without_tls(), "metrics are served without TLS");
 
     let texts: Vec<String> = Controller::all().iter().map(|controller| controller.metrics().unwrap()).collect();
     let leads = |text: &&String| text.contains("usnet_controller_leader 1\n");

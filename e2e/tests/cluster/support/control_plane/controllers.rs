@@ -2,7 +2,8 @@
 //! metrics, logs.
 
 use crate::support::cluster::{check, eventually, get, kubectl, on_node, try_run};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::sync::OnceLock;
 
 /// Where usnet is installed.
 pub(crate) const NAMESPACE: &str = "usnet-system";
@@ -36,7 +37,25 @@ impl Controller {
 
     /// What it says for monitoring.
     pub(crate) fn metrics(&self) -> Result<String, String> {
-        scrape(&self.node, &self.address)
+        curl(&self.node, &self.url(), &["--insecure", "--header", &authorization(reader_token())])
+    }
+
+    /// The status of the answer to a client with this token, or without any.
+    pub(crate) fn metrics_status(&self, token: Option<&str>) -> String {
+        let header = token.map(authorization);
+        let header = header.iter().flat_map(|header| ["--header", header]).collect::<Vec<_>>();
+        let status = ["--silent", "--insecure", "--output", "/dev/null", "--write-out", "%{http_code}"];
+        let url = self.url();
+        try_run("on-node", &[&[self.node.as_str(), "curl"], &status[..], &header, &[&url]].concat(), "").unwrap()
+    }
+
+    /// Whether it gives its metrics without TLS.
+    pub(crate) fn answers_without_tls(&self) -> bool {
+        curl(&self.node, &self.url().replace("https", "http"), &["--header", &authorization(reader_token())]).is_ok()
+    }
+
+    fn url(&self) -> String {
+        format!("https://{}:8443/metrics", self.address)
     }
 
     /// Whether it says that it leads.
@@ -49,10 +68,45 @@ impl Controller {
     }
 }
 
-/// Asks a pod for its metrics, from its own node.
+/// Asks the agent of a node for its metrics, from that node.
 pub(crate) fn scrape(node: &str, address: &str) -> Result<String, String> {
-    let url = format!("http://{address}:8081/metrics");
-    try_run("on-node", &[node, "curl", "--silent", "--fail", "--max-time", "10", &url], "")
+    curl(node, &format!("http://{address}:8081/metrics"), &[])
+}
+
+fn curl(node: &str, url: &str, options: &[&str]) -> Result<String, String> {
+    let words = [node, "curl", "--silent", "--fail", "--max-time", "10", url];
+    try_run("on-node", &[&words[..], options].concat(), "")
+}
+
+fn authorization(token: &str) -> String {
+    format!("Authorization: Bearer {token}")
+}
+
+/// A token that may read metrics, for an hour: also while the API server is away, as long as its
+/// last answer counts.
+fn reader_token() -> &'static str {
+    static TOKEN: OnceLock<String> = OnceLock::new();
+    TOKEN.get_or_init(|| {
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "metrics-reader", "namespace": "default"},
+        });
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "metrics-reader"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "usnet-metrics-reader"},
+            "subjects": [{"kind": "ServiceAccount", "name": "metrics-reader", "namespace": "default"}],
+        });
+        for object in [account, binding] {
+            try_run("kubectl", &["apply", "-f", "-"], &object.to_string()).unwrap();
+        }
+        token_of("metrics-reader")
+    })
+}
+
+/// A token of a service account in the namespace `default`.
+pub(crate) fn token_of(account: &str) -> String {
+    kubectl(&["create", "token", account, "-n", "default"]).trim().to_owned()
 }
 
 /// The lease as it is now.
