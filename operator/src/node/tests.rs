@@ -32,7 +32,7 @@ fn state() -> StateFile {
     };
     let report = Report {
         spec: Some(Arc::new(NodeSpec { revision: 1, generation: 7, through: 48_120, ..NodeSpec::default() })),
-        networks: vec![network],
+        networks: vec![network.into()],
         uplinks: vec![UplinkReport {
             name: "fab".into(),
             generation: 2,

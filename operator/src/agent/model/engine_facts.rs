@@ -13,7 +13,7 @@ pub(crate) struct EngineFacts {
     /// The spec that this is about; none before the first.
     pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each of its networks.
-    pub networks: Vec<NetworkReport>,
+    pub networks: Vec<Arc<NetworkReport>>,
     /// One entry for each of its uplinks.
     pub uplinks: Vec<UplinkReport>,
     /// How many attachments have a problem of their own, by its reason.

@@ -19,7 +19,7 @@ pub struct Report {
     /// none before the first.
     pub spec: Option<Arc<NodeSpec>>,
     /// One entry for each network that is applied or desired on the node, sorted by name.
-    pub networks: Vec<NetworkReport>,
+    pub networks: Vec<Arc<NetworkReport>>,
     /// One entry for each uplink, sorted by name.
     pub uplinks: Vec<UplinkReport>,
     /// The engines that the agent is connected to.

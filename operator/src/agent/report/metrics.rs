@@ -9,6 +9,7 @@ use prometheus::core::Collector;
 use prometheus::{
     GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, exponential_buckets,
 };
+use std::sync::Arc;
 use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::Status;
@@ -143,11 +144,11 @@ impl Metrics {
             self.uplinks.with_label_values(&[engine, name]).set(i64::try_from(count).unwrap_or(i64::MAX));
         }
         let unready = facts.networks.iter().filter(|network| network.state != NetworkState::Programmed);
-        let labels = |network: &NetworkReport| {
+        let labels = |network: &Arc<NetworkReport>| {
             vec![engine.to_owned(), network.name.clone(), state_label(network.state).to_owned(), network.reason.clone()]
         };
         self.unready_networks.replace(engine, unready.map(labels).collect());
-        let sum = |part: fn(&_) -> i64| facts.networks.iter().map(part).sum();
+        let sum = |part: fn(&NetworkReport) -> i64| facts.networks.iter().map(|network| part(network)).sum();
         self.attachments.with_label_values(&[engine]).set(sum(|network| network.attachments));
         self.attachments_connected.with_label_values(&[engine]).set(sum(|network| network.connected));
         for (reason, count) in &facts.degraded {

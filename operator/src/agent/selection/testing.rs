@@ -38,7 +38,7 @@ pub(crate) fn report_of(spec: Option<Arc<NodeSpec>>, attachments: &[(&str, i64)]
     };
     Report {
         spec,
-        networks: attachments.iter().map(entry).collect(),
+        networks: attachments.iter().map(entry).map(Arc::new).collect(),
         uplinks: Vec::new(),
         engines: Vec::new(),
         engine_ends: Vec::new(),

@@ -54,10 +54,10 @@ fn pod(testbed: &OvsTestbed, container: &str) -> Record {
 fn problem(agent: &RunningAgent) -> Option<String> {
     agent.wait_for_report("one", |report| {
         let is_ready = report.findings.iter().any(|finding| finding.kind == READY && finding.reason == "AllProgrammed");
-        let is_whole = |entry: &&usnet_crds::node_state::NetworkReport| {
+        let is_whole = |entry: &usnet_crds::node_state::NetworkReport| {
             entry.state == NetworkState::Programmed && entry.connected == 2
         };
-        let is_done = is_ready && report.networks.iter().find(is_whole).is_some();
+        let is_done = is_ready && report.networks.iter().any(|entry| is_whole(entry));
         Some((!is_done).then(|| format!("{:#?}\n{:#?}", report.findings, report.networks)))
     })
 }

@@ -82,7 +82,7 @@ impl RunningAgent {
         condition: impl Fn(&NetworkReport) -> bool,
     ) -> NetworkReport {
         self.wait_for_report(&format!("{name} {what}"), |report| {
-            report.networks.iter().find(|entry| entry.name == name && condition(entry)).cloned()
+            report.networks.iter().find(|entry| entry.name == name && condition(entry)).map(|entry| (**entry).clone())
         })
     }
 

@@ -2,7 +2,6 @@
 
 use super::wake::{Sources, Timers, Wake};
 use crate::agent::engines::{EngineWatcher, SocketFolderDeleted};
-use crate::agent::model::engine_facts::EngineFacts;
 use crate::agent::model::spec::{EngineSpec, NodeSpec, SpecChange};
 use crate::agent::reconcile::agent_state::{AgentState, Inputs};
 use crate::agent::reconcile::reconciler::EngineReconciler;
@@ -27,8 +26,6 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 pub(super) struct ReconcileLoop<W: EngineWatcher> {
     agent_state: Rc<AgentState>,
     reconciler: EngineReconciler<W>,
-    /// What was reported last.
-    last_reported: Option<EngineFacts>,
     sources: Sources<Option<Arc<NodeSpec>>, W::SessionState>,
     retry_at: Option<Instant>,
     backoff: Backoff,
@@ -44,7 +41,6 @@ impl<W: EngineWatcher> ReconcileLoop<W> {
         Self {
             reconciler: EngineReconciler::new(watcher, Rc::clone(&agent_state), inherited, network_namespace),
             agent_state,
-            last_reported: None,
             sources,
             retry_at: None,
             backoff: Backoff::new(FIRST_RETRY, LONGEST_RETRY),
@@ -73,8 +69,7 @@ impl<W: EngineWatcher> ReconcileLoop<W> {
     }
 
     async fn on_wake(&mut self, wake: Wake) -> Result<(), SocketFolderDeleted> {
-        let spec = self.sources.specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, W::ENGINE));
-        let change = spec.map_or(SpecChange::None, |spec| self.reconciler.set_spec(spec));
+        let change = self.new_spec().map_or(SpecChange::None, |spec| self.reconciler.set_spec(spec));
         let known = if wake.retry || wake.folders || wake.links { None } else { self.reconciler.unchanged_view() };
         let view = match known {
             Some(view) => view,
@@ -94,7 +89,6 @@ impl<W: EngineWatcher> ReconcileLoop<W> {
             Ok(Outcome { facts, retry }) => {
                 self.agent_state.metrics.engine(W::ENGINE, &facts);
                 self.agent_state.metrics.reconciled(W::ENGINE);
-                self.last_reported = Some(facts.clone());
                 self.agent_state.node_report.borrow_mut().update(W::ENGINE, facts);
                 retry
             }
@@ -112,12 +106,18 @@ impl<W: EngineWatcher> ReconcileLoop<W> {
         Ok(())
     }
 
+    /// The spec, if it is another than before.
+    fn new_spec(&self) -> Option<EngineSpec> {
+        let spec = self.sources.specs.borrow();
+        let spec = spec.as_ref()?;
+        let is_known = self.reconciler.spec().is_some_and(|known| Arc::ptr_eq(&known.node, spec));
+        (!is_known).then(|| EngineSpec::of(spec, W::ENGINE))
+    }
+
     /// The last report holds for the current spec as well.
-    fn confirm_spec(&mut self) {
-        let Some((facts, spec)) = self.last_reported.as_mut().zip(self.reconciler.spec()) else { return };
-        if facts.spec.as_ref() != Some(&spec.node) {
-            facts.spec = Some(Arc::clone(&spec.node));
-            self.agent_state.node_report.borrow_mut().update(W::ENGINE, facts.clone());
+    fn confirm_spec(&self) {
+        if let Some(spec) = self.reconciler.spec() {
+            self.agent_state.node_report.borrow_mut().confirm_spec(W::ENGINE, &spec.node);
         }
     }
 }

@@ -59,8 +59,8 @@ pub(crate) fn health_during_outage(spec: &EngineSpec, outage: &Outage) -> BTreeM
 pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
     let users = Users::of(facts);
     let spec_networks = facts.spec.map(|spec| spec.networks.as_slice()).unwrap_or_default();
-    let mut networks: Vec<_> = spec_networks.iter().map(|network| network_report(facts, &users, network)).collect();
-    networks.extend(leftovers(facts, &users, spec_networks));
+    let desired = spec_networks.iter().map(|network| network_report(facts, &users, network));
+    let networks = desired.chain(leftovers(facts, &users, spec_networks)).map(Arc::new).collect();
     let engine = match facts.view {
         EngineView::Up(engine) => Some(EngineReport {
             engine: facts.engine,

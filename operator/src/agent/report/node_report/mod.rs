@@ -39,6 +39,22 @@ impl NodeReport {
         self.publish();
     }
 
+    /// The last result of an engine holds for this spec as well.
+    pub(crate) fn confirm_spec(&mut self, engine: EngineKind, spec: &Arc<NodeSpec>) {
+        let reported = oldest_spec(self.engines.values());
+        let Some(facts) = self.engines.get_mut(&engine) else { return };
+        if facts.spec.as_ref().is_some_and(|known| Arc::ptr_eq(known, spec)) {
+            return;
+        }
+        facts.spec = Some(Arc::clone(spec));
+        let had_failed = self.problems.remove(&engine).is_some();
+        // Mostly the other engine still works on this spec: then the report stays the same, and a
+        // thousand networks need not be merged.
+        if had_failed || oldest_spec(self.engines.values()) != reported {
+            self.publish();
+        }
+    }
+
     /// Records why the reconciler of one engine failed.
     pub(crate) fn mark_failed(&mut self, engine: EngineKind, problem: String) {
         self.problems.insert(engine, problem);
@@ -112,14 +128,14 @@ fn oldest_spec<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Option<Arc
 
 /// One entry for each name, sorted. A network that was recreated with another engine may have pods
 /// on both.
-fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[RefusedNetwork]) -> Vec<NetworkReport> {
-    let mut networks: BTreeMap<&str, NetworkReport> = BTreeMap::new();
+fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[RefusedNetwork]) -> Vec<Arc<NetworkReport>> {
+    let mut networks: BTreeMap<&str, Arc<NetworkReport>> = BTreeMap::new();
     for entry in engines.flat_map(|facts| &facts.networks) {
         let both = match networks.remove(entry.name.as_str()) {
-            None => entry.clone(),
+            None => Arc::clone(entry),
             // The one that is no longer desired has no generation.
-            Some(other) if other.generation < entry.generation => merge_pods(entry.clone(), other),
-            Some(other) => merge_pods(other, entry.clone()),
+            Some(other) if other.generation < entry.generation => merge_pods(entry, &other),
+            Some(other) => merge_pods(&other, entry),
         };
         networks.insert(&entry.name, both);
     }
@@ -131,11 +147,12 @@ fn networks<'a>(engines: impl Iterator<Item = &'a EngineFacts>, refused: &[Refus
 }
 
 /// A network that cannot be applied on the node, with the pods that are still attached to it.
-fn refuse(refused: &RefusedNetwork, leftover: Option<NetworkReport>) -> NetworkReport {
+fn refuse(refused: &RefusedNetwork, leftover: Option<Arc<NetworkReport>>) -> Arc<NetworkReport> {
     let (attachments, connected, pods, degraded) = leftover
+        .map(Arc::unwrap_or_clone)
         .map(|leftover| (leftover.attachments, leftover.connected, leftover.pods, leftover.degraded))
         .unwrap_or_default();
-    NetworkReport {
+    Arc::new(NetworkReport {
         name: refused.name.to_string(),
         generation: refused.generation,
         state: NetworkState::Failed,
@@ -145,23 +162,25 @@ fn refuse(refused: &RefusedNetwork, leftover: Option<NetworkReport>) -> NetworkR
         connected,
         pods,
         degraded,
-    }
+    })
 }
 
-fn merge_pods(mut desired: NetworkReport, leftover: NetworkReport) -> NetworkReport {
+fn merge_pods(desired: &NetworkReport, leftover: &NetworkReport) -> Arc<NetworkReport> {
+    let mut desired = desired.clone();
     desired.attachments += leftover.attachments;
     desired.connected += leftover.connected;
-    let more: Vec<_> = leftover.pods.into_iter().filter(|pod| !desired.pods.contains(pod)).collect();
+    let more: Vec<_> = leftover.pods.iter().filter(|pod| !desired.pods.contains(pod)).cloned().collect();
     desired.pods.extend(more);
     desired.pods.truncate(PODS_MAX);
-    desired.degraded.extend(leftover.degraded);
+    desired.degraded.extend(leftover.degraded.iter().cloned());
     desired.degraded.truncate(DEGRADED_MAX);
-    desired
+    Arc::new(desired)
 }
 
 /// A node without networks is ready, with or without an engine: nothing is required of it.
-fn ready(networks: &[NetworkReport], uplinks: &[UplinkReport]) -> ConditionUpdate {
-    let is_done = |network: &&NetworkReport| matches!(network.state, NetworkState::Programmed | NetworkState::Draining);
+fn ready(networks: &[Arc<NetworkReport>], uplinks: &[UplinkReport]) -> ConditionUpdate {
+    let is_done =
+        |network: &&Arc<NetworkReport>| matches!(network.state, NetworkState::Programmed | NetworkState::Draining);
     let total = networks.len();
     let uplink = uplinks.iter().find(|uplink| uplink.state != UplinkState::Programmed);
     match networks.iter().find(|network| !is_done(network)) {

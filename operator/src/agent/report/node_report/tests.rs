@@ -29,7 +29,7 @@ fn facts_of(engine: EngineKind, spec: NodeSpec, networks: &[NetworkReport]) -> E
     let kind = if engine == EngineKind::Vpp { VPP_CONNECTED } else { OVS_CONNECTED };
     EngineFacts {
         spec: Some(Arc::new(spec)),
-        networks: networks.to_vec(),
+        networks: networks.iter().cloned().map(Arc::new).collect(),
         uplinks: Vec::new(),
         degraded: BTreeMap::new(),
         engine: None,
@@ -79,6 +79,24 @@ fn a_spec_is_observed_once_both_engines_have_worked_on_it() {
     assert_eq!(merged([4, 3], [&[], &[]]).revision(), Some(3));
     assert_eq!(merged([3, 4], [&[], &[]]).revision(), Some(3));
     assert_eq!(merged([4, 4], [&[], &[]]).revision(), Some(4));
+}
+
+#[test]
+fn an_engine_that_confirms_a_spec_is_reported_once_the_other_has_worked_on_it() {
+    let (sender, mut reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    ENGINES.into_iter().for_each(|engine| node_report.update(engine, facts(engine, 4, &[])));
+    let revision = |report: &Option<Report>| report.as_ref()?.spec.as_ref().map(|spec| spec.revision);
+    assert_eq!(revision(&reports.borrow_and_update()), Some(4));
+    let new = Arc::new(NodeSpec { revision: 5, ..NodeSpec::default() });
+    node_report.confirm_spec(ENGINES[0], &new);
+    assert!(!reports.has_changed().unwrap(), "the other engine still works on it");
+    node_report.confirm_spec(ENGINES[1], &new);
+    assert_eq!(revision(&reports.borrow_and_update()), Some(5));
+    node_report.mark_failed(ENGINES[0], "no memory".to_owned());
+    assert_eq!(ready_of(reports.borrow_and_update().as_ref().unwrap()).reason, AGENT_FAILED);
+    node_report.confirm_spec(ENGINES[0], &Arc::new(NodeSpec { revision: 6, ..NodeSpec::default() }));
+    assert_eq!(ready_of(reports.borrow_and_update().as_ref().unwrap()).reason, ALL_PROGRAMMED);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::agent::model::report::Report;
 use crate::display::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::reason::{
     AGENT_FAILED, ENGINE_UNREACHABLE, FOREIGN_PORTS, NEVER_SEEN, RECORD_UNREADABLE, STATE_NOT_WRITABLE,
@@ -32,17 +33,18 @@ const SUMMARY_MAX: usize = 160;
 impl Report {
     /// All of it, replacing a status with conditions `old`.
     pub fn whole_status(&self, old: &[Condition], now: &Time) -> UserspaceNodeStateStatus {
-        self.status(self.through(), self.networks.iter(), old, now)
+        self.status(self.through(), self.networks.iter().map(Arc::as_ref), old, now)
     }
 
     /// For the API server: of the networks only those that are not programmed and those with pods.
     pub fn api_status(&self, old: &[Condition], now: &Time) -> UserspaceNodeStateStatus {
-        let mut listed: Vec<&NetworkReport> = self.networks.iter().filter(|entry| self.is_listed(entry)).collect();
+        let networks = || self.networks.iter().map(Arc::as_ref);
+        let mut listed: Vec<&NetworkReport> = networks().filter(|entry| self.is_listed(entry)).collect();
         // Those with pods first, and of these the ones that are not programmed.
         listed.sort_by_key(|entry| (entry.attachments == 0, entry.state == NetworkState::Programmed));
         let omitted = listed.split_off(listed.len().min(REPORTS_MAX));
         listed.sort_by(|one, other| one.name.cmp(&other.name));
-        let leaving = self.networks.iter().filter(|entry| is_draining(entry) && entry.attachments == 0);
+        let leaving = networks().filter(|entry| is_draining(entry) && entry.attachments == 0);
         let unreported: BTreeSet<&str> = omitted.into_iter().chain(leaving).map(|entry| entry.name.as_str()).collect();
         self.status(self.through_without(&unreported), listed.into_iter(), old, now)
     }

@@ -37,7 +37,7 @@ fn report(networks: Vec<NetworkReport>) -> Report {
         NodeSpec { revision: 3, generation: 2, through: 1000, versions: versions.collect(), ..NodeSpec::default() };
     Report {
         spec: Some(Arc::new(spec)),
-        networks,
+        networks: networks.into_iter().map(Arc::new).collect(),
         uplinks: Vec::new(),
         engines: Vec::new(),
         engine_ends: Vec::new(),

@@ -164,7 +164,7 @@ fn report_of(networks: &[(&NodeNetwork, i64)]) -> Report {
         pods: Vec::new(),
         degraded: Vec::new(),
     });
-    Report { spec: Some(Arc::new(spec)), networks: networks.collect(), ..report(1, Status::True) }
+    Report { spec: Some(Arc::new(spec)), networks: networks.map(Arc::new).collect(), ..report(1, Status::True) }
 }
 
 #[test]
@@ -172,10 +172,10 @@ fn users_wait_for_their_networks_and_for_pods_but_not_for_networks_from_nads() {
     let (blue, from_nad) = (network("blue"), NodeNetwork { name: "ovs-br-blue".parse().unwrap(), ..network("blue") });
     let before = report_of(&[(&blue, 1), (&from_nad, 1)]);
     let mut after = report_of(&[(&blue, 1), (&from_nad, 2)]);
-    after.networks[1].state = NetworkState::Failed;
+    Arc::make_mut(&mut after.networks[1]).state = NetworkState::Failed;
     assert_eq!(after.awaited(), before.awaited());
     assert_eq!(report_of(&[(&blue, 1)]).awaited(), before.awaited());
-    after.networks[1].attachments = 1;
+    Arc::make_mut(&mut after.networks[1]).attachments = 1;
     assert_ne!(after.awaited(), before.awaited());
     assert_ne!(report_of(&[(&blue, 2), (&from_nad, 1)]).awaited(), before.awaited());
     let mut ended = before.clone();

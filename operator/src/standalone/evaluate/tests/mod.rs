@@ -96,7 +96,7 @@ impl Node {
             pods: Vec::new(),
             degraded: Vec::new(),
         };
-        self.report.networks = spec.networks.iter().map(report).collect();
+        self.report.networks = spec.networks.iter().map(|network| report(network).into()).collect();
         self.report.spec = Some(spec);
     }
 
