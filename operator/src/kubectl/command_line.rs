@@ -1,7 +1,7 @@
 //! The command line of `kubectl usnet`.
 
 use super::api::{Cluster, ConnectionOptions};
-use super::commands::{capture, explain, graph, history, migrate, plan, pods, status, support_bundle, top, version};
+use super::commands::{capture, explain, graph, history, migrate, plan, pods, status, support_bundle, top, trace, version};
 use super::completion;
 use super::error::{Error, FINE};
 use super::output::{Answer, Format, print};
@@ -99,6 +99,13 @@ enum Command {
     },
     /// Show networks, nodes and pods as a graph.
     Graph(graph::Options),
+    /// Show the way of packets from one pod to another step by step, and where it ends.
+    Trace {
+        #[command(flatten)]
+        options: trace::Options,
+        #[command(flatten)]
+        written: Written,
+    },
     /// Collect what is needed to find a fault, from the API server and all nodes, into one file,
     /// without secrets.
     SupportBundle(support_bundle::Options),
@@ -161,6 +168,7 @@ async fn run(command_line: CommandLine) -> Result<Answer, Error> {
         Command::Migrate { action, written } => migrate::run(&cluster, &action, written.output).await,
         Command::Plan { options, written } => plan::run(&cluster, &options, written.output).await,
         Command::Graph(options) => graph::run(&cluster, &options).await,
+        Command::Trace { options, written } => trace::run(&cluster, &options, written.output).await,
         Command::SupportBundle(options) => support_bundle::run(&cluster, &options).await,
         Command::Version(written) => version::run(&cluster, written.output).await,
         Command::Completion { .. } => Ok(Answer { text: String::new(), exit_status: FINE }),

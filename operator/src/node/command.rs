@@ -1,7 +1,7 @@
 //! The command line of `usnet node`.
 
 use super::output::{Error, Output};
-use super::{attachments, bundle, capture, history, ports, status};
+use super::{attachments, bridge, bundle, capture, history, ports, status};
 use clap::{Args, Subcommand};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -57,6 +57,16 @@ enum Query {
         #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
         interval: Option<u64>,
     },
+    /// The bridge of a network as the engine has it now, with the ports of pods, their counters and
+    /// learned addresses, as one JSON document: the part of `kubectl usnet trace` that is of this
+    /// node.
+    Bridge {
+        /// The network.
+        network: NetworkName,
+        /// Read counters twice, so many seconds apart.
+        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=3600))]
+        interval: Option<u64>,
+    },
     /// The files of this node and what the engines say, without secrets, as one JSON document: the
     /// part of `kubectl usnet support-bundle` that is of this node.
     Bundle,
@@ -86,6 +96,10 @@ pub fn run(options: Options) -> Result<ExitCode, Error> {
             return Ok(ExitCode::SUCCESS);
         }
         Query::History { output, network } => (history::render(&paths, output, network.as_ref())?, ExitCode::SUCCESS),
+        Query::Bridge { network, interval } => {
+            let interval = interval.map(Duration::from_secs);
+            (bridge::render(&paths, &network, interval)?, ExitCode::SUCCESS)
+        }
         Query::Bundle => (bundle::render(&paths)?, ExitCode::SUCCESS),
         Query::Attachments { output, network } => {
             (attachments::render(&paths, output, network.as_ref())?, ExitCode::SUCCESS)

@@ -6,9 +6,11 @@
 //! - [`ports`] (IO): reads the counters of the engines;
 //! - [`bundle`] (IO): everything for a bundle of diagnostics;
 //! - [`capture`] (IO): copies frames of an interface;
+//! - [`bridge`] (IO): the bridge of a network as the engine has it;
 //! - [`state_file`], [`history_file`] (IO): the files, which the agent writes.
 
 mod attachments;
+pub(crate) mod bridge;
 pub(crate) mod bundle;
 mod capture;
 mod command;

@@ -26,6 +26,9 @@ pub enum Error {
     /// The state file cannot be read.
     #[error("cannot read the state of this node")]
     State(#[from] atomic_file::Error),
+    /// What the node selected cannot be read.
+    #[error("cannot read the networks of this node")]
+    Networks(#[from] usnet_dataplane::node_file::Error),
     /// The history cannot be read.
     #[error("cannot read the history of this node from {}", path.display())]
     History {

@@ -137,6 +137,10 @@ pub(super) const PODS: &[Row] = &[
     ("usnet node history", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node history")),
     ("usnet node status", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node status")),
     ("usnet node attachments", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node attachments")),
+    (
+        "kubectl usnet trace POD POD",
+        Tested("networks::kubectl_usnet::trace::the_way_between_pods_is_traced_on_one_node_and_across_nodes"),
+    ),
     ("usnet node bundle", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node bundle")),
     ("vppctl show bridge-domain", Tested("a command of VPP")),
     ("vppctl show bridge-domain ID detail", Tested("a command of VPP")),

@@ -13,4 +13,5 @@ mod shared;
 pub(crate) mod status;
 pub(crate) mod support_bundle;
 pub(crate) mod top;
+pub(crate) mod trace;
 pub(crate) mod version;
