@@ -1,7 +1,9 @@
 //! The command line of `kubectl usnet`.
 
 use super::api::{Cluster, ConnectionOptions};
-use super::commands::{capture, explain, graph, history, migrate, plan, pods, status, support_bundle, top, trace, version};
+use super::commands::{
+    capture, explain, graph, history, migrate, plan, pods, status, support_bundle, test, top, trace, version,
+};
 use super::completion;
 use super::error::{Error, FINE};
 use super::output::{Answer, Format, print};
@@ -29,7 +31,8 @@ Exit status:
   6  usnet is not installed in this cluster
   7  a file cannot be used, or the output cannot be written";
 
-/// Show networks for DPDK pods, across all nodes of a cluster. No command changes networks or pods.
+/// Show networks for DPDK pods, across all nodes of a cluster. No command but test changes networks
+/// or pods.
 #[derive(Debug, Parser)]
 #[command(name = NAME, bin_name = "kubectl usnet", version, after_help = EXIT_STATUSES)]
 struct CommandLine {
@@ -94,6 +97,14 @@ enum Command {
     Migrate {
         #[command(subcommand)]
         action: migrate::Action,
+        #[command(flatten)]
+        written: Written,
+    },
+    /// Test whether pods can be attached and exchange frames, on each node and engine. Namespaces
+    /// and networks of its own are removed afterwards.
+    Test {
+        #[command(flatten)]
+        options: test::Options,
         #[command(flatten)]
         written: Written,
     },
@@ -167,6 +178,7 @@ async fn run(command_line: CommandLine) -> Result<Answer, Error> {
         Command::Explain { subject, written } => explain::run(&cluster, &subject, written.output).await,
         Command::Migrate { action, written } => migrate::run(&cluster, &action, written.output).await,
         Command::Plan { options, written } => plan::run(&cluster, &options, written.output).await,
+        Command::Test { options, written } => test::run(&cluster, &options, written.output).await,
         Command::Graph(options) => graph::run(&cluster, &options).await,
         Command::Trace { options, written } => trace::run(&cluster, &options, written.output).await,
         Command::SupportBundle(options) => support_bundle::run(&cluster, &options).await,

@@ -1,5 +1,6 @@
 //! `kubectl usnet`: the state of a whole cluster for users, by a plugin of kubectl. It is the same
-//! binary as all other programs of usnet, under the name `kubectl-usnet`. It only reads.
+//! binary as all other programs of usnet, under the name `kubectl-usnet`. No command but `test`
+//! changes networks or pods.
 //!
 //! - [`command_line`]: options, and which command runs; [`completion`]: what a shell may complete;
 //! - [`api`] (IO): objects of the API server, and the programs in agents' containers;

@@ -99,6 +99,10 @@ pub(super) const NETWORK: &[Row] = &[
 /// without a volume. The last ones remove the network.
 pub(super) const PODS: &[Row] = &[
     ("kubectl usnet status", Run),
+    (
+        "kubectl usnet test --node node-a",
+        Tested("networks::kubectl_usnet::test_command::a_test_of_all_nodes_passes_and_leaves_nothing"),
+    ),
     ("kubectl usnet pods blue", Exits(1, "kubectl usnet pods blue")),
     ("kubectl usnet pods NETWORK", Exits(1, "kubectl usnet pods blue")),
     ("kubectl usnet explain pod", NAME),

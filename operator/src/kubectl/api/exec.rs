@@ -33,10 +33,7 @@ pub(crate) async fn run_in(
     if !pod.container(container).is_some_and(|container| container.is_running) {
         return Err(format!("pod {} is not running ({})", pod.name, pod.state()));
     }
-    // Transfers take longer than a response begins to.
-    let limit = cluster.timeout + Duration::from_secs(5);
-    let output = tokio::time::timeout(limit, output(cluster, pod, container, arguments)).await;
-    output.unwrap_or_else(|_| Err(format!("pod {} did not answer within {} s", pod.name, limit.as_secs())))
+    run_program(cluster, (&pod.namespace, &pod.name), container, &[&[PROGRAM], arguments].concat()).await
 }
 
 /// The log of a container of usnet, or of its previous run.
@@ -52,11 +49,31 @@ pub(crate) async fn log_of(cluster: &Cluster, pod: &Pod, container: &str, log: L
     }
 }
 
-async fn output(cluster: &Cluster, pod: &Pod, container: &str, arguments: &[&str]) -> Result<String, String> {
-    let pods: Api<v1::Pod> = Api::namespaced(cluster.client.clone(), &pod.namespace);
+/// Runs a program in a container of the pod with this namespace and name; as [`run_in`] otherwise.
+///
+/// # Errors
+/// One sentence for users.
+pub(crate) async fn run_program(
+    cluster: &Cluster,
+    (namespace, name): (&str, &str),
+    container: &str,
+    command: &[&str],
+) -> Result<String, String> {
+    // Transfers take longer than a response begins to.
+    let limit = cluster.timeout + Duration::from_secs(5);
+    let output = tokio::time::timeout(limit, output(cluster, (namespace, name), container, command)).await;
+    output.unwrap_or_else(|_| Err(format!("pod {name} did not answer within {} s", limit.as_secs())))
+}
+
+async fn output(
+    cluster: &Cluster,
+    (namespace, name): (&str, &str),
+    container: &str,
+    command: &[&str],
+) -> Result<String, String> {
+    let pods: Api<v1::Pod> = Api::namespaced(cluster.client.clone(), namespace);
     let params = AttachParams { container: Some(container.to_owned()), ..AttachParams::default() };
-    let command = [&[PROGRAM], arguments].concat();
-    let mut process = pods.exec(&pod.name, command, &params).await.map_err(|error| message(&error))?;
+    let mut process = pods.exec(name, command.to_vec(), &params).await.map_err(|error| message(&error))?;
     let (stdout, stderr) = (process.stdout(), process.stderr());
     let status = process.take_status();
     let (stdout, stderr) = futures::join!(read(stdout), read(stderr));

@@ -10,6 +10,6 @@ mod read;
 mod stream;
 
 pub(crate) use cluster::{Cluster, ConnectionOptions, Scope};
-pub(crate) use exec::{each_node, log_of, run_in};
+pub(crate) use exec::{each_node, log_of, run_in, run_program};
 pub(crate) use read::{WITHOUT_MULTUS, is_missing, optional, read_definitions, read_usnet, unreadable};
 pub(crate) use stream::stream_from;

@@ -12,6 +12,7 @@ pub(crate) mod pods;
 mod shared;
 pub(crate) mod status;
 pub(crate) mod support_bundle;
+pub(crate) mod test;
 pub(crate) mod top;
 pub(crate) mod trace;
 pub(crate) mod version;

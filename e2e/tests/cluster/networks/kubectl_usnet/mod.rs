@@ -5,6 +5,7 @@ mod causes;
 mod plan;
 mod rights;
 mod support_bundle;
+mod test_command;
 mod trace;
 
 use crate::support::kubectl_usnet::usnet;
