@@ -45,9 +45,14 @@ fn the_way_between_pods_is_traced_on_one_node_and_across_nodes() {
     scene.network("trace-node", &json!({"port": {"type": "Veth"}, "ipam": ipam}));
     let ranges = json!({"type": "host-local", "ranges": [[{"subnet": "10.142.0.0/16"}]], "nodePrefix": {"ipv4": 24}});
     let overlay = json!({"type": "Overlay", "overlay": {}});
-    scene.network("trace-over", &json!({"port": {"type": "Veth"}, "topology": overlay, "bridge": {"mtu": 1400}, "ipam": ranges}));
+    scene.network(
+        "trace-over",
+        &json!({"port": {"type": "Veth"}, "topology": overlay, "bridge": {"mtu": 1400}, "ipam": ranges}),
+    );
     scene.network("trace-socket", &json!({}));
-    for (name, network) in [("a", "trace-node"), ("b", "trace-node"), ("c", "trace-over"), ("s", "trace-socket"), ("t", "trace-socket")] {
+    for (name, network) in
+        [("a", "trace-node"), ("b", "trace-node"), ("c", "trace-over"), ("s", "trace-socket"), ("t", "trace-socket")]
+    {
         start(&scene, &sleeping_pod(&scene, name, network));
     }
     for (name, network) in [("z", "trace-node"), ("d", "trace-over")] {

@@ -67,7 +67,8 @@ fn connection(way: &mut Way, snapshot: &Snapshot, facts: &Facts<'_>) {
                 facts.to.node(),
                 facts.network
             );
-            let remedy = "set spec.topology of the network (docs/networks-across-nodes.md), or run both pods on one node";
+            let remedy =
+                "set spec.topology of the network (docs/networks-across-nodes.md), or run both pods on one node";
             way.fails("", "the bridges of both nodes are connected", Conclusion::new("NodeLocal", why, remedy));
         }
     }
@@ -95,7 +96,11 @@ fn uplink_of(way: &mut Way, snapshot: &Snapshot, end: &End<'_>, name: &str) {
         UplinkState::Pending => way.unknown(node, format!("uplink {name} is not programmed yet")),
         UplinkState::Failed => {
             let why = format!("uplink {name} on node {node}: {}", report.message);
-            way.fails(node, format!("uplink {name} works"), Conclusion::new(&report.reason, why, remedy(&report.reason)));
+            way.fails(
+                node,
+                format!("uplink {name} works"),
+                Conclusion::new(&report.reason, why, remedy(&report.reason)),
+            );
         }
     }
 }
@@ -117,7 +122,9 @@ fn learned(way: &mut Way, facts: &Facts<'_>, at: &End<'_>, of: &End<'_>) {
         return way.passes(node, format!("{} ({}) is learned at {}{age}", port.mac, of.name(), entry.port));
     }
     match entries.first() {
-        None => way.unknown(node, format!("{} ({}) is not learned: what is sent to it is flooded", port.mac, of.name())),
+        None => {
+            way.unknown(node, format!("{} ({}) is not learned: what is sent to it is flooded", port.mac, of.name()))
+        }
         Some(entry) => {
             let what = format!("{} ({}) is learned at {}", port.mac, of.name(), entry.port);
             let why = format!(
@@ -125,7 +132,10 @@ fn learned(way: &mut Way, facts: &Facts<'_>, at: &End<'_>, of: &End<'_>) {
                 of.name(),
                 owner(&entry.port)
             );
-            let remedy = format!("give each pod of network {} a MAC address of its own, and look for a second connection between its nodes", facts.network);
+            let remedy = format!(
+                "give each pod of network {} a MAC address of its own, and look for a second connection between its nodes",
+                facts.network
+            );
             way.fails(node, what, Conclusion::new("LearnedElsewhere", why, remedy));
         }
     }

@@ -104,13 +104,16 @@ fn sending(way: &mut Way, node: &str, name: &str, port: &PortFacts) {
 /// before the program was there.
 fn receiving(way: &mut Way, node: &str, name: &str, port: &PortFacts) {
     let (before, now) = (&port.counters_before.receive, &port.counters.receive);
-    let grown = |before: Option<u64>, now: Option<u64>| now.unwrap_or_default().saturating_sub(before.unwrap_or_default());
+    let grown =
+        |before: Option<u64>, now: Option<u64>| now.unwrap_or_default().saturating_sub(before.unwrap_or_default());
     let (received, dropped) = (grown(before.packets, now.packets), grown(before.dropped, now.dropped));
     let total = now.packets.unwrap_or_default();
-    let what =
-        format!("{name} has received {total} packets, {} dropped before it", now.dropped.unwrap_or_default());
+    let what = format!("{name} has received {total} packets, {} dropped before it", now.dropped.unwrap_or_default());
     if port.is_connected && dropped > 0 && received == 0 {
-        let why = format!("port {} dropped {dropped} packets and delivered none: the program of {name} does not take them from its ring", port.name);
+        let why = format!(
+            "port {} dropped {dropped} packets and delivered none: the program of {name} does not take them from its ring",
+            port.name
+        );
         let remedy = "look at the program: it is connected, and does not poll this interface";
         return way.fails(node, what, Conclusion::new("RingNotDrained", why, remedy));
     }

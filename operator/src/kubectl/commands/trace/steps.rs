@@ -3,7 +3,7 @@
 use super::between::between;
 use super::ends::{end, network_on_node};
 use super::facts::Facts;
-use super::report::{NOTHING_FOUND, Outcome, PASSES, Report, Step, Conclusion};
+use super::report::{Conclusion, NOTHING_FOUND, Outcome, PASSES, Report, Step};
 use crate::kubectl::model::{Pod, Snapshot};
 
 /// The steps so far, and the first that failed.
@@ -41,7 +41,10 @@ impl Way {
             0 => Conclusion::new(PASSES, "every step passes packets", ""),
             _ => Conclusion::new(
                 NOTHING_FOUND,
-                format!("no step was found to fail, and {unknown} of {} are not known: send packets, and ask again", self.steps.len()),
+                format!(
+                    "no step was found to fail, and {unknown} of {} are not known: send packets, and ask again",
+                    self.steps.len()
+                ),
                 "",
             ),
         }

@@ -150,18 +150,43 @@ const BROKEN: [Broken; 20] = [
     ("a VLAN was changed", Place::OneNode, |scene| scene.port("b", |port| port.vlan = "VLAN 7".into()), "WrongVlan"),
     ("the VLANs differ", Place::OneNode, vlans_differ, "VlansDiffer"),
     ("an MTU is old", Place::Uplink, |scene| scene.port("a", |port| port.mtu = Some(9000)), "MtuDiffers"),
-    ("learned at another pod", Place::OneNode, |scene| scene.from.macs[1].port = "vhu99999999999".into(), "LearnedElsewhere"),
-    ("learned here, and it is there", Place::Overlay, |scene| scene.from.macs[1].kind = PortKind::Pod, "LearnedElsewhere"),
+    (
+        "learned at another pod",
+        Place::OneNode,
+        |scene| scene.from.macs[1].port = "vhu99999999999".into(),
+        "LearnedElsewhere",
+    ),
+    (
+        "learned here, and it is there",
+        Place::Overlay,
+        |scene| scene.from.macs[1].kind = PortKind::Pod,
+        "LearnedElsewhere",
+    ),
     ("the network ends at its node", Place::NodeLocal, |_| {}, "NodeLocal"),
     ("a peer is unknown", Place::Overlay, |scene| unknown_peer(&mut scene.from), "PeerUnknown"),
     ("a peer is unknown on the other node", Place::Overlay, |scene| unknown_peer(&mut scene.to), "PeerUnknown"),
     ("an uplink is down", Place::Uplink, uplink_down, "NicLost"),
     ("the network is not programmed", Place::Overlay, |scene| failed(scene, "BridgeExists"), "BridgeExists"),
     ("the MTU does not fit into the tunnel", Place::Overlay, |scene| failed(scene, "MtuTooLarge"), "MtuTooLarge"),
-    ("the engine is down by its agent", Place::Overlay, |scene| failed(scene, "EngineUnreachable"), "EngineUnreachable"),
-    ("the engine went down just now", Place::OneNode, |scene| scene.from.failures.push("refused".into()), "EngineUnreachable"),
+    (
+        "the engine is down by its agent",
+        Place::Overlay,
+        |scene| failed(scene, "EngineUnreachable"),
+        "EngineUnreachable",
+    ),
+    (
+        "the engine went down just now",
+        Place::OneNode,
+        |scene| scene.from.failures.push("refused".into()),
+        "EngineUnreachable",
+    ),
     ("a port was removed", Place::OneNode, |scene| scene.port("b", |port| port.is_there = false), "PortMissing"),
-    ("a port failed", Place::OneNode, |scene| scene.port("a", |port| port.problem = Some("no memory".into())), "PortFailed"),
+    (
+        "a port failed",
+        Place::OneNode,
+        |scene| scene.port("a", |port| port.problem = Some("no memory".into())),
+        "PortFailed",
+    ),
     ("a pod is not attached", Place::OneNode, |scene| scene.port("b", |port| port.is_attached = false), "NotAttached"),
     ("a node does not have the network", Place::NodeLocal, nowhere, "NetworkNotOnNode"),
 ];
@@ -205,7 +230,10 @@ fn each_broken_set_up_has_its_verdict_with_a_remedy() {
         let report = scene.report();
         let conclusion = &report.conclusion;
         assert_eq!(conclusion.cause, cause, "{what}: {report:#?}");
-        assert!(!conclusion.why.is_empty() && !conclusion.remedy.is_empty() && !conclusion.is_fine(), "{what}: {conclusion:?}");
+        assert!(
+            !conclusion.why.is_empty() && !conclusion.remedy.is_empty() && !conclusion.is_fine(),
+            "{what}: {conclusion:?}"
+        );
         assert!(report.steps.iter().any(|step| step.outcome == Outcome::Failed), "{what}: {report:#?}");
         let text = text(&report);
         assert!(text.contains("FAILS") && text.contains(cause), "{what}: {text}");
@@ -227,7 +255,10 @@ fn what_is_not_known_fails_nothing() {
 fn pods_of_different_networks_are_told_so() {
     let mut scene = Scene::new(Place::OneNode);
     add_network(&mut scene.snapshot, &network_object("green", &json!({})));
-    add(&mut scene.snapshot, &pod_object("c", &json!({"metadata": {"annotations": {"k8s.v1.cni.cncf.io/networks": "green"}}})));
+    add(
+        &mut scene.snapshot,
+        &pod_object("c", &json!({"metadata": {"annotations": {"k8s.v1.cni.cncf.io/networks": "green"}}})),
+    );
     let both = json!({"metadata": {"annotations": {"k8s.v1.cni.cncf.io/networks": "green,blue"}}});
     add(&mut scene.snapshot, &pod_object("d", &both));
     add(&mut scene.snapshot, &pod_object("e", &both));
