@@ -2,8 +2,8 @@
 //! where it ends.
 //!
 //! - [`facts`]: what is known of both ends; [`read`] (IO): from the API server and both nodes;
-//! - [`steps`]: from these facts to steps and a conclusion, a pure function: [`ends`] those of one end,
-//!   [`between`] those between the ends;
+//! - [`steps`]: from these facts to steps and a conclusion, a pure function: [`ends`] those of one
+//!   end, [`between`] those between the ends;
 //! - [`report`]: the answer; [`text`]: for users.
 
 mod between;
@@ -32,8 +32,8 @@ pub(crate) struct Options {
     /// The network, where both pods have several.
     #[arg(long, value_name = "NAME")]
     network: Option<NetworkName>,
-    /// For how many seconds counters are watched: whether a program takes what arrives. Open vSwitch
-    /// updates them every 5 seconds.
+    /// For how many seconds counters are watched: whether a program takes what arrives. Open
+    /// vSwitch updates them every 5 seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 6, value_parser = clap::value_parser!(u64).range(0..=15))]
     interval: u64,
 }
