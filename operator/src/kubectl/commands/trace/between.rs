@@ -123,7 +123,7 @@ fn learned(way: &mut Way, facts: &Facts<'_>, at: &End<'_>, of: &End<'_>) {
     }
     match entries.first() {
         None => {
-            way.unknown(node, format!("{} ({}) is not learned: what is sent to it is flooded", port.mac, of.name()))
+            way.unknown(node, format!("{} ({}) is not learned: what is sent to it is flooded", port.mac, of.name()));
         }
         Some(entry) => {
             let what = format!("{} ({}) is learned at {}", port.mac, of.name(), entry.port);
