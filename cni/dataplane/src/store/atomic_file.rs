@@ -132,11 +132,14 @@ pub(crate) fn read_text(path: &Path, max_size: u64) -> Result<Option<Vec<u8>>, E
         }
         Err(error) => return Err(failed(error)),
     };
-    if !file.metadata().map_err(failed)?.is_file() {
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
         return Err(Error::NotAFile(path.to_owned()));
     }
-    let mut text = Vec::new();
-    // One byte more shows that there is more, even if the file grows meanwhile.
+    // One byte more shows that there is more, even if the file grows meanwhile. With room for all
+    // of it at once, two system calls read a file for which seven were needed.
+    let room = metadata.len().min(max_size).saturating_add(1);
+    let mut text = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
     file.take(max_size.saturating_add(1)).read_to_end(&mut text).map_err(failed)?;
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > max_size {
         return Err(Error::TooLarge { path: path.to_owned(), max_size });

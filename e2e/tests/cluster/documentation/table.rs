@@ -22,7 +22,8 @@ const RELEASED: How = Tested("release::the_chart_is_installed_upgraded_and_remov
 const MANIFESTS: How = Tested("release::install_yaml_is_applied_and_deleted");
 const SIMULATOR: How = Tested("the simulator's own tests, e2e/vpp/tests");
 const STANDALONE: How = Tested("agent tests, standalone::manifests");
-const CAPTURE: How = Tested("its options by kubectl::documentation, and on the node as usnet node capture");
+const CAPTURE: How =
+    Tested("networks::kubectl_usnet::capture::frames_of_a_pod_reach_the_user_whose_end_ends_the_capture");
 const NODE_CAPTURE: How = Tested("agent tests, open_vswitch::capture_command");
 const SAMPLES: How = Tested("networks::samples::every_sample_works_as_it_stands");
 const NAME: How = Tested("the name of a command");

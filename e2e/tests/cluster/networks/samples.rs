@@ -3,7 +3,7 @@
 use crate::support::cluster::{NODES, get, kubectl, try_run, vsctl};
 use crate::support::pods::{start, wait_running};
 use crate::support::scene::{Scene, wait_ready};
-use crate::support::{tools, vpp};
+use crate::support::{capture, tools, vpp};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -58,8 +58,12 @@ fn burst(network: Option<&Value>) -> u32 {
     if is_veth { 50 } else { 1000 }
 }
 
+/// Frames of each size while a capture runs: all its copies come where they are few enough for its
+/// ring.
+const CAPTURED: u32 = 50;
+
 /// A second pod of a sample, on the node of the first: each receives what the other sends, and
-/// answers its echo requests.
+/// answers its echo requests. A capture takes no frame away and has all of them.
 fn exchange_with_twin(scene: &Scene, pod: &Value, frames: u32) {
     let name = name_of(pod);
     let twin_name = format!("{name}-twin");
@@ -72,6 +76,12 @@ fn exchange_with_twin(scene: &Scene, pod: &Value, frames: u32) {
     for (from, to) in [(name, twin_name.as_str()), (twin_name.as_str(), name)] {
         tools::exchange(scene, from, to, frames);
     }
+    let captured = format!("{}/{name}", scene.name);
+    let (frames, said) = capture::received_during(&captured, "net1", 2 * CAPTURED, || {
+        tools::exchange(scene, &twin_name, name, CAPTURED);
+    });
+    println!("capture of {name}: {said}; {} frames, the first: {:?}", frames.len(), frames.first());
+    assert_eq!(frames.len(), 2 * CAPTURED as usize, "{said}");
     scene.delete_pod(&twin_name);
 }
 

@@ -142,7 +142,9 @@ fn monitoring_sees_the_leader_and_every_node() {
     assert_eq!(controller.metrics_status(Some(&token_of("default"))), "403");
     assert!(!controller.answers_without_tls(), "metrics are served without TLS");
 
-    let texts: Vec<String> = Controller::all().iter().map(|controller| controller.metrics().unwrap()).collect();
+    // A client whose token was refused waits a second, also with another token.
+    let read = |controller: &Controller| eventually("metrics", || controller.metrics());
+    let texts: Vec<String> = Controller::all().iter().map(read).collect();
     let leads = |text: &&String| text.contains("usnet_controller_leader 1\n");
     assert_eq!(texts.iter().filter(leads).count(), 1, "{texts:#?}");
     let leader = texts.iter().find(leads).unwrap();

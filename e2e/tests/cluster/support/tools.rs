@@ -3,6 +3,10 @@
 use super::cluster::{check, eventually, try_run};
 use super::scene::Scene;
 use serde_json::Value;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Each exchange has streams of its own: frames of an earlier one are others.
+static STREAMS: AtomicU32 = AtomicU32::new(2);
 
 /// Runs a command of the test program in a pod, whose exit status must be 0.
 pub(crate) fn ask(scene: &Scene, pod: &str, command: &[&str]) -> Result<Value, String> {
@@ -24,7 +28,8 @@ pub(crate) fn exchange(scene: &Scene, from: &str, to: &str, frames: u32) {
             .map(drop)
             .or_else(|error| check(error.contains("\"duplicates\":") && !error.contains("\"received\":0"), error))
     });
-    for (stream, size) in [("--stream=64", "--size=64"), ("--stream=1500", "--size=1500")] {
+    for size in ["--size=64", "--size=1500"] {
+        let stream = &format!("--stream={}", STREAMS.fetch_add(1, Ordering::Relaxed));
         ask(scene, from, &["send", stream, size, count]).unwrap();
         let received = ask(scene, to, &["receive", stream, count]).unwrap();
         println!("{from} to {to}, {size}: {received}");

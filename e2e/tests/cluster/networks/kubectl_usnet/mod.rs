@@ -1,6 +1,7 @@
 //! `kubectl usnet`: what it answers of a whole cluster, by the API server and by agents.
 
 mod agents;
+mod capture;
 mod causes;
 mod plan;
 mod rights;

@@ -1,12 +1,13 @@
 //! `kubectl usnet test`: it passes where all works, says what does not, and leaves nothing.
 
 use super::{list, text};
-use crate::support::cluster::{apply, check, eventually, get, kubectl, nodes, run, timeout, vsctl};
+use crate::support::cluster::{check, eventually, get, kubectl, nodes, run, timeout, vsctl};
 use crate::support::kubectl_usnet::{ask, usnet};
 use crate::support::pods::NODE;
 use crate::support::scene::Scene;
 use crate::support::vpp;
 use serde_json::{Value, json};
+use std::process::{Command, Stdio};
 
 /// The label of what a test creates.
 const LABEL: &str = "usnet.dev/test";
@@ -14,8 +15,8 @@ const LABEL: &str = "usnet.dev/test";
 /// Everything with the label, by name.
 fn remains() -> Vec<String> {
     let kinds = "namespaces,pods,userspacenetworks";
-    let all = get(&[kinds, "-A", "-l", LABEL]).unwrap();
-    all["items"].as_array().unwrap().iter().map(|object| object["metadata"]["name"].to_string()).collect()
+    let text = kubectl(&["get", kinds, "-A", "-l", LABEL, "-o", "name"]);
+    text.lines().map(str::to_owned).collect()
 }
 
 /// The checks of a kind.
@@ -102,19 +103,20 @@ fn each_problem_is_named() {
     assert_eq!(remains(), Vec::<String>::new());
 }
 
-/// What a killed test leaves: the same objects, without the program.
 #[test]
 fn what_a_killed_test_left_is_removed_when_asked() {
-    let labels = json!({LABEL: "killed"});
-    apply(
-        &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "usnet-test-killed", "labels": labels}}),
-    );
-    apply(&json!({
-        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork",
-        "metadata": {"name": "usnet-test-killed-ovs", "labels": labels},
-        "spec": {"engine": "OVS", "namespaceSelector": {}},
-    }));
-    assert_eq!(remains().len(), 2);
+    await_fine();
+    // A pod that never starts: the program waits until it is killed.
+    let mut command = Command::new("kubectl");
+    command.args(["usnet", "test", "--engine=OVS", "--node", NODE, "--image=absent:1", "--step-timeout=600"]);
+    let mut program = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    eventually("its pod waits for the image", || {
+        let pods = kubectl(&["get", "pods", "-A", "-l", LABEL, "-o", "name"]);
+        check(!pods.is_empty(), pods)
+    });
+    program.kill().unwrap();
+    program.wait().unwrap();
+    assert!(remains().len() >= 3, "{:?}", remains());
     let (status, report) = ask(&["test", "--clean"]);
     assert_eq!(status, 0, "{report}");
     assert_eq!(remains(), Vec::<String>::new());
