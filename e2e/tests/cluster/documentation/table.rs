@@ -90,7 +90,6 @@ pub(super) const NETWORK: &[Row] = &[
     ("usnet collect-garbage", NAME),
     ("usnet ENGINE NETWORK", Tested("an example of a text")),
     ("kubectl usnet", NAME),
-    ("kubectl usnet capture", NAME),
     ("kubectl diff", NAME),
     ("kubectl get -l", NAME),
     ("kubectl describe pod", NAME),
