@@ -23,6 +23,9 @@ pub const PODS_MAX: usize = 10;
 pub const DEGRADED_MAX: usize = 20;
 /// Most of them in the whole status.
 pub const DEGRADED_OF_NODE_MAX: usize = 100;
+/// Most pods that a node names because their engine or their network is leaving them: each is an
+/// event on the pod, and a node that is drained may have many.
+pub const AFFECTED_PODS_MAX: usize = 100;
 /// Longest message of an attachment, in characters.
 pub const ATTACHMENT_MESSAGE_MAX: usize = 256;
 /// Most networks that a status lists. An agent with more reports a lower `programmedThrough`, so
@@ -127,6 +130,13 @@ pub struct UserspaceNodeStateStatus {
     #[schemars(length(max = EngineKind::ALL.len()))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["engine".into()]))]
     pub engine_ends: Vec<EngineEnd>,
+    /// Pods with an interface whose engine is not connected, or whose network is being removed from
+    /// the node; at most 100. The controller reports each as an event on the pod. The list is
+    /// replaced whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = AFFECTED_PODS_MAX))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub affected_pods: Vec<AffectedPod>,
     /// For users: the columns of `kubectl get`.
     #[serde(default)]
     pub summary: NodeSummary,
@@ -189,6 +199,26 @@ pub struct DegradedAttachment {
     /// Why, and what to do.
     #[schemars(length(max = ATTACHMENT_MESSAGE_MAX))]
     pub message: String,
+}
+
+/// A pod whose interface on a network works less than it did, for a reason that is not the pod's.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[serde(rename_all = "camelCase")]
+pub struct AffectedPod {
+    /// The pod, as namespace/name.
+    #[schemars(length(max = POD_REFERENCE_MAX))]
+    pub pod: String,
+    /// The uid of the pod.
+    #[schemars(length(max = 64))]
+    pub uid: String,
+    /// The network.
+    #[schemars(length(max = NETWORK_NAME_MAX))]
+    pub network: String,
+    /// The engine that has the interface.
+    pub engine: EngineKind,
+    /// Why, in one word: EngineUnreachable or NetworkDraining.
+    #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
+    pub reason: String,
 }
 
 /// How far a network is on a node.

@@ -52,7 +52,8 @@ pub const CONNECTED: &str = "Connected";
 pub const NEVER_SEEN: &str = "NeverSeen";
 /// The condition of an engine: the connection was lost.
 pub const DISCONNECTED: &str = "Disconnected";
-/// A network on a node: its engine is not connected, or does not carry out changes.
+/// A network on a node, and an event of a pod: its engine is not connected, or does not carry out
+/// changes.
 pub const ENGINE_UNREACHABLE: &str = "EngineUnreachable";
 /// A network on a node: a bridge of that name, or a bridge domain of that id, exists and is not
 /// owned by the network.
@@ -82,6 +83,8 @@ pub const PORT_FAILED: &str = "PortFailed";
 pub const NOT_CONNECTED: &str = "NotConnected";
 /// An attachment: the engine cannot listen on its socket, because of what its pod has left there.
 pub const SOCKET_UNUSABLE: &str = "SocketUnusable";
+/// An event of a pod: its network is being removed from its node.
+pub const NETWORK_DRAINING: &str = "NetworkDraining";
 /// An event of a node state: the process of an engine ended. It names the pods whose programs had
 /// connected last.
 pub const ENGINE_ENDED: &str = "EngineEnded";

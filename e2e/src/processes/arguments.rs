@@ -30,6 +30,12 @@ pub struct Arguments {
     #[arg(long)]
     pub no_install: bool,
 
+    /// The version of Kubernetes, such as 1.31: one for which there is a folder
+    /// `e2e/tools/kubernetes-VERSION`. Without it, that of `e2e/tools/kubernetes`.
+    // `e2e/world` builds that version and passes it as one of the tools.
+    #[arg(long, env = "USNET_KUBERNETES", value_name = "VERSION")]
+    pub kubernetes: Option<String>,
+
     /// Folders of the Go-built programs, joined by ':'. `e2e/world` sets it.
     #[arg(long, env = "USNET_TOOLS", value_delimiter = ':', hide = true, required = true)]
     pub tools: Vec<PathBuf>,

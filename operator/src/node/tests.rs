@@ -43,6 +43,7 @@ fn state() -> StateFile {
         }],
         engines: Vec::new(),
         engine_ends: Vec::new(),
+        affected_pods: Vec::new(),
         findings: vec![ConditionUpdate::new(READY, Status::False, "NotProgrammed", "0 of 1 networks are programmed")],
     };
     let problem = Problem {

@@ -273,6 +273,22 @@ pub fn socket_unusable(interface: &dyn Display, error: &str) -> String {
     format!("interface {interface}: the pod's volume has no place for its socket: {error}")
 }
 
+/// A pod whose engine is not connected. The switch of Open vSwitch forwards without its database.
+pub fn pod_without_engine(engine: EngineKind, node: &str, network: &NetworkName) -> String {
+    format!(
+        "{engine} on node {node} cannot be reached: the interfaces on network {network} may carry no packets until it \
+         is back; then usnet attaches them again"
+    )
+}
+
+/// A pod whose network is being removed from its node.
+pub fn pod_on_draining_network(network: &NetworkName, node: &str) -> String {
+    format!(
+        "network {network} was deleted or no longer selects node {node}: the interfaces of this pod work until the pod \
+         is deleted, and no other pod can attach there; delete the pod to complete the removal"
+    )
+}
+
 /// What was attempted on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortChange {

@@ -53,8 +53,9 @@ impl RunningAgent {
         Self { roots, specs, revision: 0, _folders: folders }
     }
 
-    /// As the agent's own watch: what it was told before is shared and not copied.
-    pub(crate) fn tell(&mut self, networks: &[NodeNetwork]) {
+    /// As the agent's own watch: what it was told before is shared and not copied. Returns when it
+    /// was told.
+    pub(crate) fn tell(&mut self, networks: &[NodeNetwork]) -> Instant {
         self.revision += 1;
         let last = self.specs.borrow().clone().unwrap_or_default();
         let share = |network: &NodeNetwork| match last.network(&network.name) {
@@ -66,29 +67,31 @@ impl RunningAgent {
         let version = |network: &NodeNetwork| last.versions.get(&network.name).copied().unwrap_or(self.revision);
         let versions = networks.iter().map(|network| (network.name.clone(), version(network))).collect();
         let (revision, through, refused) = (self.revision, self.revision, Vec::new());
-        self.specs.send_replace(Some(Arc::new(NodeSpec {
-            revision,
-            generation: 1,
-            through,
-            networks,
-            uplinks: last.uplinks.clone(),
-            versions,
-            refused,
-        })));
+        let uplinks = last.uplinks.clone();
+        let spec = NodeSpec { revision, generation: 1, through, networks, uplinks, versions, refused };
+        let told = Instant::now();
+        self.specs.send_replace(Some(Arc::new(spec)));
+        told
     }
 
-    /// Waits until pods may attach to all of these, or may not. One after the other and by their
-    /// text alone, because what this takes is measured as well.
-    pub(crate) fn wait(&self, networks: &[NodeNetwork], are_programmed: bool) {
-        let end = Instant::now() + PATIENCE;
-        for network in networks {
-            let path = self.roots.networks().join(format!("{}.json", network.name));
+    /// Waits until pods may attach to all of these, or may not, and returns when the last one was
+    /// waited for: reading a thousand files takes milliseconds, and is not the agent's time. It
+    /// mostly writes the last one in alphabetical order last.
+    pub(crate) fn wait(&self, networks: &[NodeNetwork], are_programmed: bool) -> Instant {
+        let mut names: Vec<_> = networks.iter().map(|network| &network.name).collect();
+        names.sort_unstable_by(|one, other| other.cmp(one));
+        let mut done = Instant::now();
+        let end = done + PATIENCE;
+        for name in names {
+            let path = self.roots.networks().join(format!("{name}.json"));
             let is_programmed = || fs::read(&path).is_ok_and(|text| contains(&text, b"\"Programmed\""));
             while is_programmed() != are_programmed {
-                assert!(Instant::now() < end, "{} is not as it should be", network.name);
+                assert!(Instant::now() < end, "{name} is not as it should be");
                 thread::sleep(Duration::from_micros(200));
+                done = Instant::now();
             }
         }
+        done
     }
 }
 

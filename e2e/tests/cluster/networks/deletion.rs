@@ -14,6 +14,8 @@ fn a_network_in_use_stays_names_its_pods_and_refuses_new_ones() {
 
     let message = await_condition("inuse", "DeletionBlocked", "True", "InUse");
     assert!(message.contains("inuse/user"), "{message}");
+    let message = scene.await_event("user", "NetworkDraining");
+    assert!(message.contains("network inuse was deleted"), "{message}");
     apply(&sleeping_pod(&scene, "late", "inuse"));
     scene.await_refusal("late", &["inuse", "being deleted"]);
     assert!(vsctl(NODE, &["list-ports", "br-inuse"]).starts_with("vhu"), "the running pod keeps its port");

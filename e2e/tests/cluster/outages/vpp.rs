@@ -123,6 +123,10 @@ fn vpp_gone_is_said_and_mended_by_itself() {
         let pods = ["vppgone/goes (net1)", "vppgone/stays (net1)"];
         check(events.contains("VPP ended") && pods.iter().all(|pod| events.contains(pod)), events)
     });
+    for pod in ["goes", "stays"] {
+        let message = scene.await_event(pod, "EngineUnreachable");
+        assert!(message.contains("VPP on node node-a cannot be reached"), "{message}");
+    }
     await_condition("vppgone", "Ready", "False", ENGINE_GONE);
     apply(&sleeping_pod(&scene, "waits", "vppgone"));
     scene.await_refusal("waits", &["vppgone", "VPP"]);

@@ -86,6 +86,18 @@ impl Scene {
             check(words.iter().all(|word| events.contains(word)), events)
         });
     }
+
+    /// Waits for an event of this pod, found as `kubectl describe` finds it; returns its message.
+    #[track_caller]
+    pub(crate) fn await_event(&self, pod: &str, reason: &str) -> String {
+        let uid = kubectl(&["get", "pod", pod, "-n", &self.name, "-o", "jsonpath={.metadata.uid}"]);
+        let selector = format!("involvedObject.name={pod},involvedObject.uid={uid},reason={reason}");
+        let output = "jsonpath={.items[*].message}";
+        eventually("the event of the pod", || {
+            let message = kubectl(&["get", "events", "-n", &self.name, "--field-selector", &selector, "-o", output]);
+            if message.is_empty() { Err(format!("no event {reason}: {}", self.events(pod))) } else { Ok(message) }
+        })
+    }
 }
 
 impl Drop for Scene {

@@ -4,7 +4,7 @@ use super::spec::NodeSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use usnet_crds::conditions::ConditionUpdate;
-use usnet_crds::node_state::{EngineEnd, EngineReport, NetworkReport};
+use usnet_crds::node_state::{AffectedPod, EngineEnd, EngineReport, NetworkReport};
 use usnet_crds::uplink::report::UplinkReport;
 
 /// The state of one engine of the node.
@@ -18,6 +18,8 @@ pub(crate) struct EngineFacts {
     pub uplinks: Vec<UplinkReport>,
     /// How many attachments have a problem of their own, by its reason.
     pub degraded: BTreeMap<&'static str, i64>,
+    /// Pods that are to hear that the engine is down, or that their network is being removed.
+    pub affected_pods: Vec<AffectedPod>,
     /// Version and epoch of the engine; none while it is down.
     pub engine: Option<EngineReport>,
     /// Its last end; none if it did not end since the agent was started.

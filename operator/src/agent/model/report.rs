@@ -9,7 +9,7 @@ use std::sync::Arc;
 use usnet_crds::NetworkName;
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
-use usnet_crds::node_state::{EngineEnd, EngineReport, NetworkReport};
+use usnet_crds::node_state::{AffectedPod, EngineEnd, EngineReport, NetworkReport};
 use usnet_crds::uplink::report::UplinkReport;
 
 /// The actual state of the node.
@@ -26,6 +26,8 @@ pub struct Report {
     pub engines: Vec<EngineReport>,
     /// The last end of each engine that ended since the agent was started.
     pub engine_ends: Vec<EngineEnd>,
+    /// Pods that are to hear that their engine is down, or that their network is being removed.
+    pub affected_pods: Vec<AffectedPod>,
     /// The conditions, without their transition times, which only a stored status has.
     pub findings: Vec<ConditionUpdate>,
 }

@@ -102,27 +102,37 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
     // Also while it waits: a container that does not answer its probes is killed.
     telemetry.set_ports(PortScrape::new(options.node_name.clone(), paths.clone()));
     let listen = telemetry::ListenOptions { listen_ports: options.listen_port_metrics, ..options.telemetry.clone() };
-    let client = match &options.manifests {
-        Some(_) => None,
-        None => Some(client::client().await?),
+    let source = match &options.manifests {
+        Some(folder) => Source::Manifests(folder.clone()),
+        None => Source::ApiServer(client::client().await?),
     };
-    let reviewer = client.clone().map(|client| Arc::new(reviewer::ApiServer::new(client)) as Arc<dyn Reviewer>);
+    let reviewer = source.client().map(|client| Arc::new(reviewer::ApiServer::new(client)) as Arc<dyn Reviewer>);
     let serve = only_agent::serve(&telemetry, listen, reviewer, &is_only);
     let work = async {
         let _lock = only_agent::wait(paths, &telemetry).await?;
         is_only.set(true);
-        work(paths, options.clone(), client, &telemetry).await
+        work(paths, options.clone(), source, &telemetry).await
     };
     tokio::try_join!(serve, work).map(drop)
 }
 
+/// Where the agent has its networks from.
+enum Source {
+    Manifests(PathBuf),
+    ApiServer(Client),
+}
+
+impl Source {
+    fn client(&self) -> Option<Client> {
+        match self {
+            Self::Manifests(_) => None,
+            Self::ApiServer(client) => Some(client.clone()),
+        }
+    }
+}
+
 /// Does the work of the node's only agent, with manifests or with an API server.
-async fn work(
-    paths: &NodePaths,
-    options: Options,
-    client: Option<Client>,
-    telemetry: &Telemetry,
-) -> Result<Infallible, Error> {
+async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &Telemetry) -> Result<Infallible, Error> {
     options.publish_limits(paths)?;
     let (inputs, inputs_of_agent) = channel(None);
     let (specs, specs_in_agent) = channel(None);
@@ -148,19 +158,18 @@ async fn work(
         Ok(())
     };
     let sync = async {
-        match (options.manifests, client) {
-            (Some(folder), _) => {
+        match source {
+            Source::Manifests(folder) => {
                 let channels = standalone::Channels { inputs, reports: reports_of_agent.clone(), problems };
                 standalone::follow(folder, options.node_name, persisted_spec.clone(), channels).await;
             }
-            (None, Some(client)) => {
+            Source::ApiServer(client) => {
                 let journal = Journal::open(paths)?;
                 tokio::join!(
                     sync_with_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
                     pod_annotations::run(client, paths, journal),
                 );
             }
-            (None, None) => {}
         }
         Ok(())
     };

@@ -42,6 +42,7 @@ pub(crate) fn report_of(spec: Option<Arc<NodeSpec>>, attachments: &[(&str, i64)]
         uplinks: Vec::new(),
         engines: Vec::new(),
         engine_ends: Vec::new(),
+        affected_pods: Vec::new(),
         findings: Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
-use usnet_crds::node_state::{EngineEnd, NetworkReport};
+use usnet_crds::node_state::{AffectedPod, EngineEnd, NetworkReport};
 use usnet_crds::uplink::report::UplinkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{
@@ -203,6 +203,8 @@ pub struct NodeStatus {
     pub reports: BTreeMap<String, NetworkReport>,
     /// The last end of each engine that the agent has seen.
     pub engine_ends: Vec<EngineEnd>,
+    /// Pods whose engine is down, or whose network is being removed.
+    pub affected_pods: Vec<AffectedPod>,
     /// Uplinks of the node.
     pub uplinks: BTreeMap<String, UplinkReport>,
 }

@@ -21,8 +21,8 @@ use usnet_crds::nad::{self, FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOU
 use usnet_crds::network::{FINALIZER, FORCE_DELETE};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::{
-    ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DegradedAttachment, EngineEnd, MESSAGE_MAX, NetworkReport, PODS_MAX,
-    REASON_MAX,
+    AFFECTED_PODS_MAX, ATTACHMENTS_COUNT_MAX, AffectedPod, DEGRADED_MAX, DegradedAttachment, EngineEnd, MESSAGE_MAX,
+    NetworkReport, PODS_MAX, REASON_MAX,
 };
 use usnet_crds::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};
 use usnet_crds::validate::validate;
@@ -178,6 +178,7 @@ pub(crate) fn node_status(status: UserspaceNodeStateStatus) -> NodeStatus {
     parsed.reports = reports.collect();
     let ends = status.engine_ends.into_iter().take(EngineKind::ALL.len());
     parsed.engine_ends = ends.map(|end| EngineEnd { message: one_line(&end.message), ..end }).collect();
+    parsed.affected_pods = status.affected_pods.iter().take(AFFECTED_PODS_MAX).map(affected_pod).collect();
     let uplinks = status.uplinks.into_iter().take(UPLINK_REPORTS_MAX).map(uplink_report);
     parsed.uplinks = uplinks.map(|report| (report.name.clone(), report)).collect();
     parsed
@@ -208,6 +209,16 @@ fn degraded(entry: &DegradedAttachment) -> DegradedAttachment {
         interface: one_line(&entry.interface),
         reason: valid_reason(&entry.reason),
         message: one_line(&entry.message),
+    }
+}
+
+fn affected_pod(entry: &AffectedPod) -> AffectedPod {
+    AffectedPod {
+        pod: one_line(&entry.pod),
+        uid: one_line(&entry.uid),
+        network: one_line(&entry.network),
+        engine: entry.engine,
+        reason: valid_reason(&entry.reason),
     }
 }
 

@@ -1,9 +1,8 @@
 //! Attachments with a problem of their own: an event on the pod, once when an agent begins to
 //! report it. Agents have no right to create events, nor to read pods. Pure.
 
-use super::record::{EventRecord, EventType};
+use super::record::{EventRecord, EventType, pod_reference};
 use crate::controller::cache::NodeStatus;
-use k8s_openapi::api::core::v1::ObjectReference;
 use std::collections::BTreeSet;
 use usnet_crds::conditions::reason::{NOT_CONNECTED, SOCKET_UNUSABLE};
 use usnet_crds::node_state::DegradedAttachment;
@@ -26,17 +25,10 @@ fn identity(entry: &DegradedAttachment) -> (&str, &str, &str) {
 
 /// None for what this release does not know: the token of an agent can be stolen.
 fn record(entry: &DegradedAttachment) -> Option<EventRecord> {
-    let (namespace, name) = entry.pod.split_once('/')?;
+    let regarding = pod_reference(&entry.pod, &entry.uid)?;
     let is_known = [NOT_CONNECTED, SOCKET_UNUSABLE].contains(&entry.reason.as_str());
     is_known.then(|| EventRecord {
-        regarding: ObjectReference {
-            api_version: Some("v1".to_owned()),
-            kind: Some("Pod".to_owned()),
-            namespace: Some(namespace.to_owned()),
-            name: Some(name.to_owned()),
-            uid: Some(entry.uid.clone()),
-            ..ObjectReference::default()
-        },
+        regarding,
         kind: EventType::Warning,
         reason: entry.reason.clone(),
         message: entry.message.clone(),

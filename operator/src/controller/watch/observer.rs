@@ -6,7 +6,7 @@ use crate::controller::cache::dirty::Dirty;
 use crate::controller::cache::nads::Availability;
 use crate::controller::cache::reflector::{Changed, Reflector};
 use crate::controller::cache::{Cache, NodeState};
-use crate::controller::events::{EventRecord, degraded, engine_ends};
+use crate::controller::events::{EventRecord, affected_pods, degraded, engine_ends};
 use crate::controller::write::Target;
 use kube::runtime::watcher::{self, Event};
 use std::collections::BTreeSet;
@@ -108,10 +108,10 @@ impl Observer {
                     let (name, before) = &changed;
                     let (before, now) = (before.as_ref(), cache.states.get(name));
                     self.events.extend(engine_ends(name, before, now));
-                    self.events.extend(degraded(
-                        before.and_then(|state| state.status.as_ref()),
-                        now.and_then(|state| state.status.as_ref()),
-                    ));
+                    let status = before.and_then(|state| state.status.as_ref());
+                    let status_now = now.and_then(|state| state.status.as_ref());
+                    self.events.extend(degraded(status, status_now));
+                    self.events.extend(affected_pods(name, status, status_now));
                     node_state(cache, dirty, changed);
                 }
             }

@@ -10,11 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{
-    CONNECTED, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NOT_CONNECTED, RECORD_UNREADABLE, SOCKET_UNUSABLE,
+    CONNECTED, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NETWORK_DRAINING, NOT_CONNECTED, RECORD_UNREADABLE,
+    SOCKET_UNUSABLE,
 };
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
 use usnet_crds::node_state::{
-    DEGRADED_MAX, DegradedAttachment, EngineEnd, EngineReport, NetworkReport, NetworkState, PODS_MAX,
+    AFFECTED_PODS_MAX, AffectedPod, DEGRADED_MAX, DegradedAttachment, EngineEnd, EngineReport, NetworkReport,
+    NetworkState, PODS_MAX,
 };
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, NodeUplink, Phase};
@@ -60,7 +62,7 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
     let users = Users::of(facts);
     let spec_networks = facts.spec.map(|spec| spec.networks.as_slice()).unwrap_or_default();
     let desired = spec_networks.iter().map(|network| network_report(facts, &users, network));
-    let networks = desired.chain(leftovers(facts, &users, spec_networks)).map(Arc::new).collect();
+    let networks: Vec<_> = desired.chain(leftovers(facts, &users, spec_networks)).map(Arc::new).collect();
     let engine = match facts.view {
         EngineView::Up(engine) => Some(EngineReport {
             engine: facts.engine,
@@ -73,7 +75,30 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
     let mut degraded = BTreeMap::from([NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| (reason, 0)));
     facts.degraded.values().for_each(|why| *degraded.entry(why.reason).or_default() += 1);
     let (uplinks, last_end) = (uplinks(facts), facts.last_end.cloned());
-    EngineFacts { spec, networks, uplinks, degraded, engine, last_end, connected: connected(facts) }
+    let affected_pods = affected_pods(facts, &networks);
+    EngineFacts { spec, networks, uplinks, degraded, affected_pods, engine, last_end, connected: connected(facts) }
+}
+
+/// Each pod once for each of its networks and reasons. Before the first spec nothing is known to
+/// drain.
+fn affected_pods(facts: Facts<'_>, networks: &[Arc<NetworkReport>]) -> Vec<AffectedPod> {
+    let is_down = matches!(facts.view, EngineView::Down(_));
+    let draining = networks.iter().filter(|report| facts.spec.is_some() && report.state == NetworkState::Draining);
+    let draining: BTreeSet<&str> = draining.map(|report| report.name.as_str()).collect();
+    let mut affected = BTreeSet::new();
+    for record in facts.records {
+        let is_draining = draining.contains(record.network.as_str());
+        for (_, reason) in [(is_down, ENGINE_UNREACHABLE), (is_draining, NETWORK_DRAINING)].iter().filter(|it| it.0) {
+            affected.insert(AffectedPod {
+                pod: record.pod.to_string(),
+                uid: record.pod.uid.to_string(),
+                network: record.network.to_string(),
+                engine: facts.engine,
+                reason: (*reason).to_owned(),
+            });
+        }
+    }
+    affected.into_iter().take(AFFECTED_PODS_MAX).collect()
 }
 
 /// While their engine is down, uplinks fail with the outage.

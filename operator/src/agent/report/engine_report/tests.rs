@@ -177,3 +177,43 @@ fn a_bridge_that_is_kept_for_an_unreadable_record_is_reported_although_its_netwo
     let [entry] = facts(&[record("c1", &network("blue"))]).networks.try_into().unwrap();
     assert_eq!((entry.reason.as_str(), entry.attachments), ("InUse", 1), "a pod that is known comes first");
 }
+
+#[test]
+fn pods_hear_that_their_engine_is_down_or_their_network_is_removed() {
+    let networks = [network("blue"), NodeNetwork { phase: Phase::Draining, ..network("old") }];
+    let spec = spec(&networks);
+    let records = [record("c1", &networks[0]), record("c1", &networks[0]), record("c2", &networks[1])];
+    let named = |view: &EngineView, spec: Option<&EngineSpec>| {
+        let (none, health) = (BTreeMap::new(), programmed(&["blue"]));
+        let facts = Facts {
+            engine: EngineKind::OpenVswitch,
+            spec,
+            network_health: &health,
+            blockers: &BTreeMap::new(),
+            kept_bridges: &BTreeMap::new(),
+            uplinks: &[],
+            degraded: &none,
+            last_end: None,
+            records: &records,
+            view,
+            epoch: 2,
+        };
+        let pods = report(facts).affected_pods;
+        pods.into_iter().map(|it| [it.pod, it.network, it.reason]).collect::<Vec<_>>()
+    };
+    let draining = ["default/c2", "old", "NetworkDraining"];
+    assert_eq!(named(&up(), Some(&spec)), [draining]);
+    let down = EngineView::Down(outage());
+    let unreachable = [["default/c1", "blue", "EngineUnreachable"], ["default/c2", "old", "EngineUnreachable"]];
+    assert_eq!(named(&down, Some(&spec)), [unreachable[0], unreachable[1], draining]);
+    assert_eq!(named(&up(), None), [[""; 3]; 0], "without a spec nothing is known to drain");
+}
+
+#[test]
+fn so_many_pods_hear_at_most() {
+    let blue = network("blue");
+    let records: Vec<_> = (100..300).map(|number| record(&format!("c{number}"), &blue)).collect();
+    let facts = report_of(&spec(&[blue]), &programmed(&["blue"]), &records, &EngineView::Down(outage()));
+    let named = (facts.affected_pods.len(), facts.affected_pods[0].pod.as_str());
+    assert_eq!(named, (AFFECTED_PODS_MAX, "default/c100"));
+}

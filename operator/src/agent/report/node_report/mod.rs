@@ -10,7 +10,7 @@ use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{AGENT_FAILED, ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING, STATE_NOT_WRITABLE};
 use usnet_crds::conditions::{ConditionUpdate, READY, Status};
-use usnet_crds::node_state::{DEGRADED_MAX, NetworkReport, NetworkState, PODS_MAX};
+use usnet_crds::node_state::{AFFECTED_PODS_MAX, AffectedPod, DEGRADED_MAX, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 
 /// The last results of all engines.
@@ -114,10 +114,18 @@ fn merge(
         spec,
         engines: engines.values().filter_map(|facts| facts.engine.clone()).collect(),
         engine_ends: engines.values().filter_map(|facts| facts.last_end.clone()).collect(),
+        affected_pods: affected_pods(engines.values()),
         findings: std::iter::once(ready).chain(connected).collect(),
         networks,
         uplinks,
     }
+}
+
+fn affected_pods<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Vec<AffectedPod> {
+    let mut pods: Vec<_> = engines.flat_map(|facts| facts.affected_pods.iter().cloned()).collect();
+    pods.sort();
+    pods.truncate(AFFECTED_PODS_MAX);
+    pods
 }
 
 /// A spec counts as observed once every engine has worked on it.

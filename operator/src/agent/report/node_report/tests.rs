@@ -1,4 +1,5 @@
 use super::*;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::slice::from_ref;
 use tokio::sync::watch;
 use usnet_crds::conditions::reason::IN_USE;
@@ -33,6 +34,7 @@ fn facts_of(engine: EngineKind, spec: NodeSpec, networks: &[NetworkReport]) -> E
         uplinks: Vec::new(),
         degraded: BTreeMap::new(),
         engine: None,
+        affected_pods: Vec::new(),
         last_end: None,
         connected: ConditionUpdate::new(kind, Status::True, "Connected", ""),
     }
@@ -210,4 +212,27 @@ fn a_node_whose_uplink_is_not_programmed_is_not_ready() {
     let ready = ready_of(&report);
     assert_eq!((ready.status, ready.reason.as_str()), (Status::False, "NotProgrammed"));
     assert_eq!(ready.message, "uplink fab: this node has no NIC eth1");
+}
+
+#[test]
+fn affected_pods_of_both_engines_are_in_one_list() {
+    let (sender, reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    for engine in ENGINES {
+        let pod = |number: usize| AffectedPod {
+            pod: format!("default/c{number}"),
+            uid: "0-1".to_owned(),
+            network: "blue".to_owned(),
+            engine,
+            reason: "NetworkDraining".to_owned(),
+        };
+        let affected_pods = (100..100 + AFFECTED_PODS_MAX).map(pod).collect();
+        node_report.update(engine, EngineFacts { affected_pods, ..facts(engine, 1, &[]) });
+    }
+    let report = reports.borrow().clone().expect("both are known");
+    assert_eq!(report.affected_pods.len(), AFFECTED_PODS_MAX);
+    assert!(report.affected_pods.is_sorted());
+    assert_eq!(ENGINES.map(|engine| report.affected_pods.iter().filter(|pod| pod.engine == engine).count()), [50, 50]);
+    let status = report.api_status(&[], &Time(k8s_openapi::jiff::Timestamp::UNIX_EPOCH));
+    assert_eq!(status.affected_pods, report.affected_pods);
 }

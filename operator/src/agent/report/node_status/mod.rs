@@ -72,6 +72,7 @@ impl Report {
             uplinks: self.uplinks.iter().take(UPLINK_REPORTS_MAX).map(bounded_uplink).collect(),
             engines: self.engines.iter().map(bounded_engine).collect(),
             engine_ends: self.engine_ends.iter().map(bounded_end).collect(),
+            affected_pods: self.affected_pods.clone(),
             summary: self.summary(),
         }
     }

@@ -41,6 +41,7 @@ fn report(networks: Vec<NetworkReport>) -> Report {
         uplinks: Vec::new(),
         engines: Vec::new(),
         engine_ends: Vec::new(),
+        affected_pods: Vec::new(),
         findings: Vec::new(),
     }
 }

@@ -14,6 +14,7 @@ fn report(revision: u64, status: Status) -> Report {
         uplinks: Vec::new(),
         engines: Vec::new(),
         engine_ends: Vec::new(),
+        affected_pods: Vec::new(),
         findings: vec![ConditionUpdate::new(READY, status, "Reason", "text")],
     }
 }

@@ -39,6 +39,19 @@ pub(super) fn uplink_reference(name: &str, uid: &str) -> ObjectReference {
     reference::<UserspaceUplink>(name, uid)
 }
 
+/// The object reference of a pod that an agent names as namespace/name.
+pub(super) fn pod_reference(pod: &str, uid: &str) -> Option<ObjectReference> {
+    let (namespace, name) = pod.split_once('/')?;
+    Some(ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("Pod".to_owned()),
+        namespace: Some(namespace.to_owned()),
+        name: Some(name.to_owned()),
+        uid: Some(uid.to_owned()),
+        ..ObjectReference::default()
+    })
+}
+
 fn reference<K: Resource<DynamicType = ()>>(name: &str, uid: &str) -> ObjectReference {
     ObjectReference {
         api_version: Some(K::api_version(&()).into_owned()),

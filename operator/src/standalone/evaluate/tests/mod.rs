@@ -45,6 +45,7 @@ impl Node {
             uplinks: Vec::new(),
             engines: Vec::new(),
             engine_ends: Vec::new(),
+            affected_pods: Vec::new(),
             findings: Vec::new(),
         };
         Self { place, folder, last: None, builder: SpecBuilder::new(None), spec: None, report, attachments: 0 }

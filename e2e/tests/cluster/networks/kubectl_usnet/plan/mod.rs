@@ -1,5 +1,7 @@
 //! What a change would do: that it does so, and that asking changes nothing.
 
+mod changes;
+
 use super::{list, text};
 use crate::support::cluster::{check, eventually, get, kubectl, nodes, vsctl};
 use crate::support::control_plane::audit;
