@@ -12,12 +12,17 @@ use crate::calls::unwaited_removal::UnwaitedRemoval;
 use crate::calls::vppctl::Vppctl;
 use crate::host::node::Node;
 use crate::host::programs::Programs;
-use std::time::Duration;
+use std::fs;
+use std::time::{Duration, Instant};
 use usnet_crds::EngineKind;
+use usnet_dataplane::atomic_file::{self, Durability};
 
 /// With more ports, by hand is measured one call at a time only: `ovs-vsctl` reads all rows, and a
 /// hundred at once would take minutes.
 const BY_HAND_AT_ONCE: (usize, usize) = (50, 10);
+
+/// Bytes, about those of a record.
+const RECORD_SIZE: usize = 700;
 
 /// What each took for both verbs.
 #[derive(Debug, Default)]
@@ -39,6 +44,8 @@ pub(crate) struct Row {
     /// The transaction and `ip link del`.
     pub(super) unwaited: Taken,
     pub(super) start: Vec<Duration>,
+    /// To write a file of a record's size and have it on disk, which the guarantee of ADD costs.
+    pub(super) sync: Vec<Duration>,
 }
 
 pub(crate) fn run(programs: &Programs, node: &Node, kinds: &[PortKind], ports: usize) -> Vec<Row> {
@@ -67,6 +74,7 @@ fn measure(programs: &Programs, node: &Node, kind: &PortKind, (ports, at_once): 
         by_hand: Taken::default(),
         unwaited: Taken::default(),
         start: Vec::new(),
+        sync: Vec::new(),
     };
     // One call fills caches.
     turn(node, &plugin, 1);
@@ -77,9 +85,20 @@ fn measure(programs: &Programs, node: &Node, kind: &PortKind, (ports, at_once): 
         row.by_hand.extend(by_hand.as_ref().map(|contestant| turn(node, contestant.as_ref(), at_once)));
         row.unwaited.extend(unwaited.as_ref().map(|contestant| turn(node, contestant, at_once)));
         row.start.extend(at_once::run(at_once, |_| programs.start()));
+        row.sync.extend(at_once::run(at_once, |number| sync(node, number)));
     }
     plugin.print_failures(&format!("{}, {}, {ports} ports, {at_once} at once", node.name, kind.name));
     row
+}
+
+/// A new file as durable as a record, in the same file system.
+fn sync(node: &Node, number: usize) -> Duration {
+    let path = node.roots.state.join(format!("sync.{number}"));
+    let start = Instant::now();
+    atomic_file::write(&path, &"r".repeat(RECORD_SIZE), Durability::Machine).expect("the disk takes it");
+    let took = start.elapsed();
+    fs::remove_file(&path).expect("the file goes");
+    took
 }
 
 fn by_hand<'a>(node: &'a Node, kind: &'a PortKind) -> Option<Box<dyn Contestant + 'a>> {

@@ -39,6 +39,9 @@ fn print_verb(node: &Node, rows: &[Row], verb: Verb, targets: &mut Targets) {
         "p50 / (floor + start)",
     ];
     columns.extend(["target", "p99 / p50", "target", "by hand p50"]);
+    if verb.name == ADD.name {
+        columns.extend(["sync p50", "p50 / (max(floor, sync) + start)"]);
+    }
     let has_removal = rows.iter().any(|row| !row.unwaited.del.is_empty()) && verb.name == DEL.name;
     if has_removal {
         columns.extend(["transaction and `ip link del`", "p50 / that", "target"]);
@@ -47,6 +50,11 @@ fn print_verb(node: &Node, rows: &[Row], verb: Verb, targets: &mut Targets) {
         .iter()
         .map(|row| {
             let mut line = cells(node, row, verb, targets);
+            if verb.name == ADD.name {
+                let (floor, sync) = (median(&row.floor.add), median(&row.sync));
+                let with_disk = floor.max(sync) + median(&row.start);
+                line.extend([table::p50(&row.sync), table::ratio(times(median(&row.plugin.add), with_disk))]);
+            }
             if has_removal {
                 line.extend(compare_removal(node, row, targets));
             }

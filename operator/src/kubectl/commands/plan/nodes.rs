@@ -76,8 +76,10 @@ impl<'a> Change<'a> {
         let attachments =
             view.state.and_then(|state| state.report(name.as_str())).map_or(0, |report| report.attachments);
         let records = self.input.records.get(view.name).map(Vec::as_slice).unwrap_or_default();
-        let old = self.old.as_ref().filter(|(_, selection)| self.selects(view, selection));
-        let old = old.map(|(spec, _)| spec.on_node(name.clone()));
+        let on_node = |(spec, _): &(&CompiledNetworkSpec, Selection)| spec.on_node(name.clone());
+        let old = self.old.as_ref().filter(|(_, selection)| self.selects(view, selection)).map(on_node);
+        // It stays on a node that no longer carries it as long as pods use it there.
+        let present = old.clone().or_else(|| self.old.as_ref().filter(|_| attachments > 0).map(on_node));
         let new = self.new.1.as_ref().filter(|selection| self.selects(view, selection));
         let new = new.map(|_| self.new.0.on_node(name.clone()));
         let effect = match (&old, &new) {
@@ -87,7 +89,7 @@ impl<'a> Change<'a> {
             (Some(_), None) if attachments > 0 => Effect::Drains,
             (Some(_), None) => Effect::Removed,
         };
-        let operations = if effect == Effect::Drains { Vec::new() } else { operations(old, new.clone(), records) };
+        let operations = if effect == Effect::Drains { Vec::new() } else { operations(present, new.clone(), records) };
         if operations.is_empty() && effect == Effect::Changed {
             return None;
         }

@@ -7,7 +7,8 @@ use super::nodes::{self, Effect, NodeChange};
 use crate::controller::cache::{Cache, Network};
 use crate::kubectl::model::{Gap, Snapshot};
 use serde::Serialize;
-use usnet_crds::CompiledNetworkSpec;
+use std::collections::BTreeMap;
+use usnet_crds::{CompiledNetworkSpec, NamespaceName, PodName, Vlan};
 
 /// The answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -140,7 +141,7 @@ fn traffic(old: Option<&CompiledNetworkSpec>, new: &CompiledNetworkSpec, change:
         ));
     }
     let Some(old) = old.filter(|_| changed > 0) else { return effects };
-    if old.port.vlan != new.port.vlan || old.attachments != new.attachments {
+    if old.port.vlan != new.port.vlan || fixed_vlans(old) != fixed_vlans(new) {
         effects.push("VLANs change under traffic: pods of nodes that have the change and of those that do not yet do not reach each other".to_owned());
     }
     if old.bridge.mtu != new.bridge.mtu {
@@ -156,4 +157,10 @@ fn traffic(old: Option<&CompiledNetworkSpec>, new: &CompiledNetworkSpec, change:
         effects.push("the gateway changes: traffic through it is interrupted".to_owned());
     }
     effects
+}
+
+/// The pods that have a VLAN of their own.
+fn fixed_vlans(network: &CompiledNetworkSpec) -> BTreeMap<(&NamespaceName, &PodName), &Vlan> {
+    let fixed = network.attachments.iter();
+    fixed.filter_map(|pod| Some(((&pod.namespace, &pod.pod), pod.vlan.as_ref()?))).collect()
 }

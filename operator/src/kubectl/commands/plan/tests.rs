@@ -25,8 +25,12 @@ fn cluster(pods: i64) -> Snapshot {
 /// A manifest of blue with these parts of its spec, against blue as it is.
 fn input(spec: &Value, records: &[Record]) -> Input {
     // As the API server has it, with defaults.
-    let base = json!({"bridge": {"mtu": 1500}});
-    let mut manifest = network_object("blue", &base);
+    input_from(&json!({"bridge": {"mtu": 1500}}), spec, records)
+}
+
+/// The same against a blue with this spec.
+fn input_from(base: &Value, spec: &Value, records: &[Record]) -> Input {
+    let mut manifest = network_object("blue", base);
     merge(&mut manifest["spec"], spec);
     merge(
         &mut manifest,
@@ -34,7 +38,7 @@ fn input(spec: &Value, records: &[Record]) -> Input {
     );
     let mut manifests = parse(&serde_yaml::to_string(&manifest).unwrap()).unwrap();
     let Manifest::Network(manifest) = manifests.remove(0) else { panic!("{manifests:?}") };
-    let mut existing = network_object("blue", &base);
+    let mut existing = network_object("blue", base);
     merge(&mut existing, &json!({"apiVersion": "usnet.dev/v1alpha1"}));
     let mut compiled = compiled_object(&existing);
     merge(&mut compiled, &json!({"apiVersion": "usnet.dev/v1alpha1"}));
@@ -100,6 +104,33 @@ fn nodes_that_lose_the_network_drain_or_remove_it() {
     let removed = "remove bridge br-blue of network blue".to_owned();
     assert_eq!(nodes, [("node-a", Effect::Drains, String::new()), ("node-b", Effect::Removed, removed)]);
     assert!(text(&report).contains("1 attached interfaces keep the network until their pods end"), "{}", text(&report));
+}
+
+/// Its bridge and ports are still there.
+#[test]
+fn a_node_that_gets_the_network_back_while_pods_use_it_does_nothing() {
+    let snapshot = cluster(1);
+    let base = json!({"bridge": {"mtu": 1500}, "nodeSelector": {"matchLabels": {"rack": "z"}}});
+    let again = json!({"nodeSelector": null});
+    let report = report(&snapshot, &[input_from(&base, &again, &[record("c1", &network("blue"))])], Vec::new());
+    let nodes = report.networks[0].nodes.iter().map(|node| (node.node.as_str(), node.effect, node.operations.len()));
+    assert_eq!(nodes.collect::<Vec<_>>(), [("node-a", Effect::Added, 0), ("node-b", Effect::Added, 1)]);
+}
+
+#[test]
+fn what_is_fixed_for_a_pod_changes_vlans_only_if_it_has_one() {
+    let snapshot = cluster(1);
+    let traffic = |fixed: Value| {
+        let mut pod = json!({"namespace": "default", "pod": "c1"});
+        merge(&mut pod, &fixed);
+        let records = [record("c1", &network("blue"))];
+        let mut report = report(&snapshot, &[input(&json!({"attachments": [pod]}), &records)], Vec::new());
+        let change = report.networks.remove(0);
+        assert_eq!(change.nodes[0].operations.len(), 1, "{change:?}");
+        change.traffic.len()
+    };
+    assert_eq!(traffic(json!({"rateLimit": {"ingressKbps": 1000}})), 0);
+    assert_eq!(traffic(json!({"vlan": {"mode": "Access", "tag": 7}})), 1);
 }
 
 #[test]
