@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(long)]
     pub no_install: bool,
 
-    /// The version of Kubernetes, such as 1.31: one for which there is a folder
+    /// The version of Kubernetes, such as 1.32: one for which there is a folder
     /// `e2e/tools/kubernetes-VERSION`. Without it, that of `e2e/tools/kubernetes`.
     // `e2e/world` builds that version and passes it as one of the tools.
     #[arg(long, env = "USNET_KUBERNETES", value_name = "VERSION")]

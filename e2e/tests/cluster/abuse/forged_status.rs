@@ -14,6 +14,7 @@ const STOLEN: Thief = Thief::Agent("node-b");
 /// What the CRD has room for.
 const NETWORKS_MAX: usize = 512;
 const MESSAGE_MAX: usize = 512;
+const AFFECTED_PODS_MAX: usize = 100;
 const COUNT_MAX: i64 = 100_000;
 /// Most characters of a node's message in the status of a network, with what the controller writes
 /// before it.
@@ -44,6 +45,13 @@ fn condition(part: &str, value: &Value) -> Value {
     });
     condition[part] = value.clone();
     json!({"conditions": [condition]})
+}
+
+/// So many pods, each with one part replaced.
+fn affected_pods(count: usize, part: &str, value: &Value) -> Value {
+    let mut pod = json!({"pod": "any/pod", "uid": "any", "network": "any", "engine": "OVS", "reason": "Any"});
+    pod[part] = value.clone();
+    json!({"affectedPods": vec![pod; count]})
 }
 
 /// Statuses that no agent writes, each with the field that the API server has to name.
@@ -81,6 +89,11 @@ fn impossible() -> Vec<(&'static str, Value)> {
         ("].type: Too long", condition("type", &large)),
         ("status.engines[0].version", json!({"engines": [{"engine": "OVS", "epoch": 1, "version": large}]})),
         ("status.engines[0].epoch", json!({"engines": [{"engine": "OVS", "epoch": -1, "version": "1"}]})),
+        ("status.affectedPods", affected_pods(AFFECTED_PODS_MAX + 1, "reason", &json!("Any"))),
+        ("status.affectedPods[0].pod", affected_pods(1, "pod", &json!("p".repeat(318)))),
+        ("status.affectedPods[0].uid", affected_pods(1, "uid", &large)),
+        ("status.affectedPods[0].network", affected_pods(1, "network", &json!("n".repeat(64)))),
+        ("status.affectedPods[0].reason", affected_pods(1, "reason", &json!("Two\nLines"))),
         ("status.summary.problem", json!({"summary": {"problem": large}})),
         ("status.summary.attachments", json!({"summary": {"attachments": -1}})),
     ]
