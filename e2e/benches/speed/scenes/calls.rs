@@ -91,11 +91,11 @@ fn measure(programs: &Programs, node: &Node, kind: &PortKind, (ports, at_once): 
     row
 }
 
-/// A new file as durable as a record, in the same file system.
+/// A new file whose content is on disk, as that of a record, in the same file system.
 fn sync(node: &Node, number: usize) -> Duration {
     let path = node.roots.state.join(format!("sync.{number}"));
     let start = Instant::now();
-    atomic_file::write(&path, &"r".repeat(RECORD_SIZE), Durability::Machine).expect("the disk takes it");
+    atomic_file::write(&path, &"r".repeat(RECORD_SIZE), Durability::Content).expect("the disk takes it");
     let took = start.elapsed();
     fs::remove_file(&path).expect("the file goes");
     took

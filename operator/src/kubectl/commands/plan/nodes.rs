@@ -10,8 +10,9 @@ use crate::kubectl::model::{Part, Snapshot};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::node::bridge_conflict;
-use usnet_crds::{CompiledNetworkSpec, NetworkName, NodeNetwork, Ownership, ValidUplink};
+use usnet_crds::{CompiledNetworkSpec, EngineKind, NetworkName, NodeNetwork, Ownership, ValidUplink};
 use usnet_dataplane::attachment::Record;
+use usnet_dataplane::bridge_settings::{BridgeMtu, BridgeSettings};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use usnet_dataplane::owner::PortOwner;
@@ -169,7 +170,7 @@ fn achieved(desired: &Desired) -> Observed {
             uplink: None,
             has_supported_datapath: true,
             adoption_blocker: None,
-            settings: (&network.bridge).into(),
+            settings: settings(network),
             state: ElementState::Running,
             ports: BTreeMap::new(),
         };
@@ -194,6 +195,15 @@ fn achieved(desired: &Desired) -> Observed {
         bridge.ports.insert(port.name.clone(), observed);
     }
     Observed { bridges, ..Observed::default() }
+}
+
+/// Bridge domains of VPP have no MTU.
+fn settings(network: &NodeNetwork) -> BridgeSettings {
+    let settings = BridgeSettings::from(&network.bridge);
+    match network.engine {
+        EngineKind::OpenVswitch => settings,
+        EngineKind::Vpp => BridgeSettings { mtu: BridgeMtu::OfPortsOnly, ..settings },
+    }
 }
 
 /// The pods whose ports change.
@@ -221,6 +231,16 @@ mod tests {
 
     fn texts(operations: &[Op]) -> Vec<String> {
         operations.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_bridge_domain_of_vpp_has_no_mtu_that_changes() {
+        let blue = NodeNetwork { engine: EngineKind::Vpp, ..network("blue") };
+        let small = usnet_crds::Bridge { mtu: Mtu::try_from(1400).unwrap(), ..blue.bridge.clone() };
+        let changed = NodeNetwork { bridge: small, ..blue.clone() };
+        let records = [record("c1", &blue)];
+        let operations = operations(Some(blue), Some(changed), &records);
+        assert!(matches!(operations.as_slice(), [Op::UpdatePort { .. }]), "{operations:?}");
     }
 
     #[test]
