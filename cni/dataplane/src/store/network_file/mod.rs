@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 use usnet_crds::{NetworkName, NodeNetwork};
 
@@ -24,6 +26,9 @@ pub use crate::store::atomic_file::Error;
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// As much as the API server takes for one object, and room for what is not in it.
 const SIZE_MAX: u64 = 4 << 20;
+/// From so many files on two threads write them: below, the second one takes as long to start as it
+/// saves. A third one only waits for the directory.
+const SHARED_MIN: usize = 64;
 const LOCK_FILE: &str = ".lock";
 const EXTENSION: &str = ".json";
 
@@ -192,6 +197,22 @@ impl LockedFiles<'_> {
         let written = atomic_file::write_new(&path, &atomic_file::encode(&path, file)?)?;
         let metadata = written.metadata().map_err(|error| Error::file("read", &path, error))?;
         Ok(FileStamp::of(&metadata))
+    }
+
+    /// Writes the files of several networks, and returns the results in the same order. One of many
+    /// takes 8 µs, most of it in the kernel.
+    pub fn write_all(&self, files: &[&NetworkFile]) -> Vec<Result<FileStamp, Error>> {
+        let write = |part: &[&NetworkFile]| part.iter().map(|file| self.write(file)).collect::<Vec<_>>();
+        if files.len() < SHARED_MIN {
+            return write(files);
+        }
+        let (first, second) = files.split_at(files.len() / 2);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| write(second));
+            let mut results = write(first);
+            results.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            results
+        })
     }
 
     /// Removes the file of a network, if there is one.

@@ -75,3 +75,23 @@ fn a_renamed_damaged_or_newer_file_prevents_attaching() {
     fs::write(path("blue"), "{\"state\":\"Open\"}").unwrap();
     assert!(matches!(files.read(&"blue".parse().unwrap()), Err(Error::Invalid { .. })));
 }
+
+#[test]
+fn many_files_are_written_in_order_and_one_that_fails_holds_up_no_other() {
+    let (_folder, paths) = node_paths();
+    let files = NetworkFiles::new(&paths);
+    let all: Vec<_> = (0..3 * SHARED_MIN).map(|number| programmed(&format!("net-{number}"))).collect();
+    // Not empty, so that no file can replace it.
+    fs::create_dir_all(paths.networks().join("net-7.json/in-its-place")).unwrap();
+    let results = files.lock().unwrap().write_all(&all.iter().collect::<Vec<_>>());
+    assert_eq!(results.len(), all.len());
+    for (number, (file, result)) in all.iter().zip(results).enumerate() {
+        match number {
+            7 => assert!(result.is_err()),
+            _ => {
+                assert_eq!(result.ok(), files.stamp(file.name()), "{number}");
+                assert_eq!(files.read(file.name()).unwrap().as_ref(), Some(file));
+            }
+        }
+    }
+}

@@ -179,8 +179,9 @@ impl Publisher {
             Ok(())
         });
         let removed = first_error(removed);
-        let written = changed.into_iter().map(|(name, file)| {
-            self.stamps.insert(name.clone(), locked.write(file)?);
+        let files: Vec<&NetworkFile> = changed.iter().map(|(_, file)| *file).collect();
+        let written = changed.into_iter().zip(locked.write_all(&files)).map(|((name, file), stamp)| {
+            self.stamps.insert(name.clone(), stamp?);
             self.published.insert(name.clone(), file.clone());
             Ok(())
         });
