@@ -122,8 +122,8 @@ impl<'a> Echoes<'a> {
         text.lines().filter_map(number).collect()
     }
 
-    /// The number of a request that was sent after this call and answered; none where pods do not
-    /// reach each other any more.
+    /// The number of a request that was sent after this call and answered; the test fails where
+    /// pods do not reach each other any more.
     fn last(&self) -> u32 {
         let last = || self.answered().last().copied().unwrap_or_default();
         let (first, mut now) = (last(), 0);
