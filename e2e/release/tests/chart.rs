@@ -96,7 +96,7 @@ fn assert_same(chart: &Objects, config: &Objects, what: &str) {
 #[test]
 fn the_chart_is_what_kustomize_makes_of_config() {
     let Some(chart) = chart() else { return };
-    let cases: [(&[&str], &str, &[&str]); 8] = [
+    let cases: [(&[&str], &str, &[&str]); 12] = [
         (&[], "default", &[]),
         (&["engines.vpp=false"], "overlays/ovs", &[]),
         (&["engines.ovs=false"], "overlays/vpp", &[]),
@@ -104,6 +104,18 @@ fn the_chart_is_what_kustomize_makes_of_config() {
         (&["garbageCollection=false"], "default", &["components/no-garbage-collection"]),
         (&["prometheus=true"], "default", &["components/prometheus"]),
         (&["legacyNads=false"], "default", &["components/no-legacy-nads"]),
+        (&["metricsCertificate=true"], "default", &["components/metrics-certificate"]),
+        (&["tenantRoles=true"], "default", &["components/tenant-roles"]),
+        (
+            &["cniBinDir=/var/lib/rancher/k3s/data/cni", "cniConfDir=/var/lib/rancher/k3s/agent/etc/cni/net.d"],
+            "default",
+            &["components/cni-folders/k3s"],
+        ),
+        (
+            &["openshift=true", "selinux=true", "cniBinDir=/var/lib/cni/bin", "cniConfDir=/etc/kubernetes/cni/net.d"],
+            "default",
+            &["components/openshift", "components/selinux", "components/cni-folders/openshift"],
+        ),
         (
             &["networkPolicy=true", "garbageCollection=false", "engines.vpp=false"],
             "overlays/ovs",
@@ -125,6 +137,7 @@ fn values_of_the_chart_are_where_they_belong() {
         "image.tag=v7",
         "imagePullSecrets[0].name=key",
         "cniBinDir=/var/lib/cni/bin",
+        "kubeletDir=/var/lib/k0s/kubelet",
         "agent.nodeSelector.dpdk=yes",
         "agent.tolerations[0].key=dpdk",
         "controller.replicas=3",
@@ -147,8 +160,9 @@ fn values_of_the_chart_are_where_they_belong() {
     assert_eq!(pod["tolerations"][0]["key"], "dpdk");
     assert_eq!(pod["imagePullSecrets"][0]["name"], "key");
     let volumes = pod["volumes"].as_array().unwrap();
-    let folder = volumes.iter().find(|volume| volume["name"] == "cni-bin").unwrap();
-    assert_eq!(folder["hostPath"]["path"], "/var/lib/cni/bin");
+    let folder = |name: &str| &volumes.iter().find(|volume| volume["name"] == name).unwrap()["hostPath"]["path"];
+    assert_eq!(folder("cni-bin"), "/var/lib/cni/bin");
+    assert_eq!(folder("device-plugins"), "/var/lib/k0s/kubelet/device-plugins");
     let controller = &changed["Deployment/usnet-controller"]["spec"];
     assert_eq!(controller["replicas"], 3);
     assert_eq!(controller["template"]["spec"]["containers"][0]["resources"]["limits"]["memory"], "1Gi");

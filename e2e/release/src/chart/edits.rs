@@ -34,6 +34,13 @@ const REPLACEABLE: [(&str, &str, &str, Form); 9] = [
     ("Deployment/usnet-controller", "spec/template/spec/imagePullSecrets", "imagePullSecrets", Form::Block),
 ];
 
+/// Folders of a node that differ among distributions. Where the agent has them mounted stays the same.
+const NODE_FOLDERS: [(&str, &str); 3] = [
+    ("/opt/cni/bin", "{{ .Values.cniBinDir | quote }}"),
+    ("/etc/cni/net.d", "{{ .Values.cniConfDir | quote }}"),
+    ("/var/lib/kubelet/device-plugins", "{{ printf \"%s/device-plugins\" .Values.kubeletDir | quote }}"),
+];
+
 /// Makes all changes of the object with this kind and name.
 ///
 /// # Errors
@@ -93,8 +100,10 @@ fn expression_for(string: &str, path: &[String], image: &str) -> Option<String> 
     if string == image {
         return Some("{{ include \"usnet.image\" . | quote }}".to_owned());
     }
-    if string == "/opt/cni/bin" && path.iter().any(|key| key == "hostPath") {
-        return Some("{{ .Values.cniBinDir | quote }}".to_owned());
+    if path.iter().any(|key| key == "hostPath")
+        && let Some((_, expression)) = NODE_FOLDERS.iter().find(|(folder, _)| *folder == string)
+    {
+        return Some((*expression).to_owned());
     }
     if !string.contains(NAMESPACE) {
         return None;

@@ -21,7 +21,7 @@ pub struct ChartOption {
 }
 
 /// All of them. What they change of an object must not overlap.
-pub const OPTIONS: [ChartOption; 7] = [
+pub const OPTIONS: [ChartOption; 11] = [
     ChartOption { value: "engines.ovs", folder: "engines/ovs", switch: Switch::Adds },
     ChartOption { value: "engines.vpp", folder: "engines/vpp", switch: Switch::Adds },
     ChartOption { value: "nodeNetwork", folder: "components/node-network", switch: Switch::Adds },
@@ -29,4 +29,8 @@ pub const OPTIONS: [ChartOption; 7] = [
     ChartOption { value: "legacyNads", folder: "components/no-legacy-nads", switch: Switch::Removes },
     ChartOption { value: "networkPolicy", folder: "components/network-policy", switch: Switch::Adds },
     ChartOption { value: "prometheus", folder: "components/prometheus", switch: Switch::Adds },
+    ChartOption { value: "metricsCertificate", folder: "components/metrics-certificate", switch: Switch::Adds },
+    ChartOption { value: "selinux", folder: "components/selinux", switch: Switch::Adds },
+    ChartOption { value: "openshift", folder: "components/openshift", switch: Switch::Adds },
+    ChartOption { value: "tenantRoles", folder: "components/tenant-roles", switch: Switch::Adds },
 ];
