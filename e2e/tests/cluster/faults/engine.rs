@@ -2,11 +2,11 @@
 
 use super::fault::Recovery;
 use super::networks_of;
-use super::stream::Stream;
 use crate::support::cluster::{run, try_run, vsctl};
 use crate::support::faults::programs::await_socket;
 use crate::support::pods::NODE;
 use crate::support::scene::{ENGINE_GONE, await_condition, wait_ready};
+use crate::support::stream::Stream;
 use crate::support::vpp;
 use std::collections::BTreeMap;
 use std::thread;

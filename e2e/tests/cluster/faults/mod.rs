@@ -13,7 +13,6 @@ mod inventory;
 mod program;
 mod reboot;
 mod sandbox;
-mod stream;
 mod table;
 mod traffic;
 

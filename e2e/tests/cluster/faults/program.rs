@@ -1,10 +1,10 @@
 //! DPDK programs in pods that send to each other: what each has counted, by the times in its log.
 
 use super::Network;
-use super::table::Sample;
 use crate::support::cluster::{check, eventually, get};
 use crate::support::pods::{NODE, dpdk_pod};
 use crate::support::scene::Scene;
+use crate::support::stream::Sample;
 use crate::support::testpmd::{Driver, Program, counter_in};
 use crate::support::vpp;
 use k8s_openapi::jiff::Timestamp;

@@ -2,21 +2,9 @@
 
 use super::engine::{PORTS_TARGET, READY_TARGET};
 use super::fault::{Fault, Recovery};
+use crate::support::stream::Sample;
 use std::fmt;
 use std::time::Duration;
-
-/// What was counted of one kind of traffic.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Sample {
-    /// Datagrams sent, or packets received where the sender does not count.
-    pub(super) packets: u64,
-    /// How many of them never arrived, where that is known.
-    pub(super) lost: Option<u64>,
-    /// How many arrived more than once.
-    pub(super) duplicates: u64,
-    /// The longest time without an arrival.
-    pub(super) gap: Duration,
-}
 
 /// What a fault cost.
 pub(super) struct Row {

@@ -1,13 +1,12 @@
 //! All traffic between the pods.
 
 use super::program::{self, Programs};
-use super::stream::Stream;
-use super::table::Sample;
 use super::{NETWORKS, Network};
 use crate::support::cluster::apply;
 use crate::support::pods::{sleeping_pod, wait_running};
 use crate::support::scene::Scene;
 use crate::support::station::Station;
+use crate::support::stream::{Sample, Stream};
 use crate::support::vpp;
 use k8s_openapi::jiff::Timestamp;
 

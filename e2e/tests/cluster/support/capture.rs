@@ -29,7 +29,9 @@ pub(crate) fn received_during(pod: &str, interface: &str, frames: u32, action: i
     (read_by_tcpdump(&file), said)
 }
 
-fn read_by_tcpdump(file: &[u8]) -> Vec<String> {
+/// The line of each frame that tcpdump prints.
+#[track_caller]
+pub(crate) fn read_by_tcpdump(file: &[u8]) -> Vec<String> {
     let mut command = Command::new("tcpdump");
     command.args(["-nn", "-e", "-r", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut tcpdump = command.spawn().expect("tcpdump");

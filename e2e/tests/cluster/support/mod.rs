@@ -11,6 +11,7 @@ pub(crate) mod pods;
 pub(crate) mod proxy;
 pub(crate) mod scene;
 pub(crate) mod station;
+pub(crate) mod stream;
 pub(crate) mod testpmd;
 pub(crate) mod tools;
 pub(crate) mod uplinks;

@@ -2,10 +2,12 @@
 
 mod agents;
 mod capture;
+mod capture_under_traffic;
 mod causes;
 mod plan;
 mod rights;
 mod support_bundle;
+mod tenants;
 mod test_command;
 mod trace;
 

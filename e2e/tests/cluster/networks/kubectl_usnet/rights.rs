@@ -1,8 +1,9 @@
 //! Which rights the commands need: those that docs/kubectl-usnet.md names.
 
 use super::{list, text};
-use crate::support::cluster::{apply, kubectl, try_run};
+use crate::support::cluster::{apply, kubectl, run, try_run};
 use crate::support::kubectl_usnet::{kubeconfig, usnet};
+use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
 
@@ -21,6 +22,53 @@ fn roles(namespace: &str, exec: &[&str]) -> Value {
         {"apiGroups": [""], "resources": ["pods/exec"], "verbs": exec},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]},
     ]);
+    bound(namespace, &everywhere, &in_usnet)
+}
+
+/// Besides, those for the bundle of diagnostics.
+fn roles_for_bundles(namespace: &str) -> Value {
+    let mut roles = roles(namespace, &["create", "get"]);
+    let items = roles["items"].as_array_mut().unwrap();
+    let mut add = |kind: &str, rules: &[Value]| {
+        let role = items.iter_mut().find(|item| item["kind"] == kind).unwrap();
+        role["rules"].as_array_mut().unwrap().extend_from_slice(rules);
+    };
+    add(
+        "Role",
+        &[
+            json!({"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]}),
+            json!({"apiGroups": ["apps"], "resources": ["deployments", "daemonsets"], "verbs": ["list"]}),
+            json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]}),
+            json!({"apiGroups": [""], "resources": ["events"], "verbs": ["list"]}),
+        ],
+    );
+    add(
+        "ClusterRole",
+        &[
+            json!({"apiGroups": ["usnet.dev"], "resources": ["userspacenodeslices"], "verbs": ["list"]}),
+            json!({"apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingadmissionpolicies"],
+                   "verbs": ["list"]}),
+        ],
+    );
+    roles
+}
+
+/// Those for a test, which creates namespaces, networks and pods.
+fn roles_for_tests(namespace: &str) -> Value {
+    let mut roles = roles(namespace, &["create", "get"]);
+    let items = roles["items"].as_array_mut().unwrap();
+    let role = items.iter_mut().find(|item| item["kind"] == "ClusterRole").unwrap();
+    let verbs = json!(["create", "get", "list", "delete"]);
+    role["rules"].as_array_mut().unwrap().extend([
+        json!({"apiGroups": [""], "resources": ["namespaces", "pods"], "verbs": verbs}),
+        json!({"apiGroups": ["usnet.dev"], "resources": ["userspacenetworks"], "verbs": verbs}),
+        json!({"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create", "get"]}),
+    ]);
+    roles
+}
+
+/// Roles of a ServiceAccount in the whole cluster, and in the namespace of usnet.
+fn bound(namespace: &str, everywhere: &Value, in_usnet: &Value) -> Value {
     let metadata = json!({"name": READER, "namespace": "usnet-system"});
     let reference = |kind: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": READER});
     let subjects = json!([{"kind": "ServiceAccount", "name": READER, "namespace": namespace}]);
@@ -74,7 +122,6 @@ fn the_documented_rights_are_enough_and_without_that_to_exec_the_rest_is_answere
     ] {
         assert_eq!(not_read(arguments), Value::Null, "{arguments:?}");
     }
-
     apply(&roles(&scene.name, &["list"]));
     assert_eq!(not_read(&["status"]), Value::Null);
     let report = ask(&["history", "--network", READER]).report();
@@ -90,4 +137,34 @@ fn the_documented_rights_are_enough_and_without_that_to_exec_the_rest_is_answere
     assert_eq!(answer.status, 4, "{answer:?}");
     assert!(answer.stderr.contains("you may not read"), "{answer:?}");
     drop(granted);
+}
+
+#[test]
+fn the_documented_rights_are_enough_to_trace_to_test_and_for_a_bundle() {
+    let scene = Scene::new(READER);
+    scene.network(READER, &json!({}));
+    let _granted = Granted;
+    apply(&roles(&scene.name, &["create", "get"]));
+    let config = kubeconfig(&scene.name, READER);
+    let config = config.path().to_str().unwrap();
+    let ask = |arguments: &[&str]| usnet(&[arguments, &["-o", "json", "--kubeconfig", config]].concat());
+    for name in ["left", "right"] {
+        start(&scene, &sleeping_pod(&scene, name, READER));
+    }
+    let traced = ask(&["trace", "left", "right", "-n", READER]);
+    assert_eq!(text(&traced.report()["conclusion"], "cause"), "NotConnected", "{traced:?}");
+    let refused = ask(&["test", "--engine=OVS", "--node", NODE]);
+    assert!(refused.status == 4 && refused.stdout.is_empty(), "{refused:?}");
+
+    apply(&roles_for_bundles(&scene.name));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bundle.tar.gz");
+    let bundle = usnet(&["support-bundle", "-o", file.to_str().unwrap(), "--kubeconfig", config]);
+    assert!(bundle.status == 0 && bundle.stdout.contains("2 of 2 nodes"), "{bundle:?}");
+    let gaps = run("tar", &["-xzOf", file.to_str().unwrap(), "--wildcards", "*/errors.txt"]);
+    assert!(!gaps.contains("forbidden"), "{gaps}");
+
+    apply(&roles_for_tests(&scene.name));
+    let tested = ask(&["test", "--engine=OVS", "--node", NODE]);
+    assert_eq!((tested.status, &tested.report()["failed"]), (0, &json!(0)), "{tested:?}");
 }

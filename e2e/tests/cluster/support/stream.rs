@@ -2,7 +2,6 @@
 //!
 //! Sender and receiver are threads of this program, so that both have one clock.
 
-use super::table::Sample;
 use crate::support::cluster::{PATIENCE, check, eventually};
 use crate::support::station::Station;
 use std::collections::BTreeSet;
@@ -17,10 +16,23 @@ use std::time::{Duration, Instant};
 const INTERVAL: Duration = Duration::from_millis(5);
 const PORT: u16 = 7000;
 
+/// What was counted of one kind of traffic.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Sample {
+    /// Datagrams sent, or packets received where the sender does not count.
+    pub(crate) packets: u64,
+    /// How many of them never arrived, where that is known.
+    pub(crate) lost: Option<u64>,
+    /// How many arrived more than once.
+    pub(crate) duplicates: u64,
+    /// The longest time without an arrival.
+    pub(crate) gap: Duration,
+}
+
 /// A stream between two pods. Dropping it ends it.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     /// The engine that it passes.
-    pub(super) engine: &'static str,
+    pub(crate) engine: &'static str,
     state: Arc<State>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -50,7 +62,7 @@ struct Arrivals {
 
 impl Stream {
     /// Starts a stream between pods.
-    pub(super) fn start(engine: &'static str, from: &Station, to: &Station) -> Self {
+    pub(crate) fn start(engine: &'static str, from: &Station, to: &Station) -> Self {
         let state = Arc::new(State::default());
         let [sending, receiving] = [0, 1].map(|_| Arc::clone(&state));
         let receiver = to.run(move || receive(&receiving));
@@ -62,7 +74,7 @@ impl Stream {
     }
 
     /// Begins an interval, and gives the number of its first datagram.
-    pub(super) fn begin(&self) -> u64 {
+    pub(crate) fn begin(&self) -> u64 {
         let mut arrivals = self.state.arrivals();
         let last = arrivals.last;
         *arrivals = Arrivals { last, ..Arrivals::default() };
@@ -71,7 +83,7 @@ impl Stream {
     }
 
     /// Waits until the stream flows, and counts the interval that began with that datagram.
-    pub(super) fn end(&self, first: u64) -> Sample {
+    pub(crate) fn end(&self, first: u64) -> Sample {
         let next = self.state.sent.load(Ordering::SeqCst);
         // What was sent before one that has arrived has arrived or is lost: there is one path.
         eventually("a datagram of the stream", || {
@@ -87,8 +99,16 @@ impl Stream {
         Sample { packets: sent, lost: Some(sent - arrived), duplicates, gap: longest_gap }
     }
 
+    /// Waits until so many datagrams of the interval that began with that one were sent.
+    pub(crate) fn await_sent(&self, first: u64, count: u64) {
+        eventually("datagrams of the stream", || {
+            let next = self.state.sent.load(Ordering::SeqCst);
+            check(next >= first + count, format!("{}: {} of {count} sent", self.engine, next.saturating_sub(first)))
+        });
+    }
+
     /// Waits for a datagram after that time, and gives the time of its arrival.
-    pub(super) fn await_arrival_after(&self, time: Instant) -> Instant {
+    pub(crate) fn await_arrival_after(&self, time: Instant) -> Instant {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(last) = self.state.arrivals().last.filter(|last| *last > time) {
