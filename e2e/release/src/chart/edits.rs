@@ -34,7 +34,7 @@ const REPLACEABLE: [(&str, &str, &str, Form); 9] = [
     ("Deployment/usnet-controller", "spec/template/spec/imagePullSecrets", "imagePullSecrets", Form::Block),
 ];
 
-/// Folders of a node that differ among distributions. Where the agent has them mounted stays the same.
+/// Folders of a node that differ among distributions; the mounts of the agent stay the same.
 const NODE_FOLDERS: [(&str, &str); 3] = [
     ("/opt/cni/bin", "{{ .Values.cniBinDir | quote }}"),
     ("/etc/cni/net.d", "{{ .Values.cniConfDir | quote }}"),

@@ -69,6 +69,11 @@ fn frames_of_a_pod_reach_the_user_whose_end_ends_the_capture() {
         await_no_mirror();
     }
 
+    // A full disk.
+    let full = usnet(&["capture", "captured/left", "net1", "--write", "/dev/full"]);
+    assert!(full.status == 7 && full.stderr.contains("No space left on device"), "{full:?}");
+    await_no_mirror();
+
     // The user's program is killed: the one on the node ends long before its limits.
     let (mut program, stdout) = capture_endlessly();
     let second = usnet(&["capture", "captured/left", "net1", "--count", "1", "--write", "/dev/null"]);

@@ -1,4 +1,4 @@
-//! The roles of config/components/tenant-roles: what people may see and change with them.
+//! The roles of config/components/tenant-roles: what users may see and change with them.
 
 use crate::support::cluster::{check, eventually, kubectl, try_run};
 use crate::support::scene::Scene;
