@@ -173,3 +173,25 @@ fn each_documented_command_does_what_its_page_says() {
     println!("{} of {} documented commands were run here", run + with_pods, NETWORK.len() + PODS.len());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
+
+/// Whether this is a whole object: some pages show only a part.
+fn is_network(yaml: &str) -> bool {
+    yaml.contains("apiVersion: usnet.dev/") && yaml.contains("kind: UserspaceNetwork\n")
+}
+
+#[test]
+fn the_api_server_accepts_each_documented_network() {
+    let mut count = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for block in text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+            for object in block.split("---\n").filter(|object| is_network(object)) {
+                let answer = try_run("kubectl", &["apply", "--dry-run=server", "-f", "-"], object);
+                assert!(answer.is_ok(), "{}: {answer:?}\n{object}", page.display());
+                count += 1;
+            }
+        }
+    }
+    println!("{count} networks");
+    assert!(count > 5);
+}
