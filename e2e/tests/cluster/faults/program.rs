@@ -62,21 +62,38 @@ impl Programs {
         for folder in &self.logs {
             eventually("a program that receives", || {
                 let last = growth(folder).last().map(|(time, _)| *time);
-                check(last.is_some_and(|last| last > since), format!("{}: {last:?}", folder.display()))
+                check(
+                    last.is_some_and(|last| last > since),
+                    format!("{}: {last:?}; {}", folder.display(), said(folder)),
+                )
             });
         }
     }
 }
 
-/// When the count of received packets has grown, and by how many. Each container of a pod has a
-/// log of its own, and begins at 0.
-fn growth(folder: &PathBuf) -> Vec<(Timestamp, u64)> {
+/// What the program in the newest container of a pod last said: whether it is connected.
+fn said(folder: &PathBuf) -> String {
+    let files = logs(folder);
+    let text = files.last().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
+    let words: Vec<&str> =
+        text.lines().rev().filter(|line| line.contains("memif") || line.contains("ink")).take(8).collect();
+    format!("{} containers, last lines, newest first: {words:?}", files.len())
+}
+
+/// The logs of all containers of a pod, the newest last.
+fn logs(folder: &PathBuf) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path()).collect();
     // By the number of the container: 10.log comes after 9.log.
     files.sort_by_key(|file| file.file_stem().and_then(|stem| stem.to_str()?.parse::<u32>().ok()));
+    files
+}
+
+/// When the count of received packets has grown, and by how many. Each container of a pod has a
+/// log of its own, and begins at 0.
+fn growth(folder: &PathBuf) -> Vec<(Timestamp, u64)> {
     let mut found = Vec::new();
-    for file in files {
+    for file in logs(folder) {
         let text = fs::read_to_string(file).unwrap_or_default();
         let mut before = 0;
         for line in text.lines() {
