@@ -88,7 +88,8 @@ impl<'a> Program<'a> {
 }
 
 /// Runs an interactive testpmd, and types what a program with a link handler would do when the
-/// engine comes back. Each driver tells by `back` when that is.
+/// engine comes back. Each driver tells by `back` when that is. A start that failed because the
+/// engine went away again is repeated every five seconds; testpmd refuses it while it forwards.
 const RECONNECTING: &str = r#"
 mkfifo /tmp/typed
 (
@@ -99,6 +100,7 @@ mkfifo /tmp/typed
         turn=$((turn + 1))
         ! back || printf 'stop\nport stop all\nport start all\nstart\n'
         [ $((turn % 4)) != 0 ] || echo show port stats all
+        [ $((turn % 100)) != 0 ] || printf 'port start all\nstart\n'
     done
 ) &
 exec "$@" </tmp/typed
