@@ -51,7 +51,9 @@ pub use types::device::{DeviceId, InvalidDeviceId};
 pub use types::ip_family::IpFamily;
 pub use types::limits::{DeviceCount, InvalidRingSize, Mtu, Queues, RingSize, VlanTag};
 pub use types::mac::{InvalidMac, MacAddress};
-pub use types::names::{BridgeName, InvalidName, NamespaceName, NetworkName, PodName, RoutingDomain, UplinkName};
+pub use types::names::{
+    BridgeName, InvalidName, NamespaceName, NetworkName, PodName, RoutingDomain, UplinkName, VolumeName,
+};
 pub use types::nic::{InvalidNic, NicName, PciAddress};
 pub use types::number::OutOfRange;
 pub use types::port_type::{Memif, MemifMode, MemifSecretKind, MemifSocketKind, PortType, SocketRole, VhostUser};

@@ -57,6 +57,7 @@ impl Settings {
             ring_size: self.ring_size.unwrap_or(usual.ring_size),
             vlan: self.vlan.clone(),
             rate_limit: self.rate_limit,
+            volume: None,
             vhost_user: VhostUser { engine_role: self.engine_role },
             memif: Memif { mode: self.memif_mode, ..usual.memif },
         }

@@ -7,6 +7,7 @@ pub(super) mod memif_mode;
 pub(super) mod vlan;
 
 use crate::types::limits::{Queues, RingSize};
+use crate::types::names::{DEFAULT_VOLUME, VolumeName};
 use crate::types::port_type::{Memif, PortType, VhostUser};
 use crate::types::rate::RateLimit;
 use crate::types::vlan::Vlan;
@@ -36,12 +37,22 @@ pub struct Port {
     /// How much a port may send and receive.
     #[serde(default)]
     pub rate_limit: RateLimit,
+    /// The volume of the pod in which its sockets are; none means the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<VolumeName>,
     /// With the type memif.
     #[serde(default)]
     pub memif: Memif,
     /// With the type vhost-user.
     #[serde(default)]
     pub vhost_user: VhostUser,
+}
+
+impl Port {
+    /// The name of the pod's volume.
+    pub fn volume_name(&self) -> &str {
+        self.volume.as_ref().map_or(DEFAULT_VOLUME, VolumeName::as_str)
+    }
 }
 
 #[cfg(feature = "api")]
@@ -54,9 +65,10 @@ mod spec {
     use crate::network::port::vlan::{VlanSpec, vlan};
     use crate::problem::{Problem, Problems};
     use crate::types::limits::{Queues, RingSize};
+    use crate::types::names::{NAMESPACE_NAME_PATTERN, VOLUME_NAME_MAX};
     use crate::{
         EngineKind, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, PortType, RateLimit, SocketRole,
-        VhostUser,
+        VhostUser, VolumeName,
     };
     use kube::KubeSchema;
     use kube::core::Rule;
@@ -89,6 +101,12 @@ mod spec {
         /// How much each port may send and receive; default no limit.
         #[serde(default)]
         pub rate_limit: RateLimitSpec,
+        /// The name of the emptyDir volume of a pod in which sockets and descriptions of interfaces
+        /// are; default `usnet`. Not for Veth. A change applies to pods that attach afterwards.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(max = VOLUME_NAME_MAX))]
+        #[x_kube(validation = volume())]
+        pub volume: Option<String>,
         /// Only with the type Memif.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[x_kube(validation = memif_secret())]
@@ -129,6 +147,7 @@ mod spec {
                 ring_size: default_ring_size(),
                 vlan: None,
                 rate_limit: RateLimitSpec::default(),
+                volume: None,
                 memif: None,
                 vhost_user: None,
             }
@@ -146,6 +165,13 @@ mod spec {
         rule(
             format!("self in [{}]", sizes.join(", ")),
             format!("not a ring size: use a power of two from {minimum} to {maximum}"),
+        )
+    }
+
+    fn volume() -> Rule {
+        rule(
+            format!("self.matches('{NAMESPACE_NAME_PATTERN}')"),
+            format!("not the name of a volume: use 1 to {VOLUME_NAME_MAX} lower-case letters, digits and '-'"),
         )
     }
 
@@ -231,6 +257,7 @@ mod spec {
         let ring_size = problems.check("spec.port.ringSize", spec.ring_size.try_into());
         let vlan = vlan(problems, engine, "spec.port.vlan", spec.vlan.as_ref());
         let rate_limit = rate_limit(problems, "spec.port.rateLimit", spec.rate_limit);
+        let volume = spec.volume.clone().map(|name| problems.check("spec.port.volume", VolumeName::try_from(name)));
         settings(problems, engine, port_type, spec);
         Some(Port {
             port_type,
@@ -238,6 +265,10 @@ mod spec {
             ring_size: ring_size?,
             vlan: vlan?,
             rate_limit: rate_limit?,
+            volume: match volume {
+                Some(checked) => Some(checked?),
+                None => None,
+            },
             memif: spec.memif.unwrap_or_default(),
             vhost_user: spec.vhost_user.unwrap_or_default(),
         })

@@ -34,6 +34,11 @@ pub const UPLINK_NAME_MAX: usize = 48;
 /// prefix precedes it.
 pub const ROUTING_DOMAIN_MAX: usize = 57;
 
+/// Longest name of a pod's volume, in bytes: a DNS label (RFC 1123).
+pub const VOLUME_NAME_MAX: usize = 63;
+/// The volume in which pods find sockets, unless their network names another.
+pub const DEFAULT_VOLUME: &str = "usnet";
+
 /// Longest name of a namespace, in bytes: a DNS label (RFC 1123).
 pub const NAMESPACE_NAME_MAX: usize = 63;
 /// Longest name of a pod, in bytes: a DNS subdomain (RFC 1123).
@@ -94,6 +99,11 @@ pub enum InvalidName {
         "routing domain {0:?} is not a DNS label: use 1 to {ROUTING_DOMAIN_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
     )]
     RoutingDomain(String),
+    /// The name of a pod's volume is not a DNS label.
+    #[error(
+        "volume name {0:?} is not a DNS label: use 1 to {VOLUME_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
+    )]
+    Volume(String),
     /// The name of a bridge could be that of an uplink.
     #[error(
         "bridge name {0:?} is reserved, because the bridges of uplinks begin with {UPLINK_BRIDGE_PREFIX}: choose another"
@@ -128,6 +138,11 @@ pub struct UplinkName(String);
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RoutingDomain(String);
+
+/// The name of a volume of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct VolumeName(String);
 
 /// The name of a pod.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -210,6 +225,13 @@ impl TryFrom<String> for RoutingDomain {
     }
 }
 
+impl TryFrom<String> for VolumeName {
+    type Error = InvalidName;
+    fn try_from(name: String) -> Result<Self, InvalidName> {
+        if is_dns_label(&name, VOLUME_NAME_MAX) { Ok(Self(name)) } else { Err(InvalidName::Volume(name)) }
+    }
+}
+
 impl TryFrom<String> for PodName {
     type Error = InvalidName;
     fn try_from(name: String) -> Result<Self, InvalidName> {
@@ -257,11 +279,22 @@ macro_rules! text_conversions {
         }
     )*};
 }
-text_conversions!(NetworkName, BridgeName, NamespaceName, PodName, RoutingDomain, UplinkName);
+text_conversions!(NetworkName, BridgeName, NamespaceName, PodName, RoutingDomain, UplinkName, VolumeName);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The name becomes a part of a path.
+    #[test]
+    fn volume_names_are_dns_labels() {
+        for good in ["usnet", "hook-sidecar-sockets", &"a".repeat(63)] {
+            assert!(good.parse::<VolumeName>().is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "Blue", "a.b", "..", "a/b", &"a".repeat(64)] {
+            assert_eq!(bad.parse::<VolumeName>(), Err(InvalidName::Volume(bad.to_owned())));
+        }
+    }
 
     #[test]
     fn network_names_are_dns_labels() {

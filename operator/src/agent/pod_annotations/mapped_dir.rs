@@ -18,7 +18,7 @@ const VOLUMES: [&str; 2] = ["usnet", "shared-dir"];
 pub(super) fn mapped_dir(pod: &Pod, source: Option<&Path>) -> String {
     let found = match source {
         None => of_volume(pod),
-        Some(source) => of_folder(pod, source).or_else(|| of_device(source)),
+        Some(source) => of_folder(pod, source).or_else(|| of_empty_dir(pod, source)).or_else(|| of_device(source)),
     };
     let folder = found.unwrap_or_else(|| USUAL_MAPPED_DIR.into());
     format!("{}/", folder.to_string_lossy().trim_end_matches('/'))
@@ -38,6 +38,13 @@ fn of_folder(pod: &Pod, source: &Path) -> Option<PathBuf> {
         let inside = source.strip_prefix(&volume.host_path.as_ref()?.path).ok()?;
         Some(Path::new(&mount.mount_path).join(inside))
     })
+}
+
+/// The volume of the pod that its network names.
+fn of_empty_dir(pod: &Pod, source: &Path) -> Option<PathBuf> {
+    let is_empty_dir = source.parent()?.file_name()? == "kubernetes.io~empty-dir";
+    let name = source.file_name()?.to_str().filter(|_| is_empty_dir)?;
+    mounts(pod).find(|mount| mount.name == name).map(|mount| PathBuf::from(&mount.mount_path))
 }
 
 /// kubelet mounts a device itself.

@@ -76,6 +76,7 @@ fn port(settings: &Settings) -> PortSpec {
         ring_size: port.ring_size.into(),
         vlan: port.vlan.as_ref().map(vlan),
         rate_limit: rate_limit(port.rate_limit),
+        volume: port.volume.map(String::from),
         memif: (port.memif.mode == MemifMode::Ip).then_some(port.memif),
         vhost_user: is_vhost_user.then_some(VhostUser { engine_role: port.vhost_user.engine_role }),
     }

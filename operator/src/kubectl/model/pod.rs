@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{self, ContainerStatus};
 use k8s_openapi::jiff::Timestamp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The annotation that Multus reads.
 pub(crate) const NETWORKS: &str = "k8s.v1.cni.cncf.io/networks";
@@ -10,8 +10,6 @@ pub(crate) const NETWORKS: &str = "k8s.v1.cni.cncf.io/networks";
 pub(crate) const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";
 /// The label of the programs of usnet.
 const COMPONENT: &str = "app.kubernetes.io/component";
-/// The volume in which sockets appear.
-pub(crate) const VOLUME: &str = "usnet";
 /// What the names of resources of networks begin with.
 pub(crate) const RESOURCE_PREFIX: &str = "usnet.dev/";
 
@@ -40,12 +38,10 @@ pub(crate) struct Pod {
     pub node: Option<String>,
     /// It is in the network namespace of its node.
     pub host_network: bool,
-    /// It has the volume `usnet`.
-    pub has_volume: bool,
-    /// The volume is an emptyDir.
-    pub is_empty_dir: bool,
-    /// A container mounts the volume.
-    pub mounts_volume: bool,
+    /// Its volumes, and whether each is an emptyDir.
+    pub volumes: BTreeMap<String, bool>,
+    /// The volumes that its containers mount.
+    pub mounted: BTreeSet<String>,
     /// The resources of networks that its containers request.
     pub resources: BTreeSet<String>,
     /// Pending, Running, Succeeded, Failed.
@@ -108,7 +104,7 @@ impl From<v1::Pod> for Pod {
         let annotation = |key: &str| metadata.annotations.as_ref().and_then(|all| all.get(key)).cloned();
         let condition = |kind: &str| status.conditions.iter().flatten().find(|condition| condition.type_ == kind);
         let unscheduled = condition("PodScheduled").filter(|condition| condition.status == "False");
-        let volume = spec.volumes.iter().flatten().find(|volume| volume.name == VOLUME);
+        let volumes = spec.volumes.iter().flatten();
         let containers = spec.containers.iter().chain(spec.init_containers.iter().flatten());
         let statuses: Vec<_> = status.container_statuses.iter().flatten().collect();
         let view = |container: &v1::Container| {
@@ -127,11 +123,11 @@ impl From<v1::Pod> for Pod {
             created: metadata.creation_timestamp.map(|time| time.0),
             is_deleting: metadata.deletion_timestamp.is_some(),
             host_network: spec.host_network == Some(true),
-            has_volume: volume.is_some(),
-            is_empty_dir: volume.is_some_and(|volume| volume.empty_dir.is_some()),
-            mounts_volume: containers
+            volumes: volumes.map(|volume| (volume.name.clone(), volume.empty_dir.is_some())).collect(),
+            mounted: containers
                 .clone()
-                .any(|container| container.volume_mounts.iter().flatten().any(|mount| mount.name == VOLUME)),
+                .flat_map(|container| container.volume_mounts.iter().flatten().map(|mount| mount.name.clone()))
+                .collect(),
             resources: containers.flat_map(resources).collect(),
             containers: spec.containers.iter().map(view).collect(),
             node: spec.node_name.filter(|node| !node.is_empty()),
@@ -192,7 +188,8 @@ mod tests {
         let pod = Pod::from(serde_json::from_value::<v1::Pod>(pod).unwrap());
         assert_eq!((pod.reference().as_str(), pod.state()), ("web/dpdk-0", "ContainerCreating"));
         assert_eq!((pod.networks.as_deref(), pod.owner.as_deref()), (Some("blue"), Some("StatefulSet dpdk")));
-        assert!(pod.has_volume && pod.is_empty_dir && pod.mounts_volume && !pod.has_ended());
+        assert_eq!(pod.volumes, BTreeMap::from([("usnet".to_owned(), true)]));
+        assert!(pod.mounted.contains("usnet") && !pod.has_ended());
         assert_eq!(pod.resources, BTreeSet::from(["usnet.dev/blue".to_owned()]));
         assert_eq!(pod.container("app").map(|container| container.restarts), Some(2));
     }

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use usnet_crds::DeviceId;
+use usnet_crds::{DeviceId, VolumeName};
 use usnet_dataplane::attachment::{AttachmentId, Pod, PodUid, Record};
 use usnet_dataplane::journal;
 use usnet_dataplane::locks::Lock;
@@ -48,6 +48,12 @@ impl PodDirectory {
         Self { source, folder: roots.ports(), uid: uid.clone(), name, network_namespace: None }
     }
 
+    /// The volume of the pod that has this name, for one interface. Nothing is changed yet.
+    pub fn from_named_volume(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, volume: &VolumeName) -> Self {
+        let (source, name) = (Source::named_volume(roots, uid, volume), format!("{uid}.{}", id.interface));
+        Self { source, folder: roots.ports(), uid: uid.clone(), name, network_namespace: None }
+    }
+
     /// A folder of the node for this interface of the pod alone. Nothing is changed yet.
     pub fn from_folder(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
         let (source, name) = (Source::folder(roots, folder), format!("{uid}.{}", id.interface));
@@ -69,11 +75,11 @@ impl PodDirectory {
         Self { network_namespace: record.network_namespace_inode, ..directory }
     }
 
-    /// The source folder, for the record; none for the pod's volume.
+    /// The source folder, for the record; none for the pod's default volume.
     pub fn source_folder(&self) -> Option<&Path> {
         match &self.source {
             Source::Volumes(_) => None,
-            Source::Folder(folder) | Source::Device(folder) => Some(folder),
+            Source::NamedVolume(folder) | Source::Folder(folder) | Source::Device(folder) => Some(folder),
         }
     }
 
@@ -91,10 +97,11 @@ impl PodDirectory {
             return Ok(());
         }
         match (self.source.open(), &self.source) {
-            (Err(PodDirectoryError::File { source, path, .. }), Source::Volumes(_))
+            (Err(PodDirectoryError::File { source, path, .. }), Source::Volumes(_) | Source::NamedVolume(_))
                 if source.kind() == ErrorKind::NotFound =>
             {
-                Err(PodDirectoryError::NoVolume { pod: pod.clone(), path })
+                let volume = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                Err(PodDirectoryError::NoVolume { pod: pod.clone(), volume, path })
             }
             (other, _) => other.map(drop),
         }
@@ -190,7 +197,7 @@ impl PodDirectory {
     fn lock(&self) -> Result<Lock, PodDirectoryError> {
         let device = match &self.source {
             Source::Device(device) => Some(device.as_path()),
-            Source::Volumes(_) | Source::Folder(_) => None,
+            Source::Volumes(_) | Source::NamedVolume(_) | Source::Folder(_) => None,
         };
         lock_mounts(&self.folder, Some(&self.uid), device)
     }

@@ -1,6 +1,5 @@
 //! Why a pod's directory cannot be used.
 
-use super::volume::VOLUME;
 use crate::protocol::error::ErrorCode;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,12 +11,14 @@ use usnet_dataplane::journal;
 pub enum PodDirectoryError {
     /// The pod does not declare the volume.
     #[error(
-        "pod {pod} has no emptyDir volume \"{VOLUME}\" (expected at {}): add `volumes: [{{name: {VOLUME}, emptyDir: {{}}}}]` to the pod and mount it in the container, for example at /run/usnet",
+        "pod {pod} has no emptyDir volume \"{volume}\" (expected at {}): add `volumes: [{{name: {volume}, emptyDir: {{}}}}]` to the pod and mount it in the container, for example at /run/usnet",
         path.display()
     )]
     NoVolume {
         /// The pod.
         pod: Pod,
+        /// The name of the volume.
+        volume: String,
         /// Where kubelet would create it.
         path: PathBuf,
     },

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use usnet_crds::VolumeName;
 use usnet_dataplane::attachment::PodUid;
 use usnet_dataplane::paths::NodePaths;
 
@@ -17,6 +18,8 @@ pub(super) enum Source {
     /// `emptyDir` volumes of the pod, by the name that usnet uses and the one that Userspace CNI
     /// uses. The first that exists is used.
     Volumes([PathBuf; 2]),
+    /// The `emptyDir` volume of the pod that the network names.
+    NamedVolume(PathBuf),
     /// A folder of the node.
     Folder(PathBuf),
     /// The folder of a device that kubelet allocated to the pod. Its content is removed with the
@@ -27,8 +30,12 @@ pub(super) enum Source {
 impl Source {
     /// The volumes of a pod.
     pub(super) fn volumes(roots: &NodePaths, uid: &PodUid) -> Self {
-        let of_pod = roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir");
-        Self::Volumes([VOLUME, LEGACY_VOLUME].map(|name| of_pod.join(name)))
+        Self::Volumes([VOLUME, LEGACY_VOLUME].map(|name| empty_dirs(roots, uid).join(name)))
+    }
+
+    /// The volume of a pod that has this name.
+    pub(super) fn named_volume(roots: &NodePaths, uid: &PodUid, name: &VolumeName) -> Self {
+        Self::NamedVolume(empty_dirs(roots, uid).join(name.as_str()))
     }
 
     /// A folder of the node, which is a device's if it is below the folder of devices.
@@ -39,7 +46,7 @@ impl Source {
     /// Opens it. If no volume exists, the error names the first.
     pub(super) fn open(&self) -> Result<File, PodDirectoryError> {
         match self {
-            Self::Folder(folder) | Self::Device(folder) => {
+            Self::NamedVolume(folder) | Self::Folder(folder) | Self::Device(folder) => {
                 open_directory(folder).map_err(|error| source_error(folder, error))
             }
             Self::Volumes([volume, legacy]) => match open_directory(volume) {
@@ -51,6 +58,10 @@ impl Source {
             },
         }
     }
+}
+
+fn empty_dirs(roots: &NodePaths, uid: &PodUid) -> PathBuf {
+    roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir")
 }
 
 fn open_directory(path: &Path) -> io::Result<File> {

@@ -1,7 +1,7 @@
 //! The names of a pod's `emptyDir` volume.
 
-/// The name of the volume in the pod.
-pub const VOLUME: &str = "usnet";
+/// The name of the volume in the pod, unless the network names another.
+pub const VOLUME: &str = usnet_crds::names::DEFAULT_VOLUME;
 /// The volume name of Userspace CNI; used if there is no [`VOLUME`]. Also an `emptyDir`: a folder
 /// of the host would not belong to one pod.
 pub const LEGACY_VOLUME: &str = "shared-dir";

@@ -94,7 +94,10 @@ impl AddRequest<'_> {
     /// or else the pod's volume.
     fn directory(&self, node: &Node, network: &NodeNetwork) -> Result<PodDirectory, Error> {
         let (roots, uid) = (&node.roots, &self.pod.uid);
-        let volume = PodDirectory::from_volume(roots, uid);
+        let volume = match &network.port.volume {
+            Some(name) => PodDirectory::from_named_volume(roots, uid, &self.id, name),
+            None => PodDirectory::from_volume(roots, uid),
+        };
         let has_device_plugin = network.device_plugin.is_some();
         // A pod that got a device while the network was an extended resource has no volume, and may
         // still get a new sandbox.
@@ -112,8 +115,8 @@ impl AddRequest<'_> {
 
     fn check_directory(&self, directory: &PodDirectory, network: &NodeNetwork) -> Result<(), Error> {
         match directory.check(&self.pod) {
-            Err(PodDirectoryError::NoVolume { pod, .. }) if network.device_plugin.is_some() => {
-                Err(DeviceAllocationError::NoDeviceOrVolume { pod, network: network.name.clone() }.into())
+            Err(PodDirectoryError::NoVolume { pod, volume, .. }) if network.device_plugin.is_some() => {
+                Err(DeviceAllocationError::NoDeviceOrVolume { pod, network: network.name.clone(), volume }.into())
             }
             checked => Ok(checked?),
         }

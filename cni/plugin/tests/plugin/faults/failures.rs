@@ -7,7 +7,7 @@ use crate::support::{NETWORK, TestNode, configuration, on_a_node, on_a_node_with
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
-use usnet_crds::Phase;
+use usnet_crds::{Phase, Port};
 use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::unselected::Unselected;
 use usnet_test_openvswitch::OpenVswitch;
@@ -18,6 +18,7 @@ const AMPLE: Duration = Duration::from_secs(10);
 on_each_engine! {
     a_pod_of_another_namespace_is_rejected,
     a_missing_volume_is_reported_with_advice,
+    a_network_names_the_volume,
     a_draining_network_fails_add_but_not_del,
     the_agents_reason_is_passed_on_and_add_waits_for_the_network,
     without_its_engine_add_fails_soon_and_leaves_nothing,
@@ -72,6 +73,29 @@ fn a_missing_volume_is_reported_with_advice(node: &mut TestNode) {
     // A link in its place is not followed.
     symlink("/etc", &pod.volume).unwrap();
     node.add(&pod, "net1").message(102);
+    node.assert_clean();
+}
+
+fn a_network_names_the_volume(node: &mut TestNode) {
+    let port = Port { volume: Some("hooks".parse().unwrap()), ..port_types::vhost_user() };
+    node.program_network_with(NETWORK, &port, None);
+    let pod = node.pod("p");
+    let message = node.add(&pod, "net1").message(102);
+    assert!(message.contains("no emptyDir volume \"hooks\"") && message.contains("[{name: hooks, "), "{message}");
+    node.assert_clean();
+    let hooks = pod.volume.with_file_name("hooks");
+    fs::create_dir(&hooks).unwrap();
+    for interface in ["net1", "net2"] {
+        node.add(&pod, interface).result();
+        assert!(hooks.join(format!("{interface}.json")).exists());
+    }
+    assert_eq!(fs::read_dir(&pod.volume).unwrap().count(), 0, "the usual volume is not used");
+    // A running pod keeps its volume when the network's changes.
+    node.program_network_with(NETWORK, &port_types::vhost_user(), None);
+    node.del(&pod, "net1").assert_done();
+    assert!(hooks.join("net2.json").exists() && !hooks.join("net1.json").exists());
+    node.del(&pod, "net2").assert_done();
+    assert_eq!(fs::read_dir(&hooks).unwrap().count(), 0);
     node.assert_clean();
 }
 

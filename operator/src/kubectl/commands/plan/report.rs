@@ -62,10 +62,11 @@ impl NetworkChange {
 }
 
 /// The settings of ports that running pods keep.
-const FOR_NEW_PODS: [&str; 8] = [
+const FOR_NEW_PODS: [&str; 9] = [
     "spec.port.type",
     "spec.port.queues",
     "spec.port.ringSize",
+    "spec.port.volume",
     "spec.port.memif",
     "spec.port.vhostUser",
     "spec.ipam",

@@ -70,7 +70,7 @@ pub enum DeviceAllocationError {
     },
     /// The pod has no directory for the socket.
     #[error(
-        "pod {pod} has neither an unused device of {resource} nor an emptyDir volume \"usnet\": request `{resource}: 1` in the limits of the container that uses the interface, or add `volumes: [{{name: usnet, emptyDir: {{}}}}]` to the pod and mount it there, for example at /run/usnet",
+        "pod {pod} has neither an unused device of {resource} nor an emptyDir volume \"{volume}\": request `{resource}: 1` in the limits of the container that uses the interface, or add `volumes: [{{name: {volume}, emptyDir: {{}}}}]` to the pod and mount it there, for example at /run/usnet",
         resource = resource_name(network)
     )]
     NoDeviceOrVolume {
@@ -78,6 +78,8 @@ pub enum DeviceAllocationError {
         pod: Pod,
         /// The network.
         network: NetworkName,
+        /// The name of the volume.
+        volume: String,
     },
 }
 

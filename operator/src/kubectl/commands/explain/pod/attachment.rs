@@ -3,7 +3,6 @@
 use super::context::Context;
 use crate::kubectl::commands::explain::finding::Finding;
 use crate::kubectl::commands::explain::remedy::remedy;
-use crate::kubectl::model::pod::VOLUME;
 use usnet_crds::device::resource_name;
 use usnet_crds::{MemifSecretKind, MemifSocketKind, PortType};
 
@@ -25,25 +24,27 @@ pub(super) fn no_volume(context: &Context<'_>) -> Option<Finding> {
     let (valid, pod) = (context.valid()?, context.pod);
     let resource = resource_name(&valid.name);
     let has_device = valid.device_plugin.is_some() && pod.resources.contains(&resource);
-    if !needs_volume(context) || pod.has_volume && pod.is_empty_dir || has_device {
+    let volume = valid.port.volume_name();
+    let is_empty_dir = pod.volumes.get(volume).copied();
+    if !needs_volume(context) || is_empty_dir == Some(true) || has_device {
         return None;
     }
     let created_by =
         pod.owner.as_ref().map_or_else(|| "the pod".to_owned(), |owner| format!("{owner}, which creates the pod"));
     let socket = valid.port.port_type.as_str();
-    let (cause, why) = match pod.has_volume {
-        false => (
+    let (cause, why) = match is_empty_dir {
+        None => (
             "NoVolume",
-            format!("the pod has no emptyDir volume {VOLUME:?}, in which the socket of a {socket} port appears"),
+            format!("the pod has no emptyDir volume {volume:?}, in which the socket of a {socket} port appears"),
         ),
-        true => ("VolumeNotEmptyDir", format!("volume {VOLUME:?} of the pod is not an emptyDir")),
+        Some(_) => ("VolumeNotEmptyDir", format!("volume {volume:?} of the pod is not an emptyDir")),
     };
     let device = match valid.device_plugin {
         Some(_) => format!(", or request {resource}: 1 in the limits of its container"),
         None => String::new(),
     };
     let remedy = format!(
-        "volumes of a pod cannot change: in {created_by}, add volumes: [{{name: {VOLUME}, emptyDir: {{}}}}] and volumeMounts: [{{name: {VOLUME}, mountPath: /run/usnet}}]{device}"
+        "volumes of a pod cannot change: in {created_by}, add volumes: [{{name: {volume}, emptyDir: {{}}}}] and volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}]{device}"
     );
     Some(Finding::new(cause, why, remedy))
 }
@@ -51,10 +52,12 @@ pub(super) fn no_volume(context: &Context<'_>) -> Option<Finding> {
 /// The socket appears where no program sees it.
 pub(super) fn volume_not_mounted(context: &Context<'_>) -> Option<Finding> {
     let pod = context.pod;
-    let is_hidden = pod.has_volume && !pod.mounts_volume && needs_volume(context) && !pod.has_ended();
-    let why = format!("no container of the pod mounts its volume {VOLUME:?}, so that no program finds the socket");
+    let volume = context.valid()?.port.volume_name();
+    let has_volume = pod.volumes.contains_key(volume);
+    let is_hidden = has_volume && !pod.mounted.contains(volume) && needs_volume(context) && !pod.has_ended();
+    let why = format!("no container of the pod mounts its volume {volume:?}, so that no program finds the socket");
     let remedy = format!(
-        "add volumeMounts: [{{name: {VOLUME}, mountPath: /run/usnet}}] to the container of the program, and create the pod again"
+        "add volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}] to the container of the program, and create the pod again"
     );
     is_hidden.then(|| Finding::new("VolumeNotMounted", why, remedy).of(context.subject()))
 }

@@ -104,6 +104,16 @@ fn no_volume() {
 }
 
 #[test]
+fn the_volume_that_the_network_names() {
+    let mut snapshot = cluster();
+    add_network(&mut snapshot, &network_object("blue", &json!({"port": {"volume": "hooks"}})));
+    let missing = ["no emptyDir volume \"hooks\"", "volumes: [{name: hooks, emptyDir: {}}]"];
+    check(&mut snapshot, &pod_object("app", &json!({})), "NoVolume", &missing);
+    let hidden = json!({"spec": {"volumes": [{"name": "hooks", "emptyDir": {}}]}});
+    check(&mut snapshot, &pod_object("app", &hidden), "VolumeNotMounted", &["volumeMounts: [{name: hooks,"]);
+}
+
+#[test]
 fn volume_of_another_kind() {
     let pod = pod_object("app", &json!({"spec": {"volumes": [{"name": "usnet", "hostPath": {"path": "/x"}}]}}));
     check(&mut cluster(), &pod, "VolumeNotEmptyDir", &["is not an emptyDir"]);
