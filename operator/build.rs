@@ -1,11 +1,16 @@
-//! Makes clients and servers of kubelet's device plugin API. Its messages are in
-//! `src/agent/device_plugin/api.rs`, so that no compiler of protocol buffers is needed. Format:
+//! Makes clients and servers of kubelet's device plugin API and of KubeVirt's hooks. Their messages
+//! are in `src/agent/device_plugin/api.rs` and `src/kubevirt/api.rs`, so that no compiler of
+//! protocol buffers is needed. Format of the first:
 //! <https://github.com/kubernetes/kubelet/blob/master/pkg/apis/deviceplugin/v1beta1/api.proto>
 
-use tonic_build::manual::{Builder, Method, Service};
+use tonic_build::manual::{Builder, Method, MethodBuilder, Service};
 
-fn method(name: &str, route: &str, input: &str, output: &str) -> tonic_build::manual::MethodBuilder {
-    let path = |message: &str| format!("crate::agent::device_plugin::api::{message}");
+fn method(name: &str, route: &str, input: &str, output: &str) -> MethodBuilder {
+    method_of("agent::device_plugin", name, route, (input, output))
+}
+
+fn method_of(module: &str, name: &str, route: &str, (input, output): (&str, &str)) -> MethodBuilder {
+    let path = |message: &str| format!("crate::{module}::api::{message}");
     Method::builder()
         .name(name)
         .route_name(route)
@@ -32,5 +37,18 @@ fn main() {
         .method(method("allocate", "Allocate", "AllocateRequest", "AllocateResponse").build())
         .method(method("pre_start_container", "PreStartContainer", started.0, started.1).build())
         .build();
-    Builder::new().build_transport(false).compile(&[registration, device_plugin]);
+    let [info, callbacks] = kubevirt();
+    Builder::new().build_transport(false).compile(&[registration, device_plugin, info, callbacks]);
+}
+
+fn kubevirt() -> [Service; 2] {
+    let method = |name, route, input, output| method_of("kubevirt", name, route, (input, output)).build();
+    let info = Service::builder().name("Info").package("kubevirt.hooks.info");
+    let callbacks = Service::builder()
+        .name("Callbacks")
+        .package("kubevirt.hooks.v1alpha3")
+        .method(method("on_define_domain", "OnDefineDomain", "OnDefineDomainParams", "OnDefineDomainResult"))
+        .method(method("pre_cloud_init_iso", "PreCloudInitIso", "PreCloudInitIsoParams", "PreCloudInitIsoResult"))
+        .method(method("shutdown", "Shutdown", "ShutdownParams", "ShutdownResult"));
+    [info.method(method("info", "Info", "InfoParams", "InfoResult")).build(), callbacks.build()]
 }

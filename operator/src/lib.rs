@@ -1,6 +1,7 @@
 //! The operator: the [`controller`] computes the desired state of every node (one for the cluster),
 //! the [`agent`] reconciles its node (one for each node), and beside it [`garbage`] is collected.
 //! The binary `usnet` runs one of them; `usnet install-plugin` installs the CNI plugin on a node,
+//! `usnet kubevirt-sidecar` is the [sidecar](kubevirt) of virtual machines,
 //! and by the name `kubectl-usnet` it is [`kubectl`]'s plugin.
 
 pub mod agent;
@@ -11,6 +12,7 @@ pub mod controller;
 pub mod display;
 pub mod garbage;
 pub mod kubectl;
+pub mod kubevirt;
 pub mod leader;
 pub mod node;
 pub mod ports;

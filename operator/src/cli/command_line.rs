@@ -2,7 +2,7 @@
 
 use super::logging::LogFormat;
 use super::{install_plugin, shutdown};
-use crate::{agent, controller, garbage, node};
+use crate::{agent, controller, garbage, kubevirt, node};
 use clap::{Parser, Subcommand};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -33,6 +33,9 @@ enum Program {
     Node(node::Options),
     /// Installs the CNI plugin into the node's folder of CNI plugins.
     InstallPlugin(install_plugin::Options),
+    /// Gives a virtual machine of KubeVirt the vhost-user ports of its pod (a sidecar of
+    /// virt-launcher).
+    KubevirtSidecar(kubevirt::Options),
 }
 
 /// Why a program of `usnet` ended.
@@ -56,6 +59,9 @@ pub enum Error {
     /// The plugin was not installed.
     #[error(transparent)]
     InstallPlugin(#[from] install_plugin::Error),
+    /// The sidecar ended.
+    #[error("the sidecar of KubeVirt failed")]
+    Kubevirt(#[source] kubevirt::Error),
 }
 
 impl CommandLine {
@@ -82,6 +88,12 @@ impl CommandLine {
                 }
             }),
             Program::Node(options) => Ok(node::run(options)?),
+            Program::KubevirtSidecar(options) => run_until_shutdown(&mut one_thread(), async |requested| {
+                tokio::select! {
+                    result = kubevirt::run(options) => result.map_err(Error::Kubevirt),
+                    () = requested => Ok(()),
+                }
+            }),
             Program::InstallPlugin(options) => Ok(install_plugin::run(&options).map(|()| ExitCode::SUCCESS)?),
         }
     }

@@ -1,0 +1,252 @@
+//! Which interfaces of a VirtualMachineInstance are ports of usnet, and what KubeVirt and the
+//! plugin say about them.
+
+use super::nic::{Nic, SOCKET_PATH_MAX};
+use ring::digest::{SHA256, digest};
+use serde::Deserialize;
+use std::io;
+use std::path::{Path, PathBuf};
+use usnet_crds::{MacAddress, RingSize};
+use usnet_plugin::attachment::pod_files::description::Description;
+use usnet_plugin::attachment::port::pod_endpoint::{EndpointType, Role};
+
+/// How KubeVirt's binding is set up.
+#[derive(Debug, Clone)]
+pub(super) struct Binding {
+    /// Its name.
+    pub name: String,
+    /// Where QEMU finds the sockets.
+    pub sockets: PathBuf,
+    /// Where descriptions of interfaces are; none when they cannot be read.
+    pub descriptions: Option<PathBuf>,
+}
+
+/// Why the interfaces are unknown.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MachineError {
+    /// KubeVirt sent something else.
+    #[error("the VirtualMachineInstance that virt-launcher sent cannot be read")]
+    Machine(#[source] serde_json::Error),
+    /// A MAC address is none.
+    #[error("macAddress {text:?} of interface {network} is no MAC address")]
+    Mac {
+        /// What it is.
+        text: String,
+        /// The network of the interface.
+        network: String,
+    },
+    /// The plugin described no such interface.
+    #[error("cannot read the description {} of interface {network}: is port.volume of its network the volume that is mounted there?", path.display())]
+    NoDescription {
+        /// The network of the interface.
+        network: String,
+        /// The description.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The description is in another format.
+    #[error("the description {} is not one of a vhost-user port", .0.display())]
+    Description(PathBuf),
+    /// QEMU and the VirtualMachine disagree with the network.
+    #[error(
+        "interface {network} has the MAC address {machine} in the VirtualMachine and {port} in its network: remove macAddress, or the entry in spec.attachments of the network"
+    )]
+    OtherMac {
+        /// The network of the interface.
+        network: String,
+        /// In the VirtualMachine.
+        machine: MacAddress,
+        /// In the description.
+        port: MacAddress,
+    },
+    /// A unix socket has no such path.
+    #[error("the path of socket {0} is longer than {SOCKET_PATH_MAX} bytes: choose a shorter --sockets")]
+    LongPath(String),
+}
+
+#[derive(Deserialize)]
+struct Machine {
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    domain: Domain,
+}
+
+#[derive(Deserialize)]
+struct Domain {
+    #[serde(default)]
+    cpu: Cpu,
+    #[serde(default)]
+    devices: Devices,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cpu {
+    cores: Option<u32>,
+    sockets: Option<u32>,
+    threads: Option<u32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Devices {
+    interfaces: Vec<Interface>,
+    network_interface_multiqueue: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Interface {
+    name: String,
+    #[serde(default)]
+    binding: Option<BindingName>,
+    #[serde(default)]
+    mac_address: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct BindingName {
+    name: String,
+}
+
+/// The interfaces of a VirtualMachineInstance that have this binding. Reads their descriptions.
+pub(super) fn nics(machine: &[u8], binding: &Binding) -> Result<Vec<Nic>, MachineError> {
+    let Machine { spec: Spec { domain: Domain { cpu, devices } } } =
+        serde_json::from_slice(machine).map_err(MachineError::Machine)?;
+    let processors = [cpu.cores, cpu.sockets, cpu.threads].into_iter().map(|count| count.unwrap_or(1).max(1));
+    let queues = match devices.network_interface_multiqueue {
+        Some(true) => processors.fold(1, u32::saturating_mul),
+        _ => 1,
+    };
+    let is_ours = |interface: &&Interface| interface.binding.as_ref().is_some_and(|of| of.name == binding.name);
+    devices.interfaces.iter().filter(is_ours).map(|interface| nic(interface, queues, binding)).collect()
+}
+
+fn nic(interface: &Interface, queues: u32, binding: &Binding) -> Result<Nic, MachineError> {
+    let network = interface.name.clone();
+    let pod_interface = pod_interface(&network);
+    let parsed =
+        |text: &String| text.parse().map_err(|_| MachineError::Mac { text: text.clone(), network: network.clone() });
+    let mac: Option<MacAddress> = interface.mac_address.as_ref().map(parsed).transpose()?;
+    let socket = |file: &str| {
+        let path = binding.sockets.join(file).to_string_lossy().into_owned();
+        if path.len() > SOCKET_PATH_MAX { Err(MachineError::LongPath(path)) } else { Ok(path) }
+    };
+    let Some(folder) = &binding.descriptions else {
+        let socket = socket(&format!("{pod_interface}.sock"))?;
+        let ring_size = u16::try_from(i64::from(RingSize::default())).unwrap_or(u16::MAX);
+        return Ok(Nic { network, socket, listens: true, mac, mtu: None, queues, ring_size });
+    };
+    let described = describe(&network, &folder.join(format!("{pod_interface}.json")))?;
+    if let Some(machine) = mac
+        && machine != described.mac
+    {
+        return Err(MachineError::OtherMac { network, machine, port: described.mac });
+    }
+    Ok(Nic {
+        socket: socket(&described.socket.to_string())?,
+        listens: described.role == Role::Server,
+        mac: Some(described.mac),
+        mtu: u16::try_from(i64::from(described.mtu)).ok(),
+        queues: u32::try_from(i64::from(described.queues)).unwrap_or(1),
+        ring_size: u16::try_from(i64::from(described.ring_size)).unwrap_or(u16::MAX),
+        network,
+    })
+}
+
+fn describe(network: &str, path: &Path) -> Result<Description, MachineError> {
+    let failed = |source| MachineError::NoDescription { network: network.to_owned(), path: path.to_owned(), source };
+    let text = std::fs::read(path).map_err(failed)?;
+    let described: Option<Description> = serde_json::from_slice(&text).ok();
+    described
+        .filter(|described| described.endpoint == EndpointType::VhostUser)
+        .ok_or_else(|| MachineError::Description(path.to_owned()))
+}
+
+/// The interface of a network in the pod of a virtual machine: `pod` and a hash of the network's
+/// name (KubeVirt, `pkg/network/namescheme`).
+fn pod_interface(network: &str) -> String {
+    let hash = digest(&SHA256, network.as_bytes());
+    let hex: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).take(6).collect();
+    format!("pod{}", hex.get(..11).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use std::fs;
+
+    fn machine() -> Value {
+        json!({"spec": {"domain": {
+            "cpu": {"cores": 2, "sockets": 2},
+            "devices": {"networkInterfaceMultiqueue": true, "interfaces": [
+                {"name": "default", "masquerade": {}},
+                {"name": "blue", "binding": {"name": "usnet"}, "macAddress": "02:00:00:00:00:07"},
+                {"name": "other", "binding": {"name": "passt"}},
+            ]},
+        }}})
+    }
+
+    fn binding(descriptions: Option<PathBuf>) -> Binding {
+        Binding { name: "usnet".into(), sockets: "/var/run/kubevirt-hooks".into(), descriptions }
+    }
+
+    fn read(machine: &Value, binding: &Binding) -> Result<Vec<Nic>, MachineError> {
+        nics(machine.to_string().as_bytes(), binding)
+    }
+
+    /// `printf blue | sha256sum`
+    const BLUE: &str = "pod16477688c0e";
+
+    #[test]
+    fn interfaces_with_the_binding_are_ports() {
+        let found = read(&machine(), &binding(None)).unwrap();
+        let expected = Nic {
+            network: "blue".into(),
+            socket: format!("/var/run/kubevirt-hooks/{BLUE}.sock"),
+            listens: true,
+            mac: "02:00:00:00:00:07".parse().ok(),
+            mtu: None,
+            queues: 4,
+            ring_size: 1024,
+        };
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn the_description_of_the_plugin_decides() {
+        let folder = tempfile::tempdir().unwrap();
+        let binding = binding(Some(folder.path().to_owned()));
+        let missing = read(&machine(), &binding).unwrap_err();
+        assert!(matches!(&missing, MachineError::NoDescription { network, .. } if network == "blue"), "{missing}");
+        let path = folder.path().join(format!("{BLUE}.json"));
+        let mut description = json!({
+            "version": 1, "network": "blue", "interface": BLUE, "type": "vhost-user", "role": "client",
+            "socket": "x.sock", "mac": "02:00:00:00:00:07", "mtu": 1400, "queues": 2, "ringSize": 512, "ips": [],
+        });
+        fs::write(&path, description.to_string()).unwrap();
+        let nic = read(&machine(), &binding).unwrap().remove(0);
+        assert_eq!((nic.socket.as_str(), nic.listens), ("/var/run/kubevirt-hooks/x.sock", false));
+        assert_eq!((nic.mtu, nic.queues, nic.ring_size), (Some(1400), 2, 512));
+        description["mac"] = json!("02:00:00:00:00:08");
+        fs::write(&path, description.to_string()).unwrap();
+        assert!(matches!(read(&machine(), &binding), Err(MachineError::OtherMac { .. })));
+        fs::write(&path, "{}").unwrap();
+        assert!(matches!(read(&machine(), &binding), Err(MachineError::Description(_))));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_rejected() {
+        let mut wrong = machine();
+        wrong["spec"]["domain"]["devices"]["interfaces"][1]["macAddress"] = json!("x");
+        assert!(matches!(read(&wrong, &binding(None)), Err(MachineError::Mac { .. })));
+        assert!(matches!(nics(b"{", &binding(None)), Err(MachineError::Machine(_))));
+        let long = Binding { sockets: format!("/{}", "a".repeat(107)).into(), ..binding(None) };
+        assert!(matches!(read(&machine(), &long), Err(MachineError::LongPath(_))));
+    }
+}

@@ -1,0 +1,62 @@
+//! The sidecar of KubeVirt's virt-launcher: gives a virtual machine the vhost-user ports of its
+//! pod.
+//!
+//! KubeVirt calls it over a unix socket before it defines the domain of libvirt. [`machine`] reads
+//! from the VirtualMachineInstance which interfaces are ports of usnet, [`nic`] is what each
+//! becomes, and [`domain`] edits the XML: values in, values out. [`server`] is the edge. Nothing
+//! here has rights or calls an API server.
+
+pub mod api;
+pub mod domain;
+mod machine;
+pub mod nic;
+mod server;
+mod service;
+
+use machine::Binding;
+use service::Sidecar;
+use std::io;
+use std::path::PathBuf;
+
+/// Options of `usnet kubevirt-sidecar`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The socket that virt-launcher calls, in the folder that KubeVirt mounts.
+    #[arg(long, default_value = "/var/run/kubevirt-hooks/usnet.sock")]
+    pub socket: PathBuf,
+    /// The binding of KubeVirt whose interfaces are ports of usnet.
+    #[arg(long, env = "NETWORK_BINDING_PLUGIN_NAME")]
+    pub binding: String,
+    /// Where virt-launcher's container has the volume that `spec.port.volume` of the networks
+    /// names.
+    #[arg(long, default_value = "/var/run/kubevirt-hooks")]
+    pub sockets: PathBuf,
+    /// Where this container has that volume. Without it, descriptions of interfaces are not read:
+    /// MAC address and queues are those of the VirtualMachine, and no MTU is set.
+    #[arg(long)]
+    pub descriptions: Option<PathBuf>,
+}
+
+/// Why the sidecar ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot listen.
+    #[error("cannot listen on {}: the folder must be the one that KubeVirt mounts into sidecars, and writable", path.display())]
+    Listen {
+        /// The socket.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Serves virt-launcher until it says that the virtual machine ended.
+///
+/// # Errors
+/// When the socket cannot be created.
+pub async fn run(options: Options) -> Result<(), Error> {
+    let Options { socket, binding, sockets, descriptions } = options;
+    let sidecar = Sidecar::new(Binding { name: binding, sockets, descriptions });
+    server::serve(&socket, sidecar).await.map_err(|source| Error::Listen { path: socket, source })
+}
