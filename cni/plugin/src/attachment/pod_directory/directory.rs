@@ -100,7 +100,7 @@ impl PodDirectory {
             (Err(PodDirectoryError::File { source, path, .. }), Source::Volumes(_) | Source::NamedVolume(_))
                 if source.kind() == ErrorKind::NotFound =>
             {
-                let volume = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let volume = path.file_name().unwrap_or_default().to_string_lossy().into();
                 Err(PodDirectoryError::NoVolume { pod: pod.clone(), volume, path })
             }
             (other, _) => other.map(drop),

@@ -18,7 +18,7 @@ pub enum PodDirectoryError {
         /// The pod.
         pod: Pod,
         /// The name of the volume.
-        volume: String,
+        volume: Box<str>,
         /// Where kubelet would create it.
         path: PathBuf,
     },

@@ -79,7 +79,7 @@ pub enum DeviceAllocationError {
         /// The network.
         network: NetworkName,
         /// The name of the volume.
-        volume: String,
+        volume: Box<str>,
     },
 }
 
