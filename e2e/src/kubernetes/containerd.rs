@@ -23,17 +23,17 @@ pub fn prepare(folder: &TestbedFolder, node: &Node) -> Result<Component, NodeErr
     Ok(Component::new(ComponentName::on(node.name(), "containerd"), &folder.logs(), launch, is_ready))
 }
 
-/// `restrict_oom_score_adj`: without CAP_SYS_RESOURCE, as in some virtual machines, runc may not
-/// lower the score and ends.
+/// In the form that containerd 1.7 and 2 read. `restrict_oom_score_adj`: without CAP_SYS_RESOURCE,
+/// as in some virtual machines, runc may not lower the score and ends.
 fn configuration() -> String {
     format!(
-        "version = 3\n\
+        "version = 2\n\
          \n\
-         [plugins.'io.containerd.cri.v1.images']\n\
-         snapshotter = '{SNAPSHOTTER}'\n\
-         pinned_images = {{ sandbox = 'docker.io/library/{PAUSE_IMAGE}' }}\n\
+         [plugins.'io.containerd.grpc.v1.cri']\n\
+         sandbox_image = 'docker.io/library/{PAUSE_IMAGE}'\n\
+         restrict_oom_score_adj = true\n\
          \n\
-         [plugins.'io.containerd.cri.v1.runtime']\n\
-         restrict_oom_score_adj = true\n"
+         [plugins.'io.containerd.grpc.v1.cri'.containerd]\n\
+         snapshotter = '{SNAPSHOTTER}'\n"
     )
 }
