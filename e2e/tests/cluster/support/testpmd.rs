@@ -90,12 +90,18 @@ impl<'a> Program<'a> {
 /// Runs an interactive testpmd, and types what a program with a link handler would do when the
 /// engine comes back. Each driver tells by `back` when that is. A start that failed because the
 /// engine went away again is repeated every five seconds; testpmd refuses it while it forwards.
+/// DPDK's memif may end the program with its engine: the next container may start before the
+/// engine, and its first start fails.
 const RECONNECTING: &str = r#"
 mkfifo /tmp/typed
 (
     exec >/tmp/typed
-    until connected; do sleep 0.1; done
     turn=0
+    until connected; do
+        sleep 0.1
+        turn=$((turn + 1))
+        [ $((turn % 50)) != 0 ] || printf 'port start all\nstart\n'
+    done
     while sleep 0.05; do
         turn=$((turn + 1))
         ! back || printf 'stop\nport stop all\nport start all\nstart\n'
