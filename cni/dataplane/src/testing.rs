@@ -88,6 +88,7 @@ pub fn record_with(container: &str, network: &NodeNetwork, backend: PortBackend)
         configuration_name: None,
         requested_rate_limit: RateLimit::default(),
         configuration_data: None,
+        assignment: None,
         interface_index: None,
         invoked_ifname: None,
         ipam: None,

@@ -51,12 +51,17 @@ pub enum Error {
     /// The pod may not attach.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
-    /// The attachment exists.
+    /// The attachment exists, from an ADD with other parameters.
     #[error(
-        "interface {} of sandbox {} is already attached: the runtime must call DEL before it calls ADD again",
-        .0.interface, .0.container
+        "interface {} of sandbox {} is already attached, with other parameters ({}): the runtime must call DEL before it calls ADD again",
+        id.interface, id.container, differences.join(", ")
     )]
-    AlreadyAttached(AttachmentId),
+    AlreadyAttached {
+        /// The attachment.
+        id: AttachmentId,
+        /// The parameters that differ.
+        differences: Vec<&'static str>,
+    },
     /// CHECK found differences.
     #[error(
         "interface {} of sandbox {} differs from its ADD result: {}. The agent repairs what it can; if a difference remains, delete the pod so that it is recreated",
@@ -150,7 +155,7 @@ impl Error {
             Self::PodRequest(error) => error.code(),
             Self::Configuration(error) => error.code(),
             Self::Admission(error) => error.code(),
-            Self::AlreadyAttached(_) => ErrorCode::AlreadyAttached,
+            Self::AlreadyAttached { .. } => ErrorCode::AlreadyAttached,
             Self::CheckFailed { .. } => ErrorCode::CheckFailed,
             Self::StatusFailed { code, .. } => *code,
             Self::AddressInUse(_) => ErrorCode::InvalidConfiguration,

@@ -212,6 +212,7 @@ impl<'a> Attachment<'a> {
             Step::Confirmation => {
                 self.sync.take().map_or(Ok(()), PendingSync::wait)?;
                 self.record.progress = Progress::Attached;
+                self.record.assignment = self.assignment.recorded();
                 Ok(self.locked.write(&self.record)?)
             }
         }

@@ -52,26 +52,35 @@ pub(crate) fn compare(
     previous: &Value,
 ) -> Result<(), Error> {
     // Waits for a concurrent call on the same attachment.
-    let record = node.journal.lock(id)?.read()?;
-    let check_failed = |differences| Error::CheckFailed { id: id.clone(), differences };
-    let Some(record) = record else {
-        return Err(check_failed(vec![unrecorded(node, id).to_owned()]));
+    let Some(record) = node.journal.lock(id)?.read()? else {
+        return Err(Error::CheckFailed { id: id.clone(), differences: vec![unrecorded(node, id).to_owned()] });
     };
-    let mut found: Vec<String> = progress_difference(&record).into_iter().collect();
-    found.extend(namespace_difference(&record, &environment.network_namespace()));
-    found.extend(result_differences(&record, previous));
-    found.extend(directory_difference(&record, &PodDirectory::from_record(&node.roots, &record)));
-    if let Some(device) = record.port.backend.device() {
-        found.extend(interface::differences(&record, device)?);
-    }
-    found.extend(port_differences(node, &record)?);
-    if !found.is_empty() {
-        return Err(check_failed(found));
-    }
+    compare_record(node, environment, &record, previous)?;
     match &record.ipam {
         Some(ipam) => Ok(Ipam::find(ipam, &environment.without_requested_address())?.check(previous)?),
         None => Ok(()),
     }
+}
+
+/// Compares one interface, except for what its IPAM plugin knows. The attachment may be locked.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn compare_record(
+    node: &Node,
+    environment: &Environment,
+    record: &Record,
+    previous: &Value,
+) -> Result<(), Error> {
+    let mut found: Vec<String> = progress_difference(record).into_iter().collect();
+    found.extend(namespace_difference(record, &environment.network_namespace()));
+    found.extend(result_differences(record, previous));
+    found.extend(directory_difference(record, &PodDirectory::from_record(&node.roots, record)));
+    if let Some(device) = record.port.backend.device() {
+        found.extend(interface::differences(record, device)?);
+    }
+    found.extend(port_differences(node, record)?);
+    if found.is_empty() { Ok(()) } else { Err(Error::CheckFailed { id: record.id.clone(), differences: found }) }
 }
 
 fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {

@@ -80,6 +80,10 @@ pub struct Record {
     pub mac: String,
     /// Its addresses with prefix lengths, as IPAM gave them.
     pub addresses: Vec<Address>,
+    /// Addresses, routes and DNS as ADD returned them, for an ADD that is repeated; `None` before
+    /// ADD has answered, and if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<serde_json::Value>,
     /// The name of the network configuration of the ADD, as used by the runtime for GC; `None` in
     /// records of earlier releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]

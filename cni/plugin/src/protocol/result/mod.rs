@@ -25,6 +25,16 @@ pub struct Assignment {
 }
 
 impl Assignment {
+    /// What a record keeps of it for an ADD that is repeated.
+    pub fn recorded(&self) -> Option<Value> {
+        if *self == Self::default() { None } else { serde_json::to_value(self).ok() }
+    }
+
+    /// What a record has kept.
+    pub fn from_record(recorded: Option<&Value>) -> Option<Self> {
+        recorded.map_or_else(|| Some(Self::default()), |kept| Self::deserialize(kept).ok())
+    }
+
     /// Replaces the default routes of these gateways' families by routes over these gateways.
     pub fn set_default_routes(&mut self, routers: &[IpAddr]) {
         self.routes.retain(|route| !routers.iter().any(|router| route.dst == default_destination(*router)));

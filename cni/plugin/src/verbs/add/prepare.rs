@@ -194,6 +194,7 @@ impl AddRequest<'_> {
             addresses: static_ips::addresses(&self.ips(network)?),
             ipam: self.ipam(node, network)?,
             configuration_data: None,
+            assignment: None,
             interface_index: None,
         })
     }

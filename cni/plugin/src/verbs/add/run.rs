@@ -10,7 +10,6 @@ use crate::protocol::result::{Assignment, Interface, result, without_default_rou
 use crate::verbs::history;
 use serde_json::Value;
 use usnet_dataplane::attachment::{Progress, Record};
-use usnet_dataplane::journal::LockedAttachment;
 
 /// The outcome of ADD.
 #[derive(Debug)]
@@ -19,6 +18,8 @@ pub struct Attached {
     pub record: Record,
     /// The addresses and routes.
     pub assignment: Assignment,
+    /// Whether an earlier ADD attached it, and this one has changed nothing.
+    pub is_repeated: bool,
 }
 
 impl AddRequest<'_> {
@@ -35,7 +36,9 @@ impl AddRequest<'_> {
 
     /// To be called when nothing is rolled back any more.
     pub fn write_history(&self, node: &Node, attached: &Attached) {
-        history::attached(node, &attached.record, self.started);
+        if !attached.is_repeated {
+            history::attached(node, &attached.record, self.started);
+        }
     }
 
     /// Attaches a prepared interface.
@@ -45,14 +48,22 @@ impl AddRequest<'_> {
     pub fn attach(&self, node: &Node, prepared: Prepared) -> Result<Attached, Error> {
         self.detach_previous_sandbox(node, &prepared.record)?;
         let locked = node.journal.lock(&self.id)?;
-        self.roll_back_incomplete_add(node, &locked)?;
+        match locked.read()? {
+            Some(record) if record.progress == Progress::Attached => return self.repeat(node, &prepared, record),
+            // A killed call left a partial attachment: it is rolled back, and ADD starts from the
+            // beginning.
+            Some(record) => {
+                finish(Detachment::new(node, self.environment, &locked, record).waiting_for_engine())?;
+            }
+            None => {}
+        }
         let (record, assignment) = prepared.attachment(self, node, &locked).run()?;
-        Ok(Attached { record, assignment })
+        Ok(Attached { record, assignment, is_repeated: false })
     }
 
     /// The result of ADD, appended to `previous`, the result of the plugins before this one.
     pub fn result(&self, attached: &Attached, previous: Option<&Value>) -> Value {
-        let Attached { record, assignment } = attached;
+        let Attached { record, assignment, .. } = attached;
         let interface = Interface {
             name: self.id.interface.as_str(),
             mac: &record.mac,
@@ -81,16 +92,6 @@ impl AddRequest<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A killed call left a partial attachment: it is rolled back, and ADD starts from the
-    /// beginning.
-    fn roll_back_incomplete_add(&self, node: &Node, locked: &LockedAttachment) -> Result<(), Error> {
-        match locked.read()? {
-            None => Ok(()),
-            Some(record) if record.progress == Progress::Attached => Err(Error::AlreadyAttached(self.id.clone())),
-            Some(record) => finish(Detachment::new(node, self.environment, locked, record).waiting_for_engine()),
-        }
     }
 }
 

@@ -114,7 +114,7 @@ fn attach_all<'r, 'a>(
 
 fn roll_back(node: &Node, attached: &[(&AddRequest<'_>, Attached)], cause: Error) -> Error {
     let mut first_failure = None;
-    for (request, attached) in attached.iter().rev() {
+    for (request, attached) in attached.iter().rev().filter(|(_, attached)| !attached.is_repeated) {
         if let Err(left) = detach(node, request, attached) {
             first_failure.get_or_insert(left);
         }

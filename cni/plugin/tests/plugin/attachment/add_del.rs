@@ -20,7 +20,9 @@ on_each_engine! {
     the_result_is_in_the_configurations_version,
     in_a_chain_the_earlier_result_is_passed_on,
     a_mac_address_requested_by_multus_is_used,
-    add_of_an_attached_interface_is_rejected,
+    a_repeated_add_returns_the_same_result,
+    add_of_an_attached_interface_with_other_parameters_is_rejected,
+    a_repeated_add_reports_what_is_missing,
     add_of_a_new_sandbox_detaches_the_previous_one,
 }
 
@@ -225,12 +227,51 @@ fn a_mac_address_requested_by_multus_is_used(node: &mut TestNode) {
     assert_eq!(pod.description("net1")["mac"], mac);
 }
 
-fn add_of_an_attached_interface_is_rejected(node: &mut TestNode) {
+fn a_repeated_add_returns_the_same_result(node: &mut TestNode) {
+    let Some(mut configuration) = with_addresses(node) else { return };
+    let pod = node.pod("p");
+    for default_route in [None, Some("10.56.0.9")] {
+        configuration["args"]["cni"]["default-route"] = default_route.into_iter().collect();
+        let first = node.call("ADD", &pod, "net1", &configuration).result();
+        assert_eq!(first["routes"].as_array().unwrap().len(), 1 + usize::from(default_route.is_some()), "{first}");
+        let description = pod.description("net1");
+        for _ in 0..2 {
+            assert_eq!(node.call("ADD", &pod, "net1", &configuration).result(), first);
+        }
+        assert_eq!((node.ports("green").len(), reserved_ips("green").len()), (1, 1));
+        assert_eq!(pod.description("net1"), description);
+        node.call("DEL", &pod, "net1", &configuration).assert_done();
+        node.assert_clean();
+        assert_eq!(reserved_ips("green"), [""; 0]);
+    }
+}
+
+fn add_of_an_attached_interface_with_other_parameters_is_rejected(node: &mut TestNode) {
+    let pod = node.pod("p");
+    let first = node.add(&pod, "net1").result();
+    node.program_network("green", None);
+    let with_mac = {
+        let mut configuration = configuration(NETWORK);
+        configuration["args"]["cni"]["mac"] = "02:00:00:00:00:77".into();
+        configuration
+    };
+    for (other, differs) in [(configuration("green"), "network"), (with_mac, "MAC address")] {
+        let message = node.call("ADD", &pod, "net1", &other).message(103);
+        let words = ["net1", differs, "DEL"];
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    }
+    assert_eq!((node.ports(NETWORK).len(), node.ports("green").len()), (1, 0));
+    assert_eq!(node.add(&pod, "net1").result(), first);
+}
+
+fn a_repeated_add_reports_what_is_missing(node: &mut TestNode) {
     let pod = node.pod("p");
     node.add(&pod, "net1").result();
-    let message = node.add(&pod, "net1").message(103);
-    assert!(message.contains("net1") && message.contains("DEL"), "{message}");
-    assert_eq!(node.ports(NETWORK).len(), 1);
+    fs::remove_file(pod.volume.join("net1.json")).unwrap();
+    let message = node.add(&pod, "net1").message(106);
+    assert!(message.contains("net1.json is missing"), "{message}");
+    node.del(&pod, "net1").assert_done();
+    node.add(&pod, "net1").result();
 }
 
 fn add_of_a_new_sandbox_detaches_the_previous_one(node: &mut TestNode) {

@@ -96,7 +96,11 @@ fn every_network_of_the_annotation_is_attached_and_del_needs_no_annotation(node:
     let mut again = wanted.clone();
     again["prevResult"] = result;
     node.call("CHECK", &pod, "eth0", &again).assert_done();
-    add(node, &pod, &wanted).message(103);
+    assert_eq!(add(node, &pod, &wanted).result(), again["prevResult"]);
+    let refused = listing(
+        &json!([{"name": NETWORK, "ips": ["10.56.0.1/24", "fd00:56::1/64"]}, {"name": "green", "interface": "data", "ips": ["10.57.0.2/24"]}]),
+    );
+    assert!(add(node, &pod, &refused).message(103).contains("addresses"));
     assert_eq!(node.records().len(), 2, "an ADD that is refused takes nothing from what is there");
 
     // A configuration of another name on this node is not affected.

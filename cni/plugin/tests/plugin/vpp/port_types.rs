@@ -14,7 +14,7 @@ on_each_vpp! {
     a_memif_in_the_volume,
     a_memif_in_the_network_namespace_needs_no_volume,
     a_vhost_user_socket_that_vpp_listens_on,
-    every_port_type_is_attached_and_detached_twice,
+    every_port_type_is_attached_twice_and_detached_twice,
     a_secret_is_known_to_vpp_and_the_pod_alone,
     a_secret_in_the_network_namespace_needs_the_volume,
     the_networks_settings_reach_the_port,
@@ -78,12 +78,12 @@ fn a_vhost_user_socket_that_vpp_listens_on(node: &mut TestNode) {
     assert_eq!(fs::read_dir(&pod.volume).unwrap().count(), 0);
 }
 
-fn every_port_type_is_attached_and_detached_twice(node: &mut TestNode) {
+fn every_port_type_is_attached_twice_and_detached_twice(node: &mut TestNode) {
     for port in port_types::all() {
-        attach(node, &port).result();
+        let first = attach(node, &port).result();
         let pod = node.pod("p");
         let ports = node.ports(NETWORK);
-        node.add(&pod, "net1").message(103);
+        assert_eq!(node.add(&pod, "net1").result(), first);
         assert_eq!(node.ports(NETWORK), ports, "{port:?}");
         for _ in 0..2 {
             node.del(&pod, "net1").assert_done();
