@@ -1,5 +1,5 @@
-//! ADD of an interface that is attached already. A caller that did not learn the result of its call,
-//! such as a controller that was killed before it wrote it down, calls again.
+//! ADD of an interface that is attached already. A caller that did not learn the result of its
+//! call, such as a controller that was killed before it wrote it down, calls again.
 
 use super::prepare::Prepared;
 use super::request::AddRequest;
