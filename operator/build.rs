@@ -1,6 +1,6 @@
-//! Makes clients and servers of kubelet's device plugin API and of KubeVirt's hooks. Their messages
-//! are in `src/agent/device_plugin/api.rs` and `src/kubevirt/api.rs`, so that no compiler of
-//! protocol buffers is needed. Format of the first:
+//! Makes clients and servers of kubelet's APIs of devices and of KubeVirt's hooks. Their messages
+//! are in `src/agent/device_plugin/api.rs`, `src/agent/claims/api.rs` and `src/kubevirt/api.rs`, so
+//! that no compiler of protocol buffers is needed. Format of the first:
 //! <https://github.com/kubernetes/kubelet/blob/master/pkg/apis/deviceplugin/v1beta1/api.proto>
 
 use tonic_build::manual::{Builder, Method, MethodBuilder, Service};
@@ -38,7 +38,30 @@ fn main() {
         .method(method("pre_start_container", "PreStartContainer", started.0, started.1).build())
         .build();
     let [info, callbacks] = kubevirt();
-    Builder::new().build_transport(false).compile(&[registration, device_plugin, info, callbacks]);
+    let [plugins, claims, health] = resource_claims();
+    let all = [registration, device_plugin, info, callbacks, plugins, claims, health];
+    Builder::new().build_transport(false).compile(&all);
+}
+
+fn resource_claims() -> [Service; 3] {
+    let method = |name, route, input, output| method_of("agent::claims", name, route, (input, output));
+    let status = ("RegistrationStatus", "RegistrationStatusResponse");
+    let registration = Service::builder()
+        .name("Registration")
+        .package("pluginregistration")
+        .method(method("get_info", "GetInfo", "InfoRequest", "PluginInfo").build())
+        .method(method("notify_registration_status", "NotifyRegistrationStatus", status.0, status.1).build());
+    let prepare = ("NodePrepareResourcesRequest", "NodePrepareResourcesResponse");
+    let unprepare = ("NodeUnprepareResourcesRequest", "NodeUnprepareResourcesResponse");
+    let plugin = Service::builder()
+        .name("DRAPlugin")
+        .package("k8s.io.kubelet.pkg.apis.dra.v1")
+        .method(method("node_prepare_resources", "NodePrepareResources", prepare.0, prepare.1).build())
+        .method(method("node_unprepare_resources", "NodeUnprepareResources", unprepare.0, unprepare.1).build());
+    let watch = ("NodeWatchResourcesRequest", "NodeWatchResourcesResponse");
+    let watch = method("node_watch_resources", "NodeWatchResources", watch.0, watch.1).server_streaming();
+    let health = Service::builder().name("DRAResourceHealth").package("v1alpha1").method(watch.build());
+    [registration.build(), plugin.build(), health.build()]
 }
 
 fn kubevirt() -> [Service; 2] {

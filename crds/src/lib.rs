@@ -45,6 +45,7 @@ pub use network::bridge::*;
 pub use network::device_plugin::DevicePlugin;
 pub use network::gateway::Gateway;
 pub use network::port::Port;
+pub use network::resource_claims::ResourceClaims;
 pub use types::address::{InterfaceAddress, InvalidAddress};
 pub use types::bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
 pub use types::device::{DeviceId, InvalidDeviceId};

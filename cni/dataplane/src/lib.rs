@@ -33,5 +33,5 @@ pub use legacy::{annotation as legacy_annotation, port as legacy_port};
 pub use model::{
     attachment, bridge_settings, desired, drift, memif, observed, owner, port, routing, tagging, underlay, uplink,
 };
-pub use store::{atomic_file, call_log, definition_ipam, journal, locks, network_file};
-pub use store::{network_namespace, node_file, paths, shared_dirs, unselected};
+pub use store::{atomic_file, call_log, claim_records, definition_ipam, journal, locks};
+pub use store::{network_file, network_namespace, node_file, paths, shared_dirs, unselected};

@@ -36,6 +36,7 @@ pub fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
         gateway: None,
         attachments: Vec::new(),
         device_plugin: None,
+        resource_claims: None,
         overlay: None,
         uplink: None,
         name,

@@ -7,6 +7,7 @@ use crate::network::bridge::Bridge;
 use crate::network::device_plugin::DevicePlugin;
 use crate::network::gateway::Gateway;
 use crate::network::port::Port;
+use crate::network::resource_claims::ResourceClaims;
 use crate::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, NetworkUplink, PortType, UplinkName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -103,6 +104,9 @@ pub struct NodeNetwork {
     /// How kubelet counts its attachments; none means that it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_plugin: Option<DevicePlugin>,
+    /// How many of its ports resource claims get; none means that they get none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_claims: Option<ResourceClaims>,
     /// How its bridge is connected to those of other nodes; none means that it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<NodeOverlay>,

@@ -10,7 +10,7 @@ use crate::network::selectors;
 use crate::types::limits::{ATTACHMENTS_MAX, IP_MAX};
 use crate::{
     Bridge, DevicePlugin, Encapsulation, EngineKind, FixedAttachment, Gateway, IpFamily, NetworkName, NetworkUplink,
-    Port, UdpPort, UplinkName, Vni,
+    Port, ResourceClaims, UdpPort, UplinkName, Vni,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
@@ -89,6 +89,9 @@ pub struct CompiledNetworkSpec {
     /// How kubelet counts its attachments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_plugin: Option<DevicePlugin>,
+    /// How many ports of a node resource claims get.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_claims: Option<ResourceClaims>,
 }
 
 /// The VXLAN between the nodes of a network.
@@ -135,6 +138,7 @@ impl CompiledNetworkSpec {
             gateway: self.gateway.clone(),
             attachments: self.attachments.clone(),
             device_plugin: self.device_plugin,
+            resource_claims: self.resource_claims,
             overlay: None,
             uplink: self.uplink.clone(),
         }

@@ -11,6 +11,7 @@ pub mod bridge;
 pub mod device_plugin;
 pub mod gateway;
 pub mod port;
+pub mod resource_claims;
 
 #[cfg(feature = "api")]
 mod definitions;
@@ -40,6 +41,7 @@ pub use {
     gateway::GatewaySpec,
     port::vlan::VlanSpec,
     port::{PortSpec, RateLimitSpec},
+    resource_claims::ResourceClaimsSpec,
     spec::{UserspaceNetwork, UserspaceNetworkSpec},
     status::{FAILURES_MAX, NodeCounts, NodeFailure, OverlayStatus, UserspaceNetworkStatus},
     topology::{OverlaySpec, TopologySpec, TopologyType, UnderlaySpec, UnderlayType, UnderlayUplinkSpec, UplinkSpec},

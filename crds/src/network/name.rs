@@ -14,12 +14,14 @@ pub(super) fn is_dns_label() -> Rule {
     )
 }
 
-/// kubelet's ids of devices begin with the name.
+/// Ids of devices begin with the name.
 pub(super) fn fits_device_ids() -> Rule {
     rule(
-        format!("!has(self.spec.devicePlugin) || size(self.metadata.name) <= {DEVICE_NETWORK_NAME_MAX}"),
         format!(
-            "metadata.name is too long for devicePlugin, whose devices have it in their ids: use at most {DEVICE_NETWORK_NAME_MAX} characters"
+            "!has(self.spec.devicePlugin) && !has(self.spec.resourceClaims) || size(self.metadata.name) <= {DEVICE_NETWORK_NAME_MAX}"
+        ),
+        format!(
+            "metadata.name is too long for devicePlugin and resourceClaims, whose devices have it in their ids: use at most {DEVICE_NETWORK_NAME_MAX} characters"
         ),
     )
 }

@@ -9,6 +9,7 @@ use super::device_plugin::DevicePluginSpec;
 use super::gateway::spec::{self as gateway, GatewaySpec};
 use super::ipam::IpamSpec;
 use super::port::{self, PortSpec, memif_mode, vlan};
+use super::resource_claims::ResourceClaimsSpec;
 use super::status::UserspaceNetworkStatus;
 use super::topology::spec::{self as topology, TopologySpec};
 use super::{name, selectors};
@@ -104,6 +105,10 @@ pub struct UserspaceNetworkSpec {
     /// request; by default it is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_plugin: Option<DevicePluginSpec>,
+    /// Offers ports of the network to resource claims (dynamic resource allocation of Kubernetes),
+    /// on the nodes that carry it; by default there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_claims: Option<ResourceClaimsSpec>,
 }
 
 /// The ports of running pods cannot move from one engine to another.

@@ -10,12 +10,13 @@ use super::gateway::Gateway;
 use super::gateway::spec::gateway;
 use super::ipam::node_prefix::{HOST_LOCAL, NodePrefix};
 use super::name::network_name;
+use super::resource_claims::ResourceClaimsSpec;
 use super::selectors::selector;
 use super::topology::Topology;
 use super::topology::spec::topology;
 use super::{Definitions, UserspaceNetwork, attachments, ipam, port};
 use crate::problem::Problems;
-use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port};
+use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port, ResourceClaims};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Selector;
 
@@ -50,6 +51,8 @@ pub struct ValidNetwork {
     pub attachments: Vec<FixedAttachment>,
     /// How kubelet counts its attachments.
     pub device_plugin: Option<DevicePlugin>,
+    /// How many ports resource claims get.
+    pub resource_claims: Option<ResourceClaims>,
 }
 
 impl ValidNetwork {
@@ -72,8 +75,8 @@ impl ValidNetwork {
 pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec> {
     let mut problems = Problems::default();
     let spec = &network.spec;
-    let name = problems
-        .check("metadata.name", network_name(spec.engine, spec.device_plugin.is_some(), network.metadata.name.clone()));
+    let has_devices = spec.device_plugin.is_some() || spec.resource_claims.is_some();
+    let name = problems.check("metadata.name", network_name(spec.engine, has_devices, network.metadata.name.clone()));
     let namespaces = selector(&mut problems, "spec.namespaceSelector", &spec.namespace_selector);
     let nodes = match &spec.node_selector {
         Some(nodes) => selector(&mut problems, "spec.nodeSelector", nodes).map(Some),
@@ -88,9 +91,8 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
     port::unlimited_egress(&mut problems, spec.engine, &spec.port, fixed_rates);
     port::memif_mode::memif_mode(&mut problems, spec);
-    let check_devices =
-        |plugin: &DevicePluginSpec| problems.check("spec.devicePlugin.devices", plugin.devices.try_into());
-    let device_plugin = spec.device_plugin.as_ref().and_then(check_devices);
+    let device_plugin = spec.device_plugin.as_ref().and_then(|it| device_plugin(&mut problems, it));
+    let resource_claims = spec.resource_claims.as_ref().and_then(|it| resource_claims(&mut problems, it));
     match (name, namespaces, nodes, bridge, topology, port, ipam, gateway) {
         (
             Some(name),
@@ -116,7 +118,16 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
             gateway,
             attachments,
             device_plugin,
+            resource_claims,
         }),
         _ => Err(problems.into_invalid()),
     }
+}
+
+fn device_plugin(problems: &mut Problems, spec: &DevicePluginSpec) -> Option<DevicePlugin> {
+    problems.check("spec.devicePlugin.devices", spec.devices.try_into())
+}
+
+fn resource_claims(problems: &mut Problems, spec: &ResourceClaimsSpec) -> Option<ResourceClaims> {
+    problems.check("spec.resourceClaims.ports", spec.ports.try_into())
 }

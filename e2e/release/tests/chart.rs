@@ -96,7 +96,7 @@ fn assert_same(chart: &Objects, config: &Objects, what: &str) {
 #[test]
 fn the_chart_is_what_kustomize_makes_of_config() {
     let Some(chart) = chart() else { return };
-    let cases: [(&[&str], &str, &[&str]); 12] = [
+    let cases: [(&[&str], &str, &[&str]); 13] = [
         (&[], "default", &[]),
         (&["engines.vpp=false"], "overlays/ovs", &[]),
         (&["engines.ovs=false"], "overlays/vpp", &[]),
@@ -106,6 +106,11 @@ fn the_chart_is_what_kustomize_makes_of_config() {
         (&["legacyNads=false"], "default", &["components/no-legacy-nads"]),
         (&["metricsCertificate=true"], "default", &["components/metrics-certificate"]),
         (&["tenantRoles=true"], "default", &["components/tenant-roles"]),
+        (
+            &["attachments=true", "resourceClaims=true"],
+            "default",
+            &["components/attachments", "components/resource-claims"],
+        ),
         (
             &["cniBinDir=/var/lib/rancher/k3s/data/cni", "cniConfDir=/var/lib/rancher/k3s/agent/etc/cni/net.d"],
             "default",

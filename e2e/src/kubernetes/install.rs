@@ -1,4 +1,5 @@
-//! Installs usnet in the test bed as a user would: `kubectl apply -k config/default`.
+//! Installs usnet in the test bed as a user would: `kubectl apply -k config/default`, with
+//! components.
 
 use std::fs;
 use std::io;
@@ -10,6 +11,10 @@ use crate::host::command::CommandError;
 use crate::kubernetes::kubectl::Kubectl;
 use crate::testbed::folder::TestbedFolder;
 
+/// What is off by default and tests need.
+const ATTACHMENTS: &str = "components/attachments";
+/// The same, where Kubernetes serves the API.
+const RESOURCE_CLAIMS: (&str, &str) = ("components/resource-claims", "resource.k8s.io/v1");
 const NAMESPACE: &str = "--namespace=usnet-system";
 
 /// Why usnet could not be installed.
@@ -26,7 +31,8 @@ pub enum InstallError {
     NoConfiguration(PathBuf, #[source] io::Error),
 }
 
-/// Applies `config/default` of the checkout, with `image` in place of the released one.
+/// Applies `config/default` of the checkout, and components that are off by default, with `image`
+/// in place of the released one.
 ///
 /// # Errors
 /// When a file is missing or the API server refuses an object.
@@ -37,9 +43,13 @@ pub fn apply(folder: &TestbedFolder, checkout: &Path, image: &str) -> Result<(),
     let default = checkout.join("config/default");
     let default = default.canonicalize().map_err(|source| InstallError::NoConfiguration(default, source))?;
     let file = overlay.join("kustomization.yaml");
-    let text = format!("{:#}\n", kustomization(&overlay, &default, image));
+    let kubectl = Kubectl::new(folder);
+    let served = kubectl.run(&["api-versions"])?;
+    let claims = served.lines().any(|version| version == RESOURCE_CLAIMS.1).then_some(RESOURCE_CLAIMS.0);
+    let components: Vec<&str> = [ATTACHMENTS].into_iter().chain(claims).collect();
+    let text = format!("{:#}\n", kustomization(&overlay, &default, &components, image));
     fs::write(&file, text).map_err(|source| InstallError::Write(file, source))?;
-    Kubectl::new(folder).run(&["apply", "--kustomize", &overlay.to_string_lossy()])?;
+    kubectl.run(&["apply", "--kustomize", &overlay.to_string_lossy()])?;
     Ok(())
 }
 
@@ -55,12 +65,14 @@ pub fn wait(folder: &TestbedFolder) -> Result<(), InstallError> {
     Ok(())
 }
 
-fn kustomization(overlay: &Path, default: &Path, image: &str) -> serde_json::Value {
+fn kustomization(overlay: &Path, default: &Path, components: &[&str], image: &str) -> serde_json::Value {
+    let path = |component: &&str| relative(overlay, &default.with_file_name(component));
     let (name, tag) = image.rsplit_once(':').unwrap_or((image, "latest"));
     json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "resources": [relative(overlay, default)],
+        "components": components.iter().map(path).collect::<Vec<_>>(),
         // A tag other than `latest` also means that the image on the node is used: no registry can
         // be reached from here.
         "images": [{"name": "usnet", "newName": name, "newTag": tag}],

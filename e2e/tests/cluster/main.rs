@@ -24,6 +24,7 @@ mod outages;
 mod pods;
 mod ports;
 mod release;
+mod resource_claims;
 mod soak;
 mod support;
 mod upgrade;

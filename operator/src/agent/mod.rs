@@ -13,6 +13,7 @@
 //! Beside these steps:
 //!
 //! - [`captures`] (IO) removes what captures left in the engines.
+//! - [`claims`] (IO) gives ports to resource claims of Kubernetes.
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
 //! - [`pod_annotations`] (IO) serves programs for the Userspace CNI (Intel).
 //! - [`writable_directories`] (IO) checks that attachments can be recorded.
@@ -22,6 +23,7 @@
 //! [`model`] has the types that the steps hand to each other.
 
 mod captures;
+pub mod claims;
 pub mod device_plugin;
 mod engines;
 pub mod model;

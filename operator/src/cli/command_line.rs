@@ -2,7 +2,7 @@
 
 use super::logging::LogFormat;
 use super::{install_plugin, shutdown};
-use crate::{agent, controller, garbage, kubevirt, node};
+use crate::{agent, attach, controller, garbage, kubevirt, node};
 use clap::{Parser, Subcommand};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -29,6 +29,8 @@ enum Program {
     Agent(agent::Options),
     /// Removes what no living pod of this node owns (one per node).
     CollectGarbage(garbage::Options),
+    /// Runs the CNI plugin on request of the agent (one per node).
+    ServeAttachments(attach::Options),
     /// Shows the state of this node and its last changes, without an API server.
     Node(node::Options),
     /// Installs the CNI plugin into the node's folder of CNI plugins.
@@ -53,6 +55,9 @@ pub enum Error {
     /// The garbage collection ended.
     #[error("the garbage collection failed")]
     Garbage(#[source] garbage::Error),
+    /// The service for attachments ended.
+    #[error("the service for attachments failed")]
+    Attach(#[source] attach::ServerError),
     /// The state or the history of the node cannot be printed.
     #[error(transparent)]
     Node(#[from] node::Error),
@@ -84,6 +89,12 @@ impl CommandLine {
             Program::CollectGarbage(options) => run_until_shutdown(&mut one_thread(), async |requested| {
                 tokio::select! {
                     result = garbage::run(options) => result.map(|never| match never {}).map_err(Error::Garbage),
+                    () = requested => Ok(()),
+                }
+            }),
+            Program::ServeAttachments(options) => run_until_shutdown(&mut one_thread(), async |requested| {
+                tokio::select! {
+                    result = attach::run(options) => result.map(|never| match never {}).map_err(Error::Attach),
                     () = requested => Ok(()),
                 }
             }),

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
+use usnet_dataplane::claim_records::ClaimRecords;
 use usnet_dataplane::journal;
 use usnet_dataplane::network_namespace::{Presence, presence};
 use usnet_dataplane::paths::NodePaths;
@@ -19,6 +20,7 @@ use usnet_plugin::protocol::environment::Environment;
 #[derive(Debug)]
 pub struct Collector {
     node: Node,
+    claims: ClaimRecords,
     /// Where IPAM plugins are, as in `CNI_PATH`.
     plugin_folders: OsString,
     attachments: Grace<AttachmentId>,
@@ -36,6 +38,7 @@ impl Collector {
     pub fn new(paths: &NodePaths, plugin_folders: OsString, grace: Duration) -> Result<Self, journal::Error> {
         Ok(Self {
             node: Node::open(paths.clone())?,
+            claims: ClaimRecords::new(paths),
             plugin_folders,
             attachments: Grace::new(grace),
             leftovers: Grace::new(grace),
@@ -57,7 +60,7 @@ impl Collector {
     fn collect_attachments(&mut self, now: Instant) -> Result<(), leftovers::Error> {
         let all = self.node.journal.records()?;
         let ended: BTreeSet<_> =
-            all.records.iter().filter(|record| is_garbage(record)).map(|it| it.id.clone()).collect();
+            all.records.iter().filter(|record| self.is_garbage(record)).map(|it| it.id.clone()).collect();
         for id in self.attachments.due(&ended, now) {
             if let Err(error) = self.collect(&id) {
                 tracing::warn!(attachment = %id, error = %ErrorChain(&error), "cannot read the record of garbage; retrying");
@@ -72,7 +75,7 @@ impl Collector {
     fn collect(&mut self, id: &AttachmentId) -> Result<(), journal::Error> {
         let started = Instant::now();
         let Some(locked) = self.node.journal.try_lock_all([id])?.locked.pop() else { return Ok(()) };
-        let Some(record) = locked.read()?.filter(is_garbage) else { return Ok(()) };
+        let Some(record) = locked.read()?.filter(|record| self.is_garbage(record)) else { return Ok(()) };
         let environment = Environment::of_record(&record, &self.plugin_folders);
         let detached = Detachment::new(&self.node, &environment, &locked, record.clone()).of_garbage().run();
         let result = match detached {
@@ -82,6 +85,16 @@ impl Collector {
         };
         self.report.attachment(&record, result, started.elapsed());
         Ok(())
+    }
+
+    /// The agent finishes what is detached but for its port. What was attached for a resource claim
+    /// belongs to it as long as the claim is prepared.
+    fn is_garbage(&self, record: &Record) -> bool {
+        let is_gone = || match record.id.container.claim() {
+            Some(claim) => matches!(self.claims.contains(&claim), Ok(false)),
+            None => presence(record) == Presence::Gone,
+        };
+        record.progress != Progress::Detached && is_gone()
     }
 
     fn collect_leftovers(&mut self, now: Instant) -> Result<(), leftovers::Error> {
@@ -98,9 +111,4 @@ impl Collector {
         }
         Ok(())
     }
-}
-
-/// The agent finishes what is detached but for its port.
-fn is_garbage(record: &Record) -> bool {
-    record.progress != Progress::Detached && presence(record) == Presence::Gone
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use usnet_dataplane::attachment::{Progress, Record};
+use usnet_dataplane::claim_records::{ClaimRecord, ClaimRecords};
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::network_namespace::inode;
 use usnet_dataplane::paths::NodePaths;
@@ -319,4 +320,37 @@ fn the_agent_gets_a_device_mounted_and_an_empty_bounded_file_system_each_time() 
     if let Err(panic) = test.join() {
         std::panic::resume_unwind(panic);
     }
+}
+
+/// No runtime has a sandbox for it.
+#[test]
+fn what_a_resource_claim_has_stays_until_its_record_is_gone() {
+    let node = TestNode::new();
+    let attached = node.attach("claim-c1");
+    node.end_sandbox("claim-c1");
+    let claim = ClaimRecord {
+        version: ClaimRecord::VERSION,
+        uid: "c1".parse().unwrap(),
+        namespace: "default".into(),
+        name: "uplink".into(),
+        generation: 1,
+        pod_claim_name: None,
+        pod: attached.pod.clone(),
+        ports: Vec::new(),
+    };
+    let claims = ClaimRecords::new(&node.paths);
+    claims.write(&claim).unwrap();
+    let folder = node.paths.claim_folders().join("c1.net1");
+    fs::create_dir_all(&folder).unwrap();
+    let mut collector = node.collector();
+    for seconds in [0, 61, 122] {
+        collector.pass(node.at(seconds));
+    }
+    assert!(node.record(&attached) == Some(attached.clone()) && folder.exists());
+    claims.remove(&claim.uid).unwrap();
+    for seconds in [130, 191] {
+        collector.pass(node.at(seconds));
+    }
+    node.assert_detached(&attached);
+    assert!(!folder.exists());
 }

@@ -18,6 +18,8 @@ pub struct NodePaths {
     /// The directory of device info files (NPWG device information specification),
     /// `/var/run/k8s.cni.cncf.io/devinfo/cni`.
     pub device_info: PathBuf,
+    /// The directory of CDI specs that change while the node runs, `/var/run/cdi`.
+    pub cdi: PathBuf,
     /// The directory that the paths of the legacy userspace CNI are relative to, `/`.
     pub legacy_root: PathBuf,
     /// Where engines listen, if not at `socket` of their row in the table of engines.
@@ -28,8 +30,8 @@ pub struct NodePaths {
 
 impl NodePaths {
     /// The default paths, overridden by `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`,
-    /// `USNET_DEVICE_INFO_DIR` and `USNET_OLDER_PLUGIN_ROOT`; those of engines by the variables in
-    /// the table of engines.
+    /// `USNET_DEVICE_INFO_DIR`, `USNET_CDI_DIR` and
+    /// `USNET_OLDER_PLUGIN_ROOT`; those of engines by the variables in the table of engines.
     pub fn from_environment() -> Self {
         let path = |variable: &str, standard: PathBuf| env::var_os(variable).map_or(standard, PathBuf::from);
         let standard = Self::below(Path::new("/"));
@@ -38,6 +40,7 @@ impl NodePaths {
             state: path("USNET_STATE_DIR", standard.state),
             kubelet: path("USNET_KUBELET_DIR", standard.kubelet),
             device_info: path("USNET_DEVICE_INFO_DIR", standard.device_info),
+            cdi: path("USNET_CDI_DIR", standard.cdi),
             legacy_root: path("USNET_OLDER_PLUGIN_ROOT", standard.legacy_root),
             engine_sockets: EngineKind::ALL
                 .into_iter()
@@ -54,6 +57,7 @@ impl NodePaths {
             state: root.join("var/lib/usnet"),
             kubelet: root.join("var/lib/kubelet"),
             device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
+            cdi: root.join("var/run/cdi"),
             legacy_root: root.to_owned(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, root.join(engine.traits().socket))).into(),
             network_namespace: None,
@@ -104,6 +108,32 @@ impl NodePaths {
         self.kubelet.join("device-plugins")
     }
 
+    /// The kubelet's directory for the sockets of plugins.
+    pub fn kubelet_plugins(&self) -> PathBuf {
+        self.kubelet.join("plugins")
+    }
+
+    /// The kubelet's directory in which plugins register themselves.
+    pub fn kubelet_plugins_registry(&self) -> PathBuf {
+        self.kubelet.join("plugins_registry")
+    }
+
+    /// The records of prepared resource claims.
+    pub fn claims(&self) -> PathBuf {
+        self.state.join("claims")
+    }
+
+    /// The directories of ports of resource claims, which are mounted into containers.
+    pub fn claim_folders(&self) -> PathBuf {
+        self.run.join("claims")
+    }
+
+    /// The directories of files about devices of resource claims, which are mounted into
+    /// containers.
+    pub fn claim_metadata(&self) -> PathBuf {
+        self.run.join("claim-metadata")
+    }
+
     /// The attachment records.
     pub fn attachments(&self) -> PathBuf {
         self.state.join("attachments")
@@ -147,6 +177,11 @@ impl NodePaths {
     /// Where the agent requests mounts of devices.
     pub fn device_mounts_socket(&self) -> PathBuf {
         self.run.join("device-mounts.sock")
+    }
+
+    /// Where the agent requests calls of the CNI plugin.
+    pub fn attach_socket(&self) -> PathBuf {
+        self.run.join("attach.sock")
     }
 
     /// The last calls of the CNI plugin.

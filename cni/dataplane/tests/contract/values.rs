@@ -30,6 +30,7 @@ pub(crate) trait Values: Switch {
             gateway: None,
             attachments: Vec::new(),
             device_plugin: None,
+            resource_claims: None,
             overlay: None,
             uplink: None,
             name,

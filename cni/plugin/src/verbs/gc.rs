@@ -30,7 +30,9 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     let valid = configuration.valid_attachments()?;
     let network = if configuration.uses_pod_annotations() { None } else { network(configuration)? };
     let is_stale = |record: &Record| {
-        record.configuration_name.as_deref() == Some(name)
+        // The runtime does not know of what was attached for resource claims.
+        record.id.container.claim().is_none()
+            && record.configuration_name.as_deref() == Some(name)
             && network.as_ref().is_none_or(|network| record.network == *network)
             && match &valid {
                 Some(valid) => !valid.contains(&key(&record.call())),

@@ -76,7 +76,7 @@ pub enum InvalidName {
     },
     /// The name of a network does not fit into the ids of its devices.
     #[error(
-        "network name {0:?} is too long for devicePlugin, whose devices have it in their ids: use at most {DEVICE_NETWORK_NAME_MAX} characters"
+        "network name {0:?} is too long for devicePlugin and resourceClaims, whose devices have it in their ids: use at most {DEVICE_NETWORK_NAME_MAX} characters"
     )]
     DeviceNetwork(String),
     /// The name of a namespace is not a DNS label.

@@ -86,6 +86,7 @@ fn compile(network: &UserspaceNetwork, namespaces: usize) -> CompiledNetwork {
         gateway: None,
         attachments: Vec::new(),
         device_plugin: None,
+        resource_claims: None,
     };
     let mut compiled = CompiledNetwork::new(name.as_str(), spec);
     compiled.metadata.owner_references = network.controller_owner_ref(&()).map(|owner| vec![owner]);

@@ -12,7 +12,7 @@ use super::model::report::Report;
 use super::report::metrics::Metrics;
 use super::report::{state_writer, status_writer};
 use super::selection::{spec_builder, unselected};
-use super::{pod_annotations, watch};
+use super::{claims, pod_annotations, watch};
 use crate::api::client;
 use crate::ports::scrape::PortScrape;
 use crate::standalone;
@@ -148,6 +148,7 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
         reports: reports_of_agent.clone(),
     };
     let persisted_spec = agent.persisted_spec();
+    let claims_inputs = agent.claims_inputs();
     let background = async {
         tokio::join!(
             unselected::publish(paths.clone(), inputs_of_agent.clone(), reports_of_agent.clone()),
@@ -166,6 +167,7 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
             Source::ApiServer(client) => {
                 let journal = Journal::open(paths)?;
                 tokio::join!(
+                    claims::run(client.clone(), options.node_name.clone(), claims_inputs),
                     sync_with_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
                     pod_annotations::run(client, paths, journal),
                 );

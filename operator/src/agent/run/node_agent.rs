@@ -3,6 +3,7 @@
 
 use super::error::Error;
 use crate::agent::captures::CaptureCleanup;
+use crate::agent::claims;
 use crate::agent::device_plugin::DevicePlugin;
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
@@ -122,6 +123,16 @@ impl Agent {
     /// The spec that an earlier agent left on disk; none on a new node.
     pub(super) fn persisted_spec(&self) -> Option<Arc<NodeSpec>> {
         self.specs.subscribe().borrow().clone()
+    }
+
+    /// What resource claims need of it.
+    pub(super) fn claims_inputs(&self) -> claims::Inputs {
+        claims::Inputs {
+            paths: self.paths.clone(),
+            agent_state: Rc::clone(&self.agent_state),
+            specs: self.specs.subscribe(),
+            files: self.networks_folder.clone(),
+        }
     }
 
     /// The agent's metrics, to be registered.

@@ -32,6 +32,7 @@ pub fn compile(
         gateway: valid.gateway.clone(),
         attachments: valid.attachments.clone(),
         device_plugin: valid.device_plugin,
+        resource_claims: valid.resource_claims,
     }
 }
 

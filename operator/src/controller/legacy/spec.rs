@@ -52,6 +52,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
         }),
         attachments: Vec::new(),
         device_plugin: None,
+        resource_claims: None,
     }
 }
 

@@ -27,6 +27,9 @@ pub enum InvalidIdentifier {
     /// Not a pod uid.
     #[error("pod uid {0:?} is not valid: it must have 1 to 64 letters, digits and '-'")]
     PodUid(String),
+    /// Not the uid of a resource claim.
+    #[error("uid {0:?} of a resource claim is not valid: it must have 1 to 64 letters, digits and '-'")]
+    ClaimUid(String),
     /// Not a container id and an interface name with a dot between them.
     #[error("attachment {0:?} is not valid: it must be a container id and an interface name with a dot between them")]
     Attachment(String),
@@ -96,10 +99,32 @@ identifier!(
     }
 );
 identifier!(
+    /// The uid of a resource claim. It is part of a path, so only letters, digits and `-` are
+    /// allowed.
+    ClaimUid, ClaimUid,
+    |text| (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+);
+identifier!(
     /// The uid of a pod. It is part of a path, so only letters, digits and `-` are allowed.
     PodUid, PodUid,
     |text| (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 );
+
+/// What the container id of a resource claim's attachment starts with. Runtimes have none like it.
+const CLAIM: &str = "claim-";
+
+impl ContainerId {
+    /// What stands for the container of ports that were made for a resource claim, before its pod
+    /// has a sandbox.
+    pub fn of_claim(claim: &ClaimUid) -> Self {
+        Self(format!("{CLAIM}{claim}"))
+    }
+
+    /// The resource claim, if it stands for one.
+    pub fn claim(&self) -> Option<ClaimUid> {
+        self.0.strip_prefix(CLAIM)?.parse().ok()
+    }
+}
 
 /// What identifies an attachment on its node: CNI's container id and interface name.
 ///

@@ -11,7 +11,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use usnet_crds::{DeviceId, VolumeName};
-use usnet_dataplane::attachment::{AttachmentId, Pod, PodUid, Record};
+use usnet_dataplane::attachment::{AttachmentId, ClaimUid, Pod, PodUid, Record};
+use usnet_dataplane::claim_records::port_folder;
 use usnet_dataplane::journal;
 use usnet_dataplane::locks::Lock;
 use usnet_dataplane::paths::NodePaths;
@@ -64,6 +65,11 @@ impl PodDirectory {
     /// changed yet.
     pub fn from_device(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
         Self::from_folder(roots, uid, id, roots.devices().join(device.to_string()))
+    }
+
+    /// The folder of the port of a resource claim, for one interface. Nothing is changed yet.
+    pub fn from_claim(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, claim: &ClaimUid) -> Self {
+        Self::from_folder(roots, uid, id, port_folder(roots, claim, &id.interface))
     }
 
     /// The directory of an existing attachment.

@@ -13,6 +13,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use usnet_crds::DeviceId;
 use usnet_dataplane::attachment::{PodUid, Record};
+use usnet_dataplane::claim_records::{ClaimRecords, claim_of_folder};
 use usnet_dataplane::journal::{self, Key};
 use usnet_dataplane::paths::NodePaths;
 
@@ -25,6 +26,9 @@ pub enum Error {
     /// The folders.
     #[error(transparent)]
     Folder(#[from] PodDirectoryError),
+    /// The records of resource claims.
+    #[error(transparent)]
+    Claims(#[from] usnet_dataplane::atomic_file::Error),
     /// The devices that kubelet allocated to pods are not known.
     #[error(transparent)]
     Devices(#[from] DeviceAllocationError),
@@ -35,7 +39,7 @@ pub enum Error {
 pub enum Leftover {
     /// The directory of a pod as the engine sees it.
     PodDirectory(PathBuf),
-    /// The folder of a device that kubelet has not allocated either.
+    /// The folder of a device that neither kubelet nor a resource claim has allocated.
     Device(PathBuf),
 }
 
@@ -62,6 +66,13 @@ pub fn find(node: &Node) -> Result<BTreeSet<Leftover>, Error> {
     for path in folders(&ports)?.into_iter().filter(unused) {
         if is_complete || !may_be_of_unreadable(node, pod(&path).as_ref().map(Key::Pod))? {
             found.insert(Leftover::PodDirectory(path));
+        }
+    }
+    let claims = ClaimRecords::new(&node.roots);
+    for path in folders(&node.roots.claim_folders())?.into_iter().filter(unused) {
+        let is_prepared = claim_of_folder(&path).map_or(Ok(true), |claim| claims.contains(&claim))?;
+        if !is_prepared && (is_complete || !may_be_of_unreadable(node, Some(Key::Folder(&path)))?) {
+            found.insert(Leftover::Device(path));
         }
     }
     let mut of_devices = Vec::new();

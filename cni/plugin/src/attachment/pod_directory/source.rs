@@ -22,8 +22,8 @@ pub(super) enum Source {
     NamedVolume(PathBuf),
     /// A folder of the node.
     Folder(PathBuf),
-    /// The folder of a device that kubelet allocated to the pod. Its content is removed with the
-    /// pod.
+    /// The folder of a device that kubelet or a resource claim allocated to the pod. Its
+    /// content is removed with the pod.
     Device(PathBuf),
 }
 
@@ -38,9 +38,11 @@ impl Source {
         Self::NamedVolume(empty_dirs(roots, uid).join(name.as_str()))
     }
 
-    /// A folder of the node, which is a device's if it is below the folder of devices.
+    /// A folder of the node, which is a device's if it is below the folder of devices or of
+    /// resource claims.
     pub(super) fn folder(roots: &NodePaths, folder: PathBuf) -> Self {
-        if folder.starts_with(roots.devices()) { Self::Device(folder) } else { Self::Folder(folder) }
+        let is_device = [roots.devices(), roots.claim_folders()].iter().any(|parent| folder.starts_with(parent));
+        if is_device { Self::Device(folder) } else { Self::Folder(folder) }
     }
 
     /// Opens it. If no volume exists, the error names the first.

@@ -90,10 +90,13 @@ impl AddRequest<'_> {
         Ok(Prepared { record, engine, params })
     }
 
-    /// The directory of the pod's socket: the folder of a device that kubelet allocated to the pod,
-    /// or else the pod's volume.
+    /// The directory of the pod's socket: the folder of a resource claim, that of a device that
+    /// kubelet allocated to the pod, or else the pod's volume.
     fn directory(&self, node: &Node, network: &NodeNetwork) -> Result<PodDirectory, Error> {
         let (roots, uid) = (&node.roots, &self.pod.uid);
+        if let Some(claim) = self.id.container.claim() {
+            return Ok(PodDirectory::from_claim(roots, uid, &self.id, &claim));
+        }
         let volume = match &network.port.volume {
             Some(name) => PodDirectory::from_named_volume(roots, uid, &self.id, name),
             None => PodDirectory::from_volume(roots, uid),
@@ -183,7 +186,11 @@ impl AddRequest<'_> {
             port,
             pod: self.pod.clone(),
             network_namespace: self.network_namespace.clone(),
-            network_namespace_inode: network_namespace::inode(&self.network_namespace),
+            // A resource claim is prepared before its pod has one.
+            network_namespace_inode: match self.id.container.claim() {
+                Some(_) => None,
+                None => network_namespace::inode(&self.network_namespace),
+            },
             pod_directory,
             directory_source: directory.source_folder().map(Path::to_owned),
             mac: self.mac(network).to_string(),

@@ -85,6 +85,10 @@ impl AddRequest<'_> {
         let others = node.other_attachments(&self.pod.uid, &self.id)?;
         check_socket_conflict(record, &others.known)?;
         for previous in others.known.iter().filter(|other| other.id.interface == self.id.interface) {
+            // What a resource claim got is its own, however many sandboxes the pod has.
+            if [&previous.id, &self.id].iter().any(|id| id.container.claim().is_some()) {
+                return Err(Error::AlreadyAttached { id: previous.id.clone(), differences: vec!["resource claim"] });
+            }
             let locked = node.journal.lock(&previous.id)?;
             let environment = self.environment.for_attachment(&previous.id);
             if let Some(record) = locked.read()? {

@@ -1,6 +1,7 @@
 //! What ADD creates and DEL removes.
 
 mod add_del;
+mod claims;
 mod devices;
 mod dhcp;
 mod gateways;

@@ -265,6 +265,7 @@ fn program(node: &TestNode, name: &str, spec: &Value) -> NodeNetwork {
         gateway: None,
         attachments: Vec::new(),
         device_plugin: None,
+        resource_claims: None,
         overlay: None,
         uplink: None,
         name: name.clone(),

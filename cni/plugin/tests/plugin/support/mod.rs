@@ -112,6 +112,7 @@ impl TestNode {
             state: "/run/state".into(),
             kubelet: "/run/kubelet".into(),
             device_info: "/run/devinfo".into(),
+            cdi: "/run/cdi".into(),
             legacy_root: "/run/older".into(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, "/run/nowhere".into())).into(),
             network_namespace: None,
@@ -158,6 +159,7 @@ impl TestNode {
             gateway: None,
             attachments: Vec::new(),
             device_plugin: None,
+            resource_claims: None,
             overlay: None,
             uplink: None,
         };

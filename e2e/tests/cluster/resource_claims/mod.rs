@@ -1,0 +1,137 @@
+//! Ports by resource claims: the real scheduler, kubelet and container runtime, without Multus,
+//! annotation or volume.
+
+mod failures;
+mod ports;
+mod speed;
+
+use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node};
+use crate::support::pods::{NODE, sleeping_pod};
+use crate::support::scene::Scene;
+use crate::support::testpmd::{Driver, Program};
+use serde_json::{Value, json};
+
+/// The folder of the port in containers, with the names that [`with_claim`] gives.
+const FOLDER: &str = "/run/usnet.dev/uplink/port";
+
+/// Whether Kubernetes has the API. If not, this prints what is left out.
+fn is_served() -> bool {
+    let is_served = kubectl(&["api-versions"]).lines().any(|version| version == "resource.k8s.io/v1");
+    if !is_served {
+        println!("left out: this Kubernetes has no resource claims");
+    }
+    is_served
+}
+
+/// A network for one node, with ports for claims.
+fn network(node: &str, engine: &str, ports: i64) -> Value {
+    json!({
+        "engine": engine, "resourceClaims": {"ports": ports},
+        "nodeSelector": {"matchLabels": {"kubernetes.io/hostname": node}},
+    })
+}
+
+/// The spec of a claim for a port of a network, with parameters.
+fn claim_spec(network: &str, parameters: &Value) -> Value {
+    let expression = format!("device.attributes['usnet.dev'].network == '{network}'");
+    let mut spec = json!({"devices": {"requests": [{
+        "name": "port",
+        "exactly": {"deviceClassName": "usnet", "selectors": [{"cel": {"expression": expression}}]},
+    }]}});
+    if parameters.is_object() {
+        let mut parameters = parameters.clone();
+        parameters["apiVersion"] = json!("usnet.dev/v1alpha1");
+        parameters["kind"] = json!("PortRequest");
+        spec["devices"]["config"] = json!([{"opaque": {"driver": "usnet.dev", "parameters": parameters}}]);
+    }
+    spec
+}
+
+/// A template of claims.
+fn template(scene: &Scene, name: &str, network: &str, parameters: &Value) {
+    apply(&json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
+        "metadata": {"name": name, "namespace": scene.name},
+        "spec": {"spec": claim_spec(network, parameters)},
+    }));
+}
+
+/// Takes annotation and volume from a pod, and has it claim a port; the scheduler chooses its node.
+fn with_claim(mut pod: Value, template: &str) -> Value {
+    pod["metadata"].as_object_mut().unwrap().remove("annotations");
+    pod["spec"]["volumes"] = json!([]);
+    pod["spec"].as_object_mut().unwrap().remove("nodeName");
+    pod["spec"]["resourceClaims"] = json!([{"name": "uplink", "resourceClaimTemplateName": template}]);
+    let container = &mut pod["spec"]["containers"][0];
+    container["volumeMounts"] = json!([]);
+    container["resources"]["claims"] = json!([{"name": "uplink"}]);
+    pod
+}
+
+fn sleeper(scene: &Scene, name: &str, template: &str) -> Value {
+    with_claim(sleeping_pod(scene, name, ""), template)
+}
+
+/// A pod whose DPDK program drives the port of its claim.
+fn dpdk_pod(scene: &Scene, name: &str, template: &str, mode: &str, driver: Driver) -> Value {
+    let program = Program::new(driver, mode);
+    let mut pod = crate::support::pods::dpdk_pod(scene, name, "", program);
+    let command = program
+        .command(1)
+        .into_iter()
+        .map(|word| word.replace("/run/usnet/net1.sock", &format!("{FOLDER}/claim1.sock")));
+    // DPDK does not listen at a socket that an earlier container has left.
+    let start = format!("rm -f {FOLDER}/claim1.sock; exec \"$@\"");
+    let start = if driver == Driver::VhostServer { start } else { "exec \"$@\"".to_owned() };
+    let shell = ["sh".to_owned(), "-c".to_owned(), start, "sh".to_owned()];
+    pod["spec"]["containers"][0]["command"] = json!(shell.into_iter().chain(command).collect::<Vec<_>>());
+    with_claim(pod, template)
+}
+
+/// The devices of the slices of a node.
+fn devices(node: &str) -> Vec<String> {
+    let slices = get(&["resourceslices", "--field-selector", &format!("spec.nodeName={node},spec.driver=usnet.dev")]);
+    let items = slices.as_ref().and_then(|list| list["items"].as_array().cloned()).unwrap_or_default();
+    let devices = items.iter().flat_map(|slice| slice["spec"]["devices"].as_array().cloned().unwrap_or_default());
+    devices.map(|device| device["name"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[track_caller]
+fn await_device(node: &str, network: &str) {
+    eventually("the network's device", || {
+        let found = devices(node);
+        let is_there = |name: &String| name == network || name == &format!("{network}-0");
+        check(found.iter().any(is_there), format!("{found:?}"))
+    });
+}
+
+/// The claim of a pod.
+fn claim_of(scene: &Scene, pod: &str) -> Value {
+    let pod = get(&["pod", pod, "-n", &scene.name]).unwrap();
+    let name = pod["status"]["resourceClaimStatuses"][0]["resourceClaimName"].as_str().unwrap().to_owned();
+    get(&["resourceclaim", &name, "-n", &scene.name]).unwrap()
+}
+
+/// What claims have left on a node.
+fn remains(node: &str) -> String {
+    let script = "ls /var/lib/usnet/claims /run/usnet/claims /run/usnet/claim-metadata /var/run/cdi 2>/dev/null | grep -v ':$' | grep .; \
+        ls /var/lib/usnet/attachments | grep ^claim-; grep -h '/run/usnet/claims' /proc/self/mountinfo; true";
+    on_node(node, &["sh", "-c", script])
+}
+
+#[track_caller]
+fn await_nothing_left(node: &str) {
+    eventually("nothing is left of claims", || {
+        let found = remains(node);
+        check(found.trim().is_empty(), found)
+    });
+}
+
+fn node_of(scene: &Scene, pod: &str) -> String {
+    get(&["pod", pod, "-n", &scene.name]).unwrap()["spec"]["nodeName"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The usual node.
+fn here(engine: &str, ports: i64) -> Value {
+    network(NODE, engine, ports)
+}

@@ -1,0 +1,106 @@
+//! Attaches and detaches ports of claims: the CNI plugin's own steps, by the service that runs it
+//! for the agent (IO). The agent itself may not mount.
+
+use crate::attach::{self, Command, Error, Request};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use usnet_dataplane::attachment::{AttachmentId, Pod};
+use usnet_dataplane::claim_records::ClaimPort;
+use usnet_dataplane::paths::NodePaths;
+
+/// The name of the configuration that the plugin is called with: no runtime has one of this name,
+/// and none collects its attachments as garbage.
+const CONFIGURATION: &str = "usnet-resource-claims";
+/// Stands for the network namespace that the pod does not have yet. IPAM plugins refuse ADD without
+/// one.
+const NETWORK_NAMESPACE: &str = "/proc/self/ns/net";
+
+/// Attaches and detaches ports.
+#[tonic::async_trait]
+pub(super) trait Attacher: Send + Sync {
+    /// ADD.
+    async fn attach(&self, pod: &Pod, id: &AttachmentId, port: &ClaimPort) -> Result<(), Error>;
+
+    /// DEL, which succeeds if there is nothing to detach.
+    async fn detach(&self, pod: &Pod, id: &AttachmentId) -> Result<(), Error>;
+}
+
+/// The CNI plugin, run by the service for attachments.
+pub(super) struct Plugin {
+    paths: NodePaths,
+}
+
+impl Plugin {
+    pub(super) fn new(paths: NodePaths) -> Self {
+        Self { paths }
+    }
+}
+
+#[tonic::async_trait]
+impl Attacher for Plugin {
+    async fn attach(&self, pod: &Pod, id: &AttachmentId, port: &ClaimPort) -> Result<(), Error> {
+        self.call(Command::Add, pod, id, configuration(Some(port))).await
+    }
+
+    async fn detach(&self, pod: &Pod, id: &AttachmentId) -> Result<(), Error> {
+        self.call(Command::Del, pod, id, configuration(None)).await
+    }
+}
+
+impl Plugin {
+    async fn call(&self, command: Command, pod: &Pod, id: &AttachmentId, configuration: Value) -> Result<(), Error> {
+        let request = Request { command, environment: environment(pod, id), configuration };
+        attach::request(&self.paths, &request).await.map(drop)
+    }
+}
+
+/// The variables of a call of CNI.
+fn environment(pod: &Pod, id: &AttachmentId) -> BTreeMap<String, String> {
+    let container = &id.container;
+    let arguments = format!(
+        "IgnoreUnknown=1;K8S_POD_NAMESPACE={};K8S_POD_NAME={};K8S_POD_INFRA_CONTAINER_ID={container};K8S_POD_UID={}",
+        pod.namespace, pod.name, pod.uid
+    );
+    let variables = [
+        ("CNI_CONTAINERID", container.to_string()),
+        ("CNI_NETNS", NETWORK_NAMESPACE.to_owned()),
+        // Plugins written in Go refuse their own namespace otherwise.
+        ("CNI_NETNS_OVERRIDE", "1".to_owned()),
+        ("CNI_IFNAME", id.interface.to_string()),
+        ("CNI_ARGS", arguments),
+    ];
+    variables.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+/// The configuration of a call of CNI.
+fn configuration(network: Option<&ClaimPort>) -> Value {
+    match network {
+        None => json!({"cniVersion": "1.1.0", "name": CONFIGURATION, "type": "userspace"}),
+        Some(port) => json!({
+            "cniVersion": "1.1.0", "name": CONFIGURATION, "type": "userspace",
+            "network": port.network, "runtimeConfig": port.requested,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metadata::tests::record;
+    use super::*;
+
+    #[test]
+    fn the_plugin_is_called_as_multus_would() {
+        let record = record();
+        let mut port = record.ports.first().unwrap().clone();
+        port.requested.insert("mac".to_owned(), json!("02:00:00:00:00:01"));
+        let variables = environment(&record.pod, &record.attachment(&port));
+        assert_eq!(variables.get("CNI_CONTAINERID").map(String::as_str), Some("claim-c-1"));
+        let pod = "K8S_POD_NAMESPACE=default;K8S_POD_NAME=web;";
+        assert!(variables.get("CNI_ARGS").unwrap().contains(pod), "{variables:?}");
+        let expected = json!({
+            "cniVersion": "1.1.0", "name": "usnet-resource-claims", "type": "userspace", "network": "blue",
+            "runtimeConfig": {"mac": "02:00:00:00:00:01"},
+        });
+        assert_eq!(configuration(Some(&port)), expected);
+    }
+}

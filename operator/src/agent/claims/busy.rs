@@ -1,0 +1,31 @@
+//! Claims that are being prepared or unprepared: kubelet repeats a call that it has given up
+//! waiting for, while the first one still runs.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use usnet_dataplane::attachment::ClaimUid;
+
+/// The claims that are worked on.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Busy(Arc<Mutex<BTreeSet<ClaimUid>>>);
+
+/// One of them, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Entered {
+    busy: Busy,
+    claim: ClaimUid,
+}
+
+impl Busy {
+    /// Begins work on a claim; none if another call works on it.
+    pub(super) fn enter(&self, claim: &ClaimUid) -> Option<Entered> {
+        let is_new = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(claim.clone());
+        is_new.then(|| Entered { busy: self.clone(), claim: claim.clone() })
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.busy.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.claim);
+    }
+}

@@ -1,0 +1,113 @@
+//! The CDI spec of a claim: what the container runtime adds to the containers that list it. Format:
+//! <https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md>. No IO.
+
+use super::DRIVER;
+use super::files::container_directory;
+use super::metadata;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use usnet_dataplane::attachment::ClaimUid;
+use usnet_dataplane::claim_records::{ClaimPort, ClaimRecord, port_folder};
+use usnet_dataplane::paths::NodePaths;
+
+/// The kind of all devices.
+const KIND: &str = "usnet.dev/port";
+
+/// Where the spec of a claim is.
+pub(super) fn path(paths: &NodePaths, claim: &ClaimUid) -> PathBuf {
+    paths.cdi.join(format!("{DRIVER}-port_{claim}.json"))
+}
+
+/// The name by which kubelet passes a device on.
+pub(super) fn device_id(record: &ClaimRecord, port: &ClaimPort) -> String {
+    format!("{KIND}={}", device_name(record, port))
+}
+
+fn device_name(record: &ClaimRecord, port: &ClaimPort) -> String {
+    format!("{}-{}", record.uid, port.directory)
+}
+
+/// The content of the spec.
+pub(super) fn spec(paths: &NodePaths, record: &ClaimRecord) -> Value {
+    let device = |(index, port): (usize, &ClaimPort)| {
+        let in_container = container_directory(record, port);
+        let mut mounts = vec![json!({
+            "hostPath": port_folder(paths, &record.uid, &port.interface),
+            "containerPath": in_container,
+            "options": ["bind", "rw", "nosuid", "nodev", "noexec"],
+        })];
+        // One file for all devices of a request.
+        if record.ports.iter().position(|other| other.request == port.request) == Some(index) {
+            mounts.push(json!({
+                "hostPath": metadata::path(paths, record, &port.request),
+                "containerPath": metadata::container_path(record, &port.request),
+                "options": ["bind", "ro", "nosuid", "nodev", "noexec"],
+            }));
+        }
+        json!({
+            "name": device_name(record, port),
+            "containerEdits": {
+                "env": [format!("{}={}", variable(record, port), in_container.display())],
+                "mounts": mounts,
+            },
+        })
+    };
+    let devices: Vec<Value> = record.ports.iter().enumerate().map(device).collect();
+    json!({"cdiVersion": "0.6.0", "kind": KIND, "devices": devices})
+}
+
+/// The variable with the directory of a port, such as `USNET_CLAIM_UPLINK_PORT`.
+fn variable(record: &ClaimRecord, port: &ClaimPort) -> String {
+    let name = record.pod_claim_name.as_ref().unwrap_or(&record.name);
+    let is_plain = |character: char| character.is_ascii_alphanumeric();
+    let plain = format!("USNET_CLAIM_{name}_{}", port.directory).to_ascii_uppercase();
+    plain.chars().map(|character| if is_plain(character) { character } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::claims::metadata::tests::record;
+    use std::path::Path;
+
+    #[test]
+    fn a_container_gets_the_directory_and_the_metadata() {
+        let record = record();
+        let spec = spec(&NodePaths::below(Path::new("/")), &record);
+        let expected = json!({
+            "cdiVersion": "0.6.0", "kind": "usnet.dev/port",
+            "devices": [{
+                "name": "c-1-port",
+                "containerEdits": {
+                    "env": ["USNET_CLAIM_UPLINK_PORT=/run/usnet.dev/uplink/port"],
+                    "mounts": [
+                        {
+                            "hostPath": "/run/usnet/claims/c-1.claim1", "containerPath": "/run/usnet.dev/uplink/port",
+                            "options": ["bind", "rw", "nosuid", "nodev", "noexec"],
+                        },
+                        {
+                            "hostPath": "/run/usnet/claim-metadata/c-1/port.json",
+                            "containerPath": "/var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates/uplink/port/usnet.dev-metadata.json",
+                            "options": ["bind", "ro", "nosuid", "nodev", "noexec"],
+                        },
+                    ],
+                },
+            }],
+        });
+        assert_eq!(spec, expected);
+        let port = record.ports.first().unwrap();
+        assert_eq!(device_id(&record, port), "usnet.dev/port=c-1-port");
+    }
+
+    #[test]
+    fn devices_of_one_request_share_its_metadata() {
+        let mut record = record();
+        let mut second = record.ports.first().unwrap().clone();
+        second.interface = "claim2".parse().unwrap();
+        second.directory = "port-1".into();
+        record.ports.push(second);
+        let spec = spec(&NodePaths::below(Path::new("/")), &record);
+        let mounts = |index: usize| spec["devices"][index]["containerEdits"]["mounts"].as_array().unwrap().len();
+        assert_eq!((mounts(0), mounts(1)), (2, 1));
+    }
+}

@@ -1,0 +1,334 @@
+//! A resource claim as the API server has it, and what it allocates on this node. No IO.
+
+use super::DRIVER;
+use super::port_request::{self, PortRequest};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use kube::core::NamespaceResourceScope;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::borrow::Cow;
+use usnet_dataplane::attachment::{ClaimUid, Pod};
+
+/// Set by Kubernetes on a claim of a template: the name of the claim in the pod.
+const POD_CLAIM_NAME: &str = "resource.kubernetes.io/pod-claim-name";
+
+/// Why a claim cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("claim {0} was replaced by another one of that name; the pod needs to be recreated")]
+    Replaced(String),
+    #[error("claim {0} is not allocated")]
+    NotAllocated(String),
+    #[error("claim {0} has no device of driver {DRIVER}")]
+    NoDevice(String),
+    #[error("device {device} of claim {claim} belongs to node {pool}, and this is node {node}")]
+    OtherNode { claim: String, device: String, pool: String, node: String },
+    #[error(
+        "claim {claim} is reserved for {pods} pods, and a port is for one pod: give each pod a claim of its own by a ResourceClaimTemplate"
+    )]
+    Shared { claim: String, pods: usize },
+    #[error("claim {0} is reserved for {1}, and not for a pod")]
+    NotForPod(String, String),
+    #[error("the uid of claim {0} or of its pod is not valid")]
+    Uid(String, #[source] usnet_dataplane::attachment::InvalidIdentifier),
+    #[error(transparent)]
+    Parameters(#[from] port_request::Error),
+}
+
+/// A claim, as far as it is read.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct ResourceClaim {
+    pub(super) metadata: ObjectMeta,
+    #[serde(default, skip_serializing)]
+    pub(super) status: Status,
+}
+
+impl Resource for ResourceClaim {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind(_: &()) -> Cow<'_, str> {
+        "ResourceClaim".into()
+    }
+    fn group(_: &()) -> Cow<'_, str> {
+        "resource.k8s.io".into()
+    }
+    fn version(_: &()) -> Cow<'_, str> {
+        "v1".into()
+    }
+    fn plural(_: &()) -> Cow<'_, str> {
+        "resourceclaims".into()
+    }
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Status {
+    allocation: Option<AllocationResult>,
+    reserved_for: Vec<Consumer>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct AllocationResult {
+    devices: AllocatedDevices,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct AllocatedDevices {
+    results: Vec<AllocatedDevice>,
+    config: Vec<Config>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct AllocatedDevice {
+    request: String,
+    driver: String,
+    pool: String,
+    device: String,
+    #[serde(default, rename = "shareID")]
+    share_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Config {
+    source: String,
+    #[serde(default)]
+    requests: Vec<String>,
+    #[serde(default)]
+    opaque: Option<Opaque>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Opaque {
+    driver: String,
+    #[serde(default)]
+    parameters: Value,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Consumer {
+    resource: String,
+    name: String,
+    uid: String,
+}
+
+/// What a claim allocates on this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Allocation {
+    pub(super) uid: ClaimUid,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) generation: i64,
+    pub(super) pod_claim_name: Option<String>,
+    pub(super) pod: Pod,
+    pub(super) devices: Vec<Allocated>,
+}
+
+/// One device of an allocation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Allocated {
+    /// Without the part behind `/`, which is one of several alternatives.
+    pub(super) request: String,
+    pub(super) pool: String,
+    pub(super) device: String,
+    pub(super) share_id: Option<String>,
+    pub(super) port: PortRequest,
+}
+
+impl Allocation {
+    /// What `claim` allocates on this node, if it is the one of this uid.
+    pub(super) fn of(claim: &ResourceClaim, uid: &ClaimUid, node: &str) -> Result<Self, Error> {
+        let metadata = &claim.metadata;
+        let (namespace, name) = (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone());
+        let name = name.unwrap_or_default();
+        let text = format!("{namespace}/{name}");
+        if metadata.uid.as_deref() != Some(uid.as_str()) {
+            return Err(Error::Replaced(text));
+        }
+        let allocation = claim.status.allocation.as_ref().ok_or_else(|| Error::NotAllocated(text.clone()))?;
+        let devices = devices(allocation, &text, node)?;
+        let annotations = metadata.annotations.as_ref();
+        Ok(Self {
+            pod: pod(&claim.status.reserved_for, &namespace, &text)?,
+            uid: uid.clone(),
+            generation: metadata.generation.unwrap_or_default(),
+            pod_claim_name: annotations.and_then(|all| all.get(POD_CLAIM_NAME)).cloned(),
+            namespace,
+            name,
+            devices,
+        })
+    }
+}
+
+fn devices(allocation: &AllocationResult, claim: &str, node: &str) -> Result<Vec<Allocated>, Error> {
+    let mut found = Vec::new();
+    for result in allocation.devices.results.iter().filter(|result| result.driver == DRIVER) {
+        if result.pool != node {
+            return Err(Error::OtherNode {
+                claim: claim.to_owned(),
+                device: result.device.clone(),
+                pool: result.pool.clone(),
+                node: node.to_owned(),
+            });
+        }
+        found.push(Allocated {
+            request: main_request(&result.request).to_owned(),
+            pool: result.pool.clone(),
+            device: result.device.clone(),
+            share_id: result.share_id.clone(),
+            port: port_request(&allocation.devices.config, &result.request)?,
+        });
+    }
+    if found.is_empty() { Err(Error::NoDevice(claim.to_owned())) } else { Ok(found) }
+}
+
+/// The parameters for a request: those of the class, overridden by those of the claim.
+fn port_request(all: &[Config], request: &str) -> Result<PortRequest, port_request::Error> {
+    let applies = |config: &&Config| {
+        config.requests.is_empty() || config.requests.iter().any(|it| it == request || it == main_request(request))
+    };
+    let (of_classes, of_claims): (Vec<_>, Vec<_>) =
+        all.iter().filter(applies).partition(|config| config.source == "FromClass");
+    let mut merged = PortRequest::default();
+    for opaque in of_classes.into_iter().chain(of_claims).filter_map(|config| config.opaque.as_ref()) {
+        if opaque.driver == DRIVER {
+            merged = merged.overridden_by(PortRequest::parse(main_request(request), &opaque.parameters)?);
+        }
+    }
+    Ok(merged)
+}
+
+fn main_request(request: &str) -> &str {
+    request.split('/').next().unwrap_or(request)
+}
+
+/// The only pod that the claim is reserved for.
+fn pod(reserved_for: &[Consumer], namespace: &str, claim: &str) -> Result<Pod, Error> {
+    match reserved_for {
+        [consumer] if consumer.resource == "pods" => {
+            let uid = consumer.uid.parse().map_err(|error| Error::Uid(claim.to_owned(), error))?;
+            Ok(Pod { namespace: namespace.to_owned(), name: consumer.name.clone(), uid })
+        }
+        [other] => Err(Error::NotForPod(claim.to_owned(), format!("{} {}", other.resource, other.name))),
+        several => Err(Error::Shared { claim: claim.to_owned(), pods: several.len() }),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A claim of a template for a port of `blue`, as kube-apiserver 1.36 returns it.
+    pub(in crate::agent::claims) fn claim() -> Value {
+        json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+            "metadata": {
+                "name": "web-uplink-x7", "namespace": "default", "uid": "c-1", "generation": 2,
+                "annotations": {"resource.kubernetes.io/pod-claim-name": "uplink"},
+            },
+            "spec": {"devices": {"requests": [{"name": "port", "exactly": {"deviceClassName": "usnet"}}]}},
+            "status": {
+                "allocation": {
+                    "devices": {
+                        "results": [{
+                            "driver": "usnet.dev", "pool": "node-a", "device": "blue", "request": "port",
+                            "shareID": "s-1", "consumedCapacity": {"ports": "1"},
+                        }],
+                        "config": [{
+                            "source": "FromClaim", "requests": ["port"],
+                            "opaque": {"driver": "usnet.dev", "parameters": {
+                                "apiVersion": "usnet.dev/v1alpha1", "kind": "PortRequest", "interface": "net7",
+                            }},
+                        }],
+                    },
+                    "nodeSelector": {"nodeSelectorTerms": []},
+                },
+                "reservedFor": [{"resource": "pods", "name": "web", "uid": "p-1"}],
+            },
+        })
+    }
+
+    fn allocation(claim: &Value) -> Result<Allocation, Error> {
+        Allocation::of(&serde_json::from_value(claim.clone()).unwrap(), &"c-1".parse().unwrap(), "node-a")
+    }
+
+    fn refusal(claim: &Value) -> String {
+        allocation(claim).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_claim_is_read() {
+        let read = allocation(&claim()).unwrap();
+        assert_eq!((read.pod_claim_name.as_deref(), read.pod.to_string().as_str()), (Some("uplink"), "default/web"));
+        let [device] = read.devices.as_slice() else { panic!("{read:?}") };
+        assert_eq!((device.request.as_str(), device.device.as_str()), ("port", "blue"));
+        assert_eq!(device.share_id.as_deref(), Some("s-1"));
+        assert_eq!(device.port.interface.as_ref().map(|name| name.as_str()), Some("net7"));
+    }
+
+    #[test]
+    fn an_alternative_is_known_by_its_main_request() {
+        let mut any = claim();
+        any["status"]["allocation"]["devices"]["results"][0]["request"] = json!("port/second");
+        let read = allocation(&any).unwrap();
+        let device = read.devices.first().unwrap();
+        assert_eq!((device.request.as_str(), device.port.interface.is_some()), ("port", true));
+    }
+
+    #[test]
+    fn the_class_is_overridden_whatever_the_order() {
+        let mut both = claim();
+        let class = json!({
+            "source": "FromClass",
+            "opaque": {"driver": "usnet.dev", "parameters": {
+                "apiVersion": "usnet.dev/v1alpha1", "kind": "PortRequest", "interface": "net1", "ips": ["10.1.0.1/24"],
+            }},
+        });
+        both["status"]["allocation"]["devices"]["config"].as_array_mut().unwrap().push(class);
+        let port = allocation(&both).unwrap().devices.remove(0).port;
+        assert_eq!(port.interface.as_ref().map(|name| name.as_str()), Some("net7"));
+        assert_eq!(port.runtime_config()["ips"], json!(["10.1.0.1/24"]));
+    }
+
+    #[test]
+    fn devices_and_parameters_of_other_drivers_are_not_ours() {
+        let mut other = claim();
+        other["status"]["allocation"]["devices"]["config"][0]["opaque"]["driver"] = json!("example.org");
+        assert_eq!(allocation(&other).unwrap().devices.first().unwrap().port, PortRequest::default());
+        other["status"]["allocation"]["devices"]["results"][0]["driver"] = json!("example.org");
+        assert_eq!(refusal(&other), "claim default/web-uplink-x7 has no device of driver usnet.dev");
+    }
+
+    #[test]
+    fn a_claim_that_cannot_be_prepared_says_why() {
+        let mut replaced = claim();
+        replaced["metadata"]["uid"] = json!("c-2");
+        assert!(refusal(&replaced).contains("replaced"));
+        let mut free = claim();
+        free["status"] = json!({});
+        assert!(refusal(&free).contains("not allocated"));
+        let mut elsewhere = claim();
+        elsewhere["status"]["allocation"]["devices"]["results"][0]["pool"] = json!("node-b");
+        assert!(refusal(&elsewhere).contains("node-b"));
+        let mut shared = claim();
+        let second = json!({"resource": "pods", "name": "other", "uid": "p-2"});
+        shared["status"]["reservedFor"].as_array_mut().unwrap().push(second);
+        assert!(refusal(&shared).contains("reserved for 2 pods"));
+        let mut unknown = claim();
+        unknown["status"]["allocation"]["devices"]["config"][0]["opaque"]["parameters"]["colour"] = json!("red");
+        assert!(refusal(&unknown).contains("not a PortRequest"));
+        let mut other = claim();
+        other["status"]["reservedFor"][0]["resource"] = json!("vms");
+        assert!(refusal(&other).contains("vms web"));
+    }
+}

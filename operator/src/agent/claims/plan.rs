@@ -1,0 +1,217 @@
+//! What has to be prepared for a claim: its record, before anything is attached. No IO.
+
+use super::claim::{Allocated, Allocation};
+use super::files::container_directory;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use usnet_crds::{DeviceId, MemifSocketKind, NetworkName, NodeNetwork, Phase, PortType};
+use usnet_dataplane::attachment::InterfaceName;
+use usnet_dataplane::claim_records::{ClaimPort, ClaimRecord};
+
+/// The networks of the node.
+pub(super) type Networks = BTreeMap<NetworkName, Arc<NodeNetwork>>;
+
+/// The longest path of a unix socket, in bytes.
+const SOCKET_PATH_MAX: usize = 107;
+
+/// Why a claim cannot be prepared here.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("device {device:?} is of no network that this node has; see `kubectl get userspacenetworks`")]
+    UnknownNetwork { device: String },
+    #[error("network {0} is being deleted")]
+    Draining(NetworkName),
+    #[error(
+        "pods of namespace {namespace} may not use network {network}, whose namespaceSelector does not select it: change the selector, or claim another network"
+    )]
+    Namespace { network: NetworkName, namespace: String },
+    #[error(
+        "network {network} has ports of type {port}, which need the network namespace of the pod, and a claim is prepared before there is one: use VhostUser, or Memif with socket Volume, or attach the pod by Multus"
+    )]
+    NeedsNamespace { network: NetworkName, port: String },
+    #[error("the pod has no name left for an interface: name one in the PortRequest")]
+    NoInterface,
+    #[error("interface {0} is used twice in this pod: name another one in the PortRequest")]
+    InterfaceTaken(InterfaceName),
+    #[error(
+        "the path of the socket in the container, {path}, has more than {SOCKET_PATH_MAX} bytes, so no program can use it: give claim and request shorter names"
+    )]
+    LongPath { path: String },
+}
+
+/// The record of a claim that is prepared now. `taken` are the interfaces that the pod has.
+pub(super) fn plan(
+    allocation: &Allocation,
+    networks: &Networks,
+    mut taken: BTreeSet<InterfaceName>,
+) -> Result<ClaimRecord, Error> {
+    let mut record = ClaimRecord {
+        version: ClaimRecord::VERSION,
+        uid: allocation.uid.clone(),
+        namespace: allocation.namespace.clone(),
+        name: allocation.name.clone(),
+        generation: allocation.generation,
+        pod_claim_name: allocation.pod_claim_name.clone(),
+        pod: allocation.pod.clone(),
+        ports: Vec::new(),
+    };
+    for (index, allocated) in allocation.devices.iter().enumerate() {
+        let network = network(allocated, networks)?;
+        check(network, &allocation.namespace)?;
+        let interface = match &allocated.port.interface {
+            Some(interface) => interface.clone(),
+            None => free_interface(allocation, &taken).ok_or(Error::NoInterface)?,
+        };
+        if !taken.insert(interface.clone()) {
+            return Err(Error::InterfaceTaken(interface));
+        }
+        let port = ClaimPort {
+            request: allocated.request.clone(),
+            pool: allocated.pool.clone(),
+            device: allocated.device.clone(),
+            share_id: allocated.share_id.clone(),
+            network: network.name.clone(),
+            directory: directory(allocation, index, allocated),
+            interface,
+            requested: allocated.port.runtime_config(),
+            attached: None,
+        };
+        check_path(&record, &port)?;
+        record.ports.push(port);
+    }
+    Ok(record)
+}
+
+/// Whether a record is of this allocation, and not of an earlier one of the same claim.
+pub(super) fn is_of(record: &ClaimRecord, allocation: &Allocation) -> bool {
+    let devices = |port: &ClaimPort| (port.request.clone(), port.device.clone(), port.share_id.clone());
+    let allocated = |it: &Allocated| (it.request.clone(), it.device.clone(), it.share_id.clone());
+    record.pod == allocation.pod && record.ports.iter().map(devices).eq(allocation.devices.iter().map(allocated))
+}
+
+/// The network of a device. A device with shares is the network itself; others are counted, as
+/// those of the device plugin are.
+fn network<'a>(allocated: &Allocated, networks: &'a Networks) -> Result<&'a NodeNetwork, Error> {
+    let unknown = || Error::UnknownNetwork { device: allocated.device.clone() };
+    let name = match &allocated.share_id {
+        Some(_) => allocated.device.parse().ok(),
+        None => allocated.device.parse::<DeviceId>().ok().map(|id| id.network().clone()),
+    };
+    name.and_then(|name| networks.get(&name)).map(AsRef::as_ref).ok_or_else(unknown)
+}
+
+fn check(network: &NodeNetwork, namespace: &str) -> Result<(), Error> {
+    if network.phase == Phase::Draining {
+        return Err(Error::Draining(network.name.clone()));
+    }
+    if !network.allows(namespace) {
+        return Err(Error::Namespace { network: network.name.clone(), namespace: namespace.to_owned() });
+    }
+    let port = &network.port;
+    match port.port_type {
+        PortType::VhostUser => Ok(()),
+        PortType::Memif if port.memif.socket == MemifSocketKind::Volume => Ok(()),
+        PortType::Memif => Err(needs_namespace(network, "Memif with an abstract socket")),
+        PortType::Veth => Err(needs_namespace(network, port.port_type.as_str())),
+    }
+}
+
+fn needs_namespace(network: &NodeNetwork, port: &str) -> Error {
+    Error::NeedsNamespace { network: network.name.clone(), port: port.to_owned() }
+}
+
+/// Not `net1`, which is what Multus calls the first of its own interfaces.
+fn free_interface(allocation: &Allocation, taken: &BTreeSet<InterfaceName>) -> Option<InterfaceName> {
+    let is_requested =
+        |name: &InterfaceName| allocation.devices.iter().any(|it| it.port.interface.as_ref() == Some(name));
+    let names = (1..=u16::MAX).filter_map(|number| format!("claim{number}").parse::<InterfaceName>().ok());
+    let mut free = names.filter(|name| !taken.contains(name) && !is_requested(name));
+    free.next()
+}
+
+/// The request, with a number if it has several devices.
+fn directory(allocation: &Allocation, index: usize, allocated: &Allocated) -> String {
+    let of_request = |other: &&Allocated| other.request == allocated.request;
+    let devices = allocation.devices.iter().filter(of_request).count();
+    let earlier = allocation.devices.iter().take(index).filter(of_request).count();
+    if devices == 1 { allocated.request.clone() } else { format!("{}-{earlier}", allocated.request) }
+}
+
+fn check_path(record: &ClaimRecord, port: &ClaimPort) -> Result<(), Error> {
+    let path = container_directory(record, port).join(format!("{}.sock", port.interface)).display().to_string();
+    if path.len() > SOCKET_PATH_MAX { Err(Error::LongPath { path }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::claim::tests::claim;
+    use super::*;
+    use crate::agent::testing::network;
+    use serde_json::{Value, json};
+    use usnet_crds::Port;
+
+    fn networks(network: NodeNetwork) -> Networks {
+        [(network.name.clone(), Arc::new(network))].into()
+    }
+
+    fn allocation(claim: &Value) -> Allocation {
+        let claim = serde_json::from_value(claim.clone()).unwrap();
+        Allocation::of(&claim, &"c-1".parse().unwrap(), "node-a").unwrap()
+    }
+
+    fn refusal(claim: &Value, network: NodeNetwork) -> String {
+        plan(&allocation(claim), &networks(network), BTreeSet::new()).unwrap_err().to_string()
+    }
+
+    fn named(interface: &str) -> BTreeSet<InterfaceName> {
+        [interface.parse().unwrap()].into()
+    }
+
+    #[test]
+    fn a_device_with_shares_is_its_network_and_one_without_is_counted() {
+        let shared = plan(&allocation(&claim()), &networks(network("blue")), BTreeSet::new()).unwrap();
+        let mut counted = claim();
+        let result = &mut counted["status"]["allocation"]["devices"]["results"][0];
+        result["device"] = json!("blue-3");
+        result.as_object_mut().unwrap().remove("shareID");
+        let counted = plan(&allocation(&counted), &networks(network("blue")), BTreeSet::new()).unwrap();
+        for record in [shared, counted] {
+            let port = record.ports.first().unwrap();
+            assert_eq!((port.network.as_str(), port.interface.as_str()), ("blue", "net7"));
+            assert_eq!(port.directory, "port");
+        }
+        assert!(refusal(&claim(), network("red")).contains("\"blue\" is of no network"));
+    }
+
+    #[test]
+    fn interfaces_without_a_name_are_counted_across_the_claims_of_a_pod() {
+        let mut two = claim();
+        let devices = &mut two["status"]["allocation"]["devices"];
+        devices["config"] = json!([]);
+        let mut second = devices["results"][0].clone();
+        second["shareID"] = json!("s-2");
+        devices["results"].as_array_mut().unwrap().push(second);
+        let record = plan(&allocation(&two), &networks(network("blue")), named("claim1")).unwrap();
+        let names: Vec<_> =
+            record.ports.iter().map(|port| (port.interface.as_str(), port.directory.as_str())).collect();
+        assert_eq!(names, [("claim2", "port-0"), ("claim3", "port-1")]);
+        assert!(is_of(&record, &allocation(&two)) && !is_of(&record, &allocation(&claim())));
+    }
+
+    #[test]
+    fn what_cannot_be_prepared_says_why() {
+        let blue = network("blue");
+        let draining = NodeNetwork { phase: Phase::Draining, ..blue.clone() };
+        assert_eq!(refusal(&claim(), draining), "network blue is being deleted");
+        let of_others = NodeNetwork { namespaces: ["db"].into_iter().collect(), ..blue.clone() };
+        assert!(refusal(&claim(), of_others).contains("namespace default may not use network blue"));
+        let veth = NodeNetwork { port: Port { port_type: PortType::Veth, ..Port::default() }, ..blue.clone() };
+        assert!(refusal(&claim(), veth).contains("type Veth, which need the network namespace"));
+        let mut long = claim();
+        long["metadata"]["annotations"]["resource.kubernetes.io/pod-claim-name"] = json!("a".repeat(63));
+        long["status"]["allocation"]["devices"]["results"][0]["request"] = json!("b".repeat(63));
+        assert!(refusal(&long, blue.clone()).contains("more than 107 bytes"));
+        let taken = plan(&allocation(&claim()), &networks(blue), named("net7"));
+        assert!(taken.unwrap_err().to_string().contains("interface net7 is used twice"));
+    }
+}

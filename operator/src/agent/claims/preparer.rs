@@ -1,0 +1,197 @@
+//! Prepares and unprepares claims. The order is that of attachments: the record of a claim is
+//! written before its first port is made, and removed last.
+
+use super::attacher::Attacher;
+use super::busy::Busy;
+use super::claim::{self, Allocation};
+use super::plan::{self, Networks, is_of, plan};
+use super::reader::{self, Claims};
+use super::{api, cdi, files};
+use crate::attach;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use tokio::sync::watch::Receiver;
+use usnet_crds::InvalidMac;
+use usnet_dataplane::atomic_file;
+use usnet_dataplane::attachment::{AttachmentId, ClaimUid, InterfaceName, InvalidIdentifier, Pod, Progress, Record};
+use usnet_dataplane::claim_records::{AttachedClaimPort, ClaimPort, ClaimRecord, ClaimRecords, port_folder};
+use usnet_dataplane::journal::{self, Journal, Key};
+use usnet_dataplane::paths::NodePaths;
+
+/// Why a claim is not prepared, or still prepared.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("the uid of the claim is not valid")]
+    Uid(#[source] InvalidIdentifier),
+    #[error("an earlier call for this claim has not ended yet")]
+    Busy,
+    #[error(transparent)]
+    Read(#[from] reader::Error),
+    #[error(transparent)]
+    Claim(#[from] claim::Error),
+    #[error(transparent)]
+    Plan(#[from] plan::Error),
+    #[error("the records of claims cannot be used")]
+    Records(#[from] atomic_file::Error),
+    #[error("the attachment records cannot be used")]
+    Journal(#[from] journal::Error),
+    #[error("interface {interface} of network {network} cannot be attached")]
+    Attach { interface: InterfaceName, network: String, source: attach::Error },
+    #[error("interface {interface} cannot be detached")]
+    Detach { interface: InterfaceName, source: attach::Error },
+    #[error("interface {0} has no record although it was attached")]
+    NoRecord(InterfaceName),
+    #[error("the MAC address of interface {0} is not valid")]
+    Mac(InterfaceName, #[source] InvalidMac),
+    #[error(transparent)]
+    Files(#[from] files::Error),
+}
+
+/// Prepares the claims of one node.
+pub(super) struct Preparer {
+    pub(super) node: String,
+    pub(super) paths: NodePaths,
+    pub(super) records: ClaimRecords,
+    pub(super) journal: Journal,
+    /// None before the first spec of the node.
+    pub(super) networks: Receiver<Option<Arc<Networks>>>,
+    pub(super) claims: Arc<dyn Claims>,
+    pub(super) attacher: Arc<dyn Attacher>,
+    pub(super) busy: Busy,
+}
+
+impl Preparer {
+    /// Makes the ports of a claim, and what its containers get. May be repeated.
+    pub(super) async fn prepare(&self, claim: &api::Claim) -> Result<Vec<api::Device>, Error> {
+        let uid: ClaimUid = claim.uid.parse().map_err(Error::Uid)?;
+        let _entered = self.busy.enter(&uid).ok_or(Error::Busy)?;
+        let found = self.claims.get(&claim.namespace, &claim.name).await?;
+        let allocation = Allocation::of(&found, &uid, &self.node)?;
+        let mut record = match self.records.read(&uid)? {
+            Some(record) if is_of(&record, &allocation) => record,
+            Some(_) => {
+                self.release(&uid).await?;
+                self.new_record(&allocation)?
+            }
+            None => self.new_record(&allocation)?,
+        };
+        self.records.write(&record)?;
+        self.attach(&mut record).await?;
+        self.records.write(&record)?;
+        files::write(&self.paths, &record)?;
+        self.claims.report(record.clone());
+        tracing::info!(claim = %format_args!("{}/{}", record.namespace, record.name), pod = %record.pod, ports = record.ports.len(), "prepared a resource claim");
+        Ok(devices(&record))
+    }
+
+    /// Removes the ports of a claim, which may be gone from the API server. May be repeated.
+    pub(super) async fn unprepare(&self, claim: &api::Claim) -> Result<(), Error> {
+        let uid: ClaimUid = claim.uid.parse().map_err(Error::Uid)?;
+        let _entered = self.busy.enter(&uid).ok_or(Error::Busy)?;
+        self.release(&uid).await?;
+        tracing::info!(claim = %format_args!("{}/{}", claim.namespace, claim.name), "unprepared a resource claim");
+        Ok(())
+    }
+
+    fn new_record(&self, allocation: &Allocation) -> Result<ClaimRecord, Error> {
+        let networks = self.networks.borrow().clone().unwrap_or_default();
+        Ok(plan(allocation, &networks, self.interfaces(&allocation.pod, &allocation.uid)?)?)
+    }
+
+    /// The interfaces that a pod has besides those of this claim.
+    fn interfaces(&self, pod: &Pod, claim: &ClaimUid) -> Result<BTreeSet<InterfaceName>, Error> {
+        let attached = self.journal.find(Key::Pod(&pod.uid))?.records;
+        let attached = attached.into_iter().filter(|record| record.id.container.claim().as_ref() != Some(claim));
+        let (claims, _unreadable) = self.records.all()?;
+        let claimed = claims.into_iter().filter(|other| other.pod.uid == pod.uid && other.uid != *claim);
+        let claimed = claimed.flat_map(|other| other.ports).map(|port| port.interface);
+        Ok(attached.map(|record| record.id.interface).chain(claimed).collect())
+    }
+
+    async fn attach(&self, record: &mut ClaimRecord) -> Result<(), Error> {
+        let pod = record.pod.clone();
+        let recorded = self.attachments(&record.uid)?;
+        for index in 0..record.ports.len() {
+            let Some(port) = record.ports.get(index) else { continue };
+            let id = record.attachment(port);
+            let is_attached = match recorded.iter().find(|other| other.id == id) {
+                // The folder does not outlive a reboot, and the record does.
+                Some(found) if found.progress == Progress::Attached && self.folder_exists(record, port) => true,
+                Some(_) => {
+                    self.detach(&pod, &id).await?;
+                    false
+                }
+                None => false,
+            };
+            if !is_attached {
+                let attached = self.attacher.attach(&pod, &id, port).await;
+                attached.map_err(|source| Error::Attach {
+                    interface: port.interface.clone(),
+                    network: port.network.to_string(),
+                    source,
+                })?;
+            }
+            let attached = self.attached(&id)?;
+            if let Some(port) = record.ports.get_mut(index) {
+                port.attached = Some(attached);
+            }
+        }
+        Ok(())
+    }
+
+    fn folder_exists(&self, record: &ClaimRecord, port: &ClaimPort) -> bool {
+        port_folder(&self.paths, &record.uid, &port.interface).exists()
+    }
+
+    /// What the plugin recorded.
+    fn attached(&self, id: &AttachmentId) -> Result<AttachedClaimPort, Error> {
+        let no_record = || Error::NoRecord(id.interface.clone());
+        let record = self.journal.lock(id)?.read()?.ok_or_else(no_record)?;
+        let socket = record.port.backend.socket_file().and_then(|path| path.file_name()).ok_or_else(no_record)?;
+        Ok(AttachedClaimPort {
+            socket: socket.to_string_lossy().into_owned(),
+            mac: record.mac.parse().map_err(|error| Error::Mac(id.interface.clone(), error))?,
+            mtu: record.port.settings.mtu.get(),
+            ips: record.addresses.iter().map(|address| format!("{}/{}", address.ip, address.prefix)).collect(),
+        })
+    }
+
+    /// The attachments of a claim in the journal.
+    fn attachments(&self, claim: &ClaimUid) -> Result<Vec<Record>, Error> {
+        let all = self.journal.records()?.records;
+        Ok(all.into_iter().filter(|record| record.id.container.claim().as_ref() == Some(claim)).collect())
+    }
+
+    /// By records alone: a claim may be deleted, and its network too.
+    async fn release(&self, uid: &ClaimUid) -> Result<(), Error> {
+        for attached in self.attachments(uid)? {
+            // The agent itself removes the port of one that is detached, once its engine is back.
+            if attached.progress != Progress::Detached {
+                self.detach(&attached.pod, &attached.id).await?;
+            }
+        }
+        files::remove(&self.paths, uid)?;
+        Ok(self.records.remove(uid)?)
+    }
+
+    async fn detach(&self, pod: &Pod, id: &AttachmentId) -> Result<(), Error> {
+        let detached = self.attacher.detach(pod, id).await;
+        detached.map_err(|source| Error::Detach { interface: id.interface.clone(), source })
+    }
+}
+
+/// The answer to kubelet.
+fn devices(record: &ClaimRecord) -> Vec<api::Device> {
+    let device = |port: &ClaimPort| api::Device {
+        request_names: vec![port.request.clone()],
+        pool_name: port.pool.clone(),
+        device_name: port.device.clone(),
+        cdi_device_ids: vec![cdi::device_id(record, port)],
+        share_id: port.share_id.clone(),
+    };
+    record.ports.iter().map(device).collect()
+}
+
+#[cfg(test)]
+#[path = "preparer_tests.rs"]
+pub(super) mod tests;

@@ -1,0 +1,125 @@
+//! Reads claims from the API server, and reports their devices there (IO).
+
+use super::claim::ResourceClaim;
+use super::{DRIVER, metadata};
+use crate::agent::report::status_writer::FIELD_MANAGER;
+use crate::display::ErrorChain;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::timeout;
+use usnet_dataplane::claim_records::ClaimRecord;
+
+/// How long the API server may take. kubelet waits 45 s for all claims of a pod.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why a claim cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    #[error("there is no claim {0}: it was deleted")]
+    NotFound(String),
+    #[error("cannot read claim {claim} from the API server")]
+    Request { claim: String, source: Box<kube::Error> },
+    #[error("cannot read claim {claim}: the API server does not answer within {} s", REQUEST_TIMEOUT.as_secs())]
+    Timeout { claim: String },
+}
+
+/// Reads claims and reports what they got.
+#[tonic::async_trait]
+pub(super) trait Claims: Send + Sync {
+    /// The claim of this name.
+    async fn get(&self, namespace: &str, name: &str) -> Result<ResourceClaim, Error>;
+
+    /// Writes the devices of a prepared claim into its status. Preparing does not wait for it.
+    fn report(&self, record: ClaimRecord);
+}
+
+/// Those of the API server.
+pub(super) struct ApiServer {
+    client: Client,
+}
+
+impl ApiServer {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client }
+    }
+}
+
+#[tonic::async_trait]
+impl Claims for ApiServer {
+    async fn get(&self, namespace: &str, name: &str) -> Result<ResourceClaim, Error> {
+        let api: Api<ResourceClaim> = Api::namespaced(self.client.clone(), namespace);
+        let claim = format!("{namespace}/{name}");
+        match timeout(REQUEST_TIMEOUT, api.get_opt(name)).await {
+            Ok(Ok(Some(found))) => Ok(found),
+            Ok(Ok(None)) => Err(Error::NotFound(claim)),
+            Ok(Err(source)) => Err(Error::Request { claim, source: Box::new(source) }),
+            Err(_) => Err(Error::Timeout { claim }),
+        }
+    }
+
+    fn report(&self, record: ClaimRecord) {
+        let api: Api<ResourceClaim> = Api::namespaced(self.client.clone(), &record.namespace);
+        tokio::spawn(async move {
+            let parameters = PatchParams::apply(FIELD_MANAGER).force();
+            let body = Patch::Apply(status(&record, &Time(Timestamp::now())));
+            let written = timeout(REQUEST_TIMEOUT, api.patch_status(&record.name, &parameters, &body)).await;
+            let claim = format!("{}/{}", record.namespace, record.name);
+            match written {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => {
+                    tracing::warn!(claim, error = %ErrorChain(&error), "cannot write the devices of a claim into its status");
+                }
+                Err(_) => tracing::warn!(claim, "cannot write the devices of a claim into its status: no answer"),
+            }
+        });
+    }
+}
+
+/// The status of a prepared claim: only our devices. The uid makes sure that it is that claim.
+fn status(record: &ClaimRecord, now: &Time) -> Value {
+    let ready = json!({
+        "type": "Ready", "status": "True", "reason": "Attached", "message": "the port is attached",
+        "lastTransitionTime": now,
+    });
+    let devices = record.ports.iter().map(|port| {
+        let mut device = json!({
+            "driver": DRIVER, "pool": port.pool, "device": port.device,
+            "conditions": [ready],
+            "networkData": metadata::network_data(port),
+            "data": {
+                "network": port.network,
+                "directory": super::files::container_directory(record, port),
+                "socket": port.attached.as_ref().map(|attached| attached.socket.as_str()),
+            },
+        });
+        if let (Some(share), Some(keys)) = (&port.share_id, device.as_object_mut()) {
+            keys.insert("shareID".to_owned(), json!(share));
+        }
+        device
+    });
+    json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+        "metadata": {"name": record.name, "namespace": record.namespace, "uid": record.uid},
+        "status": {"devices": devices.collect::<Vec<_>>()},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metadata::tests::record;
+    use super::*;
+
+    #[test]
+    fn the_status_has_network_data() {
+        let status = status(&record(), &Time(Timestamp::UNIX_EPOCH));
+        let device = &status["status"]["devices"][0];
+        assert_eq!((&status["metadata"]["uid"], &device["shareID"]), (&json!("c-1"), &json!("s-1")));
+        assert_eq!(device["networkData"]["ips"], json!(["10.1.2.3/24"]));
+        assert_eq!(device["data"]["directory"], "/run/usnet.dev/uplink/port");
+        assert_eq!(device["conditions"][0]["lastTransitionTime"], "1970-01-01T00:00:00Z");
+    }
+}

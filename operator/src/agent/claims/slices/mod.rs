@@ -1,0 +1,176 @@
+//! Publishes the devices of the node as ResourceSlices, and keeps them (IO): kubelet deletes all
+//! slices of its node when it starts.
+
+mod build;
+mod slice;
+
+use super::DRIVER;
+use super::offered::Offered;
+use crate::agent::report::status_writer::FIELD_MANAGER;
+use crate::api::watch::watch;
+use crate::display::ErrorChain;
+use build::{Support, probe, slices};
+use futures::StreamExt;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client, Resource};
+use serde_json::{Value, json};
+use slice::ResourceSlice;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::pending;
+use std::time::Duration;
+use tokio::sync::watch::Receiver;
+use tokio::time::{sleep, timeout};
+
+/// Between two attempts to write.
+const RETRY: Duration = Duration::from_secs(3);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// No such object.
+const NOT_FOUND: u16 = 404;
+
+/// Why slices were not written.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("the API server refused a slice, or could not be reached")]
+    Request(#[from] Box<kube::Error>),
+    #[error("the API server does not answer within {} s", REQUEST_TIMEOUT.as_secs())]
+    Timeout,
+}
+
+/// The slices of one node.
+struct Slices {
+    api: Api<ResourceSlice>,
+    node: String,
+    /// What the API server has; by name.
+    present: BTreeMap<String, ResourceSlice>,
+    /// While a list is incomplete, what it has so far.
+    listing: Option<BTreeMap<String, ResourceSlice>>,
+    is_synced: bool,
+    support: Support,
+}
+
+/// Publishes what is offered, indefinitely. Nothing is requested from the API server before there
+/// is a network with resource claims.
+pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<Vec<Offered>>) -> Infallible {
+    if offered.wait_for(|networks| !networks.is_empty()).await.is_err() {
+        return pending().await;
+    }
+    let api = Api::all(client);
+    let own = watcher::Config::default().fields(&format!("spec.driver={DRIVER},spec.nodeName={node}"));
+    let events = watch(api.clone(), own);
+    tokio::pin!(events);
+    let mut slices =
+        Slices { api, node, present: BTreeMap::new(), listing: None, is_synced: false, support: Support::ALL };
+    let (mut is_failing, mut is_watch_failing) = (false, false);
+    loop {
+        let wanted = offered.borrow_and_update().clone();
+        let result = slices.reconcile(&wanted).await;
+        let failed = log(&mut is_failing, &result, "cannot publish the node's devices for resource claims; retrying");
+        tokio::select! {
+            event = events.next() => match event {
+                Some(event) => {
+                    let event = event.map(|event| slices.observe(event));
+                    log(&mut is_watch_failing, &event, "cannot watch the node's ResourceSlices; retrying");
+                }
+                None => pending().await,
+            },
+            changed = offered.changed() => if changed.is_err() {
+                pending::<()>().await;
+            },
+            () = sleep(RETRY), if failed => {}
+        }
+    }
+}
+
+/// Logs the first of several failures. Returns whether it is one.
+fn log<E: std::error::Error + 'static>(is_failing: &mut bool, result: &Result<(), E>, text: &str) -> bool {
+    match result {
+        Err(error) if !*is_failing => tracing::warn!(error = %ErrorChain(error), "{text}"),
+        _ => {}
+    }
+    *is_failing = result.is_err();
+    *is_failing
+}
+
+impl Slices {
+    fn observe(&mut self, event: Event<ResourceSlice>) {
+        let name = |slice: &ResourceSlice| slice.metadata.name.clone().unwrap_or_default();
+        match event {
+            Event::Init => self.listing = Some(BTreeMap::new()),
+            Event::InitApply(slice) => drop(self.listing.get_or_insert_default().insert(name(&slice), slice)),
+            Event::InitDone => {
+                self.present = self.listing.take().unwrap_or_default();
+                self.is_synced = true;
+            }
+            Event::Apply(slice) => drop(self.present.insert(name(&slice), slice)),
+            Event::Delete(slice) => drop(self.present.remove(&name(&slice))),
+        }
+    }
+
+    async fn reconcile(&mut self, offered: &[Offered]) -> Result<(), Error> {
+        if !self.is_synced || self.is_current(offered) {
+            return Ok(());
+        }
+        if let Some(network) = offered.first() {
+            // A dry run: a slice whose fields were dropped must not be seen by the scheduler.
+            let kept = self.apply(&probe(network, &self.node), true).await?;
+            self.support = Support::of(&kept);
+            if self.is_current(offered) {
+                return Ok(());
+            }
+        }
+        let generation = self.generation() + 1;
+        let wanted = slices(offered, &self.node, self.support, generation);
+        tracing::info!(
+            slices = wanted.len(),
+            devices = wanted.iter().map(|slice| slice.spec.devices.len()).sum::<usize>(),
+            shares = self.support.shares,
+            "publishing the node's devices for resource claims"
+        );
+        let mut present = BTreeMap::new();
+        for slice in &wanted {
+            let written = self.apply(slice, false).await?;
+            present.insert(slice.metadata.name.clone().unwrap_or_default(), written);
+        }
+        for name in self.present.keys().filter(|name| !present.contains_key(*name)) {
+            match request(self.api.delete(name, &DeleteParams::default())).await {
+                Err(Error::Request(error)) if is_not_found(&error) => {}
+                other => drop(other?),
+            }
+        }
+        self.present = present;
+        Ok(())
+    }
+
+    fn generation(&self) -> i64 {
+        self.present.values().map(|slice| slice.spec.pool.generation).max().unwrap_or_default()
+    }
+
+    fn is_current(&self, offered: &[Offered]) -> bool {
+        let wanted = slices(offered, &self.node, self.support, self.generation());
+        wanted.iter().map(|slice| &slice.spec).eq(self.present.values().map(|slice| &slice.spec))
+    }
+
+    async fn apply(&self, slice: &ResourceSlice, is_dry_run: bool) -> Result<ResourceSlice, Error> {
+        let parameters = PatchParams { dry_run: is_dry_run, ..PatchParams::apply(FIELD_MANAGER).force() };
+        let name = slice.metadata.name.clone().unwrap_or_default();
+        request(self.api.patch(&name, &parameters, &Patch::Apply(body(slice)))).await
+    }
+}
+
+fn body(slice: &ResourceSlice) -> Value {
+    json!({
+        "apiVersion": ResourceSlice::api_version(&()), "kind": ResourceSlice::kind(&()),
+        "metadata": {"name": slice.metadata.name}, "spec": slice.spec,
+    })
+}
+
+async fn request<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
+    let answer = timeout(REQUEST_TIMEOUT, request).await.map_err(|_| Error::Timeout)?;
+    answer.map_err(|error| Error::Request(Box::new(error)))
+}
+
+fn is_not_found(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(answer) if answer.code == NOT_FOUND)
+}
