@@ -9,6 +9,7 @@ pub mod agent;
 pub mod api;
 pub mod attach;
 pub(crate) mod backoff;
+pub(crate) mod channels;
 pub mod cli;
 pub mod controller;
 pub mod display;

@@ -18,6 +18,7 @@ use crate::protocol::error::{ErrorCode, ErrorReply};
 use crate::protocol::input::InputError;
 use crate::protocol::network_selection::annotation::AnnotationError;
 use crate::protocol::version::SpecVersion;
+use crate::verbs::multi_network::claims::ClaimsError;
 use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::journal;
@@ -37,6 +38,9 @@ pub enum Error {
     /// The networks that a pod lists.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
+    /// The ports of the pod's resource claims.
+    #[error(transparent)]
+    Claims(#[from] ClaimsError),
     /// One of the networks that the pod selects.
     #[error("{place} of the pod: {cause}")]
     NetworkSelectionElement {
@@ -150,6 +154,7 @@ impl Error {
         match self {
             Self::RollbackFailed { cause, .. } | Self::NetworkSelectionElement { cause, .. } => cause.error_code(),
             Self::Annotation(error) => error.code(),
+            Self::Claims(error) => error.code(),
             Self::Input(error) => error.code(),
             Self::Environment(_) => ErrorCode::InvalidEnvironment,
             Self::PodRequest(error) => error.code(),

@@ -4,20 +4,24 @@ use crate::error::Error;
 use crate::interface::{End, Interface, parse_mac};
 use ipnet::IpNet;
 use nix::ifaddrs::getifaddrs;
+use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, SocketAddrV4, SocketAddrV6};
 use std::path::{Path, PathBuf};
 
 /// Where the volume `usnet` is mounted.
 pub(crate) const FOLDER: &str = "/run/usnet";
-/// The folder of a device is in a variable that begins with this.
-const DEVICES: &str = "USNET_DEVICES_";
+/// The folders of devices and of ports of resource claims are in variables that begin with these.
+const VARIABLES: [&str; 2] = ["USNET_DEVICES_", "USNET_CLAIM_"];
 
 /// The folders in which descriptions may be.
 pub(crate) fn folders(named: Option<PathBuf>) -> Vec<PathBuf> {
-    let devices = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with(DEVICES));
+    let is_of_folders = |name: &OsStr| VARIABLES.iter().any(|prefix| name.to_string_lossy().starts_with(prefix));
+    let variables = std::env::vars_os().filter(|(name, _)| is_of_folders(name));
+    let split = |folders: OsString| folders.to_string_lossy().split(',').map(PathBuf::from).collect::<Vec<_>>();
+    let devices = variables.flat_map(|(_, folders)| split(folders));
     match named {
         Some(folder) => vec![folder],
-        None => [PathBuf::from(FOLDER)].into_iter().chain(devices.map(|(_, folder)| folder.into())).collect(),
+        None => [PathBuf::from(FOLDER)].into_iter().chain(devices).collect(),
     }
 }
 

@@ -17,6 +17,12 @@ pub fn resource_name(network: &NetworkName) -> String {
     format!("{RESOURCE_PREFIX}/{network}")
 }
 
+/// The environment variable with the folders of a container's devices of a network, such as
+/// `USNET_DEVICES_BLUE_2`.
+pub fn folders_variable(network: &NetworkName) -> String {
+    format!("USNET_DEVICES_{}", network.as_str().to_ascii_uppercase().replace('-', "_"))
+}
+
 /// Why text is not the id of a device.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidDeviceId {

@@ -1,11 +1,15 @@
 //! The API server, as the controller and the agent use it.
 //!
 //! - [`client`]: the client (IO);
+//! - [`device_api`]: kinds of dynamic resource allocation;
 //! - [`error`]: its errors, for users and for retries;
 //! - [`partial_object`]: objects of which only the used fields are deserialized;
+//! - [`reflector`]: applies watch events to what was observed;
 //! - [`watch`](mod@watch) (IO): watches that recover from any failure.
 
 pub mod client;
+pub(crate) mod device_api;
 pub(crate) mod error;
 pub(crate) mod partial_object;
+pub mod reflector;
 pub(crate) mod watch;

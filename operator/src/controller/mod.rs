@@ -10,13 +10,15 @@
 //! 7. [`legacy`]: NADs of Intel's userspace CNI;
 //! 8. [`write`](mod@write): the pending writes, their order and how many are in flight, and the
 //!    requests (IO);
-//! 9. [`events`]: Kubernetes Events (IO).
+//! 9. [`events`]: Kubernetes Events (IO);
+//! 10. [`device_classes`]: DeviceClasses of networks with resource claims (IO).
 //!
 //! Nothing that is cached or written grows with networks × nodes. Several replicas may run: all
 //! watch, and the one that [`crate::leader`] elects writes.
 
 pub mod cache;
 pub mod compile;
+pub mod device_classes;
 pub mod evaluate;
 pub mod events;
 pub mod legacy;

@@ -335,6 +335,7 @@ fn what_a_resource_claim_has_stays_until_its_record_is_gone() {
         name: "uplink".into(),
         generation: 1,
         pod_claim_name: None,
+        is_of_extended_resource: false,
         pod: attached.pod.clone(),
         ports: Vec::new(),
     };

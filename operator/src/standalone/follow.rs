@@ -8,6 +8,7 @@ use super::problem::Problem;
 use crate::agent::model::input::Input;
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
+use crate::channels::send_if_changed;
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::path::PathBuf;
@@ -45,8 +46,8 @@ pub async fn follow(folder: PathBuf, node: String, held: Option<Arc<NodeSpec>>, 
             is_due |= manifests.update_held(reports.borrow_and_update().as_ref());
             if is_due {
                 let Evaluation { input, problems: found } = manifests.evaluate();
-                replace(&inputs, input);
-                replace(&problems, found);
+                send_if_changed(&inputs, Some(input));
+                send_if_changed(&problems, Some(found));
             }
             is_due = tokio::select! {
                 change = reports.changed() => {
@@ -68,14 +69,6 @@ pub async fn follow(folder: PathBuf, node: String, held: Option<Arc<NodeSpec>>, 
         () = watch::follow(&folder, &changes) => {}
         () = work => {}
     }
-}
-
-fn replace<T: PartialEq>(sender: &Sender<Option<T>>, value: T) {
-    sender.send_if_modified(|last| {
-        let is_new = last.as_ref() != Some(&value);
-        *last = Some(value);
-        is_new
-    });
 }
 
 struct Manifests {

@@ -33,6 +33,10 @@ pub struct ClaimRecord {
     /// Its name in the pod, if it was created for the pod from a template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_claim_name: Option<String>,
+    /// Created by Kubernetes for an extended resource that the pod requests: neither pod nor user
+    /// knows its name.
+    #[serde(default)]
+    pub is_of_extended_resource: bool,
     /// The pod that it is reserved for.
     pub pod: Pod,
     /// Its ports, in the order of the allocation.
@@ -61,7 +65,11 @@ pub struct ClaimPort {
     /// What the plugin is called with, besides network and pod: `runtimeConfig` of CNI.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub requested: serde_json::Map<String, serde_json::Value>,
-    /// What it got; none until it is attached.
+    /// It needs the network namespace of the pod, which does not exist yet when the claim is
+    /// prepared: the plugin attaches it together with the pod's sandbox.
+    #[serde(default)]
+    pub is_with_sandbox: bool,
+    /// What it got; none until it is attached, and if the plugin attaches it with the sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<AttachedClaimPort>,
 }
@@ -89,9 +97,9 @@ impl ClaimRecord {
         AttachmentId { container: ContainerId::of_claim(&self.uid), interface: port.interface.clone() }
     }
 
-    /// Whether all of its ports are attached.
-    pub fn is_attached(&self) -> bool {
-        self.ports.iter().all(|port| port.attached.is_some())
+    /// Whether all ports are attached that can be before the pod has a sandbox.
+    pub fn is_prepared(&self) -> bool {
+        self.ports.iter().all(|port| port.is_with_sandbox || port.attached.is_some())
     }
 }
 
@@ -205,6 +213,7 @@ mod tests {
             interface: "claim1".parse().unwrap(),
             directory: "port".into(),
             requested: serde_json::Map::new(),
+            is_with_sandbox: false,
             attached: None,
         };
         ClaimRecord {
@@ -214,6 +223,7 @@ mod tests {
             name: "uplink".into(),
             generation: 0,
             pod_claim_name: None,
+            is_of_extended_resource: false,
             pod,
             ports: vec![port],
         }

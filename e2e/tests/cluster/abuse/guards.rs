@@ -5,6 +5,7 @@
 //! The guards are the roles, which are taken out by giving more, and the admission policies, which
 //! are taken out with their bindings.
 
+use crate::resource_claims;
 use crate::support::cluster::{apply, check, eventually, get, kubectl, try_run};
 use crate::support::control_plane::tokens::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use crate::support::pods::{sleeping_pod, start};
@@ -14,8 +15,9 @@ use serde_json::{Value, json};
 
 /// The admission policies: who may write what of node states, of compiled networks and of slices of
 /// nodes, what agents may write of node states and of pods, what the controller may write of
-/// definitions, of networks and of uplinks.
-const POLICIES: [&str; 8] = [
+/// definitions, of networks and of uplinks. The last two exist where Kubernetes has resource claims:
+/// devices of nodes, and their classes.
+const POLICIES: [&str; 10] = [
     "usnet-node-state-writers",
     "usnet-compiled-network-writers",
     "usnet-node-slice-writers",
@@ -24,6 +26,8 @@ const POLICIES: [&str; 8] = [
     "usnet-controller-own-definitions-only",
     "usnet-controller-networks-of-definitions-only",
     "usnet-controller-uplinks-of-users",
+    "usnet-agent-own-slices-only",
+    "usnet-controller-own-classes-only",
 ];
 
 /// A request that has to be refused.
@@ -153,6 +157,7 @@ fn attacks() -> Vec<Attack> {
     let spec =
         |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &json!({"labels": {"usnet.dev/x": "y"}})));
     let mut attacks = compiled_network_attacks();
+    attacks.extend(resource_claim_attacks());
     attacks.extend(vec![
         status(Agent("node-a"), "node-b").policy(),
         status(AgentWithoutNode, "node-a").policy(),
@@ -210,19 +215,56 @@ fn compiled_network_attacks() -> Vec<Attack> {
     ]
 }
 
+/// Devices of a node.
+fn resource_slice(node: &str, driver: &str) -> Value {
+    json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "guards"},
+        "spec": {"driver": driver, "nodeName": node, "devices": [],
+                 "pool": {"name": node, "generation": 1, "resourceSliceCount": 1}},
+    })
+}
+
+/// A class of devices of a driver.
+fn device_class(name: &str, network: &str, driver: &str) -> Value {
+    let expression = format!("device.driver == \"{driver}\" && true");
+    json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass",
+        "metadata": {"name": name, "labels": {"usnet.dev/network": network}},
+        "spec": {"selectors": [{"cel": {"expression": expression}}]},
+    })
+}
+
+fn resource_claim_attacks() -> Vec<Attack> {
+    if !resource_claims::is_served() {
+        return Vec::new();
+    }
+    vec![
+        Attack::apply(Agent("node-a"), "", &resource_slice("node-b", "usnet.dev")).policy(),
+        Attack::apply(Agent("node-a"), "", &resource_slice("node-a", "gpu.example")).policy(),
+        Attack::apply(AgentWithoutNode, "", &resource_slice("node-a", "usnet.dev")).policy(),
+        Attack::words(Agent("node-a"), "get resourceclaims -A").role(),
+        Attack::apply(Agent("node-a"), "", &device_class("usnet-made", "made", "usnet.dev")).role(),
+        Attack::apply(Controller, "", &resource_slice("node-a", "usnet.dev")).role(),
+        Attack::apply(Controller, "", &device_class("gpu", "made", "usnet.dev")).policy(),
+        Attack::apply(Controller, "", &device_class("usnet-made", "made", "gpu.example")).policy(),
+        Attack::words(Controller, "delete deviceclass usnet --wait=false --dry-run=server").policy(),
+    ]
+}
+
 /// Policies without bindings, until this is dropped.
 struct WithoutPolicies(Vec<Value>);
 
 impl WithoutPolicies {
     fn new() -> Self {
-        let bindings = POLICIES.map(|name| {
-            let binding = get(&["validatingadmissionpolicybinding", name]).expect("config/rbac is applied");
+        let of_claims = if resource_claims::is_served() { 0 } else { 2 };
+        let bindings = POLICIES.iter().take(POLICIES.len() - of_claims).map(|name| {
+            let binding = get(&["validatingadmissionpolicybinding", name]).expect("config/ is applied");
             kubectl(&["delete", "validatingadmissionpolicybinding", name]);
             json!({
                 "apiVersion": binding["apiVersion"], "kind": binding["kind"], "metadata": {"name": name}, "spec": binding["spec"],
             })
         });
-        Self(bindings.into())
+        Self(bindings.collect())
     }
 }
 

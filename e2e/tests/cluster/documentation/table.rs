@@ -88,6 +88,7 @@ pub(super) const NETWORK: &[Row] = &[
     ("usnet controller", NAME),
     ("usnet node", NAME),
     ("usnet collect-garbage", NAME),
+    ("usnet serve-attachments", NAME),
     ("usnet ENGINE NETWORK", Tested("an example of a text")),
     ("kubectl usnet", NAME),
     ("kubectl diff", NAME),

@@ -2,6 +2,7 @@
 //! annotation or volume.
 
 mod failures;
+mod lifecycle;
 mod ports;
 mod speed;
 
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 const FOLDER: &str = "/run/usnet.dev/uplink/port";
 
 /// Whether Kubernetes has the API. If not, this prints what is left out.
-fn is_served() -> bool {
+pub(crate) fn is_served() -> bool {
     let is_served = kubectl(&["api-versions"]).lines().any(|version| version == "resource.k8s.io/v1");
     if !is_served {
         println!("left out: this Kubernetes has no resource claims");
@@ -31,14 +32,15 @@ fn network(node: &str, engine: &str, ports: i64) -> Value {
     })
 }
 
-/// The spec of a claim for a port of a network, with parameters.
+/// The spec of a claim for a port of a network, by the network's class, or with parameters by the
+/// class of all networks.
 fn claim_spec(network: &str, parameters: &Value) -> Value {
-    let expression = format!("device.attributes['usnet.dev'].network == '{network}'");
-    let mut spec = json!({"devices": {"requests": [{
-        "name": "port",
-        "exactly": {"deviceClassName": "usnet", "selectors": [{"cel": {"expression": expression}}]},
-    }]}});
+    let class = format!("usnet-{network}");
+    let mut spec = json!({"devices": {"requests": [{"name": "port", "exactly": {"deviceClassName": class}}]}});
     if parameters.is_object() {
+        let expression = format!("device.attributes['usnet.dev'].network == '{network}'");
+        spec["devices"]["requests"][0]["exactly"] =
+            json!({"deviceClassName": "usnet", "selectors": [{"cel": {"expression": expression}}]});
         let mut parameters = parameters.clone();
         parameters["apiVersion"] = json!("usnet.dev/v1alpha1");
         parameters["kind"] = json!("PortRequest");

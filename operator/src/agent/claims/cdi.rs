@@ -1,11 +1,12 @@
 //! The CDI spec of a claim: what the container runtime adds to the containers that list it. Format:
 //! <https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md>. No IO.
 
-use super::DRIVER;
 use super::files::container_directory;
 use super::metadata;
+use crate::api::device_api::DRIVER;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use usnet_crds::device::folders_variable;
 use usnet_dataplane::attachment::ClaimUid;
 use usnet_dataplane::claim_records::{ClaimPort, ClaimRecord, port_folder};
 use usnet_dataplane::paths::NodePaths;
@@ -31,11 +32,14 @@ fn device_name(record: &ClaimRecord, port: &ClaimPort) -> String {
 pub(super) fn spec(paths: &NodePaths, record: &ClaimRecord) -> Value {
     let device = |(index, port): (usize, &ClaimPort)| {
         let in_container = container_directory(record, port);
-        let mut mounts = vec![json!({
-            "hostPath": port_folder(paths, &record.uid, &port.interface),
-            "containerPath": in_container,
-            "options": ["bind", "rw", "nosuid", "nodev", "noexec"],
-        })];
+        let mut mounts = Vec::new();
+        if !port.is_with_sandbox {
+            mounts.push(json!({
+                "hostPath": port_folder(paths, &record.uid, &port.interface),
+                "containerPath": in_container,
+                "options": ["bind", "rw", "nosuid", "nodev", "noexec"],
+            }));
+        }
         // One file for all devices of a request.
         if record.ports.iter().position(|other| other.request == port.request) == Some(index) {
             mounts.push(json!({
@@ -47,7 +51,7 @@ pub(super) fn spec(paths: &NodePaths, record: &ClaimRecord) -> Value {
         json!({
             "name": device_name(record, port),
             "containerEdits": {
-                "env": [format!("{}={}", variable(record, port), in_container.display())],
+                "env": [variable(record, port)],
                 "mounts": mounts,
             },
         })
@@ -56,12 +60,26 @@ pub(super) fn spec(paths: &NodePaths, record: &ClaimRecord) -> Value {
     json!({"cdiVersion": "0.6.0", "kind": KIND, "devices": devices})
 }
 
-/// The variable with the directory of a port, such as `USNET_CLAIM_UPLINK_PORT`.
+/// The variable with the directory of a port, such as `USNET_CLAIM_UPLINK_PORT`, or with its
+/// interface, `USNET_CLAIM_UPLINK_PORT_INTERFACE`, if it has no directory. For an extended
+/// resource it is that of the device plugin, with all directories of the request: pods need not
+/// know by which mechanism a node serves the resource.
 fn variable(record: &ClaimRecord, port: &ClaimPort) -> String {
+    let directory = |port| container_directory(record, port).display().to_string();
+    if record.is_of_extended_resource && !port.is_with_sandbox {
+        let of_request = record.ports.iter().filter(|other| other.request == port.request);
+        let directories: Vec<String> = of_request.map(directory).collect();
+        return format!("{}={}", folders_variable(&port.network), directories.join(","));
+    }
     let name = record.pod_claim_name.as_ref().unwrap_or(&record.name);
     let is_plain = |character: char| character.is_ascii_alphanumeric();
     let plain = format!("USNET_CLAIM_{name}_{}", port.directory).to_ascii_uppercase();
-    plain.chars().map(|character| if is_plain(character) { character } else { '_' }).collect()
+    let name: String = plain.chars().map(|character| if is_plain(character) { character } else { '_' }).collect();
+    if port.is_with_sandbox {
+        format!("{name}_INTERFACE={}", port.interface)
+    } else {
+        format!("{name}={}", directory(port))
+    }
 }
 
 #[cfg(test)]
@@ -97,6 +115,30 @@ mod tests {
         assert_eq!(spec, expected);
         let port = record.ports.first().unwrap();
         assert_eq!(device_id(&record, port), "usnet.dev/port=c-1-port");
+    }
+
+    #[test]
+    fn a_container_with_an_extended_resource_gets_what_the_device_plugin_gives() {
+        let mut record = record();
+        (record.pod_claim_name, record.is_of_extended_resource) = (None, true);
+        let mut second = record.ports.first().unwrap().clone();
+        (second.interface, second.directory) = ("claim2".parse().unwrap(), "port-1".into());
+        record.ports.push(second);
+        let spec = spec(&NodePaths::below(Path::new("/")), &record);
+        let variable = "USNET_DEVICES_BLUE=/run/usnet.dev/blue/port,/run/usnet.dev/blue/port-1";
+        for device in spec["devices"].as_array().unwrap() {
+            assert_eq!(device["containerEdits"]["env"], json!([variable]));
+        }
+    }
+
+    #[test]
+    fn an_interface_of_the_pods_namespace_has_no_directory() {
+        let mut record = record();
+        record.ports.first_mut().unwrap().is_with_sandbox = true;
+        let spec = spec(&NodePaths::below(Path::new("/")), &record);
+        let edits = &spec["devices"][0]["containerEdits"];
+        assert_eq!(edits["env"], json!(["USNET_CLAIM_UPLINK_PORT_INTERFACE=claim1"]));
+        assert_eq!(edits["mounts"].as_array().unwrap().len(), 1, "only its metadata");
     }
 
     #[test]

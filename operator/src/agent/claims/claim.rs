@@ -1,17 +1,17 @@
 //! A resource claim as the API server has it, and what it allocates on this node. No IO.
 
-use super::DRIVER;
 use super::port_request::{self, PortRequest};
+use crate::api::device_api::{DRIVER, device_api_kind};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Resource;
 use kube::core::NamespaceResourceScope;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::borrow::Cow;
 use usnet_dataplane::attachment::{ClaimUid, Pod};
 
 /// Set by Kubernetes on a claim of a template: the name of the claim in the pod.
 const POD_CLAIM_NAME: &str = "resource.kubernetes.io/pod-claim-name";
+/// Set by Kubernetes on a claim that it creates for extended resources of a pod.
+const EXTENDED_RESOURCE: &str = "resource.kubernetes.io/extended-resource-claim";
 
 /// Why a claim cannot be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -44,29 +44,7 @@ pub(super) struct ResourceClaim {
     pub(super) status: Status,
 }
 
-impl Resource for ResourceClaim {
-    type DynamicType = ();
-    type Scope = NamespaceResourceScope;
-
-    fn kind(_: &()) -> Cow<'_, str> {
-        "ResourceClaim".into()
-    }
-    fn group(_: &()) -> Cow<'_, str> {
-        "resource.k8s.io".into()
-    }
-    fn version(_: &()) -> Cow<'_, str> {
-        "v1".into()
-    }
-    fn plural(_: &()) -> Cow<'_, str> {
-        "resourceclaims".into()
-    }
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+device_api_kind!(ResourceClaim, "resourceclaims", NamespaceResourceScope);
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -129,6 +107,7 @@ pub(super) struct Allocation {
     pub(super) name: String,
     pub(super) generation: i64,
     pub(super) pod_claim_name: Option<String>,
+    pub(super) is_of_extended_resource: bool,
     pub(super) pod: Pod,
     pub(super) devices: Vec<Allocated>,
 }
@@ -162,6 +141,7 @@ impl Allocation {
             uid: uid.clone(),
             generation: metadata.generation.unwrap_or_default(),
             pod_claim_name: annotations.and_then(|all| all.get(POD_CLAIM_NAME)).cloned(),
+            is_of_extended_resource: annotations.is_some_and(|all| all.contains_key(EXTENDED_RESOURCE)),
             namespace,
             name,
             devices,
@@ -274,6 +254,15 @@ pub(super) mod tests {
         assert_eq!((device.request.as_str(), device.device.as_str()), ("port", "blue"));
         assert_eq!(device.share_id.as_deref(), Some("s-1"));
         assert_eq!(device.port.interface.as_ref().map(|name| name.as_str()), Some("net7"));
+    }
+
+    #[test]
+    fn a_claim_of_an_extended_resource_is_known_by_its_annotation() {
+        assert!(!allocation(&claim()).unwrap().is_of_extended_resource);
+        let mut extended = claim();
+        extended["metadata"]["annotations"] = json!({"resource.kubernetes.io/extended-resource-claim": "true"});
+        let read = allocation(&extended).unwrap();
+        assert!(read.is_of_extended_resource && read.pod_claim_name.is_none());
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! plugin of KubeVirt for vhost-user reads. Format: `api/metadata` of
 //! <https://github.com/kubernetes/dynamic-resource-allocation>. No IO.
 
-use super::DRIVER;
 use super::files::container_directory;
+use crate::api::device_api::DRIVER;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::ClaimUid;
@@ -101,6 +101,7 @@ pub(super) mod tests {
             interface: "claim1".parse().unwrap(),
             directory: "port".into(),
             requested: Map::new(),
+            is_with_sandbox: false,
             attached: Some(attached),
         };
         ClaimRecord {
@@ -110,6 +111,7 @@ pub(super) mod tests {
             name: "web-uplink-x7".into(),
             generation: 2,
             pod_claim_name: Some("uplink".into()),
+            is_of_extended_resource: false,
             pod: Pod { namespace: "default".into(), name: "web".into(), uid: "p-1".parse().unwrap() },
             ports: vec![port],
         }

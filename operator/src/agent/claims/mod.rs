@@ -25,6 +25,7 @@ mod slices;
 use super::model::spec::NodeSpec;
 use super::reconcile::agent_state::AgentState;
 use super::watch::folder_watch;
+use crate::channels::send_if_changed;
 use crate::display::ErrorChain;
 use attacher::Plugin;
 use busy::Busy;
@@ -44,11 +45,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
-use usnet_dataplane::claim_records::ClaimRecords;
+use usnet_dataplane::claim_records::{ClaimRecord, ClaimRecords};
 use usnet_dataplane::paths::NodePaths;
 
-/// The name of the driver.
-pub(crate) const DRIVER: &str = "usnet.dev";
 /// How often the files of prepared claims are checked, beside the events of the folder.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// Between two attempts to serve.
@@ -114,8 +113,8 @@ async fn derive(mut inputs: Inputs, node: String, outputs: Outputs) -> Infallibl
                 offered(spec.networks.iter().map(AsRef::as_ref), publisher.published())
             };
             let now_health = health(&now, &node);
-            outputs.health.send_if_modified(|before| replace(before, now_health));
-            outputs.offered.send_if_modified(|before| replace(before, now));
+            send_if_changed(&outputs.health, now_health);
+            send_if_changed(&outputs.offered, now);
         }
         tokio::select! {
             changed = inputs.specs.changed() => if changed.is_err() {
@@ -126,12 +125,6 @@ async fn derive(mut inputs: Inputs, node: String, outputs: Outputs) -> Infallibl
             },
         }
     }
-}
-
-fn replace<T: PartialEq>(before: &mut T, now: T) -> bool {
-    let has_changed = *before != now;
-    *before = now;
-    has_changed
 }
 
 /// Serves kubelet while a network has resource claims, or one is still prepared.
@@ -212,7 +205,7 @@ fn restore_files(paths: &NodePaths, records: &ClaimRecords, busy: &Busy) {
             return;
         }
     };
-    for record in all.into_iter().filter(usnet_dataplane::claim_records::ClaimRecord::is_attached) {
+    for record in all.into_iter().filter(ClaimRecord::is_prepared) {
         // One that is being prepared or unprepared has its files written, or removed, there.
         let Some(_entered) = busy.enter(&record.uid) else { continue };
         // Unprepared since it was listed.

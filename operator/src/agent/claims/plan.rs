@@ -26,7 +26,7 @@ pub(super) enum Error {
     )]
     Namespace { network: NetworkName, namespace: String },
     #[error(
-        "network {network} has ports of type {port}, which need the network namespace of the pod, and a claim is prepared before there is one: use VhostUser, or Memif with socket Volume, or attach the pod by Multus"
+        "network {network} has ports of type {port}, which are attached when the pod gets its network namespace, and the container runtime of this node does not call usnet then: add usnet to its list of CNI plugins (docs/without-multus.md), or use VhostUser, or Memif with socket Volume"
     )]
     NeedsNamespace { network: NetworkName, port: String },
     #[error("the pod has no name left for an interface: name one in the PortRequest")]
@@ -39,12 +39,20 @@ pub(super) enum Error {
     LongPath { path: String },
 }
 
-/// The record of a claim that is prepared now. `taken` are the interfaces that the pod has.
-pub(super) fn plan(
-    allocation: &Allocation,
-    networks: &Networks,
-    mut taken: BTreeSet<InterfaceName>,
-) -> Result<ClaimRecord, Error> {
+/// What else is on the node.
+#[derive(Debug, Default)]
+pub(super) struct Node {
+    /// Its networks.
+    pub(super) networks: Arc<Networks>,
+    /// The interfaces that the pod has.
+    pub(super) taken: BTreeSet<InterfaceName>,
+    /// The container runtime calls usnet for each pod, so that it attaches what needs a namespace.
+    pub(super) is_called_for_sandboxes: bool,
+}
+
+/// The record of a claim that is prepared now.
+pub(super) fn plan(allocation: &Allocation, node: Node) -> Result<ClaimRecord, Error> {
+    let mut taken = node.taken;
     let mut record = ClaimRecord {
         version: ClaimRecord::VERSION,
         uid: allocation.uid.clone(),
@@ -52,12 +60,17 @@ pub(super) fn plan(
         name: allocation.name.clone(),
         generation: allocation.generation,
         pod_claim_name: allocation.pod_claim_name.clone(),
+        is_of_extended_resource: allocation.is_of_extended_resource,
         pod: allocation.pod.clone(),
         ports: Vec::new(),
     };
     for (index, allocated) in allocation.devices.iter().enumerate() {
-        let network = network(allocated, networks)?;
+        let network = network(allocated, &node.networks)?;
         check(network, &allocation.namespace)?;
+        let needs_namespace = port_with_namespace(network);
+        if let (Some(port), false) = (&needs_namespace, node.is_called_for_sandboxes) {
+            return Err(Error::NeedsNamespace { network: network.name.clone(), port: port.clone() });
+        }
         let interface = match &allocated.port.interface {
             Some(interface) => interface.clone(),
             None => free_interface(allocation, &taken).ok_or(Error::NoInterface)?,
@@ -74,9 +87,12 @@ pub(super) fn plan(
             directory: directory(allocation, index, allocated),
             interface,
             requested: allocated.port.runtime_config(),
+            is_with_sandbox: needs_namespace.is_some(),
             attached: None,
         };
-        check_path(&record, &port)?;
+        if !port.is_with_sandbox {
+            check_path(&record, &port)?;
+        }
         record.ports.push(port);
     }
     Ok(record)
@@ -107,17 +123,18 @@ fn check(network: &NodeNetwork, namespace: &str) -> Result<(), Error> {
     if !network.allows(namespace) {
         return Err(Error::Namespace { network: network.name.clone(), namespace: namespace.to_owned() });
     }
-    let port = &network.port;
-    match port.port_type {
-        PortType::VhostUser => Ok(()),
-        PortType::Memif if port.memif.socket == MemifSocketKind::Volume => Ok(()),
-        PortType::Memif => Err(needs_namespace(network, "Memif with an abstract socket")),
-        PortType::Veth => Err(needs_namespace(network, port.port_type.as_str())),
-    }
+    Ok(())
 }
 
-fn needs_namespace(network: &NodeNetwork, port: &str) -> Error {
-    Error::NeedsNamespace { network: network.name.clone(), port: port.to_owned() }
+/// What the ports of a network are, if they need the network namespace of the pod.
+fn port_with_namespace(network: &NodeNetwork) -> Option<String> {
+    let port = &network.port;
+    match port.port_type {
+        PortType::VhostUser => None,
+        PortType::Memif if port.memif.socket == MemifSocketKind::Volume => None,
+        PortType::Memif => Some("Memif with an abstract socket".to_owned()),
+        PortType::Veth => Some(port.port_type.as_str().to_owned()),
+    }
 }
 
 /// Not `net1`, which is what Multus calls the first of its own interfaces.
@@ -150,8 +167,12 @@ mod tests {
     use serde_json::{Value, json};
     use usnet_crds::Port;
 
-    fn networks(network: NodeNetwork) -> Networks {
-        [(network.name.clone(), Arc::new(network))].into()
+    fn node(network: NodeNetwork, taken: &[&str]) -> Node {
+        Node {
+            networks: Arc::new([(network.name.clone(), Arc::new(network))].into()),
+            taken: taken.iter().map(|name| name.parse().unwrap()).collect(),
+            is_called_for_sandboxes: false,
+        }
     }
 
     fn allocation(claim: &Value) -> Allocation {
@@ -160,21 +181,17 @@ mod tests {
     }
 
     fn refusal(claim: &Value, network: NodeNetwork) -> String {
-        plan(&allocation(claim), &networks(network), BTreeSet::new()).unwrap_err().to_string()
-    }
-
-    fn named(interface: &str) -> BTreeSet<InterfaceName> {
-        [interface.parse().unwrap()].into()
+        plan(&allocation(claim), node(network, &[])).unwrap_err().to_string()
     }
 
     #[test]
     fn a_device_with_shares_is_its_network_and_one_without_is_counted() {
-        let shared = plan(&allocation(&claim()), &networks(network("blue")), BTreeSet::new()).unwrap();
+        let shared = plan(&allocation(&claim()), node(network("blue"), &[])).unwrap();
         let mut counted = claim();
         let result = &mut counted["status"]["allocation"]["devices"]["results"][0];
         result["device"] = json!("blue-3");
         result.as_object_mut().unwrap().remove("shareID");
-        let counted = plan(&allocation(&counted), &networks(network("blue")), BTreeSet::new()).unwrap();
+        let counted = plan(&allocation(&counted), node(network("blue"), &[])).unwrap();
         for record in [shared, counted] {
             let port = record.ports.first().unwrap();
             assert_eq!((port.network.as_str(), port.interface.as_str()), ("blue", "net7"));
@@ -191,7 +208,7 @@ mod tests {
         let mut second = devices["results"][0].clone();
         second["shareID"] = json!("s-2");
         devices["results"].as_array_mut().unwrap().push(second);
-        let record = plan(&allocation(&two), &networks(network("blue")), named("claim1")).unwrap();
+        let record = plan(&allocation(&two), node(network("blue"), &["claim1"])).unwrap();
         let names: Vec<_> =
             record.ports.iter().map(|port| (port.interface.as_str(), port.directory.as_str())).collect();
         assert_eq!(names, [("claim2", "port-0"), ("claim3", "port-1")]);
@@ -206,12 +223,24 @@ mod tests {
         let of_others = NodeNetwork { namespaces: ["db"].into_iter().collect(), ..blue.clone() };
         assert!(refusal(&claim(), of_others).contains("namespace default may not use network blue"));
         let veth = NodeNetwork { port: Port { port_type: PortType::Veth, ..Port::default() }, ..blue.clone() };
-        assert!(refusal(&claim(), veth).contains("type Veth, which need the network namespace"));
+        assert!(refusal(&claim(), veth).contains("type Veth, which are attached when the pod gets"));
         let mut long = claim();
         long["metadata"]["annotations"]["resource.kubernetes.io/pod-claim-name"] = json!("a".repeat(63));
         long["status"]["allocation"]["devices"]["results"][0]["request"] = json!("b".repeat(63));
         assert!(refusal(&long, blue.clone()).contains("more than 107 bytes"));
-        let taken = plan(&allocation(&claim()), &networks(blue), named("net7"));
+        let taken = plan(&allocation(&claim()), node(blue, &["net7"]));
         assert!(taken.unwrap_err().to_string().contains("interface net7 is used twice"));
+    }
+
+    #[test]
+    fn a_port_that_needs_a_namespace_is_left_to_the_call_for_the_sandbox() {
+        let port = Port { port_type: PortType::Veth, ..Port::default() };
+        let veth = NodeNetwork { port, ..network("blue") };
+        let called = Node { is_called_for_sandboxes: true, ..node(veth, &[]) };
+        let record = plan(&allocation(&claim()), called).unwrap();
+        assert!(record.ports.iter().all(|port| port.is_with_sandbox) && record.is_prepared());
+        let socket = Node { is_called_for_sandboxes: true, ..node(network("blue"), &[]) };
+        let record = plan(&allocation(&claim()), socket).unwrap();
+        assert!(!record.ports.iter().any(|port| port.is_with_sandbox) && !record.is_prepared());
     }
 }

@@ -4,7 +4,7 @@
 use super::attacher::Attacher;
 use super::busy::Busy;
 use super::claim::{self, Allocation};
-use super::plan::{self, Networks, is_of, plan};
+use super::plan::{self, Networks, Node, is_of, plan};
 use super::reader::{self, Claims};
 use super::{api, cdi, files};
 use crate::attach;
@@ -94,8 +94,13 @@ impl Preparer {
     }
 
     fn new_record(&self, allocation: &Allocation) -> Result<ClaimRecord, Error> {
-        let networks = self.networks.borrow().clone().unwrap_or_default();
-        Ok(plan(allocation, &networks, self.interfaces(&allocation.pod, &allocation.uid)?)?)
+        let node = Node {
+            networks: self.networks.borrow().clone().unwrap_or_default(),
+            taken: self.interfaces(&allocation.pod, &allocation.uid)?,
+            // The plugin creates the folder when a runtime calls it for a pod itself.
+            is_called_for_sandboxes: self.paths.sandboxes().exists(),
+        };
+        Ok(plan(allocation, node)?)
     }
 
     /// The interfaces that a pod has besides those of this claim.
@@ -112,7 +117,7 @@ impl Preparer {
         let pod = record.pod.clone();
         let recorded = self.attachments(&record.uid)?;
         for index in 0..record.ports.len() {
-            let Some(port) = record.ports.get(index) else { continue };
+            let Some(port) = record.ports.get(index).filter(|port| !port.is_with_sandbox) else { continue };
             let id = record.attachment(port);
             let is_attached = match recorded.iter().find(|other| other.id == id) {
                 // The folder does not outlive a reboot, and the record does.

@@ -259,7 +259,7 @@ async fn an_agent_that_was_killed_during_prepare_finds_the_port() {
     node.restart();
     node.prepare().await.unwrap();
     assert_eq!(node.calls(), ["ADD net7"]);
-    assert!(node.preparer.records.read(&record.uid).unwrap().unwrap().is_attached());
+    assert!(node.preparer.records.read(&record.uid).unwrap().unwrap().is_prepared());
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! Reads claims from the API server, and reports their devices there (IO).
 
 use super::claim::ResourceClaim;
-use super::{DRIVER, metadata};
+use super::metadata;
 use crate::agent::report::status_writer::FIELD_MANAGER;
+use crate::api::device_api::DRIVER;
 use crate::display::ErrorChain;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -81,14 +82,17 @@ impl Claims for ApiServer {
 
 /// The status of a prepared claim: only our devices. The uid makes sure that it is that claim.
 fn status(record: &ClaimRecord, now: &Time) -> Value {
-    let ready = json!({
-        "type": "Ready", "status": "True", "reason": "Attached", "message": "the port is attached",
-        "lastTransitionTime": now,
-    });
     let devices = record.ports.iter().map(|port| {
+        let (reason, message) = if port.is_with_sandbox {
+            ("WithSandbox", "the interface is attached when the pod gets its network namespace")
+        } else {
+            ("Attached", "the port is attached")
+        };
         let mut device = json!({
             "driver": DRIVER, "pool": port.pool, "device": port.device,
-            "conditions": [ready],
+            "conditions": [{
+                "type": "Ready", "status": "True", "reason": reason, "message": message, "lastTransitionTime": now,
+            }],
             "networkData": metadata::network_data(port),
             "data": {
                 "network": port.network,

@@ -1,12 +1,12 @@
 //! The two sockets at kubelet: one of the services, and one in the folder that kubelet watches, by
 //! which it finds the first.
 
-use super::DRIVER;
 use super::api::services::d_r_a_plugin_server::DRAPluginServer;
 use super::api::services::d_r_a_resource_health_server::DRAResourceHealthServer;
 use super::api::services::registration_server::{Registration, RegistrationServer};
 use super::api::{InfoRequest, PLUGIN_TYPE, PluginInfo, RegistrationStatus, RegistrationStatusResponse, VERSIONS};
 use super::service::Driver;
+use crate::api::device_api::DRIVER;
 use hyper::body::Incoming;
 use hyper::server::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::watch::{self, Receiver};
 use tonic::{Request, Response, Status};
-use usnet_crds::device::{RESOURCE_PREFIX, resource_name};
+use usnet_crds::device::{RESOURCE_PREFIX, folders_variable, resource_name};
 use usnet_crds::{DeviceId, NetworkName};
 
 /// The plugin of one resource.
@@ -97,7 +97,7 @@ impl Service {
                 folders.push(self.prepare_folder(id).await?);
             }
             let paths: Vec<String> = folders.iter().map(|(_, path)| path.display().to_string()).collect();
-            response.envs.insert(variable(&self.network), paths.join(","));
+            response.envs.insert(folders_variable(&self.network), paths.join(","));
             response.mounts = folders.into_iter().map(|(host, container)| mount(&host, &container)).collect();
         }
         tracing::info!(network = %self.network, devices = names.join(","), "allocated devices to a pod");
@@ -117,10 +117,4 @@ impl Service {
 
 fn mount(host: &Path, container: &Path) -> Mount {
     Mount { container_path: container.display().to_string(), host_path: host.display().to_string(), read_only: false }
-}
-
-/// The environment variable with the folders of a network's devices, such as
-/// `USNET_DEVICES_BLUE_2`.
-fn variable(network: &NetworkName) -> String {
-    format!("USNET_DEVICES_{}", network.as_str().to_ascii_uppercase().replace('-', "_"))
 }

@@ -3,7 +3,7 @@
 //!
 //! 1. [`partial_objects`]: the fields of objects that are deserialized at all;
 //! 2. [`parse`]: from these to [`objects`], [`nads`] and their [`fingerprint`]s;
-//! 3. [`reflector`]: applies watch events to the [`Cache`], which also assigns node numbers and the
+//! 3. the [`Cache`], to which watch events are applied; it also assigns node numbers and the
 //!    [`overlays`]' VNIs and says which networks have their uplinks ([`uplink_use`]) and subnets
 //!    ([`routing_domains`]); of bridges that several adopt agents decide ([`adopted_bridges`]);
 //! 4. [`dirty`]: what must be evaluated again after a change of the cache.
@@ -18,7 +18,6 @@ pub mod objects;
 pub mod overlays;
 pub(crate) mod parse;
 pub(crate) mod partial_objects;
-pub mod reflector;
 pub mod routing_domains;
 pub mod uplink_use;
 

@@ -4,13 +4,13 @@ use super::leader_state::LeaderState;
 use super::metrics::Metrics;
 use super::worker::{Ended, Worker};
 use crate::api::client;
-use crate::controller::{events, legacy, watch};
+use crate::controller::{device_classes, events, legacy, watch};
 use crate::leader::Elector;
 use crate::telemetry::access::reviewer::{self, Reviewer};
 use crate::telemetry::{self, Telemetry};
 use futures::FutureExt;
 use std::sync::Arc;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch::channel};
 
 /// Options of `usnet controller`.
 #[derive(Debug, Clone, clap::Args)]
@@ -56,6 +56,8 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
     let writer = elector.fence().client(&client);
     // A standby serves metrics too.
     let reviewer: Arc<dyn Reviewer> = Arc::new(reviewer::ApiServer::new(client.clone()));
+    let (claimable, claimable_in_publisher) = channel(None);
+    let classes = device_classes::publish(client.clone(), writer.clone(), claimable_in_publisher);
     let worker = Worker {
         watcher: client,
         writer: writer.clone(),
@@ -63,6 +65,7 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
         legacy: options.legacy,
         metrics,
         event_recorder,
+        claimable,
         telemetry: Arc::clone(&telemetry),
         observer: watch::Observer::default(),
         state: LeaderState::default(),
@@ -83,6 +86,7 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
     let work = async { worker.run().await.map_err(Error::from) };
     let result = tokio::select! {
         result = async { tokio::try_join!(work, wait_for_end, publish) } => result.map(drop),
+        never = classes => match never {},
         Err(error) = telemetry.serve(options.telemetry, Some(reviewer)) => Err(error.into()),
     };
     if let Ok(elector) = election.await {

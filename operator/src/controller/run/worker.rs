@@ -3,7 +3,9 @@
 
 use super::leader_state::{LeaderState, Response};
 use super::metrics::Metrics;
+use crate::channels::send_if_changed;
 use crate::controller::cache::dirty::Dirty;
+use crate::controller::device_classes::{Claimable, claimable};
 use crate::controller::evaluate::Now;
 use crate::controller::events::{EventRecord, EventRecorder};
 use crate::controller::legacy;
@@ -17,7 +19,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch::Receiver;
+use tokio::sync::watch::{Receiver, Sender};
 use tokio::time::{Instant, sleep_until};
 
 /// The interval of metrics that require counting all networks and nodes. Prometheus scrapes at most
@@ -37,6 +39,8 @@ pub(super) struct Worker {
     pub(super) legacy: legacy::Options,
     pub(super) metrics: Arc<Metrics>,
     pub(super) event_recorder: EventRecorder,
+    /// None while this replica is not the leader.
+    pub(super) claimable: Sender<Option<Claimable>>,
     pub(super) telemetry: Arc<telemetry::Telemetry>,
     pub(super) observer: Observer,
     pub(super) state: LeaderState,
@@ -106,6 +110,7 @@ impl Worker {
             self.state.evaluator.mark(everything);
         } else {
             self.metrics.reset_to_standby();
+            self.claimable.send_replace(None);
         }
     }
 
@@ -121,6 +126,9 @@ impl Worker {
             return;
         }
         self.record(events);
+        if !dirty.networks.is_empty() || self.claimable.borrow().is_none() {
+            send_if_changed(&self.claimable, Some(claimable(self.observer.cache())));
+        }
         self.state.evaluator.mark(dirty);
         let now = Now { instant: Instant::now(), time: time() };
         for target in self.state.guards.expired(now.instant) {

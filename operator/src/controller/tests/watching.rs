@@ -1,6 +1,6 @@
 //! The effect of watch events on the cache.
 
-use super::super::cache::reflector::Reflector;
+use crate::api::reflector::Reflector;
 use kube::runtime::watcher::Event;
 use std::collections::BTreeMap;
 

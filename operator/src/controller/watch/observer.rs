@@ -2,9 +2,9 @@
 
 use super::update::{Kind, ObjectEvent, WatchUpdate};
 use crate::api::error::message;
+use crate::api::reflector::{Changed, Reflector};
 use crate::controller::cache::dirty::Dirty;
 use crate::controller::cache::nads::Availability;
-use crate::controller::cache::reflector::{Changed, Reflector};
 use crate::controller::cache::{Cache, NodeState};
 use crate::controller::events::{EventRecord, affected_pods, degraded, engine_ends};
 use crate::controller::write::Target;

@@ -1,6 +1,7 @@
 //! The watches (IO).
 
 use super::update::{Kind, ObjectEvent, WatchUpdate};
+use crate::api::reflector;
 use crate::api::watch::watch as follow;
 use crate::controller::cache::parse;
 use crate::controller::cache::partial_objects::{
@@ -69,11 +70,5 @@ where
 }
 
 fn map<K, T>(event: Event<K>, parse: fn(&K) -> T) -> Event<T> {
-    match event {
-        Event::Apply(object) => Event::Apply(parse(&object)),
-        Event::Delete(object) => Event::Delete(parse(&object)),
-        Event::Init => Event::Init,
-        Event::InitApply(object) => Event::InitApply(parse(&object)),
-        Event::InitDone => Event::InitDone,
-    }
+    reflector::map(event, |object| parse(&object))
 }

@@ -10,6 +10,7 @@ use crate::protocol::network_selection::annotation::NetworkSelection;
 use crate::protocol::network_selection::element::NetworkSelectionElement;
 use crate::protocol::result::unchanged;
 use crate::verbs::add::{AddRequest, Attached, Prepared};
+use crate::verbs::multi_network::claims::{ClaimedElement, claimed_elements};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName};
@@ -25,8 +26,8 @@ struct ElementCall {
     configuration: Configuration,
 }
 
-/// Attaches all networks of the pod's annotation, in its order, and appends them to the result of
-/// the plugins before this one.
+/// Attaches all networks of the pod's annotation, in its order, and those of its resource claims
+/// that need its network namespace, and appends them to the result of the plugins before this one.
 ///
 /// # Errors
 /// Why one of them cannot be attached. All are rolled back then, or records stay from which they
@@ -37,7 +38,7 @@ pub fn add(node: &Node, environment: &Environment, configuration: &Configuration
     configuration.require_pod_annotations()?;
     let call = environment.attachment()?;
     let previous = configuration.result_of_chain(&environment.network_namespace())?;
-    let calls = element_calls(environment, configuration, &call, previous)?;
+    let calls = element_calls(node, environment, configuration, &call, previous)?;
     let mut requests = Vec::new();
     let mut routers = Vec::new();
     for ElementCall { place, environment, configuration } in &calls {
@@ -55,27 +56,30 @@ pub fn add(node: &Node, environment: &Environment, configuration: &Configuration
 }
 
 fn element_calls(
+    node: &Node,
     environment: &Environment,
     configuration: &Configuration,
     call: &AttachmentId,
     previous: Option<&Value>,
 ) -> Result<Vec<ElementCall>, Error> {
-    let networks = NetworkSelection::read(configuration, &pod_interfaces(call, previous))?;
-    let call = |(index, element): (usize, &NetworkSelectionElement)| {
+    let mut used = pod_interfaces(call, previous);
+    let networks = NetworkSelection::read(configuration, &used)?;
+    let element_call = |place: String, element: &NetworkSelectionElement| {
         let id = AttachmentId { container: call.container.clone(), interface: element.interface.clone() };
-        ElementCall {
-            place: format!(
-                "element {} ({} as {}) of annotation {}",
-                index + 1,
-                element.network,
-                element.interface,
-                networks.key
-            ),
-            environment: environment.for_interface(&id),
-            configuration: element.configuration(configuration),
-        }
+        let configuration = element.configuration(configuration);
+        ElementCall { place, environment: environment.for_interface(&id), configuration }
     };
-    Ok(networks.elements.iter().enumerate().map(call).collect())
+    let mut calls = Vec::new();
+    for (index, element) in networks.elements.iter().enumerate() {
+        let NetworkSelectionElement { network, interface, .. } = element;
+        let place = format!("element {} ({network} as {interface}) of annotation {}", index + 1, networks.key);
+        used.insert(interface.clone());
+        calls.push(element_call(place, element));
+    }
+    for ClaimedElement { place, element } in claimed_elements(node, environment, used)? {
+        calls.push(element_call(place, &element));
+    }
+    Ok(calls)
 }
 
 /// The interfaces that the pod has by now.

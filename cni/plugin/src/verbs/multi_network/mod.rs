@@ -8,6 +8,7 @@
 //! ([`Record::invoked_ifname`](usnet_dataplane::attachment::Record)).
 
 pub mod add;
+pub mod claims;
 mod del_check_status;
 
 pub use add::add;

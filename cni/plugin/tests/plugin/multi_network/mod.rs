@@ -7,6 +7,7 @@ use crate::support::{NETWORK, TestNode, ip, port_types, record_in};
 use serde_json::{Value, json};
 use std::fs;
 
+mod claims;
 mod killed;
 mod runtime;
 

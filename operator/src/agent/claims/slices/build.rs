@@ -1,8 +1,8 @@
 //! The slices of a node, from its networks. No IO.
 
 use super::slice::{Attribute, Capacity, Device, Pool, RequestPolicy, ResourceSlice, SliceSpec, Taint};
-use crate::agent::claims::DRIVER;
 use crate::agent::claims::offered::{Offered, State};
+use crate::api::device_api::DRIVER;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use usnet_crds::DeviceId;
 

@@ -4,15 +4,16 @@
 mod build;
 mod slice;
 
-use super::DRIVER;
 use super::offered::Offered;
 use crate::agent::report::status_writer::FIELD_MANAGER;
+use crate::api::device_api::DRIVER;
+use crate::api::reflector::Objects;
 use crate::api::watch::watch;
-use crate::display::ErrorChain;
+use crate::display::FirstFailure;
 use build::{Support, probe, slices};
 use futures::StreamExt;
 use kube::api::{DeleteParams, Patch, PatchParams};
-use kube::runtime::watcher::{self, Event};
+use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
 use slice::ResourceSlice;
@@ -42,11 +43,7 @@ enum Error {
 struct Slices {
     api: Api<ResourceSlice>,
     node: String,
-    /// What the API server has; by name.
-    present: BTreeMap<String, ResourceSlice>,
-    /// While a list is incomplete, what it has so far.
-    listing: Option<BTreeMap<String, ResourceSlice>>,
-    is_synced: bool,
+    present: Objects<ResourceSlice>,
     support: Support,
 }
 
@@ -60,18 +57,17 @@ pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<
     let own = watcher::Config::default().fields(&format!("spec.driver={DRIVER},spec.nodeName={node}"));
     let events = watch(api.clone(), own);
     tokio::pin!(events);
-    let mut slices =
-        Slices { api, node, present: BTreeMap::new(), listing: None, is_synced: false, support: Support::ALL };
-    let (mut is_failing, mut is_watch_failing) = (false, false);
+    let mut slices = Slices { api, node, present: Objects::default(), support: Support::ALL };
+    let (mut failure, mut watch_failure) = (FirstFailure::default(), FirstFailure::default());
     loop {
         let wanted = offered.borrow_and_update().clone();
         let result = slices.reconcile(&wanted).await;
-        let failed = log(&mut is_failing, &result, "cannot publish the node's devices for resource claims; retrying");
+        let failed = failure.log(&result, "cannot publish the node's devices for resource claims; retrying");
         tokio::select! {
             event = events.next() => match event {
                 Some(event) => {
-                    let event = event.map(|event| slices.observe(event));
-                    log(&mut is_watch_failing, &event, "cannot watch the node's ResourceSlices; retrying");
+                    let event = event.map(|event| slices.present.observe(event));
+                    watch_failure.log(&event, "cannot watch the node's ResourceSlices; retrying");
                 }
                 None => pending().await,
             },
@@ -83,33 +79,9 @@ pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<
     }
 }
 
-/// Logs the first of several failures. Returns whether it is one.
-fn log<E: std::error::Error + 'static>(is_failing: &mut bool, result: &Result<(), E>, text: &str) -> bool {
-    match result {
-        Err(error) if !*is_failing => tracing::warn!(error = %ErrorChain(error), "{text}"),
-        _ => {}
-    }
-    *is_failing = result.is_err();
-    *is_failing
-}
-
 impl Slices {
-    fn observe(&mut self, event: Event<ResourceSlice>) {
-        let name = |slice: &ResourceSlice| slice.metadata.name.clone().unwrap_or_default();
-        match event {
-            Event::Init => self.listing = Some(BTreeMap::new()),
-            Event::InitApply(slice) => drop(self.listing.get_or_insert_default().insert(name(&slice), slice)),
-            Event::InitDone => {
-                self.present = self.listing.take().unwrap_or_default();
-                self.is_synced = true;
-            }
-            Event::Apply(slice) => drop(self.present.insert(name(&slice), slice)),
-            Event::Delete(slice) => drop(self.present.remove(&name(&slice))),
-        }
-    }
-
     async fn reconcile(&mut self, offered: &[Offered]) -> Result<(), Error> {
-        if !self.is_synced || self.is_current(offered) {
+        if !self.present.is_complete() || self.is_current(offered) {
             return Ok(());
         }
         if let Some(network) = offered.first() {
@@ -133,23 +105,23 @@ impl Slices {
             let written = self.apply(slice, false).await?;
             present.insert(slice.metadata.name.clone().unwrap_or_default(), written);
         }
-        for name in self.present.keys().filter(|name| !present.contains_key(*name)) {
+        for name in self.present.by_name.keys().filter(|name| !present.contains_key(*name)) {
             match request(self.api.delete(name, &DeleteParams::default())).await {
                 Err(Error::Request(error)) if is_not_found(&error) => {}
                 other => drop(other?),
             }
         }
-        self.present = present;
+        self.present.by_name = present;
         Ok(())
     }
 
     fn generation(&self) -> i64 {
-        self.present.values().map(|slice| slice.spec.pool.generation).max().unwrap_or_default()
+        self.present.by_name.values().map(|slice| slice.spec.pool.generation).max().unwrap_or_default()
     }
 
     fn is_current(&self, offered: &[Offered]) -> bool {
         let wanted = slices(offered, &self.node, self.support, self.generation());
-        wanted.iter().map(|slice| &slice.spec).eq(self.present.values().map(|slice| &slice.spec))
+        wanted.iter().map(|slice| &slice.spec).eq(self.present.by_name.values().map(|slice| &slice.spec))
     }
 
     async fn apply(&self, slice: &ResourceSlice, is_dry_run: bool) -> Result<ResourceSlice, Error> {

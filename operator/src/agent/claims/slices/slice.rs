@@ -1,10 +1,9 @@
 //! `ResourceSlice` of Kubernetes, as far as it is written. No IO.
 
+use crate::api::device_api::device_api_kind;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::Resource;
 use kube::core::ClusterResourceScope;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Devices of one node.
@@ -14,29 +13,7 @@ pub(super) struct ResourceSlice {
     pub(super) spec: SliceSpec,
 }
 
-impl Resource for ResourceSlice {
-    type DynamicType = ();
-    type Scope = ClusterResourceScope;
-
-    fn kind(_: &()) -> Cow<'_, str> {
-        "ResourceSlice".into()
-    }
-    fn group(_: &()) -> Cow<'_, str> {
-        "resource.k8s.io".into()
-    }
-    fn version(_: &()) -> Cow<'_, str> {
-        "v1".into()
-    }
-    fn plural(_: &()) -> Cow<'_, str> {
-        "resourceslices".into()
-    }
-    fn meta(&self) -> &ObjectMeta {
-        &self.metadata
-    }
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        &mut self.metadata
-    }
-}
+device_api_kind!(ResourceSlice, "resourceslices", ClusterResourceScope);
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -13,3 +13,4 @@ mod verbs;
 
 pub use outcome::{Done, Error, Outcome};
 pub use send::send;
+pub(in crate::controller) use verbs::FIELD_MANAGER;

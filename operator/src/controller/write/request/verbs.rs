@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use usnet_crds::node_selection::resource_version;
 
 /// The field manager of server-side apply.
-pub(super) const FIELD_MANAGER: &str = "usnet-controller";
+pub(in crate::controller) const FIELD_MANAGER: &str = "usnet-controller";
 
 /// Creates the object, or replaces these fields of the object with this uid.
 pub(super) async fn create_or_replace<K>(

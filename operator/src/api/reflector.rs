@@ -1,12 +1,13 @@
-//! Applies the watch events of one kind of object to the cache.
+//! Applies the watch events of one kind of object to what was observed of it. Pure.
 
+use kube::ResourceExt;
 use kube::runtime::watcher::Event;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A changed object, as it was before; none when it is new.
 pub type Changed<K, T> = (K, Option<T>);
 
-/// Applies the watch events of one kind of object to the cache.
+/// Applies the watch events of one kind of object to what was observed of it.
 #[derive(Debug)]
 pub struct Reflector<K> {
     listed: BTreeSet<K>,
@@ -49,6 +50,43 @@ impl<K: Ord + Clone> Reflector<K> {
                 deleted.map(|(key, old)| (key, Some(old))).collect()
             }
         }
+    }
+}
+
+/// An event of what is parsed of the objects.
+pub(crate) fn map<K, T>(event: Event<K>, parse: impl Fn(K) -> T) -> Event<T> {
+    match event {
+        Event::Apply(object) => Event::Apply(parse(object)),
+        Event::Delete(object) => Event::Delete(parse(object)),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(parse(object)),
+        Event::InitDone => Event::InitDone,
+    }
+}
+
+/// All objects of a kind without namespaces, by name.
+#[derive(Debug)]
+pub(crate) struct Objects<T> {
+    /// As last observed, or written.
+    pub(crate) by_name: BTreeMap<String, T>,
+    reflector: Reflector<String>,
+}
+
+impl<T> Default for Objects<T> {
+    fn default() -> Self {
+        Self { by_name: BTreeMap::new(), reflector: Reflector::default() }
+    }
+}
+
+impl<T: ResourceExt + PartialEq> Objects<T> {
+    /// Whether the first list is complete.
+    pub(crate) const fn is_complete(&self) -> bool {
+        self.reflector.is_complete()
+    }
+
+    /// Applies an event.
+    pub(crate) fn observe(&mut self, event: Event<T>) {
+        self.reflector.apply(&mut self.by_name, map(event, |object| (object.name_any(), object)));
     }
 }
 

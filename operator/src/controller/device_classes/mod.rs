@@ -1,0 +1,154 @@
+//! A DeviceClass for each network with resource claims (IO; the [`class`] itself is pure), in a
+//! task of its own: where the component `resource-claims` is not installed, or Kubernetes is too
+//! old, its failures concern nothing else. It requests nothing before there is such a network.
+
+mod class;
+
+use crate::api::reflector::Objects;
+use crate::api::watch::watch;
+use crate::controller::cache::Cache;
+use crate::controller::write::request::FIELD_MANAGER;
+use crate::display::FirstFailure;
+use crate::leader::REQUEST_TIMEOUT;
+use class::{DeviceClass, classes};
+use futures::StreamExt;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::runtime::watcher;
+use kube::{Api, Client, Resource};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::pending;
+use std::time::Duration;
+use tokio::sync::watch::Receiver;
+use tokio::time::{sleep, timeout};
+use usnet_crds::NetworkName;
+
+/// Between two attempts to write.
+const RETRY: Duration = Duration::from_secs(5);
+/// No such object.
+const NOT_FOUND: u16 = 404;
+
+/// The networks that have resource claims, with their uids.
+pub type Claimable = BTreeMap<NetworkName, String>;
+
+/// Those of the cluster. A network that is being deleted gets no new pods.
+pub fn claimable(cache: &Cache) -> Claimable {
+    let networks = cache.networks.values().filter(|network| !network.is_deleting());
+    let claimable = networks.filter_map(|network| {
+        let valid = network.spec.as_ref().ok()?;
+        valid.resource_claims.map(|_| (valid.name.clone(), network.uid.clone()))
+    });
+    claimable.collect()
+}
+
+/// Why a class was not written.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("the API server refused DeviceClass {class}, or could not be reached")]
+    Request { class: String, source: Box<kube::Error> },
+    #[error("the API server does not answer within {} s", REQUEST_TIMEOUT.as_secs())]
+    Timeout,
+    #[error(
+        "DeviceClass {0} exists and is not owned by usnet; it is not changed: remove it, or claim devices by the class usnet and a selector"
+    )]
+    Taken(String),
+}
+
+/// The classes of the cluster.
+struct Classes {
+    api: Api<DeviceClass>,
+    present: Objects<DeviceClass>,
+    /// Kubernetes keeps no extended resource of a class.
+    drops_resource: bool,
+}
+
+/// Keeps the classes of the networks, indefinitely; none while this replica is not the leader.
+pub async fn publish(watcher: Client, writer: Client, mut networks: Receiver<Option<Claimable>>) -> Infallible {
+    if networks.wait_for(|networks| networks.as_ref().is_some_and(|all| !all.is_empty())).await.is_err() {
+        return pending().await;
+    }
+    let events = watch(Api::<DeviceClass>::all(watcher), watcher::Config::default());
+    tokio::pin!(events);
+    let mut classes = Classes { api: Api::all(writer), present: Objects::default(), drops_resource: false };
+    let (mut failure, mut watch_failure) = (FirstFailure::default(), FirstFailure::default());
+    loop {
+        let claimable = networks.borrow_and_update().clone();
+        let result = match &claimable {
+            Some(claimable) => classes.reconcile(claimable).await,
+            None => Ok(()),
+        };
+        let failed = failure.log(&result, "cannot keep the DeviceClasses of networks; retrying");
+        tokio::select! {
+            event = events.next() => match event {
+                Some(event) => {
+                    let event = event.map(|event| classes.present.observe(event));
+                    watch_failure.log(&event, "cannot watch DeviceClasses (is config/components/resource-claims installed?); retrying");
+                }
+                None => pending().await,
+            },
+            changed = networks.changed() => if changed.is_err() {
+                pending::<()>().await;
+            },
+            () = sleep(RETRY), if failed => {}
+        }
+    }
+}
+
+impl Classes {
+    async fn reconcile(&mut self, networks: &Claimable) -> Result<(), Error> {
+        if !self.present.is_complete() {
+            return Ok(());
+        }
+        let desired = classes(networks);
+        let mut failed = Ok(());
+        for (name, class) in &desired {
+            let result = match self.present.by_name.get(name) {
+                Some(present) if present.matches(class, self.drops_resource) => Ok(()),
+                Some(present) if !present.is_generated() => Err(Error::Taken(name.clone())),
+                _ => self.apply(name, class).await,
+            };
+            failed = failed.and(result);
+        }
+        let generated = self.present.by_name.iter().filter(|(_, class)| class.is_generated());
+        let obsolete: Vec<String> =
+            generated.map(|(name, _)| name).filter(|name| !desired.contains_key(*name)).cloned().collect();
+        for name in obsolete {
+            let result = self.delete(&name).await;
+            failed = failed.and(result);
+        }
+        failed
+    }
+
+    async fn apply(&mut self, name: &str, class: &DeviceClass) -> Result<(), Error> {
+        let body = json!({
+            "apiVersion": DeviceClass::api_version(&()), "kind": DeviceClass::kind(&()),
+            "metadata": class.metadata, "spec": class.spec,
+        });
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let written = request(name, self.api.patch(name, &parameters, &Patch::Apply(body))).await?;
+        self.drops_resource = written.spec.extended_resource_name.is_none();
+        tracing::info!(class = name, "wrote the DeviceClass of a network");
+        self.present.by_name.insert(name.to_owned(), written);
+        Ok(())
+    }
+
+    async fn delete(&mut self, name: &str) -> Result<(), Error> {
+        match request(name, self.api.delete(name, &DeleteParams::default())).await {
+            Ok(_) => tracing::info!(class = name, "deleted the DeviceClass of a network"),
+            Err(Error::Request { source, .. }) if is_not_found(&source) => {}
+            Err(error) => return Err(error),
+        }
+        self.present.by_name.remove(name);
+        Ok(())
+    }
+}
+
+async fn request<T>(class: &str, request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
+    let answer = timeout(REQUEST_TIMEOUT, request).await.map_err(|_| Error::Timeout)?;
+    answer.map_err(|error| Error::Request { class: class.to_owned(), source: Box::new(error) })
+}
+
+fn is_not_found(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(answer) if answer.code == NOT_FOUND)
+}
