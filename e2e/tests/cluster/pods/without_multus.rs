@@ -1,6 +1,7 @@
 //! Pods of the real kubelet on a node whose runtime calls usnet itself, behind `ptp`, and no
 //! Multus.
 
+use crate::resource_claims;
 use crate::support::cluster::{check, eventually, get, kubectl, on_node, run, try_run, vsctl};
 use crate::support::pods::{NODE, await_packets, description, remains, sleeping_pod, start, testpmd_pod, uid};
 use crate::support::scene::Scene;
@@ -97,6 +98,7 @@ fn pods_attach_to_the_networks_of_their_annotation_and_leave_nothing() {
     kubelet_restarts_and_packets_go_on(&scene);
     interfaces_of_the_kernel_by_the_own_annotation(&scene);
     ten_interfaces(&scene);
+    interfaces_of_the_kernel_by_claims(&scene);
     what_cannot_be_attached_is_reported_in_the_pods_event(&scene);
 }
 
@@ -167,6 +169,26 @@ fn ten_interfaces(scene: &Scene) {
     let devices = in_pod(scene, "many", "busybox ip -o link");
     assert!((1..=5).all(|number| devices.contains(&format!("net{}", number * 2))), "{devices}");
     delete(scene, &["many"]);
+}
+
+/// Ports that need the network namespace are attached with the sandbox, and nothing names Multus.
+fn interfaces_of_the_kernel_by_claims(scene: &Scene) {
+    if !resource_claims::is_served() {
+        return;
+    }
+    start(scene, &without_volume(sleeping_pod(scene, "keeper", "")));
+    let mut network = resource_claims::here("OVS", 4);
+    network["port"] = json!({"type": "Veth"});
+    scene.network("alone-claims", &network);
+    resource_claims::await_device(NODE, "alone-claims");
+    for (pod, address) in [("first", "10.57.9.1/24"), ("second", "10.57.9.2/24")] {
+        resource_claims::template(scene, pod, "alone-claims", &json!({"ips": [address]}));
+        start(scene, &resource_claims::sleeper(scene, pod, pod));
+    }
+    let answered = in_pod(scene, "first", "busybox ping -c 3 -W 5 -I $USNET_CLAIM_UPLINK_PORT_INTERFACE 10.57.9.2");
+    assert!(answered.contains("3 packets received"), "{answered}");
+    delete(scene, &["first", "second", "keeper"]);
+    resource_claims::await_nothing_left(NODE);
 }
 
 fn what_cannot_be_attached_is_reported_in_the_pods_event(scene: &Scene) {

@@ -50,7 +50,7 @@ fn claim_spec(network: &str, parameters: &Value) -> Value {
 }
 
 /// A template of claims.
-fn template(scene: &Scene, name: &str, network: &str, parameters: &Value) {
+pub(crate) fn template(scene: &Scene, name: &str, network: &str, parameters: &Value) {
     apply(&json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
         "metadata": {"name": name, "namespace": scene.name},
@@ -70,7 +70,7 @@ fn with_claim(mut pod: Value, template: &str) -> Value {
     pod
 }
 
-fn sleeper(scene: &Scene, name: &str, template: &str) -> Value {
+pub(crate) fn sleeper(scene: &Scene, name: &str, template: &str) -> Value {
     with_claim(sleeping_pod(scene, name, ""), template)
 }
 
@@ -99,7 +99,7 @@ fn devices(node: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn await_device(node: &str, network: &str) {
+pub(crate) fn await_device(node: &str, network: &str) {
     eventually("the network's device", || {
         let found = devices(node);
         let is_there = |name: &String| name == network || name == &format!("{network}-0");
@@ -122,7 +122,7 @@ fn remains(node: &str) -> String {
 }
 
 #[track_caller]
-fn await_nothing_left(node: &str) {
+pub(crate) fn await_nothing_left(node: &str) {
     eventually("nothing is left of claims", || {
         let found = remains(node);
         check(found.trim().is_empty(), found)
@@ -134,6 +134,6 @@ fn node_of(scene: &Scene, pod: &str) -> String {
 }
 
 /// The usual node.
-fn here(engine: &str, ports: i64) -> Value {
+pub(crate) fn here(engine: &str, ports: i64) -> Value {
     network(NODE, engine, ports)
 }

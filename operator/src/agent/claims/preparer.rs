@@ -9,6 +9,7 @@ use super::reader::{self, Claims};
 use super::{api, cdi, files};
 use crate::attach;
 use std::collections::BTreeSet;
+use std::fs;
 use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 use usnet_crds::InvalidMac;
@@ -97,8 +98,9 @@ impl Preparer {
         let node = Node {
             networks: self.networks.borrow().clone().unwrap_or_default(),
             taken: self.interfaces(&allocation.pod, &allocation.uid)?,
-            // The plugin creates the folder when a runtime calls it for a pod itself.
-            is_called_for_sandboxes: self.paths.sandboxes().exists(),
+            // The plugin writes them when a runtime calls it for a pod itself. A node whose runtime does
+            // has at least one, that of the agent, unless it is in the network of the node.
+            is_called_for_sandboxes: fs::read_dir(self.paths.sandboxes()).is_ok_and(|all| all.count() > 0),
         };
         Ok(plan(allocation, node)?)
     }
