@@ -174,6 +174,11 @@ impl NodePaths {
         self.state.join("history.jsonl")
     }
 
+    /// The sandboxes of pods.
+    pub fn sandboxes(&self) -> PathBuf {
+        self.run.join("sandboxes")
+    }
+
     /// Where the agent requests mounts of devices.
     pub fn device_mounts_socket(&self) -> PathBuf {
         self.run.join("device-mounts.sock")

@@ -7,10 +7,11 @@
 //! 4. [`evaluate`](mod@evaluate): the whole status;
 //! 5. [`due`]: when it is written.
 //!
-//! [`uplink`] has the same for uplinks.
+//! [`uplink`] has the same for uplinks, and [`attachment`] for attachments.
 
 mod active;
 mod deleting;
+pub mod attachment;
 pub mod deletion;
 pub mod due;
 pub mod evaluate;
