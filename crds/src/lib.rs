@@ -5,6 +5,7 @@
 //! - [`engine`]: the engines, and what each of them supports.
 //! - [`network`]: `UserspaceNetwork`, which users write: one file for each part of its spec.
 //! - [`uplink`]: `UserspaceUplink`, by which networks reach a NIC of the nodes.
+//! - [`attachment`]: `UserspaceAttachment`, an interface of a running pod.
 //! - [`compiled_network`]: what the controller makes of it for the nodes.
 //! - [`node_slice`]: the addresses of nodes, for overlays.
 //! - [`node_state`]: the spec and the status of one node.
@@ -24,6 +25,8 @@ pub mod network;
 pub mod types;
 pub mod uplink;
 
+#[cfg(feature = "api")]
+pub mod attachment;
 #[cfg(feature = "api")]
 mod cel;
 #[cfg(feature = "api")]
@@ -65,6 +68,12 @@ pub use types::vxlan::{Encapsulation, UdpPort, Vni};
 pub use types::{device, names};
 pub use uplink::{Bond, BondMode, NetworkUplink, Nic, NicDevice, NicDriver, NodeTraffic, NodeUplink};
 
+#[cfg(feature = "api")]
+pub use attachment::node::{AttachmentReport, AttachmentState, RequestedAttachment};
+#[cfg(feature = "api")]
+pub use attachment::spec::{UserspaceAttachment, UserspaceAttachmentSpec};
+#[cfg(feature = "api")]
+pub use attachment::status::UserspaceAttachmentStatus;
 #[cfg(feature = "api")]
 pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec, CompiledOverlay, selection as node_selection};
 #[cfg(feature = "api")]

@@ -6,6 +6,7 @@
 #![expect(clippy::duplicated_attributes, reason = "columns and categories repeat words, as they must")]
 
 use crate::EngineKind;
+use crate::attachment::node::{AttachmentReport, REPORTED_MAX, REQUESTED_MAX, RequestedAttachment};
 use crate::names::{NAMESPACE_NAME_MAX, NETWORK_NAME_MAX, POD_NAME_MAX};
 use crate::types::limits::{NUMBER_MAX, REASON_PATTERN};
 use crate::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};
@@ -87,6 +88,12 @@ pub struct UserspaceNodeStateSpec {
     /// All labels of the Node, so that its agent can evaluate node selectors without reading Nodes.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// The interfaces that UserspaceAttachments request for pods of the node. The list is replaced
+    /// whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = REQUESTED_MAX))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub attachments: Vec<RequestedAttachment>,
 }
 
 /// What the agent of the node found.
@@ -137,6 +144,12 @@ pub struct UserspaceNodeStateStatus {
     #[schemars(length(max = AFFECTED_PODS_MAX))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub affected_pods: Vec<AffectedPod>,
+    /// The interfaces that UserspaceAttachments request or requested, by uid. The list is replaced
+    /// whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = REPORTED_MAX))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub attachments: Vec<AttachmentReport>,
     /// For users: the columns of `kubectl get`.
     #[serde(default)]
     pub summary: NodeSummary,

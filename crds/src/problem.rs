@@ -210,6 +210,11 @@ pub enum Problem {
     /// Not an address.
     #[error("{0:?} is not an IP address")]
     Ip(String),
+    /// Not the name of an interface that a running pod can get.
+    #[error(
+        "{0:?} is not the name of an interface that can be added: use 1 to 15 letters, digits, '.', '_' and '-', and neither eth0 nor lo"
+    )]
+    AddedInterface(String),
     /// An address outside of its subnet.
     #[error("{address} is outside of {subnet}")]
     Outside {

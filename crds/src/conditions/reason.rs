@@ -135,6 +135,37 @@ pub const UPLINK_NOT_READY: &str = "UplinkNotReady";
 /// Accepted, and a network on a node: another network or device has the same VLAN on the NIC.
 pub const VLAN_TAKEN: &str = "VlanTaken";
 
+/// Ready of an attachment: the interface is in the pod.
+pub const ATTACHED: &str = "Attached";
+/// Ready of an attachment: the node of the pod was told, and has not reported yet.
+pub const ATTACHING: &str = "Attaching";
+/// Ready of an attachment: it is being deleted, and the node still has the interface.
+pub const DETACHING: &str = "Detaching";
+/// Ready of an attachment: there is no pod of that name in its namespace.
+pub const POD_NOT_FOUND: &str = "PodNotFound";
+/// Ready of an attachment: the pod has no node yet.
+pub const POD_NOT_SCHEDULED: &str = "PodNotScheduled";
+/// Ready of an attachment: the pod has ended, or is being deleted.
+pub const POD_ENDED: &str = "PodEnded";
+/// Ready of an attachment: the pod has the network of its node, and no interfaces of its own.
+pub const HOST_NETWORK: &str = "HostNetwork";
+/// Ready of an attachment: another interface of the pod has the name.
+pub const INTERFACE_TAKEN: &str = "InterfaceTaken";
+/// Ready of an attachment: there is no UserspaceNetwork of that name.
+pub const NETWORK_UNKNOWN: &str = "NetworkUnknown";
+/// Ready of an attachment: the network cannot be used on the node of the pod now.
+pub const NETWORK_UNAVAILABLE: &str = "NetworkUnavailable";
+/// Ready of an attachment: the node does not know the network namespace of the pod.
+pub const NO_SANDBOX: &str = "NoSandbox";
+/// Ready of an attachment: the CNI plugin rejected it, or failed.
+pub const ATTACH_FAILED: &str = "AttachFailed";
+/// Ready of an attachment: the CNI plugin could not detach it.
+pub const DETACH_FAILED: &str = "DetachFailed";
+/// Ready of an attachment: on the node of the pod nothing runs the CNI plugin for the agent.
+pub const PLUGIN_UNREACHABLE: &str = "PluginUnreachable";
+/// Ready of an attachment: its node has as many as it can be told of.
+pub const TOO_MANY_ATTACHMENTS: &str = "TooManyAttachments";
+
 /// Whether a network on a node stays as it is until an operator acts: retrying does not help.
 pub fn needs_operator(reason: &str) -> bool {
     [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_PREFIX_EXHAUSTED].contains(&reason)

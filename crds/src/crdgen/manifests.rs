@@ -2,7 +2,7 @@
 
 use crate::conditions::{READY, Status, reason};
 use crate::uplink::spec::UserspaceUplink;
-use crate::{CompiledNetwork, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState};
+use crate::{CompiledNetwork, UserspaceAttachment, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState};
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
@@ -44,6 +44,7 @@ pub fn crds() -> Result<Vec<Value>, ManifestError> {
     let crds = [
         UserspaceNetwork::crd(),
         UserspaceUplink::crd(),
+        UserspaceAttachment::crd(),
         CompiledNetwork::crd(),
         UserspaceNodeState::crd(),
         UserspaceNodeSlice::crd(),
@@ -51,7 +52,7 @@ pub fn crds() -> Result<Vec<Value>, ManifestError> {
     let json = crds.iter().map(|crd| Ok(simplified(serde_json::to_value(crd)?)));
     let mut json: Vec<Value> = json.collect::<Result<_, ManifestError>>()?;
     // What users write.
-    for status in json.iter_mut().take(2).filter_map(|crd| crd.pointer_mut(STATUS)) {
+    for status in json.iter_mut().take(3).filter_map(|crd| crd.pointer_mut(STATUS)) {
         status["default"] = first_status();
     }
     Ok(json)

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 pub use spec::AttachmentSpec;
 #[cfg(feature = "api")]
 pub(super) use spec::{attachments, unique_ips, unique_macs};
+#[cfg(feature = "api")]
+pub(crate) use spec::{mac, pod};
 
 /// What is fixed for one pod. What is left out is as the network says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,7 +101,7 @@ mod spec {
         )
     }
 
-    fn pod() -> Rule {
+    pub(crate) fn pod() -> Rule {
         rule(
             format!("size(self) <= {POD_NAME_MAX} && self.matches('{POD_NAME_PATTERN}')"),
             format!("not the name of a pod: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.'"),
@@ -113,7 +115,7 @@ mod spec {
         )
     }
 
-    fn mac() -> Rule {
+    pub(crate) fn mac() -> Rule {
         rule(
             format!("self.matches('{MAC_PATTERN}') && self != '{NO_MAC}'"),
             "not the MAC address of an interface: write six pairs of hexadecimal digits with colons, the first pair even",

@@ -1,5 +1,5 @@
 //! `rights LOG...`, with the audit logs of all test beds that the cluster tests ran in: fails when
-//! the roles of `config/rbac` and of resource claims give more or less than the tests have used.
+//! the roles of `config/rbac`, of resource claims and of hot plug give more or less than the tests have used.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn differences() -> Result<Differences, Error> {
     let read = |path: PathBuf| std::fs::read_to_string(&path).map_err(|source| Error::Log(path, source));
     let log: String = logs.into_iter().map(read).collect::<Result<_, _>>()?;
     let mut roles = BTreeSet::new();
-    for folder in ["rbac", "components/resource-claims"] {
+    for folder in ["rbac", "components/resource-claims", "components/hot-plug"] {
         roles.extend(rights::grants(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../config").join(folder))?);
     }
     // Verbs of Kubernetes that are looked up inside of another request are in no audit log.

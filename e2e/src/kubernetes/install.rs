@@ -12,7 +12,7 @@ use crate::kubernetes::kubectl::Kubectl;
 use crate::testbed::folder::TestbedFolder;
 
 /// What is off by default and tests need.
-const ATTACHMENTS: &str = "components/attachments";
+const COMPONENTS: [&str; 2] = ["components/attachments", "components/hot-plug"];
 /// The same, where Kubernetes serves the API.
 const RESOURCE_CLAIMS: (&str, &str) = ("components/resource-claims", "resource.k8s.io/v1");
 const NAMESPACE: &str = "--namespace=usnet-system";
@@ -46,7 +46,7 @@ pub fn apply(folder: &TestbedFolder, checkout: &Path, image: &str) -> Result<(),
     let kubectl = Kubectl::new(folder);
     let served = kubectl.run(&["api-versions"])?;
     let claims = served.lines().any(|version| version == RESOURCE_CLAIMS.1).then_some(RESOURCE_CLAIMS.0);
-    let components: Vec<&str> = [ATTACHMENTS].into_iter().chain(claims).collect();
+    let components: Vec<&str> = COMPONENTS.into_iter().chain(claims).collect();
     let text = format!("{:#}\n", kustomization(&overlay, &default, &components, image));
     fs::write(&file, text).map_err(|source| InstallError::Write(file, source))?;
     kubectl.run(&["apply", "--kustomize", &overlay.to_string_lossy()])?;

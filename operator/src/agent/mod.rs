@@ -12,6 +12,7 @@
 //!
 //! Beside these steps:
 //!
+//! - [`attachments`] (IO) attaches interfaces to running pods.
 //! - [`captures`] (IO) removes what captures left in the engines.
 //! - [`claims`] (IO) gives ports to resource claims of Kubernetes.
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
@@ -22,6 +23,7 @@
 //!
 //! [`model`] has the types that the steps hand to each other.
 
+pub(crate) mod attachments;
 mod captures;
 pub mod claims;
 pub mod device_plugin;

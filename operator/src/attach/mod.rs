@@ -7,6 +7,7 @@
 
 mod call;
 mod server;
+mod variables;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +21,7 @@ use tokio::time::timeout;
 use usnet_dataplane::paths::NodePaths;
 
 pub use server::{Error as ServerError, Options, run};
+pub use variables::variables;
 
 /// The longest request and the longest answer, in bytes.
 const SIZE_MAX: u64 = 1 << 20;

@@ -11,6 +11,7 @@ use usnet_dataplane::claim_records::ClaimRecords;
 use usnet_dataplane::journal;
 use usnet_dataplane::network_namespace::{Presence, presence};
 use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::sandboxes::Sandboxes;
 use usnet_plugin::attachment::detach::Detachment;
 use usnet_plugin::attachment::node::Node;
 use usnet_plugin::attachment::pod_directory::leftovers::{self, Leftover};
@@ -98,6 +99,7 @@ impl Collector {
     }
 
     fn collect_leftovers(&mut self, now: Instant) -> Result<(), leftovers::Error> {
+        Sandboxes::new(&self.node.roots).remove_gone()?;
         let found = leftovers::find(&self.node)?;
         for leftover in self.leftovers.due(&found, now) {
             let started = Instant::now();

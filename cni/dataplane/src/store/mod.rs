@@ -3,7 +3,7 @@
 //! [`paths`] says where they are. [`journal`] is written by the plugin and the agent, under locks;
 //! [`network_file`], [`unselected`], [`shared_dirs`] and [`definition_ipam`] by the agent for the
 //! plugin; [`node_file`] by the agent for itself; [`call_log`] by the plugin for users;
-//! [`claim_records`] by the agent.
+//! [`claim_records`] by the agent; [`sandboxes`] by the plugin for the agent.
 //! [`network_namespace`] tells whether the sandbox of a record still exists.
 
 pub mod atomic_file;
@@ -16,5 +16,6 @@ pub mod network_file;
 pub mod network_namespace;
 pub mod node_file;
 pub mod paths;
+pub mod sandboxes;
 pub mod shared_dirs;
 pub mod unselected;

@@ -2,6 +2,8 @@
 //! Functions without IO, so that a text can be changed here alone. A message says what is wrong,
 //! where, and what to do; causes that an engine or the API server reports are arguments.
 
+#[cfg(feature = "api")]
+pub mod attachment;
 pub mod gateway;
 #[cfg(feature = "api")]
 pub mod network;

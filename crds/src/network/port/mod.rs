@@ -14,9 +14,11 @@ use crate::types::vlan::Vlan;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "api")]
+pub(crate) use spec::rate_limit;
+#[cfg(feature = "api")]
 pub use spec::{PortSpec, RateLimitSpec};
 #[cfg(feature = "api")]
-pub(super) use spec::{engine_rules, port, rate_limit, unlimited_egress};
+pub(super) use spec::{engine_rules, port, unlimited_egress};
 
 /// The defaults of every port of a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

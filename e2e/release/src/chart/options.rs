@@ -21,7 +21,7 @@ pub struct ChartOption {
 }
 
 /// All of them. What they change of an object must not overlap.
-pub const OPTIONS: [ChartOption; 13] = [
+pub const OPTIONS: [ChartOption; 14] = [
     ChartOption { value: "engines.ovs", folder: "engines/ovs", switch: Switch::Adds },
     ChartOption { value: "engines.vpp", folder: "engines/vpp", switch: Switch::Adds },
     ChartOption { value: "nodeNetwork", folder: "components/node-network", switch: Switch::Adds },
@@ -34,5 +34,6 @@ pub const OPTIONS: [ChartOption; 13] = [
     ChartOption { value: "openshift", folder: "components/openshift", switch: Switch::Adds },
     ChartOption { value: "attachments", folder: "components/attachments", switch: Switch::Adds },
     ChartOption { value: "resourceClaims", folder: "components/resource-claims", switch: Switch::Adds },
+    ChartOption { value: "hotPlug", folder: "components/hot-plug", switch: Switch::Adds },
     ChartOption { value: "tenantRoles", folder: "components/tenant-roles", switch: Switch::Adds },
 ];

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 /// The admission policies: who may write what of node states, of compiled networks and of slices of
 /// nodes, what agents may write of node states and of pods, what the controller may write of
-/// definitions, of networks and of uplinks. The last two exist where Kubernetes has resource claims:
-/// devices of nodes, and their classes.
-const POLICIES: [&str; 10] = [
+/// definitions, of networks, of uplinks and of attachments. The last two exist where Kubernetes has
+/// resource claims: devices of nodes, and their classes.
+const POLICIES: [&str; 11] = [
     "usnet-node-state-writers",
     "usnet-compiled-network-writers",
     "usnet-node-slice-writers",
@@ -26,6 +26,7 @@ const POLICIES: [&str; 10] = [
     "usnet-controller-own-definitions-only",
     "usnet-controller-networks-of-definitions-only",
     "usnet-controller-uplinks-of-users",
+    "usnet-controller-attachments-of-users",
     "usnet-agent-own-slices-only",
     "usnet-controller-own-classes-only",
 ];
@@ -98,6 +99,23 @@ fn compiled(name: &str) -> Value {
     })
 }
 
+/// An attachment of the pod `own`; there is none of that name.
+fn attachment() -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceAttachment",
+        "metadata": {"name": "made", "namespace": "guards"},
+        "spec": {"pod": "own", "network": "guards", "interface": "net7"},
+    })
+}
+
+/// A request for a node of an interface that no attachment names.
+fn requested_interface() -> Value {
+    json!({"attachments": [{
+        "uid": "0", "namespace": "guards", "name": "made", "pod": "others", "podUID": "0", "network": "guards",
+        "interface": "net7",
+    }]})
+}
+
 /// A slice of nodes; there is none of that name.
 fn node_slice() -> Value {
     json!({
@@ -158,6 +176,7 @@ fn attacks() -> Vec<Attack> {
         |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &json!({"labels": {"usnet.dev/x": "y"}})));
     let mut attacks = compiled_network_attacks();
     attacks.extend(resource_claim_attacks());
+    attacks.extend(attachment_attacks());
     attacks.extend(vec![
         status(Agent("node-a"), "node-b").policy(),
         status(AgentWithoutNode, "node-a").policy(),
@@ -200,6 +219,20 @@ fn attacks() -> Vec<Attack> {
         Attack::apply(Controller, "", &network("guards", &json!({"usnet.dev/from-nad": "true"}))).policy(),
     ]);
     attacks
+}
+
+fn attachment_attacks() -> Vec<Attack> {
+    let request = |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &requested_interface()));
+    vec![
+        Attack::apply(Controller, "", &attachment()).policy(),
+        Attack::words(Controller, "delete usna foreign -n guards --wait=false --dry-run=server").role().policy(),
+        Attack::words(Controller, "get pods -A").role(),
+        Attack::words(Agent("node-a"), "get usna -A").role(),
+        Attack::apply(Agent("node-a"), "", &attachment()).role(),
+        request(Agent("node-a"), "node-a").role().policy(),
+        request(Agent("node-a"), "node-b").role().policy(),
+        request(Administrator, "node-a").policy(),
+    ]
 }
 
 fn compiled_network_attacks() -> Vec<Attack> {
@@ -313,6 +346,12 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
     let mut foreign = definition("guards", "foreign", "ptp");
     foreign["metadata"]["labels"] = json!({});
     apply(&foreign);
+
+    let mut other = attachment();
+    other["metadata"]["name"] = json!("foreign");
+    // Nothing is attached.
+    other["spec"]["network"] = json!("nowhere");
+    apply(&other);
 
     for (name, node) in [("own", "node-a"), ("others", "node-b")] {
         let mut pod = sleeping_pod(&scene, name, "");

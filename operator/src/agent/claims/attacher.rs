@@ -4,6 +4,7 @@
 use crate::attach::{self, Command, Error, Request};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::Path;
 use usnet_dataplane::attachment::{AttachmentId, Pod};
 use usnet_dataplane::claim_records::ClaimPort;
 use usnet_dataplane::paths::NodePaths;
@@ -56,20 +57,10 @@ impl Plugin {
 
 /// The variables of a call of CNI.
 fn environment(pod: &Pod, id: &AttachmentId) -> BTreeMap<String, String> {
-    let container = &id.container;
-    let arguments = format!(
-        "IgnoreUnknown=1;K8S_POD_NAMESPACE={};K8S_POD_NAME={};K8S_POD_INFRA_CONTAINER_ID={container};K8S_POD_UID={}",
-        pod.namespace, pod.name, pod.uid
-    );
-    let variables = [
-        ("CNI_CONTAINERID", container.to_string()),
-        ("CNI_NETNS", NETWORK_NAMESPACE.to_owned()),
-        // Plugins written in Go refuse their own namespace otherwise.
-        ("CNI_NETNS_OVERRIDE", "1".to_owned()),
-        ("CNI_IFNAME", id.interface.to_string()),
-        ("CNI_ARGS", arguments),
-    ];
-    variables.map(|(name, value)| (name.to_owned(), value)).into()
+    let mut variables = attach::variables(pod, id, Path::new(NETWORK_NAMESPACE));
+    // Plugins written in Go refuse their own namespace otherwise.
+    variables.insert("CNI_NETNS_OVERRIDE".to_owned(), "1".to_owned());
+    variables
 }
 
 /// The configuration of a call of CNI.

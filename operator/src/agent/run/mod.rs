@@ -12,7 +12,7 @@ use super::model::report::Report;
 use super::report::metrics::Metrics;
 use super::report::{state_writer, status_writer};
 use super::selection::{spec_builder, unselected};
-use super::{claims, pod_annotations, watch};
+use super::{attachments, claims, pod_annotations, watch};
 use crate::api::client;
 use crate::ports::scrape::PortScrape;
 use crate::standalone;
@@ -166,9 +166,14 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
             }
             Source::ApiServer(client) => {
                 let journal = Journal::open(paths)?;
+                let (requests, requests_of_node) = channel(None);
+                let (attached, attached_in_writer) = channel(None);
+                let attachments = (requests, attached_in_writer);
+                let node = options.node_name;
                 tokio::join!(
-                    claims::run(client.clone(), options.node_name.clone(), claims_inputs),
-                    sync_with_api_server(client.clone(), options.node_name, inputs, reports_of_agent.clone(), metrics),
+                    claims::run(client.clone(), node.clone(), claims_inputs),
+                    sync_with_api_server(client.clone(), node, inputs, reports_of_agent.clone(), attachments, metrics),
+                    attachments::run(paths, journal.clone(), requests_of_node, attached),
                     pod_annotations::run(client, paths, journal),
                 );
             }
@@ -183,12 +188,15 @@ async fn sync_with_api_server(
     node: String,
     inputs: Sender<Option<Input>>,
     reports: Receiver<Option<Report>>,
+    (requests, attachments): (Sender<Option<attachments::Requested>>, Receiver<Option<attachments::Reported>>),
     metrics: Metrics,
 ) {
-    let (statuses, statuses_in_writer) = channel(None);
+    let (statuses, present) = channel(None);
+    let subscribers = watch::Subscribers { inputs, statuses, attachments: requests };
+    let sources = status_writer::Sources { reports, attachments, present };
     tokio::join!(
-        watch::follow(client.clone(), node.clone(), watch::Subscribers { inputs, statuses }),
-        status_writer::write(client, node, reports, statuses_in_writer, metrics),
+        watch::follow(client.clone(), node.clone(), subscribers),
+        status_writer::write(client, node, sources, metrics),
     );
 }
 

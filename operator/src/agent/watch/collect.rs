@@ -49,7 +49,8 @@ impl Collector {
     }
 
     /// Updates the node state.
-    pub(super) fn node(&mut self, generation: i64, UserspaceNodeStateSpec { number, labels }: UserspaceNodeStateSpec) {
+    pub(super) fn node(&mut self, generation: i64, spec: UserspaceNodeStateSpec) {
+        let UserspaceNodeStateSpec { number, labels, .. } = spec;
         self.change(|input| {
             let is_changed = (input.generation, input.number, &input.labels) != (generation, number, &labels);
             (input.generation, input.number, input.labels) = (generation, number, labels);

@@ -7,6 +7,7 @@ use super::list_watch::{Event, ListWatch, Object};
 use super::node_slices::NodeSlices;
 use super::node_state::{OwnState, StoredStatus};
 use super::uplinks::Uplinks;
+use crate::agent::attachments::Requested;
 use crate::agent::model::input::Input;
 use crate::display::ErrorChain;
 use kube::Client;
@@ -27,6 +28,8 @@ pub(crate) struct Subscribers {
     pub inputs: watch::Sender<Option<Input>>,
     /// To the writer of the status; none while there is no object.
     pub statuses: watch::Sender<Option<StoredStatus>>,
+    /// To the attachments of the node; none before they are known.
+    pub attachments: watch::Sender<Option<Requested>>,
 }
 
 /// Follows the objects that concern `node`. An absent API server is waited for; a node state that
@@ -38,7 +41,7 @@ pub(crate) async fn follow(client: Client, node: String, subscribers: Subscriber
         follow_kind(&mut list_watch, "CompiledNetworks", |event| collector.borrow_mut().networks(event)).await;
     };
     let node_state = async {
-        let mut own = OwnState::new(&collector, subscribers.statuses);
+        let mut own = OwnState::new(&collector, subscribers.statuses, subscribers.attachments);
         let mut list_watch =
             ListWatch::<UserspaceNodeState>::new(client.clone(), Some(format!("metadata.name={node}")));
         follow_kind(&mut list_watch, "UserspaceNodeState", |event| own.on_event(event)).await;

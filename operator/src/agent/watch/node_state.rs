@@ -3,6 +3,7 @@
 
 use super::collect::Collector;
 use super::list_watch::{Event, Object};
+use crate::agent::attachments::Requested;
 use std::cell::RefCell;
 use tokio::sync::watch;
 use usnet_crds::node_selection::resource_version;
@@ -24,14 +25,19 @@ pub(crate) struct StoredStatus {
 pub(super) struct OwnState<'a> {
     collector: &'a RefCell<Collector>,
     statuses: watch::Sender<Option<StoredStatus>>,
+    attachments: watch::Sender<Option<Requested>>,
     lists: u64,
     /// Whether the existence of the object is known.
     is_known: bool,
 }
 
 impl<'a> OwnState<'a> {
-    pub(super) fn new(collector: &'a RefCell<Collector>, statuses: watch::Sender<Option<StoredStatus>>) -> Self {
-        Self { collector, statuses, lists: 0, is_known: false }
+    pub(super) fn new(
+        collector: &'a RefCell<Collector>,
+        statuses: watch::Sender<Option<StoredStatus>>,
+        attachments: watch::Sender<Option<Requested>>,
+    ) -> Self {
+        Self { collector, statuses, attachments, lists: 0, is_known: false }
     }
 
     pub(super) fn on_event(&mut self, event: Event<UserspaceNodeState>) {
@@ -54,7 +60,10 @@ impl<'a> OwnState<'a> {
         self.is_known = true;
         match object.spec::<UserspaceNodeStateSpec>() {
             Ok(spec) => {
-                self.collector.borrow_mut().node(object.metadata.generation.unwrap_or_default(), spec);
+                let generation = object.metadata.generation.unwrap_or_default();
+                let requested = Requested { generation, attachments: spec.attachments.clone() };
+                self.attachments.send_if_modified(|before| replace(before, requested));
+                self.collector.borrow_mut().node(generation, spec);
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot read the UserspaceNodeState of this node; continuing with the last known state");
@@ -73,4 +82,10 @@ impl<'a> OwnState<'a> {
         }
         self.statuses.send_replace(None);
     }
+}
+
+fn replace(before: &mut Option<Requested>, now: Requested) -> bool {
+    let is_same = before.as_ref() == Some(&now);
+    *before = Some(now);
+    !is_same
 }

@@ -1,5 +1,6 @@
 //! The cache as a whole.
 
+use super::attachments::Attachments;
 use super::nads::NadSet;
 use super::node_numbers::NodeNumbers;
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, Uplink};
@@ -35,6 +36,8 @@ pub struct Cache {
     pub routing_domains: RoutingDomains,
     /// NetworkAttachmentDefinitions.
     pub nads: NadSet,
+    /// UserspaceAttachments.
+    pub attachments: Attachments,
 }
 
 impl Cache {

@@ -2,6 +2,7 @@
 //! here is unaffected: [`crate::controller::evaluate`] verifies that with a property test.
 
 use super::adopted_bridges;
+use super::attachments::{Attachment, ObjectName};
 use super::cluster::Cache;
 use super::nads::NadKey;
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Uplink};
@@ -30,6 +31,10 @@ pub struct Dirty {
     pub slices: BTreeSet<String>,
     /// Uplinks whose finalizer and status are compared.
     pub uplinks: BTreeSet<String>,
+    /// Attachments whose finalizer and status are compared.
+    pub attachments: BTreeSet<ObjectName>,
+    /// Nodes whose attachments are compared.
+    pub attachment_nodes: BTreeSet<String>,
     /// Whether it is evaluated which networks use which uplinks.
     pub uplink_use: bool,
     /// Whether VNIs, and the nodes and labels of overlays, are evaluated.
@@ -54,6 +59,8 @@ impl Dirty {
             nads: BTreeSet::new(),
             slices: all_slices(cache),
             uplinks: cache.uplinks.keys().cloned().collect(),
+            attachments: cache.attachments.objects.keys().cloned().collect(),
+            attachment_nodes: cache.states.keys().cloned().collect(),
             uplink_use: true,
             overlays: true,
             routing_domains: true,
@@ -70,6 +77,11 @@ impl Dirty {
     pub fn network(&mut self, cache: &Cache, (name, before): Changed<String, Network>) {
         let now = cache.networks.get(&name);
         self.statuses.insert(name.clone());
+        if before.is_some() != now.is_some() {
+            let uses = |attachment: &Attachment| attachment.spec.as_ref().is_ok_and(|it| it.network.as_str() == name);
+            let users = cache.attachments.objects.iter().filter(|(_, attachment)| uses(attachment));
+            self.attachments.extend(users.map(|(name, _)| name.clone()));
+        }
         let has_changed = before.as_ref().map(without_status) != now.map(without_status);
         let is_overlay = |network: Option<&Network>| network.is_some_and(|network| overlay(network).is_some());
         let vni = |network: Option<&Network>| network?.status.as_ref()?.overlay;
@@ -154,6 +166,7 @@ impl Dirty {
     /// A Node changed.
     pub fn node(&mut self, cache: &Cache, (name, _): Changed<String, Node>) {
         self.slice_of(cache.states.get(&name));
+        self.attachments.extend(cache.attachments.of_node(&name).map(|(name, _)| name.clone()));
         self.nodes.insert(name);
         // With fewer nodes no overlay has too many.
         self.overlays |= cache.nodes.len() >= UNICAST_NODES_MAX || cache.overlays.has_too_large();
@@ -179,13 +192,14 @@ impl Dirty {
         if !is_same_spec {
             self.slice_of(before.as_ref());
             self.slice_of(now);
-            self.nodes.insert(name);
+            self.nodes.insert(name.clone());
         }
+        self.attachments_of_node(cache, &name, before.as_ref());
         let status = |state: Option<&NodeState>| state.and_then(|state| state.status.clone());
         match (status(before.as_ref()), status(now)) {
             (Some(before_status), Some(now_status)) if is_same_spec => {
-                let generation = |state: Option<&NodeState>| state.map(|state| state.generation);
-                if generation(before.as_ref()) == generation(now) {
+                let selected = |state: Option<&NodeState>| state.map(|it| (it.selected_generation, it.is_observed()));
+                if selected(before.as_ref()) == selected(now) {
                     self.node_status(cache, &before_status, &now_status);
                 } else {
                     self.all_statuses(cache);
@@ -197,7 +211,7 @@ impl Dirty {
     }
 
     fn node_status(&mut self, cache: &Cache, before: &NodeStatus, now: &NodeStatus) {
-        let of_node = |status: &NodeStatus| (status.observed_generation, status.missing.clone(), status.down.clone());
+        let of_node = |status: &NodeStatus| (status.missing.clone(), status.down.clone());
         if of_node(before) != of_node(now) {
             return self.all_statuses(cache);
         }
@@ -210,6 +224,43 @@ impl Dirty {
         let uplinks = before.uplinks.keys().chain(now.uplinks.keys());
         let differs = |name: &&String| before.uplinks.get(*name) != now.uplinks.get(*name);
         self.uplinks.extend(uplinks.filter(differs).cloned());
+    }
+
+    /// An attachment changed. Those of the same pod may have or lose its interface.
+    pub fn attachment(&mut self, cache: &Cache, (name, before): Changed<ObjectName, Attachment>) {
+        let now = cache.attachments.objects.get(&name);
+        for changed in before.iter().chain(now) {
+            self.attachment_nodes.extend(changed.node().map(str::to_owned));
+            changed.pod(&name).iter().for_each(|pod| self.pod(cache, pod));
+        }
+        self.attachments.insert(name);
+    }
+
+    /// Attachments were listed for the first time.
+    pub fn all_attachments(&mut self, cache: &Cache) {
+        self.attachments.extend(cache.attachments.objects.keys().cloned());
+        self.attachment_nodes.extend(cache.states.keys().cloned());
+    }
+
+    /// A pod was read, or has to be read again.
+    pub fn pod(&mut self, cache: &Cache, pod: &ObjectName) {
+        self.attachments.extend(cache.attachments.of_pod(pod).map(|(name, _)| name.clone()));
+    }
+
+    fn attachments_of_node(&mut self, cache: &Cache, name: &str, before: Option<&NodeState>) {
+        let now = cache.states.get(name);
+        let part = |state: &NodeState| {
+            let reported = state.status.as_ref().map(|it| (it.observed_generation, it.attachments.clone()));
+            (state.uid.clone(), state.generation, state.attachments.clone(), reported)
+        };
+        if before.map(part) == now.map(part) {
+            return;
+        }
+        // Those without a node wait for the state of one.
+        let waits = |attachment: &Attachment| attachment.node().is_none_or(|node| node == name);
+        let waiting = cache.attachments.objects.iter().filter(|(_, attachment)| waits(attachment));
+        self.attachments.extend(waiting.map(|(name, _)| name.clone()));
+        self.attachment_nodes.insert(name.to_owned());
     }
 
     fn all_statuses(&mut self, cache: &Cache) {

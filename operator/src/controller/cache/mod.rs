@@ -6,9 +6,11 @@
 //! 3. the [`Cache`], to which watch events are applied; it also assigns node numbers and the
 //!    [`overlays`]' VNIs and says which networks have their uplinks ([`uplink_use`]) and subnets
 //!    ([`routing_domains`]); of bridges that several adopt agents decide ([`adopted_bridges`]);
-//! 4. [`dirty`]: what must be evaluated again after a change of the cache.
+//! 4. [`attachments`]: attachments, and the pods that were read for them;
+//! 5. [`dirty`]: what must be evaluated again after a change of the cache.
 
 pub mod adopted_bridges;
+pub mod attachments;
 mod cluster;
 pub mod dirty;
 pub mod fingerprint;

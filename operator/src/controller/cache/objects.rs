@@ -10,8 +10,8 @@ use usnet_crds::node_state::{AffectedPod, EngineEnd, NetworkReport};
 use usnet_crds::uplink::report::UplinkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{
-    CompiledOverlay, EngineKind, Gateway, NetworkName, NetworkUplink, Phase, UplinkName, UserspaceNetworkStatus,
-    UserspaceUplinkStatus, ValidUplink,
+    AttachmentReport, CompiledOverlay, EngineKind, Gateway, NetworkName, NetworkUplink, Phase, RequestedAttachment,
+    UplinkName, UserspaceNetworkStatus, UserspaceUplinkStatus, ValidUplink,
 };
 
 /// Labels of an object.
@@ -180,10 +180,15 @@ pub struct NodeState {
     pub owner: Option<String>,
     /// Incremented with each change of the spec.
     pub generation: i64,
+    /// The generation since which number and labels are as they are: what an agent selects networks
+    /// by.
+    pub selected_generation: i64,
     /// The number of the node; none when the spec cannot be read.
     pub number: Option<u32>,
     /// The labels of the node as its agent knows them.
     pub labels: Labels,
+    /// The attachments that are requested of the node.
+    pub attachments: Vec<RequestedAttachment>,
     /// What the agent reports; none before its first report.
     pub status: Option<NodeStatus>,
 }
@@ -207,6 +212,8 @@ pub struct NodeStatus {
     pub affected_pods: Vec<AffectedPod>,
     /// Uplinks of the node.
     pub uplinks: BTreeMap<String, UplinkReport>,
+    /// Attachments by the uid of their object.
+    pub attachments: BTreeMap<String, AttachmentReport>,
 }
 
 impl NodeState {
@@ -215,9 +222,18 @@ impl NodeState {
         self.owner.as_ref() == Some(&node.uid)
     }
 
-    /// Whether the agent has observed the current spec, that is the labels of the node.
+    /// Whether the agent has observed number and labels of the node.
     pub fn is_observed(&self) -> bool {
-        self.status.as_ref().is_some_and(|status| status.observed_generation >= Some(self.generation))
+        self.status.as_ref().is_some_and(|status| status.observed_generation >= Some(self.selected_generation))
+    }
+
+    /// Takes over from the same object as it was before since when number and labels are as they
+    /// are: requests of attachments must not make all networks of the node wait for its agent.
+    pub fn continues(&mut self, before: &Self) {
+        let selection = |state: &Self| (state.uid.clone(), state.number, state.labels.clone());
+        if selection(self) == selection(before) {
+            self.selected_generation = self.selected_generation.min(before.selected_generation);
+        }
     }
 
     /// What the agent reports of this network.

@@ -1,12 +1,13 @@
 //! Parses watched objects for the cache, pure: each object is parsed once, on arrival, and only
 //! what is used is kept.
 
+use super::attachments::{Attachment, FoundPod, ObjectName, Pod};
 use super::fingerprint;
 use super::nads::{Nad, NadKey, UserNad};
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Selection, Uplink};
 use super::partial_objects::{
-    CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeAddress, NodeCondition, NodeObject,
-    NodeSliceObject, NodeStateObject, UplinkObject,
+    AttachmentObject, CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeAddress, NodeCondition,
+    NodeObject, NodeSliceObject, NodeStateObject, PodObject, UplinkObject,
 };
 use crate::display::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -15,6 +16,8 @@ use kube::core::Selector;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::net::IpAddr;
+use usnet_crds::attachment::node::{IPS_MAX_REPORTED, REPORTED_MAX};
+use usnet_crds::attachment::{spec as attachment_spec, validate as attachment_rules};
 use usnet_crds::conditions::{Status, engine_connected, find, reason};
 use usnet_crds::legacy::{self, InvalidNadConfig, NadConfig};
 use usnet_crds::nad::{self, FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOURCE_ANNOTATION};
@@ -27,8 +30,9 @@ use usnet_crds::node_state::{
 use usnet_crds::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};
 use usnet_crds::validate::validate;
 use usnet_crds::{
-    CompiledNetworkSpec, EngineKind, NetworkName, UserspaceNetwork, UserspaceNetworkSpec, UserspaceNodeSliceSpec,
-    UserspaceNodeStateSpec, UserspaceNodeStateStatus, UserspaceUplink, UserspaceUplinkSpec,
+    AttachmentReport, CompiledNetworkSpec, EngineKind, NetworkName, UserspaceAttachmentSpec, UserspaceNetwork,
+    UserspaceNetworkSpec, UserspaceNodeSliceSpec, UserspaceNodeStateSpec, UserspaceNodeStateStatus, UserspaceUplink,
+    UserspaceUplinkSpec,
 };
 
 /// Replaces an invalid reason of an agent: reasons are shown to users, and the token of an agent
@@ -150,7 +154,9 @@ pub(crate) fn node_state(object: &NodeStateObject) -> (String, NodeState) {
         created: metadata.creation_timestamp.clone(),
         owner: owner(metadata, "v1", "Node", &name),
         generation: metadata.generation.unwrap_or_default(),
+        selected_generation: metadata.generation.unwrap_or_default(),
         number: spec.as_ref().map(|spec| spec.number),
+        attachments: spec.as_ref().map(|spec| spec.attachments.clone()).unwrap_or_default(),
         labels: spec.map(|spec| spec.labels).unwrap_or_default(),
         status: read::<UserspaceNodeStateStatus>(object.status.as_deref()).ok().map(node_status),
     };
@@ -181,6 +187,8 @@ pub(crate) fn node_status(status: UserspaceNodeStateStatus) -> NodeStatus {
     parsed.affected_pods = status.affected_pods.iter().take(AFFECTED_PODS_MAX).map(affected_pod).collect();
     let uplinks = status.uplinks.into_iter().take(UPLINK_REPORTS_MAX).map(uplink_report);
     parsed.uplinks = uplinks.map(|report| (report.name.clone(), report)).collect();
+    let attachments = status.attachments.into_iter().take(REPORTED_MAX).map(attachment_report);
+    parsed.attachments = attachments.map(|report| (report.uid.clone(), report)).collect();
     parsed
 }
 
@@ -193,6 +201,47 @@ fn report(report: NetworkReport) -> NetworkReport {
         connected: count(report.connected),
         pods: report.pods.iter().take(PODS_MAX).map(|pod| one_line(pod)).collect(),
         degraded: report.degraded.iter().take(DEGRADED_MAX).map(degraded).collect(),
+        ..report
+    }
+}
+
+pub(crate) fn attachment(object: &AttachmentObject) -> (ObjectName, Attachment) {
+    let metadata = &object.metadata;
+    let spec = read::<UserspaceAttachmentSpec>(object.spec.as_deref());
+    let spec = spec.map_err(|problem| format!("the object cannot be read: {problem}"));
+    let spec = spec.and_then(|spec| attachment_rules::validate(&spec).map_err(|invalid| invalid.to_string()));
+    let pod = spec.as_ref().map(|valid| valid.pod.to_string()).unwrap_or_default();
+    let attachment = Attachment {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        generation: metadata.generation.unwrap_or_default(),
+        created: metadata.creation_timestamp.clone(),
+        deleted: metadata.deletion_timestamp.clone(),
+        has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == attachment_spec::FINALIZER),
+        owner: owner(metadata, "v1", "Pod", &pod),
+        spec,
+        status: read(object.status.as_deref()).ok(),
+    };
+    let name = metadata.name.clone().unwrap_or_default();
+    (ObjectName { namespace: metadata.namespace.clone().unwrap_or_default(), name }, attachment)
+}
+
+pub(crate) fn pod(object: &PodObject) -> FoundPod {
+    let (metadata, spec) = (&object.metadata, &object.spec);
+    let phase = object.status.phase.as_deref().unwrap_or_default();
+    FoundPod::Present(Pod {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        node: spec.node_name.clone().filter(|node| !node.is_empty()),
+        has_ended: metadata.deletion_timestamp.is_some() || ["Succeeded", "Failed"].contains(&phase),
+        has_host_network: spec.host_network,
+    })
+}
+
+fn attachment_report(report: AttachmentReport) -> AttachmentReport {
+    AttachmentReport {
+        reason: valid_reason(&report.reason),
+        message: one_line(&report.message),
+        ips: report.ips.iter().take(IPS_MAX_REPORTED).map(|ip| one_line(ip)).collect(),
+        socket: one_line(&report.socket),
         ..report
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 use usnet_crds::legacy::CONFIG_MAX;
 use usnet_crds::{
-    CompiledNetwork, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState,
-    UserspaceUplink,
+    CompiledNetwork, NetworkAttachmentDefinition, UserspaceAttachment, UserspaceNetwork, UserspaceNodeSlice,
+    UserspaceNodeState, UserspaceUplink,
 };
 
 pub(crate) type NetworkObject = PartialObject<UserspaceNetwork, Text, Text>;
@@ -19,6 +19,8 @@ pub(crate) type NodeSliceObject = PartialObject<UserspaceNodeSlice, Text, Ignore
 pub(crate) type UplinkObject = PartialObject<UserspaceUplink, Text, Text>;
 pub(crate) type NodeObject = PartialObject<v1::Node, IgnoredAny, NodeStatusPart>;
 pub(crate) type NamespaceObject = PartialObject<v1::Namespace, IgnoredAny, IgnoredAny>;
+pub(crate) type AttachmentObject = PartialObject<UserspaceAttachment, Text, Text>;
+pub(crate) type PodObject = PartialObject<v1::Pod, PodSpecPart, PodStatusPart>;
 pub(crate) type NadObject = PartialObject<NetworkAttachmentDefinition, NadSpecPart, IgnoredAny>;
 
 /// Of a Node's status.
@@ -44,6 +46,21 @@ pub(crate) struct NodeCondition {
     #[serde(rename = "type")]
     pub(crate) kind: String,
     pub(crate) status: String,
+}
+
+/// Of the spec of a Pod.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct PodSpecPart {
+    pub(crate) node_name: Option<String>,
+    pub(crate) host_network: bool,
+}
+
+/// Of the status of a Pod.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct PodStatusPart {
+    pub(crate) phase: Option<String>,
 }
 
 /// Of the spec of a NetworkAttachmentDefinition.

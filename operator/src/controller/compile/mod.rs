@@ -7,11 +7,13 @@
 //! - [`nads`]: its NetworkAttachmentDefinitions;
 //! - [`nodes`]: the specs of UserspaceNodeStates;
 //! - [`slices`]: the addresses of nodes, for overlays;
-//! - [`uplinks`]: the finalizers of uplinks.
+//! - [`uplinks`]: the finalizers of uplinks;
+//! - [`attachments`]: the nodes of attachments, their finalizers and owners.
 //!
 //! Rejecting a network changes nothing: nodes keep the last compiled spec, so that a bad edit never
 //! interrupts traffic.
 
+pub mod attachments;
 pub mod nads;
 pub mod network;
 pub mod nodes;

@@ -1,7 +1,9 @@
 //! Evaluates what is marked [`Dirty`].
 
+use super::attachments;
 use super::nad_scans::NadScans;
 use super::outbox::Outbox;
+use crate::controller::cache::attachments::ObjectName;
 use crate::controller::cache::dirty::{Dirty, all_slices};
 use crate::controller::cache::{Cache, Network, Overlays, RoutingDomains, UplinkUse};
 use crate::controller::compile::{self, Stage, nads, nodes, slices};
@@ -40,6 +42,8 @@ pub struct Evaluator {
     nads: NadScans,
     times: StatusTimes,
     uplink_times: StatusTimes,
+    /// Pods that attachments need and that were not read.
+    unread_pods: BTreeSet<ObjectName>,
 }
 
 impl Evaluator {
@@ -55,6 +59,8 @@ impl Evaluator {
         self.dirty.nodes.extend(dirty.nodes);
         self.dirty.slices.extend(dirty.slices);
         self.dirty.uplinks.extend(dirty.uplinks);
+        self.dirty.attachments.extend(dirty.attachments);
+        self.dirty.attachment_nodes.extend(dirty.attachment_nodes);
         self.dirty.overlays |= dirty.overlays;
         self.dirty.uplink_use |= dirty.uplink_use;
         self.dirty.routing_domains |= dirty.routing_domains;
@@ -72,6 +78,12 @@ impl Evaluator {
             Target::NodeSlice(name) => drop(self.dirty.slices.insert(name)),
             Target::Status(name) => drop(self.dirty.statuses.insert(name)),
             Target::UplinkFinalizer(name) | Target::UplinkStatus(name) => drop(self.dirty.uplinks.insert(name)),
+            Target::AttachmentMetadata(name) | Target::AttachmentStatus(name) => {
+                self.dirty.attachments.insert(name);
+            }
+            Target::NodeAttachments(name) => drop(self.dirty.attachment_nodes.insert(name)),
+            // It is among those that were not read as long as an attachment needs it.
+            Target::Pod(_) => {}
             Target::NetworkFromNad(_) => self.dirty.legacy = true,
             Target::Nad(key) => self.nads.mark(key),
         }
@@ -81,8 +93,11 @@ impl Evaluator {
     pub fn is_dirty(&self) -> bool {
         let Dirty { networks, statuses, nodes, slices, uplinks, overlays, uplink_use, routing_domains, .. } =
             &self.dirty;
-        let is_any = *overlays || *uplink_use || *routing_domains;
-        is_any || [networks, statuses, nodes, slices, uplinks].iter().any(|names| !names.is_empty())
+        let Dirty { attachments, attachment_nodes, .. } = &self.dirty;
+        let is_any = *overlays || *uplink_use || *routing_domains || !attachments.is_empty();
+        is_any
+            || !attachment_nodes.is_empty()
+            || [networks, statuses, nodes, slices, uplinks].iter().any(|names| !names.is_empty())
     }
 
     /// Whether something is left for [`Self::count_nads`].
@@ -124,6 +139,32 @@ impl Evaluator {
         for name in std::mem::take(&mut self.dirty.uplinks) {
             self.evaluate_uplink(cache, &nodes, outbox, &name);
         }
+        self.evaluate_attachments(cache, outbox);
+    }
+
+    /// Attachments before the nodes that they are requested of.
+    fn evaluate_attachments(&mut self, cache: &Cache, outbox: &mut Outbox<'_>) {
+        let (names, nodes) =
+            (std::mem::take(&mut self.dirty.attachments), std::mem::take(&mut self.dirty.attachment_nodes));
+        if !cache.attachments.is_listed {
+            return;
+        }
+        for name in names {
+            let writes = attachments::evaluate(cache, &name, &outbox.now.time);
+            self.unread_pods.extend(writes.unread_pod);
+            outbox.put_now(&Target::AttachmentMetadata(name.clone()), writes.metadata, Class::Network);
+            outbox.put_now(&Target::AttachmentStatus(name), writes.status, Class::Status);
+        }
+        for node in nodes {
+            let write = compile::attachments::write(cache, &node);
+            outbox.put_now(&Target::NodeAttachments(node), write, Class::Network);
+        }
+    }
+
+    /// Takes a pod that has to be read and may be read now.
+    pub fn next_pod(&mut self, is_blocked: impl Fn(&Target) -> bool) -> Option<ObjectName> {
+        let next = self.unread_pods.iter().find(|pod| !is_blocked(&Target::Pod((*pod).clone()))).cloned()?;
+        self.unread_pods.take(&next)
     }
 
     /// Marks the networks that can have their uplinks now and could not before, or vice versa, and

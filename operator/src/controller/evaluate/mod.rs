@@ -4,9 +4,11 @@
 //!
 //! - [`evaluator`]: networks, nodes and statuses, with [`compile`](super::compile),
 //!   [`status`](super::status) and [`legacy`](super::legacy);
+//! - [`attachments`]: UserspaceAttachments;
 //! - [`nad_scans`]: the NADs that remain to be compared;
 //! - [`outbox`]: the destination of the writes.
 
+mod attachments;
 mod evaluator;
 mod nad_scans;
 mod outbox;

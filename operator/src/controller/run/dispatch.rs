@@ -17,6 +17,9 @@ const RESERVED_REQUESTS: usize = 4;
 impl LeaderState {
     /// Sends what is due, within the limit of requests in flight.
     pub(super) fn dispatch(&mut self, cache: &Cache, writer: &Client, now: Instant) {
+        while let Some(pod) = self.evaluator.next_pod(|target| self.guards.is_blocked(target)) {
+            self.read_pod(pod, writer);
+        }
         loop {
             let (limit, in_flight) = (self.limiter.limit(now), self.responses.len());
             if in_flight >= limit {

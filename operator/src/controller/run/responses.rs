@@ -2,6 +2,7 @@
 
 use super::leader_state::{LeaderState, Response};
 use crate::api::error::{is_outcome_unknown, is_overload, retry_after};
+use crate::controller::cache::attachments::{FoundPod, ObjectName};
 use crate::controller::events::EventRecord;
 use crate::controller::watch::read;
 use crate::controller::write::request::{Done, Error, Outcome};
@@ -63,6 +64,27 @@ impl LeaderState {
             self.schedule_read(target, writer, now);
         } else {
             self.guards.failed(&target, now);
+        }
+    }
+
+    /// Reads a pod that an attachment names. Not counted by the limiter: an object of a user leads to
+    /// one request, and to further ones after a back-off.
+    pub(super) fn read_pod(&mut self, pod: ObjectName, writer: &Client) {
+        let (client, target) = (writer.clone(), Target::Pod(pod));
+        self.guards.send(target.clone());
+        let read = async move {
+            let found = timeout(REQUEST_TIMEOUT, read(client, &target)).await;
+            Response::Read(target, found.ok().and_then(Result::ok).map(Box::new))
+        };
+        self.reads.push(read.boxed());
+    }
+
+    /// A pod was read. One that is of no use is read again after a back-off.
+    pub(super) fn handle_pod(&mut self, target: &Target, pod: Option<&FoundPod>, now: Instant) {
+        if pod.is_some_and(FoundPod::is_usable) {
+            self.guards.finished(target);
+        } else {
+            self.guards.failed(target, now);
         }
     }
 

@@ -19,10 +19,24 @@ pub struct Options {
     /// server also reads from the pod's token.
     #[arg(long, env = "POD_NAME")]
     pub identity: String,
+    /// Whether interfaces are attached for UserspaceAttachments: config/components/hot-plug.
+    #[arg(long, env = "USNET_ATTACHMENTS", value_enum, default_value_t)]
+    pub attachments: Attachments,
     #[command(flatten)]
     legacy: legacy::Options,
     #[command(flatten)]
     telemetry: telemetry::ListenOptions,
+}
+
+/// Whether there are UserspaceAttachments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "PascalCase")]
+pub enum Attachments {
+    /// They are served.
+    Enabled,
+    /// They are neither read nor written.
+    #[default]
+    Disabled,
 }
 
 /// Why the controller ended.
@@ -63,6 +77,7 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
         writer: writer.clone(),
         roles: elector.roles(),
         legacy: options.legacy,
+        has_attachments: options.attachments == Attachments::Enabled,
         metrics,
         event_recorder,
         claimable,

@@ -37,6 +37,7 @@ pub(super) struct Worker {
     pub(super) writer: Client,
     pub(super) roles: Receiver<Role>,
     pub(super) legacy: legacy::Options,
+    pub(super) has_attachments: bool,
     pub(super) metrics: Arc<Metrics>,
     pub(super) event_recorder: EventRecorder,
     /// None while this replica is not the leader.
@@ -54,7 +55,7 @@ impl Worker {
     /// # Errors
     /// When the watches end.
     pub(super) async fn run(mut self) -> Result<(), Ended> {
-        let mut changes = changes(&self.watcher);
+        let mut changes = changes(&self.watcher, self.has_attachments);
         loop {
             let wake = self.next_wake(Instant::now());
             tokio::select! {
@@ -155,7 +156,12 @@ impl Worker {
             Response::Read(target, Some(change)) => {
                 self.observe(*change);
                 self.state.guards.mark_read(&target);
-                self.state.evaluator.mark_target(target);
+                if let Target::Pod(name) = &target {
+                    let pod = self.observer.cache().attachments.pods.get(name);
+                    self.state.handle_pod(&target, pod, Instant::now());
+                } else {
+                    self.state.evaluator.mark_target(target);
+                }
             }
         }
     }
@@ -184,7 +190,9 @@ fn kind_of(target: &Target) -> Kind {
     match target {
         Target::Finalizer(_) | Target::Status(_) | Target::NetworkFromNad(_) => Kind::Networks,
         Target::Compiled(_) => Kind::Compiled,
-        Target::NodeState(_) => Kind::NodeStates,
+        Target::NodeState(_) | Target::NodeAttachments(_) => Kind::NodeStates,
+        Target::AttachmentMetadata(_) | Target::AttachmentStatus(_) => Kind::Attachments,
+        Target::Pod(_) => Kind::Pods,
         Target::NodeSlice(_) => Kind::NodeSlices,
         Target::UplinkFinalizer(_) | Target::UplinkStatus(_) => Kind::Uplinks,
         Target::Nad(_) => Kind::Nads,

@@ -7,9 +7,10 @@
 //! 4. [`evaluate`](mod@evaluate): the whole status;
 //! 5. [`due`]: when it is written.
 //!
-//! [`uplink`] has the same for uplinks.
+//! [`uplink`] has the same for uplinks, and [`attachment`] for attachments.
 
 mod active;
+pub mod attachment;
 mod deleting;
 pub mod deletion;
 pub mod due;

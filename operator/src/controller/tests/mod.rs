@@ -2,6 +2,7 @@
 //! agents.
 
 mod accepting;
+mod attachments;
 mod deleting;
 mod events;
 mod kstatus;

@@ -3,6 +3,7 @@
 use super::update::{Kind, ObjectEvent, WatchUpdate};
 use crate::api::error::message;
 use crate::api::reflector::{Changed, Reflector};
+use crate::controller::cache::attachments::{Attachment, FoundPod, ObjectName};
 use crate::controller::cache::dirty::Dirty;
 use crate::controller::cache::nads::Availability;
 use crate::controller::cache::{Cache, NodeState};
@@ -36,6 +37,7 @@ pub(in crate::controller) struct Observer {
     states: Reflector<String>,
     slices: Reflector<String>,
     uplinks: Reflector<String>,
+    attachments: Reflector<ObjectName>,
     failing: BTreeSet<Kind>,
     dirty: Dirty,
     events: Vec<EventRecord>,
@@ -43,7 +45,7 @@ pub(in crate::controller) struct Observer {
 
 impl Observer {
     /// Whether every kind was listed. NADs may be missing: their CRD is installed with Multus, and
-    /// nothing else depends on them.
+    /// nothing else depends on them. Nor does anything on attachments.
     pub(in crate::controller) fn is_complete(&self) -> bool {
         let reflectors = [&self.networks, &self.compiled, &self.namespaces, &self.nodes, &self.states];
         let others = [&self.slices, &self.uplinks];
@@ -106,6 +108,9 @@ impl Observer {
                 let changed = self.states.apply(&mut cache.states, event);
                 for changed in changed {
                     let (name, before) = &changed;
+                    if let (Some(before), Some(now)) = (before, cache.states.get_mut(name)) {
+                        now.continues(before);
+                    }
                     let (before, now) = (before.as_ref(), cache.states.get(name));
                     self.events.extend(engine_ends(name, before, now));
                     let status = before.and_then(|state| state.status.as_ref());
@@ -131,8 +136,34 @@ impl Observer {
                     self.nads_listed();
                 }
             }
+            ObjectEvent::Attachment(event) => self.attachment(*event),
+            ObjectEvent::Pod(name, pod) => self.pod(name, pod),
             ObjectEvent::Absent(target) => self.remove(&target),
         }
+    }
+
+    fn attachment(&mut self, event: Event<(ObjectName, Attachment)>) {
+        let (cache, dirty) = (&mut self.cache, &mut self.dirty);
+        let was_listed = std::mem::replace(&mut cache.attachments.is_listed, false);
+        let changed = self.attachments.apply(&mut cache.attachments.objects, event);
+        cache.attachments.is_listed = self.attachments.is_complete();
+        for (name, before) in changed {
+            // The pod that was read for an older one may have been replaced since.
+            if before.is_none()
+                && let Some(pod) = cache.attachments.objects.get(&name).and_then(|it| it.pod(&name))
+            {
+                cache.attachments.pods.remove(&pod);
+            }
+            dirty.attachment(cache, (name, before));
+        }
+        if !was_listed && cache.attachments.is_listed {
+            dirty.all_attachments(cache);
+        }
+    }
+
+    fn pod(&mut self, name: ObjectName, pod: FoundPod) {
+        self.cache.attachments.pods.insert(name.clone(), pod);
+        self.dirty.pod(&self.cache, &name);
     }
 
     /// NADs may have been listed for the first time: those of all networks are compared.
@@ -155,7 +186,7 @@ impl Observer {
                 let before = cache.compiled.remove(name);
                 dirty.compiled(cache, (name.clone(), before));
             }
-            Target::NodeState(name) => {
+            Target::NodeState(name) | Target::NodeAttachments(name) => {
                 if let Some(before) = cache.states.remove(name) {
                     node_state(cache, dirty, (name.clone(), Some(before)));
                 }
@@ -168,6 +199,11 @@ impl Observer {
                 let before = cache.uplinks.remove(name);
                 dirty.uplink(cache, (name.clone(), before));
             }
+            Target::AttachmentMetadata(name) | Target::AttachmentStatus(name) => {
+                let before = cache.attachments.objects.remove(name);
+                dirty.attachment(cache, (name.clone(), before));
+            }
+            Target::Pod(name) => self.pod(name.clone(), FoundPod::Absent),
             Target::Nad(key) => {
                 let (changed, user_nads_changed) = cache.nads.remove(key);
                 dirty.nad(changed, user_nads_changed);
@@ -201,13 +237,18 @@ fn observation(kind: Kind, version: u64, seen: &ObjectEvent) -> Observation {
             targets.map(|target| target(name.clone())).into()
         }),
         ObjectEvent::Compiled(event) => of_event(kind, version, event, |name| vec![Target::Compiled(name.clone())]),
-        ObjectEvent::NodeState(event) => of_event(kind, version, event, |name| vec![Target::NodeState(name.clone())]),
+        ObjectEvent::NodeState(event) => of_event(kind, version, event, |name| {
+            vec![Target::NodeState(name.clone()), Target::NodeAttachments(name.clone())]
+        }),
         ObjectEvent::NodeSlice(event) => of_event(kind, version, event, |name| vec![Target::NodeSlice(name.clone())]),
         ObjectEvent::Uplink(event) => of_event(kind, version, event, |name| {
             vec![Target::UplinkFinalizer(name.clone()), Target::UplinkStatus(name.clone())]
         }),
         ObjectEvent::Nad(event) => of_event(kind, version, event, |key| vec![Target::Nad(key.clone())]),
-        ObjectEvent::Namespace(_) | ObjectEvent::Node(_) => Observation::NoOp,
+        ObjectEvent::Attachment(event) => of_event(kind, version, event, |name| {
+            vec![Target::AttachmentMetadata(name.clone()), Target::AttachmentStatus(name.clone())]
+        }),
+        ObjectEvent::Namespace(_) | ObjectEvent::Node(_) | ObjectEvent::Pod(..) => Observation::NoOp,
         ObjectEvent::Absent(target) => Observation::Updated(vec![target.clone()], version),
     }
 }

@@ -1,9 +1,11 @@
 //! Reads a single object, as a watch would show it (IO).
 
 use super::update::{ObjectEvent, WatchUpdate};
+use crate::controller::cache::attachments::{FoundPod, ObjectName};
 use crate::controller::cache::parse;
 use crate::controller::cache::partial_objects::{
-    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, UplinkObject,
+    AttachmentObject, CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, PodObject,
+    UplinkObject,
 };
 use crate::controller::write::Target;
 use kube::api::ListParams;
@@ -31,7 +33,7 @@ pub(in crate::controller) async fn read(client: Client, target: &Target) -> Resu
             })
             .await
         }
-        Target::NodeState(name) => {
+        Target::NodeState(name) | Target::NodeAttachments(name) => {
             find(Api::<NodeStateObject>::all(client), name, |object| {
                 ObjectEvent::NodeState(Event::Apply(parse::node_state(object)))
             })
@@ -49,12 +51,26 @@ pub(in crate::controller) async fn read(client: Client, target: &Target) -> Resu
             })
             .await
         }
+        Target::AttachmentMetadata(name) | Target::AttachmentStatus(name) => {
+            find(Api::<AttachmentObject>::namespaced(client, &name.namespace), &name.name, |object| {
+                ObjectEvent::Attachment(Box::new(Event::Apply(parse::attachment(object))))
+            })
+            .await
+        }
+        Target::Pod(name) => pod(client, name).await.map(Some),
         Target::Nad(key) => {
             let api = Api::<NadObject>::namespaced(client, &key.namespace);
             find(api, &key.name, |object| ObjectEvent::Nad(Event::Apply(parse::nad(object)))).await
         }
     }
     .map(|found| found.unwrap_or_else(|| WatchUpdate::absent(target)))
+}
+
+/// Pods may be read one by one and not be listed.
+async fn pod(client: Client, name: &ObjectName) -> Result<WatchUpdate, kube::Error> {
+    let found = Api::<PodObject>::namespaced(client, &name.namespace).get_opt(&name.name).await?;
+    let pod = found.as_ref().map_or(FoundPod::Absent, parse::pod);
+    Ok(WatchUpdate::found(0, ObjectEvent::Pod(name.clone(), pod)))
 }
 
 /// Lists a single object, so that the verb `list` suffices.

@@ -5,8 +5,8 @@ use crate::api::reflector;
 use crate::api::watch::watch as follow;
 use crate::controller::cache::parse;
 use crate::controller::cache::partial_objects::{
-    CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeSliceObject, NodeStateObject,
-    UplinkObject,
+    AttachmentObject, CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeSliceObject,
+    NodeStateObject, UplinkObject,
 };
 use crate::controller::write::guards::DELETED;
 use futures::StreamExt;
@@ -24,10 +24,18 @@ const PAGE: u32 = 500;
 /// the largest ones fits into the memory limit of the controller.
 const NAD_PAGE: u32 = 50;
 
-/// All watches as one stream.
-pub(in crate::controller) fn changes(client: &Client) -> SelectAll<BoxStream<'static, WatchUpdate>> {
+/// All watches as one stream, that of attachments only where these are enabled.
+pub(in crate::controller) fn changes(
+    client: &Client,
+    has_attachments: bool,
+) -> SelectAll<BoxStream<'static, WatchUpdate>> {
     let all = || client.clone();
-    select_all([
+    let attachments = has_attachments.then(|| {
+        watch(Api::<AttachmentObject>::all(all()), Kind::Attachments, |event| {
+            ObjectEvent::Attachment(Box::new(map(event, parse::attachment)))
+        })
+    });
+    let always = [
         watch(Api::<NetworkObject>::all(all()), Kind::Networks, |event| {
             ObjectEvent::Network(Box::new(map(event, parse::network)))
         }),
@@ -48,7 +56,8 @@ pub(in crate::controller) fn changes(client: &Client) -> SelectAll<BoxStream<'st
             ObjectEvent::Uplink(Box::new(map(event, parse::uplink)))
         }),
         watch(Api::<NadObject>::all(all()), Kind::Nads, |event| ObjectEvent::Nad(map(event, parse::nad))),
-    ])
+    ];
+    select_all(always.into_iter().chain(attachments))
 }
 
 fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> ObjectEvent) -> BoxStream<'static, WatchUpdate>

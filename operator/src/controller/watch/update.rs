@@ -1,5 +1,6 @@
 //! What a watch reports.
 
+use crate::controller::cache::attachments::{Attachment, FoundPod, ObjectName};
 use crate::controller::cache::{Compiled, Nad, NadKey, Namespace, Network, Node, NodeSlice, NodeState, Uplink};
 use crate::controller::write::Target;
 use crate::controller::write::guards::DELETED;
@@ -16,6 +17,9 @@ pub(in crate::controller) enum Kind {
     NodeSlices,
     Uplinks,
     Nads,
+    Attachments,
+    /// Not watched, but read one by one.
+    Pods,
 }
 
 /// An event of one kind. Networks and uplinks are boxed, as they are the largest.
@@ -29,6 +33,8 @@ pub(in crate::controller) enum ObjectEvent {
     NodeSlice(Event<(String, NodeSlice)>),
     Uplink(Box<Event<(String, Uplink)>>),
     Nad(Event<(NadKey, Nad)>),
+    Attachment(Box<Event<(ObjectName, Attachment)>>),
+    Pod(ObjectName, FoundPod),
     /// The object of this target was read and does not exist.
     Absent(Target),
 }
@@ -52,6 +58,8 @@ impl WatchUpdate {
             ObjectEvent::NodeState(_) => Kind::NodeStates,
             ObjectEvent::NodeSlice(_) => Kind::NodeSlices,
             ObjectEvent::Uplink(_) => Kind::Uplinks,
+            ObjectEvent::Attachment(_) => Kind::Attachments,
+            ObjectEvent::Pod(..) => Kind::Pods,
             ObjectEvent::Nad(_) | ObjectEvent::Absent(_) => Kind::Nads,
         };
         Self { kind, version, result: Ok(seen) }

@@ -81,6 +81,12 @@ impl Guards {
         self.back_off(target, now)
     }
 
+    /// Records that a target was read that is never written.
+    pub fn finished(&mut self, target: &Target) {
+        self.in_flight.remove(target);
+        self.backoffs.remove(target);
+    }
+
     /// Records that the target was read after its last request.
     pub fn mark_read(&mut self, target: &Target) {
         self.unknown.remove(target);

@@ -1,6 +1,7 @@
 //! What a write changes.
 
 use crate::controller::cache::NadKey;
+use crate::controller::cache::attachments::ObjectName;
 
 /// What a write changes. At most one write is in flight for each target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,6 +12,14 @@ pub enum Target {
     Compiled(String),
     /// The state of a node.
     NodeState(String),
+    /// The attachments that are requested of a node.
+    NodeAttachments(String),
+    /// The finalizer and the owner of an attachment.
+    AttachmentMetadata(ObjectName),
+    /// The status of an attachment.
+    AttachmentStatus(ObjectName),
+    /// A pod, which is only read.
+    Pod(ObjectName),
     /// A slice of nodes.
     NodeSlice(String),
     /// The status of a network.

@@ -10,6 +10,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use usnet_crds::{EngineKind, NetworkName, RateLimit};
 
+/// What the name of the configuration begins with of an interface that a `UserspaceAttachment`
+/// requested. Its uid follows.
+const OBJECT_CONFIGURATION: &str = "usnet-attachment-";
+
 /// The pod of an attachment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Pod {
@@ -121,6 +125,17 @@ pub struct Address {
 impl Record {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;
+
+    /// The name of the configuration for a `UserspaceAttachment` with this uid. No runtime has one of
+    /// this name, and none collects such attachments as garbage.
+    pub fn configuration_of_object(uid: &str) -> String {
+        format!("{OBJECT_CONFIGURATION}{uid}")
+    }
+
+    /// The uid of the `UserspaceAttachment` that requested it, if one did.
+    pub fn object(&self) -> Option<&str> {
+        self.configuration_name.as_deref()?.strip_prefix(OBJECT_CONFIGURATION)
+    }
 
     /// The attachment that the runtime knows of.
     pub fn call(&self) -> AttachmentId {

@@ -14,6 +14,7 @@ use crate::verbs::multi_network::claims::{ClaimedElement, claimed_elements};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName};
+use usnet_dataplane::sandboxes::{Sandbox, Sandboxes};
 
 /// A name that every pod has.
 const LOOPBACK: &str = "lo";
@@ -52,7 +53,17 @@ pub fn add(node: &Node, environment: &Environment, configuration: &Configuration
         request.write_history(node, &attached);
         result = request.result(&attached, Some(&result));
     }
+    write_sandbox(node, environment, &call);
     Ok(result)
+}
+
+/// For interfaces that are attached later, also to pods without an annotation. If it cannot be
+/// written these fail with the reason, and the pod starts.
+fn write_sandbox(node: &Node, environment: &Environment, call: &AttachmentId) {
+    if let Some(pod) = environment.arguments().ok().and_then(|arguments| arguments.pod().ok()) {
+        let sandbox = Sandbox { container: call.container.clone(), network_namespace: environment.network_namespace() };
+        let _written = Sandboxes::new(&node.roots).write(&pod.uid, sandbox);
+    }
 }
 
 fn element_calls(

@@ -15,6 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::journal::{self, Key};
+use usnet_dataplane::sandboxes::Sandboxes;
 
 /// Detaches all interfaces of a call with this configuration. All are tried, even if some fail.
 ///
@@ -33,7 +34,11 @@ pub fn del(node: &Node, environment: &Environment, configuration: &Configuration
         // ADD rejects it, so nothing is attached by it.
         Err(error) => return Ok(Some(note(&error))),
     };
-    let (attached, unreadable) = attached(node, &call, name)?;
+    // First, so that nothing is attached to it any more.
+    if let Some(pod) = environment.arguments().ok().and_then(|arguments| arguments.pod().ok()) {
+        let _removed = Sandboxes::new(&node.roots).remove(&pod.uid, &call.container);
+    }
+    let (attached, unreadable) = attached(node, &call, name, IfRequested::Include)?;
     let (mut notes, mut failed) = (Vec::new(), unreadable);
     for id in attached.iter().rev() {
         match del::del(node, &environment.for_interface(id), configuration) {
@@ -56,7 +61,7 @@ pub fn check(node: &Node, environment: &Environment, configuration: &Configurati
     configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
     let call = environment.attachment()?;
     let previous = previous_result(configuration)?;
-    let (mut all, unreadable) = attached(node, &call, configuration.name()?)?;
+    let (mut all, unreadable) = attached(node, &call, configuration.name()?, IfRequested::Exclude)?;
     if let Some(error) = unreadable {
         return Err(error);
     }
@@ -86,11 +91,27 @@ pub fn status(node: &Node, configuration: &Configuration) -> Result<(), Error> {
     node.check_writable().map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))
 }
 
+/// What becomes of interfaces that were attached while the pod ran, of which the runtime knows
+/// nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IfRequested {
+    Include,
+    Exclude,
+}
+
 /// The attachments of the call, by their records, and why one that may be of it is missing.
-fn attached(node: &Node, call: &AttachmentId, name: &str) -> Result<(BTreeSet<AttachmentId>, Option<Error>), Error> {
+fn attached(
+    node: &Node,
+    call: &AttachmentId,
+    name: &str,
+    if_requested: IfRequested,
+) -> Result<(BTreeSet<AttachmentId>, Option<Error>), Error> {
     let all = node.journal.find(Key::Sandbox(&call.container))?;
     let unreadable = all.unreadable.into_iter().next().map(|unreadable| journal::Error::from(unreadable).into());
     let is_of_call = |record: &&Record| {
+        if record.object().is_some() {
+            return if_requested == IfRequested::Include;
+        }
         record.invoked_ifname.as_ref() == Some(&call.interface) && record.configuration_name.as_deref() == Some(name)
     };
     Ok((all.records.iter().filter(is_of_call).map(|record| record.id.clone()).collect(), unreadable))

@@ -73,6 +73,8 @@ impl Report {
             engines: self.engines.iter().map(bounded_engine).collect(),
             engine_ends: self.engine_ends.iter().map(bounded_end).collect(),
             affected_pods: self.affected_pods.clone(),
+            // The status writer has them: they are of the API server alone.
+            attachments: Vec::new(),
             summary: self.summary(),
         }
     }

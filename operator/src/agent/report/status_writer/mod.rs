@@ -3,6 +3,7 @@
 
 mod debounce;
 
+use crate::agent::attachments::Reported;
 use crate::agent::model::report::Report;
 use crate::agent::report::metrics::Metrics;
 use crate::agent::watch::StoredStatus;
@@ -54,13 +55,20 @@ impl Error {
     }
 }
 
+/// What the status follows from.
+pub(crate) struct Sources {
+    pub(crate) reports: watch::Receiver<Option<Report>>,
+    pub(crate) attachments: watch::Receiver<Option<Reported>>,
+    /// The status in the API server.
+    pub(crate) present: watch::Receiver<Option<StoredStatus>>,
+}
+
 /// Writes the newest report whenever it differs from the status that is `present` in the API
 /// server, which is none while there is no object. Ends when the agent does.
 pub(crate) async fn write(
     client: Client,
     node: String,
-    mut reports: watch::Receiver<Option<Report>>,
-    mut present: watch::Receiver<Option<StoredStatus>>,
+    Sources { mut reports, mut attachments, mut present }: Sources,
     metrics: Metrics,
 ) {
     let mut writer = Writer {
@@ -76,8 +84,10 @@ pub(crate) async fn write(
     loop {
         let (due, now_awaited) = {
             let (report, present) = (reports.borrow_and_update(), present.borrow_and_update());
+            let attachments = attachments.borrow_and_update();
             let awaited = report.as_ref().filter(|_| present.is_some()).map(Report::awaited);
-            let due = writer.due(report.as_ref(), present.as_ref());
+            let awaited = awaited.map(|report| (report, attachments.as_ref().map(Reported::fingerprint)));
+            let due = writer.due(report.as_ref(), attachments.as_ref(), present.as_ref());
             debounce.recovers(writer.is_recovery(due.as_ref(), present.as_ref()), Instant::now());
             (due, awaited)
         };
@@ -101,6 +111,7 @@ pub(crate) async fn write(
             None => {
                 let is_alive = tokio::select! {
                     change = reports.changed() => change.is_ok(),
+                    change = attachments.changed() => change.is_ok(),
                     change = present.changed() => change.is_ok(),
                     () = until(at) => {
                         is_woken_by_time = true;
@@ -136,12 +147,21 @@ struct Writer {
 
 impl Writer {
     /// The status to write; none when the object has it already, or there is none.
-    fn due(&self, report: Option<&Report>, present: Option<&StoredStatus>) -> Option<UserspaceNodeStateStatus> {
+    fn due(
+        &self,
+        report: Option<&Report>,
+        attachments: Option<&Reported>,
+        present: Option<&StoredStatus>,
+    ) -> Option<UserspaceNodeStateStatus> {
         // The spec of an earlier run of the agent says nothing about the API server's current
         // objects.
         let report = report.filter(|report| report.revision().is_none_or(|revision| revision > 0))?;
         let present = newest(present?, self.written.as_ref());
-        let status = report.api_status(&present.status.conditions, &now());
+        let mut status = report.api_status(&present.status.conditions, &now());
+        // Known as soon as the node state is.
+        let attachments = attachments?;
+        status.attachments.clone_from(&attachments.attachments);
+        status.observed_generation = status.observed_generation.min(Some(attachments.generation));
         (present.status != status).then_some(status)
     }
 

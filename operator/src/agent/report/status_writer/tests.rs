@@ -19,6 +19,10 @@ fn report(revision: u64, status: Status) -> Report {
     }
 }
 
+fn no_attachments() -> Reported {
+    Reported { generation: 100, attachments: Vec::new() }
+}
+
 fn at(second: i64) -> Time {
     Time(Timestamp::from_second(second).unwrap())
 }
@@ -46,12 +50,16 @@ fn writer(written: Option<StoredStatus>) -> Writer {
 async fn what_the_object_says_already_is_not_written() {
     let empty = present(4, UserspaceNodeStateStatus::default());
     let report = report(1, Status::True);
-    let first = writer(None).due(Some(&report), Some(&empty)).expect("nothing is there yet");
+    let first = writer(None).due(Some(&report), Some(&no_attachments()), Some(&empty)).expect("nothing is there yet");
     // As the API server returns it.
     let stored: UserspaceNodeStateStatus = serde_json::from_value(serde_json::to_value(&first).unwrap()).unwrap();
-    assert_eq!(writer(None).due(Some(&report), Some(&present(5, stored))), None);
+    assert_eq!(writer(None).due(Some(&report), Some(&no_attachments()), Some(&present(5, stored))), None);
     let written = writer(Some(present(5, first)));
-    assert_eq!(written.due(Some(&report), Some(&empty)), None, "the watch does not show the write yet");
+    assert_eq!(
+        written.due(Some(&report), Some(&no_attachments()), Some(&empty)),
+        None,
+        "the watch does not show the write yet"
+    );
 }
 
 #[tokio::test]
@@ -59,7 +67,8 @@ async fn transition_times_outlive_the_agent() {
     let old = report(1, Status::True).api_status(&[], &at(10));
     let mut next = report(1, Status::True);
     next.spec = Some(Arc::new(NodeSpec { revision: 2, generation: 2, ..NodeSpec::default() }));
-    let status = writer(None).due(Some(&next), Some(&present(4, old))).expect("the generation changed");
+    let status =
+        writer(None).due(Some(&next), Some(&no_attachments()), Some(&present(4, old))).expect("the generation changed");
     assert_eq!(status.conditions[0].last_transition_time, at(10));
 }
 
@@ -70,7 +79,7 @@ async fn a_status_that_was_changed_by_others_is_written_again() {
     let mut defaced = ours.clone();
     defaced.summary.problem = "none".into();
     let written = writer(Some(present(5, ours.clone())));
-    assert_eq!(written.due(Some(&report), Some(&present(6, defaced))), Some(ours));
+    assert_eq!(written.due(Some(&report), Some(&no_attachments()), Some(&present(6, defaced))), Some(ours));
 }
 
 #[tokio::test]
@@ -78,16 +87,23 @@ async fn an_object_that_was_recreated_or_restored_gets_its_status_again() {
     let report = report(1, Status::True);
     let ours = report.api_status(&[], &at(10));
     let written = writer(Some(present(5, ours)));
-    assert_eq!(written.due(Some(&report), None), None, "there is no object");
-    assert!(written.due(Some(&report), Some(&present(9, UserspaceNodeStateStatus::default()))).is_some());
+    assert_eq!(written.due(Some(&report), Some(&no_attachments()), None), None, "there is no object");
+    assert!(
+        written
+            .due(Some(&report), Some(&no_attachments()), Some(&present(9, UserspaceNodeStateStatus::default())))
+            .is_some()
+    );
     let restored = StoredStatus { lists: 2, ..present(3, UserspaceNodeStateStatus::default()) };
-    assert!(written.due(Some(&report), Some(&restored)).is_some(), "versions went back with the list");
+    assert!(
+        written.due(Some(&report), Some(&no_attachments()), Some(&restored)).is_some(),
+        "versions went back with the list"
+    );
 }
 
 #[tokio::test]
 async fn what_an_earlier_run_left_is_not_reported_before_it_is_confirmed() {
     let empty = present(4, UserspaceNodeStateStatus::default());
-    assert_eq!(writer(None).due(Some(&report(0, Status::True)), Some(&empty)), None);
+    assert_eq!(writer(None).due(Some(&report(0, Status::True)), Some(&no_attachments()), Some(&empty)), None);
 }
 
 #[tokio::test]
@@ -112,14 +128,16 @@ async fn patches(reports: impl AsyncFnOnce(&watch::Sender<Option<Report>>)) -> u
     });
     let (sender, receiver) = watch::channel(None);
     let (_present, present_in_writer) = watch::channel(Some(present(4, UserspaceNodeStateStatus::default())));
+    let (_attachments, attachments) = watch::channel(Some(no_attachments()));
     let metrics = Metrics::new().unwrap();
+    let sources = Sources { reports: receiver, attachments, present: present_in_writer };
     let happen = async {
         reports(&sender).await;
         // Nothing is left to be written after this.
         tokio::time::sleep(Duration::from_millis(2500)).await;
     };
     tokio::select! {
-        () = write(server.client(), "node-a".into(), receiver, present_in_writer, metrics) => panic!("it ended"),
+        () = write(server.client(), "node-a".into(), sources, metrics) => panic!("it ended"),
         () = happen => {}
     }
     assert!(
@@ -145,6 +163,21 @@ async fn a_burst_of_a_hundred_reports_is_two_writes() {
         }
     });
     assert_eq!(tokio::join!(burst, same), (2, 1), "reports that say the same are one");
+}
+
+/// Else the controller could take an interface for detached that the agent was not told of yet.
+#[tokio::test]
+async fn a_generation_is_observed_once_its_attachments_are() {
+    let empty = present(4, UserspaceNodeStateStatus::default());
+    let mut next = report(1, Status::True);
+    next.spec = Some(Arc::new(NodeSpec { revision: 1, generation: 7, ..NodeSpec::default() }));
+    let observed = |attachments: Option<Reported>| {
+        let due = writer(None).due(Some(&next), attachments.as_ref(), Some(&empty));
+        due.map(|status| status.observed_generation)
+    };
+    assert_eq!(observed(Some(Reported { generation: 6, ..no_attachments() })), Some(Some(6)));
+    assert_eq!(observed(Some(no_attachments())), Some(Some(7)));
+    assert_eq!(observed(None), None, "what is stored stays");
 }
 
 /// A report of these networks, each with its generation.

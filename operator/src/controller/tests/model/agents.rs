@@ -150,7 +150,17 @@ impl Cluster {
         let (observed_generation, through) = (Some(spec.generation), spec.through);
         let uplinks = self.uplink_reports(node, spec);
         let down = down.collect();
-        NodeStatus { observed_generation, through, down, missing, reports, uplinks, ..NodeStatus::default() }
+        let attachments = self.attachment_reports(node);
+        NodeStatus {
+            observed_generation,
+            through,
+            down,
+            missing,
+            reports,
+            uplinks,
+            attachments,
+            ..NodeStatus::default()
+        }
     }
 }
 

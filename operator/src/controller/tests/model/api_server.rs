@@ -71,7 +71,8 @@ impl Cluster {
         let kept = self.cache.states.remove(&node);
         let kept = kept.unwrap_or_else(|| NodeState { uid, created: Some(now), ..NodeState::default() });
         let (generation, owner, number) = (kept.generation + 1, Some(owner), Some(number));
-        self.cache.states.insert(node, NodeState { owner, generation, number, labels, ..kept });
+        let selected_generation = generation;
+        self.cache.states.insert(node, NodeState { owner, generation, selected_generation, number, labels, ..kept });
     }
 
     fn set_finalizer(&mut self, network: &str, present: bool) {
@@ -102,6 +103,16 @@ impl Cluster {
             Write::NodeState { node, owner, uid, number, labels } => {
                 assert_eq!(self.cache.states.get(&node).map(|found| &found.uid), uid.as_ref());
                 self.put_node_state(node, owner, number, labels);
+            }
+            Write::NodeAttachments { node, uid, attachments } => {
+                let state = self.cache.states.get_mut(&node).unwrap();
+                assert_eq!(state.uid, uid);
+                state.generation += 1;
+                state.attachments = attachments;
+            }
+            Write::AttachmentMetadata { name, pod, .. } => self.set_owner(&name, pod),
+            Write::AttachmentStatus { name, status, .. } => {
+                self.cache.attachments.objects.get_mut(&name).unwrap().status = Some(*status);
             }
             Write::DeleteNodeState { node } => drop(self.cache.states.remove(&node)),
             Write::NodeSlice { slice, uid, spec } => self.put_slice(&slice, uid, *spec),

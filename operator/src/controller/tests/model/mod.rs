@@ -3,6 +3,7 @@
 
 mod agents;
 mod api_server;
+mod attachments;
 mod uplinks;
 
 use super::super::cache::dirty::Dirty;
@@ -49,6 +50,8 @@ pub(super) struct Cluster {
     /// network is removed from the node.
     pub(super) kept_bridges: BTreeMap<(String, String), &'static str>,
     pub(super) legacy: legacy::Options,
+    /// Interfaces that cannot be attached.
+    pub(super) refused_interfaces: BTreeSet<String>,
     /// Compiled networks in the API server.
     pub(super) compiled: BTreeMap<String, CompiledNetworkSpec>,
     /// NADs in the API server.
@@ -85,6 +88,7 @@ impl Cluster {
             uplink_failures: BTreeMap::new(),
             kept_bridges: BTreeMap::new(),
             legacy: legacy::Options::default(),
+            refused_interfaces: BTreeSet::new(),
             compiled: BTreeMap::new(),
             nads: BTreeMap::new(),
             agents: BTreeMap::new(),
@@ -306,6 +310,11 @@ impl Cluster {
         changed(&seen.states, &cache.states).into_iter().for_each(|changed| dirty.node_state(cache, changed));
         changed(&seen.slices, &cache.slices).into_iter().for_each(|changed| dirty.slice(changed));
         changed(&seen.uplinks, &cache.uplinks).into_iter().for_each(|changed| dirty.uplink(cache, changed));
+        let attachments = changed(&seen.attachments.objects, &cache.attachments.objects);
+        attachments.into_iter().for_each(|changed| dirty.attachment(cache, changed));
+        for (pod, _) in changed(&seen.attachments.pods, &cache.attachments.pods) {
+            dirty.pod(cache, &pod);
+        }
         let (old, new) = (seen.nads.all(), cache.nads.all());
         let keys: Vec<NadKey> = changed(&old, &new).into_iter().map(|(key, _)| key).collect();
         let user_nads_changed = seen.nads.user_nads() != cache.nads.user_nads();

@@ -19,6 +19,20 @@ pub(super) fn log(write: &Write) {
         Write::DeleteNodeState { node } => {
             tracing::info!(node, "deleted the state of a node that was removed or recreated");
         }
+        Write::NodeAttachments { node, attachments, .. } => {
+            tracing::info!(node, attachments = attachments.len(), "wrote the attachments that the node should have");
+        }
+        Write::AttachmentMetadata { name, pod: Some((pod, _)), .. } => {
+            tracing::debug!(attachment = %name, pod, "wrote finalizer and owner of the attachment");
+        }
+        Write::AttachmentMetadata { name, .. } => {
+            tracing::info!(attachment = %name, "removed the finalizer: the attachment is deleted");
+        }
+        Write::AttachmentStatus { name, status, .. } => {
+            let Some(condition) = find_condition(&status.conditions, READY) else { return };
+            let (ready, reason) = (&condition.status, &condition.reason);
+            tracing::debug!(attachment = %name, ready, reason, "{}", condition.message);
+        }
         Write::NodeSlice { slice, spec, .. } => {
             tracing::info!(slice, nodes = spec.nodes.len(), "wrote the slice of nodes");
         }

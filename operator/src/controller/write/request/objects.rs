@@ -1,15 +1,18 @@
 //! The bodies of requests: only the fields that the controller owns.
 
+use crate::controller::cache::attachments::ObjectName;
 use crate::controller::cache::{Labels, NadKey};
 use crate::controller::write::operation::DesiredNad;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use serde_json::{Value, json};
+use usnet_crds::attachment;
 use usnet_crds::nad::{NETWORK_LABEL, NetworkAttachmentDefinitionSpec, RESOURCE_ANNOTATION};
 use usnet_crds::network::FINALIZER;
 use usnet_crds::{
-    CompiledNetwork, CompiledNetworkSpec, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNetworkStatus,
-    UserspaceNodeState, UserspaceNodeStateSpec, UserspaceUplink, UserspaceUplinkStatus,
+    CompiledNetwork, CompiledNetworkSpec, NetworkAttachmentDefinition, UserspaceAttachment, UserspaceAttachmentStatus,
+    UserspaceNetwork, UserspaceNetworkStatus, UserspaceNodeState, UserspaceNodeStateSpec, UserspaceUplink,
+    UserspaceUplinkStatus,
 };
 
 /// A compiled network, which is deleted with its UserspaceNetwork.
@@ -21,7 +24,8 @@ pub(super) fn compiled(network: &str, owner: &str, spec: &CompiledNetworkSpec) -
 
 /// The state of a node, which is deleted with the node.
 pub(super) fn node_state(node: &str, owner: &str, number: u32, labels: &Labels) -> UserspaceNodeState {
-    let mut state = UserspaceNodeState::new(node, UserspaceNodeStateSpec { number, labels: labels.clone() });
+    let mut state =
+        UserspaceNodeState::new(node, UserspaceNodeStateSpec { number, labels: labels.clone(), ..Default::default() });
     state.metadata.owner_references = Some(vec![owned_by("v1", "Node", node, owner)]);
     state
 }
@@ -59,6 +63,30 @@ pub(super) fn uplink_finalizer(uplink: &str, uid: &str, present: bool) -> Value 
         "apiVersion": UserspaceUplink::api_version(&()),
         "kind": UserspaceUplink::kind(&()),
         "metadata": {"name": uplink, "uid": uid, "finalizers": finalizers},
+    })
+}
+
+/// Finalizer and owner of an attachment, or neither.
+pub(super) fn attachment(name: &ObjectName, uid: &str, pod: Option<&(String, String)>) -> Value {
+    let owner = pod.map(|(pod, uid)| owned_by("v1", "Pod", pod, uid));
+    let finalizers: Vec<&str> = pod.iter().map(|_| attachment::spec::FINALIZER).collect();
+    json!({
+        "apiVersion": UserspaceAttachment::api_version(&()),
+        "kind": UserspaceAttachment::kind(&()),
+        "metadata": {
+            "name": name.name, "namespace": name.namespace, "uid": uid,
+            "finalizers": finalizers, "ownerReferences": owner.into_iter().collect::<Vec<_>>(),
+        },
+    })
+}
+
+/// The status of an attachment.
+pub(super) fn attachment_status(name: &ObjectName, uid: &str, status: &UserspaceAttachmentStatus) -> Value {
+    json!({
+        "apiVersion": UserspaceAttachment::api_version(&()),
+        "kind": UserspaceAttachment::kind(&()),
+        "metadata": {"name": name.name, "namespace": name.namespace, "uid": uid},
+        "status": status,
     })
 }
 

@@ -5,7 +5,7 @@ use super::outcome::{Done, Error, Outcome};
 use super::verbs::{apply_metadata, apply_status, create_or_replace, delete, patch_parameters, replace, written};
 use super::{network_from_nad, objects};
 use crate::controller::cache::partial_objects::{
-    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, UplinkObject,
+    AttachmentObject, CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, UplinkObject,
 };
 use crate::controller::write::operation::Write;
 use crate::leader::REQUEST_TIMEOUT;
@@ -47,9 +47,23 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
         Write::NodeState { node, owner, uid, number, labels } => {
             let api: Api<UserspaceNodeState> = Api::all(client);
             let object = objects::node_state(node, owner, *number, labels);
-            let (spec, owners) = (json!(object.spec), json!(object.metadata.owner_references));
-            let fields = [("/spec", &spec), ("/metadata/ownerReferences", &owners)];
+            // Not the whole spec: its attachments are written by themselves.
+            let (number, labels) = (json!(number), json!(labels));
+            let owners = json!(object.metadata.owner_references);
+            let fields = [("/spec/number", &number), ("/spec/labels", &labels), ("/metadata/ownerReferences", &owners)];
             create_or_replace(&api, node, &object, uid.as_deref(), &fields).await
+        }
+        Write::NodeAttachments { node, uid, attachments } => {
+            let body = replace(uid, &[("/spec/attachments", &json!(attachments))])?;
+            written(node_states(client).patch_metadata(node, &patch_parameters(), &body).await)
+        }
+        Write::AttachmentMetadata { name, uid, pod } => {
+            let body = objects::attachment(name, uid, pod.as_ref());
+            apply_metadata(&attachments(client, &name.namespace), &name.name, &body).await
+        }
+        Write::AttachmentStatus { name, uid, status } => {
+            let body = objects::attachment_status(name, uid, status);
+            apply_status(&attachments(client, &name.namespace), &name.name, &body).await
         }
         Write::NodeSlice { slice, uid, spec } => {
             let api: Api<UserspaceNodeSlice> = Api::all(client);
@@ -94,6 +108,10 @@ fn compiled(client: Client) -> Api<CompiledObject> {
 
 fn node_states(client: Client) -> Api<NodeStateObject> {
     Api::all(client)
+}
+
+fn attachments(client: Client, namespace: &str) -> Api<AttachmentObject> {
+    Api::namespaced(client, namespace)
 }
 
 fn nads(client: Client, namespace: &str) -> Api<NadObject> {

@@ -1,0 +1,3 @@
+//! Interfaces for pods that run.
+
+mod attachments;

@@ -1,0 +1,338 @@
+//! The loop: one pass over all attachments, then it waits for a request, the end of a call, or
+//! time.
+
+use super::plan::{Seen, Step, step};
+use super::plugin::Plugin;
+use super::report::{Failure, attached, report};
+use super::wanted::Wanted;
+use super::{Reported, Requested};
+use crate::attach;
+use crate::backoff::Backoff;
+use crate::display::ErrorChain;
+use futures::future::{LocalBoxFuture, pending};
+use futures::stream::{FuturesUnordered, StreamExt};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use tokio::sync::watch::{Receiver, Sender};
+use tokio::time::sleep;
+use usnet_crds::conditions::message::attachment::{NO_SANDBOX, TWO_SANDBOXES};
+use usnet_crds::conditions::reason;
+use usnet_crds::{AttachmentReport, AttachmentState};
+use usnet_dataplane::attachment::{PodUid, Record};
+use usnet_dataplane::journal::{self, Journal, Key};
+use usnet_dataplane::network_namespace::{Presence, presence};
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::sandboxes::{Sandbox, Sandboxes};
+
+/// A pod that starts has its sandbox within a second or two.
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// A cause that was removed takes effect after half a minute at the latest.
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+/// How often a sandbox that is not known is looked for.
+const WAITING_INTERVAL: Duration = Duration::from_secs(1);
+/// How often it is checked whether the sandboxes of attached interfaces are there.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// How long an interface is kept that a node state does not request which was just created, and
+/// which the controller has not written requests to.
+const GRACE: Duration = Duration::from_secs(15);
+/// That of a node state that the controller has only created.
+const FIRST_GENERATION: i64 = 1;
+/// How many calls of the plugin are in flight: as many as the service takes leave none for resource
+/// claims.
+const CALLS_MAX: usize = 8;
+
+type Call = LocalBoxFuture<'static, (String, CallResult)>;
+
+/// The end of a call.
+enum CallResult {
+    Attached(Result<(), attach::Error>),
+    Detached(Result<(), attach::Error>),
+}
+
+/// One attachment, as long as it is requested or attached.
+#[derive(Debug)]
+struct Attachment {
+    pod: PodUid,
+    /// What users call it.
+    object: String,
+    /// Since when it is not requested.
+    unrequested: Option<Instant>,
+    is_in_flight: bool,
+    failure: Option<Failure>,
+    backoff: Backoff,
+    retry_at: Option<Instant>,
+}
+
+impl Attachment {
+    fn new(pod: PodUid, object: String) -> Self {
+        Self {
+            pod,
+            object,
+            unrequested: None,
+            is_in_flight: false,
+            failure: None,
+            backoff: Backoff::new(FIRST_RETRY, LONGEST_RETRY),
+            retry_at: None,
+        }
+    }
+
+    fn failed(&mut self, failure: Failure, now: Instant) {
+        if self.failure.as_ref() != Some(&failure) {
+            tracing::warn!(attachment = self.object, reason = failure.reason, "{}; retrying", failure.message);
+        }
+        self.failure = Some(failure);
+        self.retry_at = Some(now + self.backoff.wait());
+    }
+
+    fn succeeded(&mut self) {
+        self.backoff.reset();
+        (self.failure, self.retry_at) = (None, None);
+    }
+
+    fn may_call(&self, now: Instant) -> bool {
+        !self.is_in_flight && self.retry_at.is_none_or(|at| at <= now)
+    }
+}
+
+/// The state of the loop.
+pub(super) struct Worker<P> {
+    journal: Journal,
+    sandboxes: Sandboxes,
+    plugin: P,
+    attachments: BTreeMap<String, Attachment>,
+    calls: FuturesUnordered<Call>,
+    /// Why the journal could not be read.
+    problem: Option<String>,
+}
+
+impl<P: Plugin> Worker<P> {
+    pub(super) fn new(paths: &NodePaths, journal: Journal, plugin: P) -> Self {
+        Self {
+            journal,
+            sandboxes: Sandboxes::new(paths),
+            plugin,
+            attachments: BTreeMap::new(),
+            calls: FuturesUnordered::new(),
+            problem: None,
+        }
+    }
+
+    /// Follows the requests until they end. Before the first nothing is known, and nothing is
+    /// done.
+    pub(super) async fn run(mut self, mut requests: Receiver<Option<Requested>>, reported: Sender<Option<Reported>>) {
+        if requests.wait_for(Option::is_some).await.is_err() {
+            return;
+        }
+        self.find_attached();
+        loop {
+            let requested = requests.borrow_and_update().clone();
+            let Some(requested) = requested else { return };
+            let (wake, reports) = self.pass(&requested, Instant::now());
+            let now = Some(Reported { generation: requested.generation, attachments: reports });
+            reported.send_if_modified(|before| {
+                let has_changed = *before != now;
+                *before = now;
+                has_changed
+            });
+            let woken = async {
+                match wake {
+                    Some(wake) => sleep(wake).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                changed = requests.changed() => if changed.is_err() {
+                    return;
+                },
+                Some((uid, result)) = self.calls.next() => self.end_call(&uid, result, Instant::now()),
+                () = woken => {}
+            }
+        }
+    }
+
+    /// What an earlier run of the agent attached.
+    fn find_attached(&mut self) {
+        match self.journal.records() {
+            Ok(all) => {
+                for record in all.records {
+                    let Some(object) = record.object() else { continue };
+                    let described = format!("{} of pod {}", record.id.interface, record.pod);
+                    let attachment = Attachment::new(record.pod.uid.clone(), described);
+                    self.attachments.insert(object.to_owned(), attachment);
+                }
+            }
+            Err(error) => self.tell_problem(&error),
+        }
+    }
+
+    fn tell_problem(&mut self, error: &journal::Error) {
+        let text = ErrorChain(error).to_string();
+        if self.problem.as_ref() != Some(&text) {
+            tracing::warn!(error = text, "cannot read the records of attached interfaces; retrying");
+        }
+        self.problem = Some(text);
+    }
+
+    /// One pass. Returns after which time the next one is due at the latest, and all reports.
+    fn pass(&mut self, requested: &Requested, now: Instant) -> (Option<Duration>, Vec<AttachmentReport>) {
+        let mut reports = BTreeMap::new();
+        let mut wanted = BTreeMap::new();
+        for request in &requested.attachments {
+            match Wanted::parse(request) {
+                Ok(parsed) => drop(wanted.insert(parsed.uid.clone(), parsed)),
+                Err(error) => {
+                    let failure = Failure::new(reason::INVALID, error.to_string());
+                    let failed = report(&request.uid, AttachmentState::Failed, Some(&failure));
+                    reports.insert(request.uid.clone(), failed);
+                }
+            }
+        }
+        self.track(&wanted, now);
+        let mut wake: Option<Duration> = None;
+        let uids: Vec<String> = self.attachments.keys().cloned().collect();
+        for uid in uids {
+            let (next, reported) = self.visit(&uid, wanted.get(&uid), requested.generation, now);
+            wake = wake.into_iter().chain(next).min();
+            reports.extend(reported.map(|report| (uid, report)));
+        }
+        (wake, reports.into_values().collect())
+    }
+
+    fn track(&mut self, wanted: &BTreeMap<String, Wanted>, now: Instant) {
+        for (uid, wanted) in wanted {
+            let new = || Attachment::new(wanted.pod.uid.clone(), wanted.object.clone());
+            let attachment = self.attachments.entry(uid.clone()).or_insert_with(new);
+            attachment.object.clone_from(&wanted.object);
+            attachment.unrequested = None;
+        }
+        for (_, attachment) in self.attachments.iter_mut().filter(|(uid, _)| !wanted.contains_key(*uid)) {
+            attachment.unrequested.get_or_insert(now);
+        }
+    }
+
+    /// Does what is next for one attachment.
+    fn visit(
+        &mut self,
+        uid: &str,
+        wanted: Option<&Wanted>,
+        generation: i64,
+        now: Instant,
+    ) -> (Option<Duration>, Option<AttachmentReport>) {
+        let Some(attachment) = self.attachments.get(uid) else { return (None, None) };
+        let state = if wanted.is_some() { AttachmentState::Pending } else { AttachmentState::Detaching };
+        if attachment.is_in_flight {
+            let failure = attachment.failure.as_ref().filter(|_| wanted.is_none());
+            return (None, Some(report(uid, state, failure)));
+        }
+        let pod = attachment.pod.clone();
+        let (seen, recorded) = match self.read(&pod) {
+            Ok(read) => read,
+            Err(error) => {
+                self.tell_problem(&error);
+                return (Some(WAITING_INTERVAL), Some(report(uid, state, None)));
+            }
+        };
+        let next = step(uid, wanted.is_some(), &seen, recorded.as_ref());
+        let Some(attachment) = self.attachments.get_mut(uid) else { return (None, None) };
+        match next {
+            Step::Gone => {
+                self.attachments.remove(uid);
+                (None, None)
+            }
+            Step::Attached(record) => {
+                attachment.succeeded();
+                (Some(INTERVAL), Some(attached(uid, &record)))
+            }
+            Step::NoSandbox | Step::TwoSandboxes => {
+                let text = if next == Step::NoSandbox { NO_SANDBOX } else { TWO_SANDBOXES };
+                let failure = Failure::new(reason::NO_SANDBOX, text);
+                (Some(WAITING_INTERVAL), Some(report(uid, AttachmentState::Failed, Some(&failure))))
+            }
+            Step::Attach(sandbox) => match wanted {
+                Some(wanted) if attachment.may_call(now) && self.calls.len() < CALLS_MAX => {
+                    let (plugin, uid, wanted) = (self.plugin.clone(), uid.to_owned(), wanted.clone());
+                    attachment.is_in_flight = true;
+                    let pending = report(&uid, AttachmentState::Pending, None);
+                    self.calls.push(Box::pin(async move {
+                        let attached = plugin.attach(wanted, sandbox).await;
+                        (uid, CallResult::Attached(attached))
+                    }));
+                    (None, Some(pending))
+                }
+                _ => waiting(uid, attachment, AttachmentState::Failed, now),
+            },
+            Step::Detach(id) => {
+                let found = seen.into_iter().find(|seen| seen.record.id == id).map(|seen| seen.record);
+                self.detach(uid, found, (wanted.is_some(), generation), now)
+            }
+        }
+    }
+
+    fn detach(
+        &mut self,
+        uid: &str,
+        record: Option<Record>,
+        (is_wanted, generation): (bool, i64),
+        now: Instant,
+    ) -> (Option<Duration>, Option<AttachmentReport>) {
+        let (Some(record), Some(attachment)) = (record, self.attachments.get_mut(uid)) else { return (None, None) };
+        let state = if is_wanted { AttachmentState::Pending } else { AttachmentState::Detaching };
+        let is_certain = generation > FIRST_GENERATION || presence(&record) == Presence::Gone;
+        let unrequested = attachment.unrequested.map_or(GRACE, |since| now.saturating_duration_since(since));
+        if !is_certain && unrequested < GRACE {
+            return (Some(GRACE - unrequested), Some(report(uid, state, None)));
+        }
+        if !attachment.may_call(now) || self.calls.len() >= CALLS_MAX {
+            return waiting(uid, attachment, state, now);
+        }
+        attachment.is_in_flight = true;
+        let reported = report(uid, state, attachment.failure.as_ref().filter(|_| !is_wanted));
+        let (plugin, uid) = (self.plugin.clone(), uid.to_owned());
+        self.calls.push(Box::pin(async move { (uid, CallResult::Detached(plugin.detach(record).await)) }));
+        (None, Some(reported))
+    }
+
+    fn read(&self, pod: &PodUid) -> Result<(Vec<Seen>, Option<Sandbox>), journal::Error> {
+        let records = self.journal.find(Key::Pod(pod))?.records;
+        let seen = records.into_iter().map(|record| Seen { presence: presence(&record), record }).collect();
+        // One that cannot be read is as good as none.
+        Ok((seen, self.sandboxes.read(pod).ok().flatten()))
+    }
+
+    fn end_call(&mut self, uid: &str, result: CallResult, now: Instant) {
+        let Some(attachment) = self.attachments.get_mut(uid) else { return };
+        attachment.is_in_flight = false;
+        match result {
+            CallResult::Attached(Ok(())) => {
+                tracing::info!(attachment = attachment.object, "attached an interface to a running pod");
+                // That counts which the journal has.
+                attachment.retry_at = Some(now + attachment.backoff.wait());
+                attachment.failure = None;
+            }
+            CallResult::Detached(Ok(())) => {
+                tracing::info!(attachment = attachment.object, "detached an interface of a running pod");
+                attachment.succeeded();
+            }
+            CallResult::Attached(Err(error)) => attachment.failed(Failure::of_attaching(&error), now),
+            CallResult::Detached(Err(error)) => attachment.failed(Failure::of_detaching(&error), now),
+        }
+    }
+}
+
+/// The report of what cannot be done now.
+fn waiting(
+    uid: &str,
+    attachment: &Attachment,
+    state: AttachmentState,
+    now: Instant,
+) -> (Option<Duration>, Option<AttachmentReport>) {
+    let failure = attachment.failure.as_ref();
+    // Without a failure it only waits for its turn.
+    let state = if failure.is_none() && state == AttachmentState::Failed { AttachmentState::Pending } else { state };
+    let wake = attachment.retry_at.map_or(WAITING_INTERVAL, |at| at.saturating_duration_since(now));
+    (Some(wake), Some(report(uid, state, failure)))
+}
+
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod tests;

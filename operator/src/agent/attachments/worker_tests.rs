@@ -1,0 +1,169 @@
+use super::super::wanted::tests::request;
+use super::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use usnet_crds::RequestedAttachment;
+use usnet_dataplane::attachment::{AttachmentId, Progress};
+use usnet_dataplane::sandboxes::Sandbox;
+use usnet_dataplane::testing::{network, record};
+
+/// A plugin that records in the journal, and what it was called with.
+#[derive(Clone)]
+struct Fake {
+    journal: Journal,
+    calls: Rc<RefCell<Vec<String>>>,
+    is_failing: Rc<RefCell<bool>>,
+}
+
+impl Plugin for Fake {
+    fn attach(&self, wanted: Wanted, sandbox: Sandbox) -> impl Future<Output = Result<(), attach::Error>> + 'static {
+        let fake = self.clone();
+        async move {
+            fake.calls.borrow_mut().push(format!("ADD {} {}", sandbox.container, wanted.interface));
+            if *fake.is_failing.borrow() {
+                let error = attach::CniError { code: 103, msg: "attached already".into(), details: String::new() };
+                return Err(error.into());
+            }
+            let id = AttachmentId { container: sandbox.container, interface: wanted.interface };
+            let configuration_name = Some(Record::configuration_of_object(&wanted.uid));
+            put(&fake.journal, &Record { configuration_name, ..of_pod(id, wanted.pod.uid.as_str()) });
+            Ok(())
+        }
+    }
+
+    fn detach(&self, record: Record) -> impl Future<Output = Result<(), attach::Error>> + 'static {
+        let fake = self.clone();
+        async move {
+            fake.calls.borrow_mut().push(format!("DEL {} {}", record.id.container, record.id.interface));
+            fake.journal.lock(&record.id).unwrap().remove().unwrap();
+            Ok(())
+        }
+    }
+}
+
+fn put(journal: &Journal, record: &Record) {
+    journal.lock(&record.id).unwrap().write(record).unwrap();
+}
+
+fn of_pod(id: AttachmentId, pod: &str) -> Record {
+    let mut record = record(id.container.as_str(), &network("blue"));
+    record.progress = Progress::Attached;
+    record.pod.uid = pod.parse().unwrap();
+    (record.network_namespace, record.network_namespace_inode) = ("/nowhere/netns/pod".into(), Some(1));
+    Record { id, ..record }
+}
+
+struct Node {
+    paths: NodePaths,
+    fake: Fake,
+    _folder: tempfile::TempDir,
+}
+
+impl Node {
+    /// A node with the pod `web`, whose `net1` another caller has attached.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = NodePaths::below(folder.path());
+        let journal = Journal::open(&paths).unwrap();
+        put(&journal, &of_pod("c1.net1".parse().unwrap(), "web-uid"));
+        let fake = Fake { journal, calls: Rc::default(), is_failing: Rc::default() };
+        Self { paths, fake, _folder: folder }
+    }
+
+    fn calls(&self) -> Vec<String> {
+        self.fake.calls.borrow().clone()
+    }
+
+    fn worker(&self) -> Worker<Fake> {
+        Worker::new(&self.paths, self.fake.journal.clone(), self.fake.clone())
+    }
+}
+
+fn requested(generation: i64, attachments: &[RequestedAttachment]) -> Requested {
+    Requested { generation, attachments: attachments.to_vec() }
+}
+
+/// A pass at this time and the end of the calls that it started. Returns what it reported, by uid.
+async fn pass(
+    worker: &mut Worker<Fake>,
+    requested: &Requested,
+    now: Instant,
+) -> Vec<(String, AttachmentState, String)> {
+    let (_, reports) = worker.pass(requested, now);
+    while let Some((uid, result)) = worker.calls.next().await {
+        worker.end_call(&uid, result, now);
+    }
+    reports.into_iter().map(|report| (report.uid, report.state, report.reason)).collect()
+}
+
+fn is(uid: &str, state: AttachmentState, reason: &str) -> (String, AttachmentState, String) {
+    (uid.to_owned(), state, reason.to_owned())
+}
+
+use AttachmentState::{Attached, Detaching, Failed, Pending};
+
+#[tokio::test]
+async fn what_is_requested_is_attached_and_what_is_not_any_more_is_detached() {
+    let (node, now) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    let wanted = requested(2, &[request("o1", "web", "net7")]);
+    assert_eq!(pass(&mut worker, &wanted, now).await, [is("o1", Pending, "")]);
+    assert_eq!(pass(&mut worker, &wanted, now).await, [is("o1", Attached, "")]);
+    let (_, reports) = worker.pass(&wanted, now);
+    assert_eq!((reports[0].mtu, reports[0].mac.is_some()), (Some(1500), true));
+    assert_eq!(pass(&mut worker, &requested(3, &[]), now).await, [is("o1", Detaching, "")]);
+    assert_eq!(pass(&mut worker, &requested(3, &[]), now).await, []);
+    assert_eq!(node.calls(), ["ADD c1 net7", "DEL c1 net7"]);
+}
+
+#[tokio::test]
+async fn failures_are_reported_and_repeated_with_back_off() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    *node.fake.is_failing.borrow_mut() = true;
+    let wanted = requested(2, &[request("o1", "web", "net7"), request("o2", "gone", "net7")]);
+    let failed = [is("o1", Failed, "InterfaceTaken"), is("o2", Failed, "NoSandbox")];
+    pass(&mut worker, &wanted, start).await;
+    for (second, calls) in [(0, 1), (1, 2), (2, 2), (3, 3), (6, 3), (7, 4)] {
+        pass(&mut worker, &wanted, start + Duration::from_secs(second)).await;
+        assert_eq!(node.calls().len(), calls, "after {second} s");
+    }
+    assert_eq!(pass(&mut worker, &wanted, start + Duration::from_secs(8)).await, failed);
+    *node.fake.is_failing.borrow_mut() = false;
+    let later = start + LONGEST_RETRY;
+    pass(&mut worker, &wanted, later).await;
+    assert_eq!(pass(&mut worker, &wanted, later).await, [is("o1", Attached, ""), failed[1].clone()]);
+}
+
+/// A node state that was deleted and created again has no requests for a moment.
+#[tokio::test]
+async fn what_a_new_node_state_does_not_request_is_kept_for_a_while() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut left = of_pod("c1.net7".parse().unwrap(), "web-uid");
+    left.configuration_name = Some(Record::configuration_of_object("o1"));
+    put(&node.fake.journal, &left);
+    let mut worker = node.worker();
+    worker.find_attached();
+    let nothing = requested(1, &[]);
+    assert_eq!(pass(&mut worker, &nothing, start).await, [is("o1", Detaching, "")]);
+    pass(&mut worker, &nothing, start + GRACE / 2).await;
+    let wanted = requested(2, &[request("o1", "web", "net7")]);
+    assert_eq!(pass(&mut worker, &wanted, start + GRACE).await, [is("o1", Attached, "")]);
+    pass(&mut worker, &nothing, start + GRACE).await;
+    assert_eq!(node.calls(), [""; 0]);
+    pass(&mut worker, &nothing, start + GRACE * 2).await;
+    assert_eq!(node.calls(), ["DEL c1 net7"]);
+}
+
+/// As by an object that was deleted while no agent ran.
+#[tokio::test]
+async fn what_an_earlier_agent_attached_is_detached_if_it_is_not_requested() {
+    let node = Node::new();
+    let mut left = of_pod("c1.net7".parse().unwrap(), "web-uid");
+    left.configuration_name = Some(Record::configuration_of_object("o1"));
+    put(&node.fake.journal, &left);
+    let mut worker = node.worker();
+    worker.find_attached();
+    pass(&mut worker, &requested(3, &[]), Instant::now()).await;
+    assert_eq!(node.calls(), ["DEL c1 net7"]);
+}

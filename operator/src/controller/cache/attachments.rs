@@ -1,0 +1,123 @@
+//! `UserspaceAttachment`s, and the pods that they name. Pods are not watched: each is read when an
+//! attachment needs it.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use std::collections::BTreeMap;
+use std::fmt;
+use usnet_crds::UserspaceAttachmentStatus;
+use usnet_crds::attachment::validate::ValidAttachment;
+
+/// What identifies a namespaced object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// All attachments.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Attachments {
+    /// The objects.
+    pub objects: BTreeMap<ObjectName, Attachment>,
+    /// The pods that were read for them.
+    pub pods: BTreeMap<ObjectName, FoundPod>,
+    /// Whether they were listed. Before that nothing is known of them, and they may be disabled.
+    pub is_listed: bool,
+}
+
+impl Attachments {
+    /// The attachments that name this pod.
+    pub fn of_pod<'a>(&'a self, pod: &'a ObjectName) -> impl Iterator<Item = (&'a ObjectName, &'a Attachment)> {
+        let first = ObjectName { namespace: pod.namespace.clone(), name: String::new() };
+        let of_namespace = self.objects.range(first..).take_while(|(name, _)| name.namespace == pod.namespace);
+        of_namespace.filter(|(_, attachment)| attachment.names_pod(&pod.name))
+    }
+
+    /// The attachments on this node.
+    pub fn of_node<'a>(&'a self, node: &'a str) -> impl Iterator<Item = (&'a ObjectName, &'a Attachment)> {
+        self.objects.iter().filter(move |(_, attachment)| attachment.node() == Some(node))
+    }
+}
+
+/// A `UserspaceAttachment`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attachment {
+    /// Identifies this object among all that ever had its name.
+    pub uid: String,
+    /// Incremented with each change of the spec.
+    pub generation: i64,
+    /// When it was created.
+    pub created: Option<Time>,
+    /// When its deletion was requested; none while it was not.
+    pub deleted: Option<Time>,
+    /// Whether usnet's finalizer is set.
+    pub has_finalizer: bool,
+    /// The uid of the pod that owns it.
+    pub owner: Option<String>,
+    /// The spec, or what is wrong with it.
+    pub spec: Result<ValidAttachment, String>,
+    /// The status that was written last.
+    pub status: Option<UserspaceAttachmentStatus>,
+}
+
+impl Attachment {
+    /// Its deletion was requested.
+    pub const fn is_deleting(&self) -> bool {
+        self.deleted.is_some()
+    }
+
+    /// The pod that it names; none if its spec is not valid.
+    pub fn pod(&self, name: &ObjectName) -> Option<ObjectName> {
+        let valid = self.spec.as_ref().ok()?;
+        Some(ObjectName { namespace: name.namespace.clone(), name: valid.pod.to_string() })
+    }
+
+    fn names_pod(&self, pod: &str) -> bool {
+        self.spec.as_ref().is_ok_and(|valid| valid.pod.as_str() == pod)
+    }
+
+    /// The node in its status. It is written before the node is told, and stays.
+    pub fn node(&self) -> Option<&str> {
+        self.status.as_ref().map(|status| status.node.as_str()).filter(|node| !node.is_empty())
+    }
+}
+
+/// A pod as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FoundPod {
+    /// There is none of that name.
+    Absent,
+    /// There is one.
+    Present(Pod),
+}
+
+/// The part of a pod that attachments need.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pod {
+    /// Identifies this pod among all that ever had its name.
+    pub uid: String,
+    /// Its node; none before it is scheduled.
+    pub node: Option<String>,
+    /// It has ended, or is being deleted.
+    pub has_ended: bool,
+    /// It has the network of its node.
+    pub has_host_network: bool,
+}
+
+impl FoundPod {
+    /// Whether interfaces can be attached to it. If not, it is read again later.
+    pub const fn is_usable(&self) -> bool {
+        match self {
+            Self::Absent => false,
+            Self::Present(pod) => pod.node.is_some() && !pod.has_ended && !pod.has_host_network,
+        }
+    }
+}

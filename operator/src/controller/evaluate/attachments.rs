@@ -1,0 +1,36 @@
+//! What one attachment needs. Pure.
+
+use crate::controller::cache::Cache;
+use crate::controller::cache::attachments::ObjectName;
+use crate::controller::compile::attachments::{metadata, place};
+use crate::controller::status;
+use crate::controller::write::Write;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// What an attachment needs.
+#[derive(Debug, Default)]
+pub(super) struct Needs {
+    /// Its pod, if that has to be read.
+    pub(super) unread_pod: Option<ObjectName>,
+    /// The write of its finalizer and owner.
+    pub(super) metadata: Option<Write>,
+    /// The write of its status.
+    pub(super) status: Option<Write>,
+}
+
+/// Nothing for an attachment that is gone.
+pub(super) fn evaluate(cache: &Cache, name: &ObjectName, now: &Time) -> Needs {
+    let Some(attachment) = cache.attachments.objects.get(name) else { return Needs::default() };
+    let needs_pod = !attachment.is_deleting() && place(cache, name, attachment).needs_pod();
+    let status = status::attachment::evaluate(cache, name, attachment, now);
+    let status = status.filter(|status| attachment.status.as_ref() != Some(status));
+    Needs {
+        unread_pod: attachment.pod(name).filter(|_| needs_pod),
+        metadata: metadata(cache, name, attachment),
+        status: status.map(|status| Write::AttachmentStatus {
+            name: name.clone(),
+            uid: attachment.uid.clone(),
+            status: Box::new(status),
+        }),
+    }
+}

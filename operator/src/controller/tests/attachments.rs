@@ -1,0 +1,162 @@
+//! Attachments: where they are requested, what users see, and how they end.
+
+use super::super::cache::attachments::{FoundPod, Pod};
+use super::super::write::{Target, Write};
+use super::model::Cluster;
+
+/// A network, and a pod on node-b.
+fn cluster() -> Cluster {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.running_pod("web", "node-b");
+    cluster.settle();
+    cluster
+}
+
+#[test]
+fn an_attachment_is_requested_of_the_node_of_its_pod_and_becomes_ready() {
+    let mut cluster = cluster();
+    cluster.attachment("extra", "web", "blue", "net7");
+    cluster.settle();
+    assert_eq!(cluster.requested("node-b"), ["web net7"]);
+    assert_eq!(cluster.requested("node-a"), [""; 0]);
+    let found = cluster.found_attachment("extra").unwrap();
+    assert_eq!((found.owner.as_deref(), found.has_finalizer), (Some("web-uid"), true));
+    let status = found.status.clone().unwrap();
+    assert_eq!(
+        (status.node.as_str(), status.pod_uid.as_str(), status.socket.as_str()),
+        ("node-b", "web-uid", "net7.sock")
+    );
+    assert_eq!(cluster.attachment_ready("extra").0, "True Attached");
+}
+
+/// Else the node could have an interface that nothing removes.
+#[test]
+fn finalizer_owner_and_node_are_written_before_the_node_is_told() {
+    let mut cluster = cluster();
+    cluster.attachment("extra", "web", "blue", "net7");
+    let kinds = |writes: &[Write]| writes.iter().map(Write::target).collect::<Vec<_>>();
+    let first = kinds(&cluster.pass());
+    assert!(matches!(first[..], [Target::AttachmentMetadata(_), Target::AttachmentStatus(_)]), "{first:?}");
+    let second = kinds(&cluster.pass());
+    assert_eq!(second, [Target::NodeAttachments("node-b".to_owned())]);
+}
+
+/// Thousands of networks would be evaluated and written for each interface otherwise.
+#[test]
+fn networks_are_ready_all_the_time() {
+    let mut cluster = cluster();
+    cluster.attachment("extra", "web", "blue", "net7");
+    for _ in 0..6 {
+        let writes = cluster.pass();
+        assert!(!writes.iter().any(|write| matches!(write, Write::Status { .. })), "{writes:?}");
+        assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+    }
+}
+
+#[test]
+fn a_pod_that_cannot_get_an_interface_is_the_reason() {
+    let pod = |change: fn(&mut Pod)| {
+        let mut pod = Pod { uid: "web-uid".to_owned(), node: Some("node-b".to_owned()), ..Pod::default() };
+        change(&mut pod);
+        FoundPod::Present(pod)
+    };
+    let mut cluster = cluster();
+    cluster.attachment("extra", "web", "blue", "net7");
+    for (found, reason) in [
+        (FoundPod::Absent, "False PodNotFound"),
+        (pod(|pod| pod.node = None), "False PodNotScheduled"),
+        (pod(|pod| pod.has_ended = true), "False PodEnded"),
+        (pod(|pod| pod.has_host_network = true), "False HostNetwork"),
+    ] {
+        assert!(!found.is_usable());
+        cluster.read_pod("web", found);
+        cluster.settle();
+        assert_eq!(cluster.attachment_ready("extra").0, reason);
+        assert!(cluster.attachment_ready("extra").1.contains("team-a/web"));
+    }
+    assert!(!cluster.found_attachment("extra").unwrap().has_finalizer);
+    cluster.running_pod("web", "node-b");
+    cluster.settle();
+    assert_eq!(cluster.attachment_ready("extra").0, "True Attached");
+}
+
+#[test]
+fn what_is_wrong_with_the_object_is_the_reason() {
+    let mut cluster = cluster();
+    cluster.attachment("bad", "web", "blue", "eth0");
+    cluster.attachment("unknown", "web", "nowhere", "net8");
+    cluster.refused_interfaces.insert("net9".to_owned());
+    cluster.attachment("refused", "web", "blue", "net9");
+    cluster.settle();
+    assert_eq!(cluster.attachment_ready("bad").0, "False Invalid");
+    assert!(cluster.attachment_ready("bad").1.contains("spec.interface"));
+    assert_eq!(cluster.attachment_ready("unknown").0, "False NetworkUnknown");
+    let refused = ("False AttachFailed".to_owned(), "node node-b: no room".to_owned());
+    assert_eq!(cluster.attachment_ready("refused"), refused);
+    assert_eq!(cluster.requested("node-b"), ["web net9"]);
+    cluster.simple_network("nowhere");
+    cluster.settle();
+    assert_eq!(cluster.attachment_ready("unknown").0, "True Attached");
+}
+
+#[test]
+fn of_two_for_one_interface_the_older_has_it_until_it_is_gone() {
+    let mut cluster = cluster();
+    cluster.attachment("first", "web", "blue", "net7");
+    cluster.attachment("second", "web", "blue", "net7");
+    cluster.settle();
+    assert_eq!(cluster.attachment_ready("first").0, "True Attached");
+    let (reason, message) = cluster.attachment_ready("second");
+    assert!(reason == "False InterfaceTaken" && message.contains("UserspaceAttachment first"), "{reason}: {message}");
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.delete_attachment("first");
+    cluster.settle();
+    assert_eq!(cluster.attachment_ready("first").0, "False Detaching");
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert!(cluster.found_attachment("first").is_none());
+    assert_eq!(cluster.attachment_ready("second").0, "True Attached");
+}
+
+#[test]
+fn it_is_gone_once_the_node_has_detached_it() {
+    let mut cluster = cluster();
+    cluster.attachment("extra", "web", "blue", "net7");
+    cluster.settle();
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.delete_attachment("extra");
+    cluster.settle();
+    assert_eq!(cluster.requested("node-b"), [""; 0]);
+    assert!(cluster.found_attachment("extra").unwrap().has_finalizer);
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert!(cluster.found_attachment("extra").is_none());
+}
+
+/// Its agent detaches what it is not told of when it is back.
+#[test]
+fn a_node_that_is_not_reachable_is_not_waited_for() {
+    let mut cluster = cluster();
+    cluster.attachment("extra", "web", "blue", "net7");
+    cluster.settle();
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.node("node-b", false);
+    cluster.delete_attachment("extra");
+    cluster.settle();
+    assert!(cluster.found_attachment("extra").is_none());
+    assert_eq!(cluster.requested("node-b"), [""; 0]);
+}
+
+#[test]
+fn a_pod_that_was_replaced_is_not_attached_to() {
+    let mut cluster = cluster();
+    cluster.attachment("extra", "web", "blue", "net7");
+    cluster.pass();
+    assert_eq!(cluster.found_attachment("extra").unwrap().owner.as_deref(), Some("web-uid"));
+    let pod = Pod { uid: "other".to_owned(), node: Some("node-a".to_owned()), ..Pod::default() };
+    cluster.read_pod("web", FoundPod::Present(pod));
+    cluster.settle();
+    assert_eq!(cluster.attachment_ready("extra").0, "False PodEnded");
+    assert_eq!((cluster.requested("node-a"), cluster.requested("node-b")), (Vec::new(), Vec::new()));
+}
