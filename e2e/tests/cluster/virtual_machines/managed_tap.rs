@@ -39,7 +39,8 @@ fn a_guest_behind_a_tap_over_a_veth_reaches_a_pod_on_another_node() {
 
 #[test]
 fn a_guest_behind_a_tap_over_a_veth_of_vpp_reaches_a_pod_on_another_node() {
-    if vpp::moves_packets("a virtual machine on a Veth port of VPP") && image::is_there("virtual machines on Veth ports")
+    if vpp::moves_packets("a virtual machine on a Veth port of VPP")
+        && image::is_there("virtual machines on Veth ports")
     {
         guest_behind_tap("VPP", "vm-tap-vpp");
     }
@@ -70,7 +71,8 @@ fn guest_behind_tap(engine: &str, network: &str) {
     wait_ready(network);
     let state = get(&["usns", NODES[0]]).unwrap();
     let of_network = |object: &&serde_json::Value| object["name"] == network;
-    let observed = state["status"]["networks"].as_array().and_then(|networks| networks.iter().find(of_network)).cloned();
+    let observed =
+        state["status"]["networks"].as_array().and_then(|networks| networks.iter().find(of_network)).cloned();
     assert!(observed.as_ref().is_none_or(|observed| observed["degraded"].is_null()), "{observed:?}");
     let pod = uid(&scene, "guest");
     machine.delete();

@@ -51,7 +51,7 @@ fn guests_of(engine: Engine) {
     let scene = Scene::new(engine.network);
     let spec = json!({
         "engine": engine.name,
-        "port": {"volume": "hook-sidecar-sockets"},
+        "port": {"type": "VhostUser", "volume": "hook-sidecar-sockets"},
         "topology": {"type": "Overlay", "overlay": {}},
     });
     scene.network(engine.network, &spec);
@@ -87,7 +87,7 @@ fn boot(engine: Engine, left: &Machine<'_>, right: &Machine<'_>, figures: &mut F
     right.console.await_line("waiting for connection");
     let monitor = Monitor::connect(&right.monitor_socket()).map(drop);
     assert!(monitor.is_err(), "QEMU has a monitor before its port is there");
-    engine.start(right.node);
+    let served = engine.start(right.node);
     for (machine, guest) in [(left, LEFT), (right, RIGHT)] {
         let (_, line) = machine.console.await_line("guest: mac");
         let description = machine.description();
@@ -99,7 +99,9 @@ fn boot(engine: Engine, left: &Machine<'_>, right: &Machine<'_>, figures: &mut F
         machine.assert_untouched(1);
     }
     figures.add("boot", seconds(left.boot_time()));
-    figures.add("boot, QEMU started before its port", seconds(right.boot_time()));
+    let (booted, _) = right.console.await_line("guest: boot ");
+    let after = Duration::try_from(booted.duration_since(served)).unwrap();
+    figures.add("boot of a QEMU that waited for its port, after the engine serves", seconds(after));
 }
 
 /// The rings of the port of the only guest on a node.
@@ -129,5 +131,4 @@ fn remove_port(engine: Engine, guest: &Machine<'_>, figures: &mut Figures) {
     engine.remove_ports(guest.node);
     let outage = guest.console.await_outage(removed, Timestamp::now());
     figures.add("port removed from the engine: outage", seconds(outage.gap));
-    assert!(outage.lost > 0, "the port was not removed: {outage:?}");
 }

@@ -21,7 +21,8 @@ impl Cpio {
         self.entries += 1;
         let number = self.entries;
         let [mode, size, name_size] = [mode as usize, content.len(), name.len() + 1];
-        // Inode, mode, uid, gid, links, time, size, four device numbers, size of the name, checksum.
+        // Inode, mode, uid, gid, links, time, size, four device numbers, size of the name,
+        // checksum.
         let fields = [number, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, name_size, 0];
         let mut header = "070701".to_owned();
         for field in fields {
