@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life faults across fuzz lint bench shell crds image release release-test clean
+.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines fuzz lint bench shell crds image release release-test clean
 
 demo:
 	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
@@ -31,6 +31,12 @@ faults: setup
 # Networks across three nodes: broadcasts counted one by one, faults under traffic, addresses; tables at the end. `make test` has a short form.
 across: setup
 	e2e/scripts/across $(TESTS)
+
+# Virtual machines under QEMU on both engines: USNET_VM_ROUNDS restarts of engines, removed ports and live migrations, with tables of the
+# figures. `make test` has one round.
+virtual-machines: setup
+	USNET_VM_ROUNDS=$${USNET_VM_ROUNDS:-5} e2e/world --nodes 2 -- \
+	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 virtual_machines::
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:

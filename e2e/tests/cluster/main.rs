@@ -28,3 +28,4 @@ mod resource_claims;
 mod soak;
 mod support;
 mod upgrade;
+mod virtual_machines;

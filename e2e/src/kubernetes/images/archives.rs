@@ -26,7 +26,7 @@ const TOOLS_CONTAINERFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../confi
 
 /// Changes whenever the way in which images are made does, so that archives of an older way are not
 /// used again.
-const RECIPE: u32 = 3;
+pub(super) const RECIPE: u32 = 3;
 
 /// The machine's programs that become images.
 struct Sources {
@@ -100,7 +100,7 @@ pub fn name_of(archive: &Path) -> Result<String, ArchiveError> {
     names.into_iter().find(has_tag).ok_or_else(|| ArchiveError::NoImage(archive.to_owned()))
 }
 
-fn image_of(name: &str, entrypoint: &[&str], layer: PathBuf) -> Image {
+pub(super) fn image_of(name: &str, entrypoint: &[&str], layer: PathBuf) -> Image {
     let settings = image::Settings {
         entrypoint: entrypoint.iter().map(|&word| word.to_owned()).collect(),
         environment: vec!["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned()],
@@ -110,7 +110,7 @@ fn image_of(name: &str, entrypoint: &[&str], layer: PathBuf) -> Image {
 }
 
 /// One digest of several files.
-fn digest_of(files: &[PathBuf]) -> Result<String, ArchiveError> {
+pub(super) fn digest_of(files: &[PathBuf]) -> Result<String, ArchiveError> {
     let one = |file: &PathBuf| digest::of_file(file).map_err(|source| ArchiveError::file(file, source));
     let all = files.iter().map(one).collect::<Result<Vec<_>, _>>()?;
     Ok(digest::of_bytes(all.join("\n").as_bytes()))
@@ -160,7 +160,7 @@ fn busybox_layer(folder: &Path, busybox: &Path) -> Result<PathBuf, ArchiveError>
 }
 
 /// Adds busybox with a link for each of its programs.
-fn add_busybox(layer: &mut Tarball, busybox: &Path) -> Result<(), ArchiveError> {
+pub(super) fn add_busybox(layer: &mut Tarball, busybox: &Path) -> Result<(), ArchiveError> {
     let folder = Path::new("/usr/bin");
     layer.program(&folder.join("busybox"), busybox)?;
     for program in command::run(std::process::Command::new(busybox).arg("--list"))?.lines() {
@@ -172,7 +172,7 @@ fn add_busybox(layer: &mut Tarball, busybox: &Path) -> Result<(), ArchiveError> 
 
 /// `/bin`, `/lib` and `/lib64` as this machine has them: links to the folders under `/usr` on a
 /// Debian of today.
-fn add_merged_folders(layer: &mut Tarball) -> Result<(), ArchiveError> {
+pub(super) fn add_merged_folders(layer: &mut Tarball) -> Result<(), ArchiveError> {
     for folder in ["/bin", "/lib", "/lib64"].map(Path::new) {
         if let Ok(destination) = fs::read_link(folder) {
             layer.link(folder, &destination)?;

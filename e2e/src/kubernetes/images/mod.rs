@@ -2,5 +2,7 @@
 
 pub mod archives;
 pub mod error;
+mod guest;
 pub mod libraries;
 pub mod names;
+pub mod virtual_machine;

@@ -14,3 +14,6 @@ pub const USNET_IMAGE: &str = "usnet:e2e";
 
 /// The test program, by the name that samples have.
 pub const TOOLS_IMAGE: &str = concat!("usnet-tools:", env!("CARGO_PKG_VERSION"));
+
+/// QEMU and a guest, where a test needs them.
+pub const VIRTUAL_MACHINE_IMAGE: &str = "virtual-machine:e2e";

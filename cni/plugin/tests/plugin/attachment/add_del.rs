@@ -100,11 +100,18 @@ fn a_real_vpp_connects_to_the_socket_that_the_pods_program_creates() {
 
 fn connects_to_the_socket_that_the_pods_program_creates(node: &mut TestNode) {
     let pod = node.pod("p");
+    // ADD removes what an earlier program left, so one that listens before it, such as QEMU, has to
+    // listen again.
+    let path = pod.volume.join("net1.sock");
+    let early = UnixListener::bind(&path).unwrap();
+    early.set_nonblocking(true).unwrap();
     node.add(&pod, "net1").result();
-    let socket = UnixListener::bind(pod.volume.join("net1.sock")).unwrap();
+    assert!(!path.exists(), "the socket of before ADD is still there");
+    let socket = UnixListener::bind(&path).unwrap();
     socket.set_nonblocking(true).unwrap();
     // DPDK tries once a second.
     await_that("the engine connects", Duration::from_secs(30), || socket.accept().is_ok());
+    assert!(early.accept().is_err(), "the engine connected to the socket of before ADD");
 }
 
 fn addresses_are_assigned_and_released_by_ipam(node: &mut TestNode) {

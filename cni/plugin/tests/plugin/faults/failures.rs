@@ -4,11 +4,13 @@
 use crate::support::engine::on_each_engine;
 use crate::support::wait::await_that;
 use crate::support::{NETWORK, TestNode, configuration, on_a_node, on_a_node_with, port_types};
+use crate::vpp::lengths::lengthen;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::time::Duration;
 use usnet_crds::{Phase, Port};
 use usnet_dataplane::network_file::NetworkFile;
+use usnet_dataplane::port::SOCKET_PATH_MAX;
 use usnet_dataplane::unselected::Unselected;
 use usnet_test_openvswitch::OpenVswitch;
 
@@ -42,6 +44,26 @@ fn a_pod_of_another_namespace_is_rejected(node: &mut TestNode) {
     let message = node.add(&pod, "net1").message(100);
     assert!(message.contains("namespaceSelector (team=a). Label the namespace"), "{message}");
     node.assert_clean();
+}
+
+#[test]
+fn a_socket_path_that_a_program_would_truncate_is_rejected_on_open_vswitch() {
+    on_a_node(|node| {
+        for bytes in [SOCKET_PATH_MAX, SOCKET_PATH_MAX + 1] {
+            lengthen(node, bytes);
+            node.program_network(NETWORK, None);
+            let pod = node.pod("p");
+            let output = node.add(&pod, "net1");
+            if bytes == SOCKET_PATH_MAX {
+                output.result();
+                node.del(&pod, "net1").assert_done();
+            } else {
+                let message = output.message(5);
+                assert!(message.contains("at most 107") && message.contains("run directory"), "{message}");
+            }
+            node.assert_clean();
+        }
+    });
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn a_container_id_too_long_for_a_tag_is_rejected_before_any_change(node: &mut Te
 
 /// Moves the node's files to a path of such a length that the path of the pod's socket has so many
 /// bytes.
-fn lengthen(node: &mut TestNode, bytes: usize) {
+pub(crate) fn lengthen(node: &mut TestNode, bytes: usize) {
     node.roots.run = "/run/".into();
     let socket = node.pod("p").directory.join("net1.sock");
     let folder = "d".repeat(bytes - socket.as_os_str().len() - 1);

@@ -4,6 +4,6 @@ mod dpdk;
 mod error_replies;
 mod failures;
 mod faults;
-mod lengths;
+pub(crate) mod lengths;
 mod plugins;
 mod port_types;

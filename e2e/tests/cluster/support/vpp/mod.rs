@@ -44,7 +44,7 @@ pub(crate) fn is_real() -> bool {
 #[derive(Debug)]
 pub(crate) struct Port {
     /// VPP's number of the interface.
-    sw_if_index: u32,
+    pub(crate) sw_if_index: u32,
     /// VPP's name of the interface.
     pub(crate) name: String,
     /// Our mark on it.

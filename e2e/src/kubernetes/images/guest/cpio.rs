@@ -1,0 +1,73 @@
+//! Writes the archive format of an initramfs, "newc": see `buffer-format.rst` of the kernel's
+//! documentation.
+
+use std::fmt::Write as _;
+
+/// A folder that all may enter.
+pub(super) const FOLDER: u32 = 0o040_755;
+/// A program.
+pub(super) const PROGRAM: u32 = 0o100_755;
+
+/// An archive under construction.
+#[derive(Default)]
+pub(super) struct Cpio {
+    bytes: Vec<u8>,
+    entries: usize,
+}
+
+impl Cpio {
+    /// Adds an entry, with its name relative to the root and the mode as in `stat`.
+    pub(super) fn add(&mut self, name: &str, mode: u32, content: &[u8]) {
+        self.entries += 1;
+        let number = self.entries;
+        let [mode, size, name_size] = [mode as usize, content.len(), name.len() + 1];
+        // Inode, mode, uid, gid, links, time, size, four device numbers, size of the name,
+        // checksum.
+        let fields = [number, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, name_size, 0];
+        let mut header = "070701".to_owned();
+        for field in fields {
+            // Writing to a string does not fail.
+            let _ = write!(header, "{field:08X}");
+        }
+        self.bytes.extend(header.as_bytes());
+        self.bytes.extend(name.as_bytes());
+        self.bytes.push(0);
+        self.pad();
+        self.bytes.extend(content);
+        self.pad();
+    }
+
+    /// Ends the archive.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        self.add("TRAILER!!!", 0, &[]);
+        self.bytes
+    }
+
+    /// Headers and contents begin at multiples of four.
+    fn pad(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn busybox_reads_what_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Cpio::default();
+        archive.add("bin", FOLDER, &[]);
+        archive.add("bin/odd", PROGRAM, b"12345");
+        archive.add("bin/even", PROGRAM, b"1234");
+        let file = folder.path().join("archive");
+        std::fs::write(&file, archive.finish()).unwrap();
+        let input = Stdio::from(std::fs::File::open(&file).unwrap());
+        let listing =
+            Command::new("busybox").args(["cpio", "-i", "-d"]).current_dir(folder.path()).stdin(input).status();
+        assert!(listing.unwrap().success());
+        assert_eq!(std::fs::read(folder.path().join("bin/odd")).unwrap(), b"12345");
+        assert_eq!(std::fs::read(folder.path().join("bin/even")).unwrap(), b"1234");
+    }
+}

@@ -1,0 +1,91 @@
+//! The image of a virtual machine: QEMU with the firmware that it reads, busybox, and a guest. It
+//! is not among the images that each test bed imports: QEMU with its libraries has 50 MB.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use usnet_release::image::archive;
+use usnet_release::tarball::Tarball;
+
+use crate::host::requirements;
+use crate::kubernetes::images::archives::{RECIPE, add_busybox, add_merged_folders, digest_of, image_of};
+use crate::kubernetes::images::error::ArchiveError;
+use crate::kubernetes::images::names::VIRTUAL_MACHINE_IMAGE;
+use crate::kubernetes::images::{guest, libraries};
+use usnet_release::digest;
+
+/// QEMU's program.
+pub const QEMU: &str = "qemu-system-x86_64";
+
+/// Where the image has the guest's kernel.
+pub const KERNEL: &str = "/guest/vmlinuz";
+
+/// Where the image has the guest's initramfs.
+pub const INITRAMFS: &str = "/guest/initramfs";
+
+/// What QEMU loads by itself: its emulation of processors, where that is a module of its own.
+const ACCELERATOR: &str = "/usr/lib/x86_64-linux-gnu/qemu/accel-tcg-x86_64.so";
+
+/// What QEMU reads for a machine `q35` that starts a kernel by itself.
+const FIRMWARE: [&str; 3] =
+    ["/usr/share/seabios/bios-256k.bin", "/usr/share/qemu/kvmvapic.bin", "/usr/share/qemu/linuxboot_dma.bin"];
+
+/// The machine's files for virtual machines.
+pub struct Sources {
+    qemu: PathBuf,
+    firmware: Vec<PathBuf>,
+    /// The folder of the kernel and its modules.
+    guest: PathBuf,
+    busybox: PathBuf,
+}
+
+impl Sources {
+    /// Finds them on this machine and in the folders of the test bed's tools.
+    ///
+    /// # Errors
+    /// What is missing, and how to get it.
+    pub fn find(tools: &[PathBuf]) -> Result<Self, String> {
+        let program = |name: &str| requirements::find_program(name).ok_or_else(|| format!("there is no {name} here"));
+        let firmware = FIRMWARE.map(PathBuf::from).to_vec();
+        if let Some(missing) = firmware.iter().find(|file| !file.is_file()) {
+            return Err(format!("there is no {} here: `e2e/scripts/setup` installs QEMU", missing.display()));
+        }
+        let kernel = requirements::find_in(tools, "vmlinuz");
+        let kernel = kernel.ok_or("there is no kernel for guests: `e2e/tools/build all` gets one")?;
+        let guest = kernel.parent().unwrap_or(Path::new("/")).to_owned();
+        Ok(Self { qemu: program(QEMU)?, firmware, guest, busybox: program("busybox")? })
+    }
+
+    /// Makes the archive of the image, or finds it in the cache.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn archive(&self, cache: &Path) -> Result<PathBuf, ArchiveError> {
+        let mut programs = vec![self.qemu.clone()];
+        programs.extend(Some(PathBuf::from(ACCELERATOR)).filter(|module| module.is_file()));
+        let needed = libraries::needed_by(&programs)?;
+        let kernel = self.guest.join("vmlinuz");
+        let mut hashed: Vec<PathBuf> = needed.iter().chain(&self.firmware).cloned().collect();
+        hashed.extend(guest::modules_in(&self.guest)?);
+        hashed.extend([kernel.clone(), self.busybox.clone()]);
+        let digest = digest::of_bytes(format!("{}\n{}", digest_of(&hashed)?, guest::INIT).as_bytes());
+        let cache = cache.join("images");
+        fs::create_dir_all(&cache).map_err(|source| ArchiveError::file(&cache, source))?;
+        let archive = cache.join(format!("virtual-machine-{RECIPE}-{digest}.tar"));
+        if archive.exists() {
+            return Ok(archive);
+        }
+        let folder = tempfile::tempdir_in(&cache).map_err(|source| ArchiveError::file(&cache, source))?;
+        let mut layer = Tarball::create(&folder.path().join("layer"), 0)?;
+        libraries::add(&mut layer, &needed)?;
+        for file in &self.firmware {
+            layer.file(file, file)?;
+        }
+        add_busybox(&mut layer, &self.busybox)?;
+        add_merged_folders(&mut layer)?;
+        layer.file(Path::new(KERNEL), &kernel)?;
+        layer.content(Path::new(INITRAMFS), &guest::initramfs(&self.busybox, &self.guest)?)?;
+        archive::write(&archive, &[image_of(VIRTUAL_MACHINE_IMAGE, &[], layer.finish()?)], 0)?;
+        Ok(archive)
+    }
+}
