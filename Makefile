@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines fuzz lint bench shell crds image release release-test clean
+.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines hot-plug fuzz lint bench shell crds image release release-test clean
 
 demo:
 	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
@@ -37,6 +37,13 @@ across: setup
 virtual-machines: setup
 	USNET_VM_ROUNDS=$${USNET_VM_ROUNDS:-5} e2e/world --nodes 2 -- \
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 virtual_machines::
+
+# Networks plugged into running pods and out again by Multus' daemon, USNET_HOT_PLUG_CYCLES times for each of three types of port
+# (docs/hot-plug-multus.md). USNET_DYNAMIC_NETWORKS names the program of multus-dynamic-networks-controller; without it a stand-in is used,
+# as in `make test`, which has a short form.
+hot-plug: setup
+	USNET_HOT_PLUG_CYCLES=$${USNET_HOT_PLUG_CYCLES:-100} e2e/world --nodes 2 -- \
+	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture pods::hot_plug::
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:

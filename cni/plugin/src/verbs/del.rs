@@ -12,6 +12,8 @@ use crate::protocol::environment::{Environment, EnvironmentError};
 use crate::verbs::history;
 use serde_json::Value;
 use std::time::Instant;
+use usnet_crds::NetworkName;
+use usnet_dataplane::attachment::Record;
 use usnet_dataplane::call_log::Verb;
 use usnet_dataplane::network_file::NetworkFile;
 
@@ -41,9 +43,26 @@ pub fn del(node: &Node, environment: &Environment, configuration: &Configuration
         }
         return Ok(release_unrecorded(node, environment, configuration).err().map(|error| note(&error)));
     };
+    if let Some(other) = other_network(configuration, &record) {
+        return Ok(Some(format!(
+            "interface {} is attached to network {:?} and not to {:?}, whose configuration DEL was called with: it stays attached",
+            id.interface,
+            record.network.as_str(),
+            other.as_str()
+        )));
+    }
     let detached = Detachment::new(node, environment, &locked, record.clone()).run();
     history::detached(node, Verb::Del, &record, &detached, started);
     Ok(detached?.note())
+}
+
+/// The network that the configuration names, if the interface is attached to another one. A caller
+/// rolls back an ADD that failed because the interface's name is taken: what has the name stays.
+fn other_network(configuration: &Configuration, record: &Record) -> Option<NetworkName> {
+    match configuration.target() {
+        Ok(Target::Network(named)) if named != record.network => Some(named),
+        _ => None,
+    }
 }
 
 /// Without a record nothing is attached. Only if the journal was lost can IPAM still hold an

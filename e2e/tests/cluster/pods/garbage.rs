@@ -10,12 +10,16 @@ use std::process::{Child, Command, Stdio};
 
 const COLLECTED: &str = "usnet_agent_garbage_total{kind=\"Attachment\",result=\"success\"}";
 
+/// Where the installed collector serves requests of the agent. A second one would take its place.
+const MOUNTS: &str = "/run/usnet/device-mounts.sock";
+
 /// A second collector in the container of the installed one, with its privileges and folders, and a
 /// grace period that a test can wait for.
-struct QuickCollector(Child);
+pub(super) struct QuickCollector(Child);
 
 impl QuickCollector {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
+        on_node(NODE, &["mv", MOUNTS, &format!("{MOUNTS}.kept")]);
         let mut kubectl = Command::new("kubectl");
         kubectl.args(["exec", &agent_pod(NODE), "-n", "usnet-system", "-c", "garbage-collection", "--"]);
         kubectl.args(["/usr/local/bin/usnet", "collect-garbage", "--grace-seconds=1"]);
@@ -26,8 +30,10 @@ impl QuickCollector {
 impl Drop for QuickCollector {
     fn drop(&mut self) {
         // kubectl's end does not end it.
-        let script = "kill $(pgrep -f '^/usr/local/bin/usnet collect-garbage --grace-seconds=1')";
-        let _ended = try_run("on-node", &[NODE, "sh", "-c", script], "");
+        let script = format!(
+            "kill $(pgrep -f '^/usr/local/bin/usnet collect-garbage --grace-seconds=1'); mv {MOUNTS}.kept {MOUNTS}"
+        );
+        let _ended = try_run("on-node", &[NODE, "sh", "-c", &script], "");
         let _reaped = self.0.wait();
     }
 }

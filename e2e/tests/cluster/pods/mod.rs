@@ -5,6 +5,7 @@ mod churn;
 mod cni_versions;
 mod device_plugin;
 mod garbage;
+mod hot_plug;
 mod hotplug;
 mod stateful_set;
 mod whereabouts;

@@ -56,6 +56,11 @@ pub enum PodDirectoryError {
     /// The kernel does not support `nosymfollow`.
     #[error("this node's kernel does not support the mount option nosymfollow: Linux 5.10 or later is needed")]
     NosymfollowUnsupported,
+    /// The plugin runs in a mount namespace whose mounts the node does not see.
+    #[error(
+        "the engine would not see the pod's sockets: this plugin was called in a container that keeps mounts on {} to itself, as the daemon of Multus does by its own manifest; set `mountPropagation: Bidirectional` for the volume mount \"hostroot\" of its DaemonSet", .0.display()
+    )]
+    NotPropagated(PathBuf),
     /// Another process holds the lock for too long.
     #[error("another process holds the lock of {}; try again", .0.display())]
     Busy(PathBuf),
@@ -72,7 +77,9 @@ impl PodDirectoryError {
                 ErrorCode::PodVolume
             }
             Self::Busy(_) => ErrorCode::TryAgainLater,
-            Self::File { .. } | Self::NosymfollowUnsupported | Self::Journal(_) => ErrorCode::IoFailure,
+            Self::File { .. } | Self::NosymfollowUnsupported | Self::NotPropagated(_) | Self::Journal(_) => {
+                ErrorCode::IoFailure
+            }
         }
     }
 }

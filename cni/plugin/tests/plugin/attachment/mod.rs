@@ -5,6 +5,7 @@ mod claims;
 mod devices;
 mod dhcp;
 mod gateways;
+mod hot_plug;
 mod ipam;
 mod requested;
 mod routed;

@@ -7,6 +7,7 @@
 //! the kernel waits up to many milliseconds on a busy node.
 
 mod detached;
+mod propagation;
 mod staged;
 
 use super::error::{PodDirectoryError, file_error};
@@ -23,7 +24,11 @@ const MOUNTS_PER_FOLDER_MAX: usize = 16;
 
 /// Mounts the open directory `volume` on `path`. `staging` is a folder that may be created for it
 /// and is removed again.
+///
+/// # Errors
+/// When it cannot be mounted, or the node would not see the mount.
 pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
+    propagation::check(path)?;
     if detached::mount(volume, path)? { Ok(()) } else { staged::mount(volume, staging, path) }
 }
 

@@ -3,10 +3,11 @@
 //! has its flags from the start.
 
 use super::super::error::{PodDirectoryError, file_error};
+use super::propagation::mount_of;
 use super::{flags, remove_folder, unmount};
 use nix::libc;
 use nix::mount::{MsFlags, mount as mount_call};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -41,17 +42,13 @@ fn mount_by_way_of(volume: &File, staging: &Path, path: &Path) -> Result<(), Pod
 /// Linux before 5.10 silently ignores the flag.
 fn is_nosymfollow_set(path: &Path) -> io::Result<bool> {
     let folder = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path)?;
-    let descriptor = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", folder.as_raw_fd()))?;
-    let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;
-    Ok(has_option(&descriptor, &mounts, "nosymfollow"))
+    Ok(mount_of(&folder)?.is_some_and(|mount| has_option(&mount, "nosymfollow")))
 }
 
-/// Whether the mount of an open file has an option. Formats: proc_pid_fdinfo(5), and
-/// proc_pid_mountinfo(5), where the first field is the mount's id and the sixth its options.
-fn has_option(descriptor: &str, mounts: &str, option: &str) -> bool {
-    let number = descriptor.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(str::trim);
-    let mount = mounts.lines().find(|line| line.split(' ').next() == number);
-    let options = mount.and_then(|line| line.split(' ').nth(5)).unwrap_or_default();
+/// Whether a mount has an option, by its line in proc_pid_mountinfo(5), where the sixth field has
+/// them.
+fn has_option(mount: &str, option: &str) -> bool {
+    let options = mount.split(' ').nth(5).unwrap_or_default();
     options.split(',').any(|present| present == option)
 }
 
@@ -65,12 +62,10 @@ mod tests {
     use super::has_option;
 
     #[test]
-    fn an_option_is_that_of_the_files_own_mount() {
-        let descriptor = "pos:\t0\nflags:\t012400000\nmnt_id:\t88\nino:\t7\n";
-        let mounts = "87 43 254:0 /a /b rw,nosymfollow shared:1 - ext4 /dev/vda rw\n\
-                      88 43 254:0 /a /c rw,nosuid shared:1 - ext4 /dev/vda rw,nosymfollow\n";
-        assert!(has_option(descriptor, mounts, "nosuid"));
-        assert!(!has_option(descriptor, mounts, "nosymfollow"));
-        assert!(!has_option("", mounts, "rw"));
+    fn an_option_is_one_of_the_mount_and_not_of_its_file_system() {
+        let mount = "88 43 254:0 /a /c rw,nosuid shared:1 - ext4 /dev/vda rw,nosymfollow";
+        assert!(has_option(mount, "nosuid"));
+        assert!(!has_option(mount, "nosymfollow"));
+        assert!(!has_option("", "rw"));
     }
 }

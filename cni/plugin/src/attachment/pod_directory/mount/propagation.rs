@@ -1,0 +1,102 @@
+//! Whether the node sees mounts that this process makes. A CNI plugin that is not called by the
+//! container runtime itself may run in a container: the daemon of Multus calls it there, and its
+//! manifest has `mountPropagation: HostToContainer`. The engine would then see an empty folder.
+
+use super::super::error::{PodDirectoryError, file_error};
+use nix::libc;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Checks that a mount below `folder` is not for this process' mount namespace alone.
+///
+/// # Errors
+/// When it would be, or it cannot be determined.
+pub(super) fn check(folder: &Path) -> Result<(), PodDirectoryError> {
+    if is_in_namespace_of_init() {
+        return Ok(());
+    }
+    let options = propagation(folder).map_err(|error| file_error("read the mount options of", folder, error))?;
+    match options.is_receiver_only() {
+        true => Err(PodDirectoryError::NotPropagated(folder.to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// The usual case, without reading all mounts of the node.
+fn is_in_namespace_of_init() -> bool {
+    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt"));
+    matches!((namespace("self"), namespace("1")), (Ok(own), Ok(init)) if own == init)
+}
+
+/// Whether mounts on a mount are propagated to its peers, and received from another one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Propagation {
+    sends: bool,
+    receives: bool,
+}
+
+impl Propagation {
+    /// A private mount receives nothing: its namespace was made to be apart, the engine included.
+    fn is_receiver_only(self) -> bool {
+        self.receives && !self.sends
+    }
+
+    /// The optional fields of a line of proc_pid_mountinfo(5).
+    fn parse(mount: &str) -> Self {
+        let optional = mount.split(' ').skip(6).take_while(|field| *field != "-");
+        optional.fold(Self::default(), |found, field| Self {
+            sends: found.sends || field.starts_with("shared:"),
+            receives: found.receives || field.starts_with("master:"),
+        })
+    }
+}
+
+fn propagation(folder: &Path) -> io::Result<Propagation> {
+    let folder = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(folder)?;
+    Ok(mount_of(&folder)?.as_deref().map(Propagation::parse).unwrap_or_default())
+}
+
+/// The line of the mount of an open file in proc_pid_mountinfo(5).
+pub(super) fn mount_of(file: &File) -> io::Result<Option<String>> {
+    let descriptor = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", file.as_raw_fd()))?;
+    let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;
+    Ok(line_of(&descriptor, &mounts).map(str::to_owned))
+}
+
+/// Formats: proc_pid_fdinfo(5), and proc_pid_mountinfo(5), where the first field is the mount's id.
+fn line_of<'a>(descriptor: &str, mounts: &'a str) -> Option<&'a str> {
+    let number = descriptor.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(str::trim);
+    mounts.lines().find(|line| line.split(' ').next() == number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Propagation, line_of};
+
+    #[test]
+    fn a_line_is_that_of_the_files_own_mount() {
+        let descriptor = "pos:\t0\nflags:\t012400000\nmnt_id:\t88\nino:\t7\n";
+        let mounts = "87 43 254:0 /a /b rw,nosymfollow shared:1 - ext4 /dev/vda rw\n\
+                      88 43 254:0 /a /c rw,nosuid shared:1 - ext4 /dev/vda rw,nosymfollow\n";
+        assert!(line_of(descriptor, mounts).unwrap().starts_with("88 43 254:0 /a /c rw,nosuid "));
+        assert_eq!(line_of("", mounts), None);
+    }
+
+    #[test]
+    fn only_a_mount_that_receives_and_does_not_send_hides_mounts_from_the_node() {
+        let with = |optional: &str| Propagation::parse(&format!("88 43 0:25 / /run rw {optional}- tmpfs shared:1 rw"));
+        for (optional, is_receiver_only) in [
+            ("", false),
+            ("shared:7 ", false),
+            ("master:7 ", true),
+            ("shared:9 master:7 ", false),
+            ("master:7 propagate_from:2 ", true),
+            ("unbindable ", false),
+        ] {
+            assert_eq!(with(optional).is_receiver_only(), is_receiver_only, "{optional:?}");
+        }
+    }
+}
