@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life faults across fuzz lint bench shell crds image release release-test clean
+.PHONY: demo test unit-test world-test upgrade-test life faults across hot-plug fuzz lint bench shell crds image release release-test clean
 
 demo:
 	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
@@ -31,6 +31,11 @@ faults: setup
 # Networks across three nodes: broadcasts counted one by one, faults under traffic, addresses; tables at the end. `make test` has a short form.
 across: setup
 	e2e/scripts/across $(TESTS)
+
+# Interfaces plugged into a running pod and unplugged, USNET_PLUG_CYCLES times, and the other tests of UserspaceAttachments; `make test` has a short form.
+hot-plug: setup
+	USNET_PLUG_CYCLES=$${USNET_PLUG_CYCLES:-100} e2e/world --nodes 2 -- \
+	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture pods::hotplug::attachments
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:

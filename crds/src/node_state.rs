@@ -5,8 +5,8 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 #![expect(clippy::duplicated_attributes, reason = "columns and categories repeat words, as they must")]
 
-use crate::attachment::node::{AttachmentReport, REPORTED_MAX, REQUESTED_MAX, RequestedAttachment};
 use crate::EngineKind;
+use crate::attachment::node::{AttachmentReport, REPORTED_MAX, REQUESTED_MAX, RequestedAttachment};
 use crate::names::{NAMESPACE_NAME_MAX, NETWORK_NAME_MAX, POD_NAME_MAX};
 use crate::types::limits::{NUMBER_MAX, REASON_PATTERN};
 use crate::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};

@@ -14,9 +14,9 @@ use crate::types::vlan::Vlan;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "api")]
-pub use spec::{PortSpec, RateLimitSpec};
-#[cfg(feature = "api")]
 pub(crate) use spec::rate_limit;
+#[cfg(feature = "api")]
+pub use spec::{PortSpec, RateLimitSpec};
 #[cfg(feature = "api")]
 pub(super) use spec::{engine_rules, port, unlimited_egress};
 

@@ -30,7 +30,8 @@ impl RawClient {
         let states: Api<UserspaceNodeState> = Api::all(self.client.clone());
         let states = &states;
         let make = |(number, node): (usize, Node)| async move {
-            let spec = UserspaceNodeStateSpec { number: number as u32, labels: node.labels().clone(), ..Default::default() };
+            let spec =
+                UserspaceNodeStateSpec { number: number as u32, labels: node.labels().clone(), ..Default::default() };
             let mut state = UserspaceNodeState::new(&node.name_any(), spec);
             state.metadata.owner_references =
                 node.controller_owner_ref(&()).map(not_controller).map(|owner| vec![owner]);

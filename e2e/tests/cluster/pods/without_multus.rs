@@ -97,6 +97,7 @@ fn pods_attach_to_the_networks_of_their_annotation_and_leave_nothing() {
     kubelet_restarts_and_packets_go_on(&scene);
     interfaces_of_the_kernel_by_the_own_annotation(&scene);
     ten_interfaces(&scene);
+    a_pod_without_any_gets_one_while_it_runs(&scene);
     what_cannot_be_attached_is_reported_in_the_pods_event(&scene);
 }
 
@@ -167,6 +168,28 @@ fn ten_interfaces(scene: &Scene) {
     let devices = in_pod(scene, "many", "busybox ip -o link");
     assert!((1..=5).all(|number| devices.contains(&format!("net{}", number * 2))), "{devices}");
     delete(scene, &["many"]);
+}
+
+fn a_pod_without_any_gets_one_while_it_runs(scene: &Scene) {
+    let mut bare = sleeping_pod(scene, "bare", "");
+    bare["metadata"].as_object_mut().unwrap().remove("annotations");
+    start(scene, &bare);
+    let sandboxes = || on_node(NODE, &["ls", "/run/usnet/sandboxes"]);
+    let pod = uid(scene, "bare");
+    assert!(sandboxes().contains(&pod));
+    let attachment = json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceAttachment",
+        "metadata": {"name": "bare", "namespace": scene.name},
+        "spec": {"pod": "bare", "network": "alone-a", "interface": "net7"},
+    });
+    crate::support::cluster::apply(&attachment);
+    kubectl(&["wait", "--for=condition=Ready", "usna/bare", "-n", &scene.name, crate::support::cluster::timeout()]);
+    assert_eq!(description(scene, "bare", "net7")["network"], "alone-a");
+    delete(scene, &["bare"]);
+    assert!(!sandboxes().contains(&pod));
+    eventually("the attachment ends with its pod", || {
+        check(get(&["usna", "bare", "-n", &scene.name]).is_none(), "it is there")
+    });
 }
 
 fn what_cannot_be_attached_is_reported_in_the_pods_event(scene: &Scene) {

@@ -84,7 +84,11 @@ fn requested(generation: i64, attachments: &[RequestedAttachment]) -> Requested 
 }
 
 /// A pass at this time and the end of the calls that it started. Returns what it reported, by uid.
-async fn pass(worker: &mut Worker<Fake>, requested: &Requested, now: Instant) -> Vec<(String, AttachmentState, String)> {
+async fn pass(
+    worker: &mut Worker<Fake>,
+    requested: &Requested,
+    now: Instant,
+) -> Vec<(String, AttachmentState, String)> {
     let (_, reports) = worker.pass(requested, now);
     while let Some((uid, result)) = worker.calls.next().await {
         worker.end_call(&uid, result, now);

@@ -148,7 +148,8 @@ async fn after_a_restore_of_etcd_the_input_is_what_the_api_server_has() {
         }
     });
     let ((inputs, mut inputs_of_agent), (statuses, statuses_in_writer)) = (channel(None), channel(None));
-    let follow = follow(server.client(), "node-a".into(), Subscribers { inputs, statuses, attachments: channel(None).0 });
+    let follow =
+        follow(server.client(), "node-a".into(), Subscribers { inputs, statuses, attachments: channel(None).0 });
     let check = async {
         let is = |version: u64| move |input: &Option<Input>| input.as_ref().is_some_and(|it| it.version == version);
         inputs_of_agent.wait_for(is(2000)).await.unwrap();
@@ -254,7 +255,8 @@ async fn slices_of_nodes_are_watched_only_while_they_are_needed() {
         }
     });
     let ((inputs, mut inputs_of_agent), (statuses, _statuses)) = (channel(None), channel(None));
-    let follow = follow(server.client(), "node-a".into(), Subscribers { inputs, statuses, attachments: channel(None).0 });
+    let follow =
+        follow(server.client(), "node-a".into(), Subscribers { inputs, statuses, attachments: channel(None).0 });
     let check = async {
         inputs_of_agent.wait_for(Option::is_some).await.unwrap();
         let is_slice = |line: &String| line.contains("userspacenodeslices");

@@ -10,8 +10,8 @@ use usnet_crds::node_state::{AffectedPod, EngineEnd, NetworkReport};
 use usnet_crds::uplink::report::UplinkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{
-    AttachmentReport, CompiledOverlay, EngineKind, Gateway, NetworkName, NetworkUplink, Phase, RequestedAttachment, UplinkName, UserspaceNetworkStatus,
-    UserspaceUplinkStatus, ValidUplink,
+    AttachmentReport, CompiledOverlay, EngineKind, Gateway, NetworkName, NetworkUplink, Phase, RequestedAttachment,
+    UplinkName, UserspaceNetworkStatus, UserspaceUplinkStatus, ValidUplink,
 };
 
 /// Labels of an object.

@@ -6,8 +6,8 @@ use super::fingerprint;
 use super::nads::{Nad, NadKey, UserNad};
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Selection, Uplink};
 use super::partial_objects::{
-    AttachmentObject, CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeAddress, NodeCondition, NodeObject,
-    NodeSliceObject, NodeStateObject, PodObject, UplinkObject,
+    AttachmentObject, CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeAddress, NodeCondition,
+    NodeObject, NodeSliceObject, NodeStateObject, PodObject, UplinkObject,
 };
 use crate::display::OneLine;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -30,8 +30,9 @@ use usnet_crds::node_state::{
 use usnet_crds::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};
 use usnet_crds::validate::validate;
 use usnet_crds::{
-    AttachmentReport, CompiledNetworkSpec, EngineKind, NetworkName, UserspaceAttachmentSpec, UserspaceNetwork, UserspaceNetworkSpec, UserspaceNodeSliceSpec,
-    UserspaceNodeStateSpec, UserspaceNodeStateStatus, UserspaceUplink, UserspaceUplinkSpec,
+    AttachmentReport, CompiledNetworkSpec, EngineKind, NetworkName, UserspaceAttachmentSpec, UserspaceNetwork,
+    UserspaceNetworkSpec, UserspaceNodeSliceSpec, UserspaceNodeStateSpec, UserspaceNodeStateStatus, UserspaceUplink,
+    UserspaceUplinkSpec,
 };
 
 /// Replaces an invalid reason of an agent: reasons are shown to users, and the token of an agent

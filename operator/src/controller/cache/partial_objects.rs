@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 use usnet_crds::legacy::CONFIG_MAX;
 use usnet_crds::{
-    CompiledNetwork, NetworkAttachmentDefinition, UserspaceAttachment, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState,
-    UserspaceUplink,
+    CompiledNetwork, NetworkAttachmentDefinition, UserspaceAttachment, UserspaceNetwork, UserspaceNodeSlice,
+    UserspaceNodeState, UserspaceUplink,
 };
 
 pub(crate) type NetworkObject = PartialObject<UserspaceNetwork, Text, Text>;

@@ -157,7 +157,8 @@ fn requested(cache: &Cache, node: &str) -> Vec<RequestedAttachment> {
         let Place::Node { node: own, pod_uid } = place(cache, name, attachment) else { return None };
         // Finalizer and owner come first.
         let is_prepared = attachment.has_finalizer && attachment.owner.as_ref() == Some(&pod_uid);
-        let valid = attachment.spec.as_ref().ok().filter(|_| own == node && is_prepared && !attachment.is_deleting())?;
+        let valid =
+            attachment.spec.as_ref().ok().filter(|_| own == node && is_prepared && !attachment.is_deleting())?;
         Some(RequestedAttachment {
             uid: attachment.uid.clone(),
             namespace: name.namespace.clone().try_into().ok()?,

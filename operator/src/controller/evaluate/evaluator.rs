@@ -95,7 +95,9 @@ impl Evaluator {
             &self.dirty;
         let Dirty { attachments, attachment_nodes, .. } = &self.dirty;
         let is_any = *overlays || *uplink_use || *routing_domains || !attachments.is_empty();
-        is_any || !attachment_nodes.is_empty() || [networks, statuses, nodes, slices, uplinks].iter().any(|names| !names.is_empty())
+        is_any
+            || !attachment_nodes.is_empty()
+            || [networks, statuses, nodes, slices, uplinks].iter().any(|names| !names.is_empty())
     }
 
     /// Whether something is left for [`Self::count_nads`].

@@ -10,8 +10,8 @@
 //! [`uplink`] has the same for uplinks, and [`attachment`] for attachments.
 
 mod active;
-mod deleting;
 pub mod attachment;
+mod deleting;
 pub mod deletion;
 pub mod due;
 pub mod evaluate;

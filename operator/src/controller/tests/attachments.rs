@@ -23,7 +23,10 @@ fn an_attachment_is_requested_of_the_node_of_its_pod_and_becomes_ready() {
     let found = cluster.found_attachment("extra").unwrap();
     assert_eq!((found.owner.as_deref(), found.has_finalizer), (Some("web-uid"), true));
     let status = found.status.clone().unwrap();
-    assert_eq!((status.node.as_str(), status.pod_uid.as_str(), status.socket.as_str()), ("node-b", "web-uid", "net7.sock"));
+    assert_eq!(
+        (status.node.as_str(), status.pod_uid.as_str(), status.socket.as_str()),
+        ("node-b", "web-uid", "net7.sock")
+    );
     assert_eq!(cluster.attachment_ready("extra").0, "True Attached");
 }
 

@@ -2,10 +2,10 @@
 
 use super::update::{Kind, ObjectEvent, WatchUpdate};
 use crate::api::error::message;
+use crate::controller::cache::attachments::{Attachment, FoundPod, ObjectName};
 use crate::controller::cache::dirty::Dirty;
 use crate::controller::cache::nads::Availability;
 use crate::controller::cache::reflector::{Changed, Reflector};
-use crate::controller::cache::attachments::{Attachment, FoundPod, ObjectName};
 use crate::controller::cache::{Cache, NodeState};
 use crate::controller::events::{EventRecord, affected_pods, degraded, engine_ends};
 use crate::controller::write::Target;

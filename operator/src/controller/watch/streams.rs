@@ -4,8 +4,8 @@ use super::update::{Kind, ObjectEvent, WatchUpdate};
 use crate::api::watch::watch as follow;
 use crate::controller::cache::parse;
 use crate::controller::cache::partial_objects::{
-    AttachmentObject, CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeSliceObject, NodeStateObject,
-    UplinkObject,
+    AttachmentObject, CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeSliceObject,
+    NodeStateObject, UplinkObject,
 };
 use crate::controller::write::guards::DELETED;
 use futures::StreamExt;

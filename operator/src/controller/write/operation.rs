@@ -5,7 +5,8 @@ use crate::controller::cache::attachments::ObjectName;
 use crate::controller::cache::{Labels, NadKey};
 use std::fmt;
 use usnet_crds::{
-    CompiledNetworkSpec, RequestedAttachment, UserspaceAttachmentStatus, UserspaceNetworkSpec, UserspaceNetworkStatus, UserspaceNodeSliceSpec, UserspaceUplinkStatus,
+    CompiledNetworkSpec, RequestedAttachment, UserspaceAttachmentStatus, UserspaceNetworkSpec, UserspaceNetworkStatus,
+    UserspaceNodeSliceSpec, UserspaceUplinkStatus,
 };
 
 /// One write to the API server.
@@ -233,7 +234,9 @@ impl fmt::Display for Write {
             Self::DeleteCompiled { network, .. } => write!(formatter, "delete CompiledNetwork {network}"),
             Self::NodeState { node, .. } => write!(formatter, "write UserspaceNodeState {node}"),
             Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
-            Self::NodeAttachments { node, .. } => write!(formatter, "write the attachments of UserspaceNodeState {node}"),
+            Self::NodeAttachments { node, .. } => {
+                write!(formatter, "write the attachments of UserspaceNodeState {node}")
+            }
             Self::AttachmentMetadata { name, pod: Some(_), .. } => {
                 write!(formatter, "write finalizer and owner of UserspaceAttachment {name}")
             }

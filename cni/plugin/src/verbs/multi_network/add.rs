@@ -60,8 +60,7 @@ pub fn add(node: &Node, environment: &Environment, configuration: &Configuration
 /// written these fail with the reason, and the pod starts.
 fn write_sandbox(node: &Node, environment: &Environment, call: &AttachmentId) {
     if let Some(pod) = environment.arguments().ok().and_then(|arguments| arguments.pod().ok()) {
-        let sandbox =
-            Sandbox { container: call.container.clone(), network_namespace: environment.network_namespace() };
+        let sandbox = Sandbox { container: call.container.clone(), network_namespace: environment.network_namespace() };
         let _written = Sandboxes::new(&node.roots).write(&pod.uid, sandbox);
     }
 }

@@ -55,7 +55,11 @@ async fn what_the_object_says_already_is_not_written() {
     let stored: UserspaceNodeStateStatus = serde_json::from_value(serde_json::to_value(&first).unwrap()).unwrap();
     assert_eq!(writer(None).due(Some(&report), Some(&no_attachments()), Some(&present(5, stored))), None);
     let written = writer(Some(present(5, first)));
-    assert_eq!(written.due(Some(&report), Some(&no_attachments()), Some(&empty)), None, "the watch does not show the write yet");
+    assert_eq!(
+        written.due(Some(&report), Some(&no_attachments()), Some(&empty)),
+        None,
+        "the watch does not show the write yet"
+    );
 }
 
 #[tokio::test]
@@ -63,7 +67,8 @@ async fn transition_times_outlive_the_agent() {
     let old = report(1, Status::True).api_status(&[], &at(10));
     let mut next = report(1, Status::True);
     next.spec = Some(Arc::new(NodeSpec { revision: 2, generation: 2, ..NodeSpec::default() }));
-    let status = writer(None).due(Some(&next), Some(&no_attachments()), Some(&present(4, old))).expect("the generation changed");
+    let status =
+        writer(None).due(Some(&next), Some(&no_attachments()), Some(&present(4, old))).expect("the generation changed");
     assert_eq!(status.conditions[0].last_transition_time, at(10));
 }
 
@@ -83,9 +88,16 @@ async fn an_object_that_was_recreated_or_restored_gets_its_status_again() {
     let ours = report.api_status(&[], &at(10));
     let written = writer(Some(present(5, ours)));
     assert_eq!(written.due(Some(&report), Some(&no_attachments()), None), None, "there is no object");
-    assert!(written.due(Some(&report), Some(&no_attachments()), Some(&present(9, UserspaceNodeStateStatus::default()))).is_some());
+    assert!(
+        written
+            .due(Some(&report), Some(&no_attachments()), Some(&present(9, UserspaceNodeStateStatus::default())))
+            .is_some()
+    );
     let restored = StoredStatus { lists: 2, ..present(3, UserspaceNodeStateStatus::default()) };
-    assert!(written.due(Some(&report), Some(&no_attachments()), Some(&restored)).is_some(), "versions went back with the list");
+    assert!(
+        written.due(Some(&report), Some(&no_attachments()), Some(&restored)).is_some(),
+        "versions went back with the list"
+    );
 }
 
 #[tokio::test]

@@ -151,7 +151,16 @@ impl Cluster {
         let uplinks = self.uplink_reports(node, spec);
         let down = down.collect();
         let attachments = self.attachment_reports(node);
-        NodeStatus { observed_generation, through, down, missing, reports, uplinks, attachments, ..NodeStatus::default() }
+        NodeStatus {
+            observed_generation,
+            through,
+            down,
+            missing,
+            reports,
+            uplinks,
+            attachments,
+            ..NodeStatus::default()
+        }
     }
 }
 

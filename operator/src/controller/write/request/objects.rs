@@ -11,8 +11,8 @@ use usnet_crds::nad::{NETWORK_LABEL, NetworkAttachmentDefinitionSpec, RESOURCE_A
 use usnet_crds::network::FINALIZER;
 use usnet_crds::{
     CompiledNetwork, CompiledNetworkSpec, NetworkAttachmentDefinition, UserspaceAttachment, UserspaceAttachmentStatus,
-    UserspaceNetwork, UserspaceNetworkStatus,
-    UserspaceNodeState, UserspaceNodeStateSpec, UserspaceUplink, UserspaceUplinkStatus,
+    UserspaceNetwork, UserspaceNetworkStatus, UserspaceNodeState, UserspaceNodeStateSpec, UserspaceUplink,
+    UserspaceUplinkStatus,
 };
 
 /// A compiled network, which is deleted with its UserspaceNetwork.
@@ -24,7 +24,8 @@ pub(super) fn compiled(network: &str, owner: &str, spec: &CompiledNetworkSpec) -
 
 /// The state of a node, which is deleted with the node.
 pub(super) fn node_state(node: &str, owner: &str, number: u32, labels: &Labels) -> UserspaceNodeState {
-    let mut state = UserspaceNodeState::new(node, UserspaceNodeStateSpec { number, labels: labels.clone(), ..Default::default() });
+    let mut state =
+        UserspaceNodeState::new(node, UserspaceNodeStateSpec { number, labels: labels.clone(), ..Default::default() });
     state.metadata.owner_references = Some(vec![owned_by("v1", "Node", node, owner)]);
     state
 }

@@ -50,8 +50,7 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
             // Not the whole spec: its attachments are written by themselves.
             let (number, labels) = (json!(number), json!(labels));
             let owners = json!(object.metadata.owner_references);
-            let fields =
-                [("/spec/number", &number), ("/spec/labels", &labels), ("/metadata/ownerReferences", &owners)];
+            let fields = [("/spec/number", &number), ("/spec/labels", &labels), ("/metadata/ownerReferences", &owners)];
             create_or_replace(&api, node, &object, uid.as_deref(), &fields).await
         }
         Write::NodeAttachments { node, uid, attachments } => {

@@ -1,8 +1,6 @@
 //! What cannot be attached says why, in the words of the cause, and nothing is left of it.
 
-use super::{
-    INTERFACE, assert_nothing_left, attachment, await_ready, await_reason, plug, plugged, status, unplug,
-};
+use super::{INTERFACE, assert_nothing_left, attachment, await_ready, await_reason, plug, plugged, status, unplug};
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node};
 use crate::support::pods::{NODE, in_pod, pod_without_volume, sleeping_pod, start};
 use crate::support::scene::{Scene, agent_pod};
@@ -93,8 +91,7 @@ fn attachments_end_with_their_pod_and_outlive_the_agent() {
     plug(&scene, &["kept"], "plugend");
     // The pod is deleted while its interfaces are being attached.
     let names: Vec<String> = (10..16).map(|number| format!("net{number}")).collect();
-    let items: Vec<Value> =
-        names.iter().map(|name| attachment(&scene, name, "killed", "plugend", name)).collect();
+    let items: Vec<Value> = names.iter().map(|name| attachment(&scene, name, "killed", "plugend", name)).collect();
     apply_all(&items);
     scene.delete_pod("killed");
     // One that came too late for the pod is waiting for another one, and nothing owns it.
@@ -104,8 +101,16 @@ fn attachments_end_with_their_pod_and_outlive_the_agent() {
         let left: Vec<_> = left.filter(|it| it["status"]["conditions"][0]["reason"] != "PodNotFound").collect();
         check(left.is_empty(), format!("{left:?}"))
     });
-    kubectl(&[&["delete", "usna", "-n", &scene.name, "--ignore-not-found"][..], &names.iter().map(String::as_str).collect::<Vec<_>>()].concat());
-    eventually("what was attached to the pod is detached", || check(plugged().lines().count() == 3, plugged()));
+    kubectl(
+        &[
+            &["delete", "usna", "-n", &scene.name, "--ignore-not-found"][..],
+            &names.iter().map(String::as_str).collect::<Vec<_>>(),
+        ]
+        .concat(),
+    );
+    eventually("what was attached to the pod is detached", || {
+        check(plugged(&scene).lines().count() == 1, plugged(&scene))
+    });
 
     // While no agent runs: kubelet of the node is told, so that it comes back by itself.
     kubectl(&["delete", "pod", &agent_pod(NODE), "-n", "usnet-system", "--grace-period=0", "--force", "--wait=false"]);

@@ -1,9 +1,7 @@
 //! Each type of port on each engine, plugged into running pods: packets while it is there, nothing
 //! afterwards, and those of another interface all the time.
 
-use super::{
-    INTERFACE, assert_nothing_left, await_plugged_packets, plug, start_program, status, stop_program, unplug,
-};
+use super::{INTERFACE, assert_nothing_left, await_plugged_packets, plug, start_program, status, stop_program, unplug};
 use crate::support::cluster::eventually;
 use crate::support::pods::{await_packets, description, in_pod, start, testpmd_pod};
 use crate::support::scene::Scene;
