@@ -38,12 +38,12 @@ virtual-machines: setup
 	USNET_VM_ROUNDS=$${USNET_VM_ROUNDS:-5} e2e/world --nodes 2 -- \
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 virtual_machines::
 
-# Networks plugged into running pods and out again by Multus' daemon, USNET_HOT_PLUG_CYCLES times for each of three types of port
-# (docs/hot-plug-multus.md). USNET_DYNAMIC_NETWORKS names the program of multus-dynamic-networks-controller; without it a stand-in is used,
-# as in `make test`, which has a short form.
+# Interfaces plugged into running pods and unplugged, USNET_HOT_PLUG_CYCLES times for each of three types of port by Multus' daemon
+# (docs/hot-plug-multus.md), and by UserspaceAttachments (docs/hot-plug.md). USNET_DYNAMIC_NETWORKS names the program of
+# multus-dynamic-networks-controller; without it a stand-in is used, as in `make test`, which has a short form of both.
 hot-plug: setup
 	USNET_HOT_PLUG_CYCLES=$${USNET_HOT_PLUG_CYCLES:-100} e2e/world --nodes 2 -- \
-	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture pods::hot_plug::
+	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 pods::hot_plug:: pods::attachments::
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:

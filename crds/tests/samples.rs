@@ -8,9 +8,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use support::{rejected_by_cel, with_defaults};
+use support::{rejected, rejected_by_cel, with_defaults};
 use usnet_crds::validate::{ValidNetwork, validate};
-use usnet_crds::{EngineKind, MemifSocketKind, Ownership, PortType, RateLimit, UserspaceNetwork, Vlan};
+use usnet_crds::{
+    EngineKind, MemifSocketKind, Ownership, PortType, RateLimit, UserspaceAttachment, UserspaceNetwork, Vlan,
+};
 
 struct Sample {
     file: String,
@@ -63,6 +65,19 @@ fn every_network_is_accepted_by_cel_and_rust_and_has_no_unknown_field() {
         let valid = validate(&serde_json::from_value(object.clone()).unwrap());
         assert!(valid.is_ok(), "{file}: {valid:?}");
         assert!(is_kept(&object, &with_defaults::<UserspaceNetwork>(&object).unwrap()), "{file}");
+    }
+}
+
+#[test]
+fn every_attachment_is_accepted_by_cel_and_rust_for_a_pod_and_a_network_of_the_samples() {
+    let pods: BTreeSet<String> =
+        samples("Pod").iter().map(|pod| pod.object["metadata"]["name"].as_str().unwrap().to_owned()).collect();
+    for Sample { file, object } in samples("UserspaceAttachment") {
+        assert_eq!(rejected::<UserspaceAttachment>(&object, None), Vec::<String>::new(), "{file}");
+        let found: UserspaceAttachment = serde_json::from_value(object.clone()).unwrap();
+        let valid = usnet_crds::attachment::validate::validate(&found.spec).unwrap();
+        assert!(pods.contains(valid.pod.as_str()) && networks().contains_key(valid.network.as_str()), "{file}");
+        assert!(is_kept(&object, &with_defaults::<UserspaceAttachment>(&object).unwrap()), "{file}");
     }
 }
 

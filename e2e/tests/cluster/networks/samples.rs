@@ -1,6 +1,6 @@
 //! The files of `config`: samples are applied as they are, and every overlay can be installed.
 
-use crate::support::cluster::{NODES, get, kubectl, try_run, vsctl};
+use crate::support::cluster::{NODES, get, kubectl, timeout, try_run, vsctl};
 use crate::support::pods::{start, wait_running};
 use crate::support::scene::{Scene, wait_ready};
 use crate::support::{capture, tools, vpp};
@@ -93,11 +93,12 @@ fn every_sample_works_as_it_stands() {
     for node in NODES {
         vsctl(node, &["add-br", UPLINK, "--", "set", "Bridge", UPLINK, "datapath_type=netdev"]);
     }
-    let (mut networks, mut pods) = (Vec::new(), Vec::new());
+    let (mut networks, mut pods, mut attachments) = (Vec::new(), Vec::new(), Vec::new());
     for object in files.iter().flat_map(|file| objects(file, &scene.name)) {
         match object["kind"].as_str() {
             Some("UserspaceNetwork") => networks.push(object),
             Some("Pod") => pods.push(object),
+            Some("UserspaceAttachment") => attachments.push(object),
             _ => (),
         }
     }
@@ -123,6 +124,12 @@ fn every_sample_works_as_it_stands() {
         if !is_of_vpp || vpp::moves_packets(&format!("packets of the sample {}", name_of(pod))) {
             exchange_with_twin(&scene, pod, burst(network));
         }
+    }
+    for attachment in &attachments {
+        let name = name_of(attachment);
+        kubectl(&["wait", "--for=condition=Ready", &format!("usna/{name}"), "-n", &scene.name, timeout()]);
+        let found = get(&["usna", name, "-n", &scene.name]).unwrap();
+        assert_eq!(found["status"]["socket"], "net7.sock", "{found}");
     }
     drop(applied);
 }

@@ -99,6 +99,7 @@ fn pods_attach_to_the_networks_of_their_annotation_and_leave_nothing() {
     interfaces_of_the_kernel_by_the_own_annotation(&scene);
     ten_interfaces(&scene);
     interfaces_of_the_kernel_by_claims(&scene);
+    a_pod_without_any_gets_one_while_it_runs(&scene);
     what_cannot_be_attached_is_reported_in_the_pods_event(&scene);
 }
 
@@ -189,6 +190,28 @@ fn interfaces_of_the_kernel_by_claims(scene: &Scene) {
     assert!(answered.contains("3 packets received"), "{answered}");
     delete(scene, &["first", "second", "keeper"]);
     resource_claims::await_nothing_left(NODE);
+}
+
+fn a_pod_without_any_gets_one_while_it_runs(scene: &Scene) {
+    let mut bare = sleeping_pod(scene, "bare", "");
+    bare["metadata"].as_object_mut().unwrap().remove("annotations");
+    start(scene, &bare);
+    let sandboxes = || on_node(NODE, &["ls", "/run/usnet/sandboxes"]);
+    let pod = uid(scene, "bare");
+    assert!(sandboxes().contains(&pod));
+    let attachment = json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceAttachment",
+        "metadata": {"name": "bare", "namespace": scene.name},
+        "spec": {"pod": "bare", "network": "alone-a", "interface": "net7"},
+    });
+    crate::support::cluster::apply(&attachment);
+    kubectl(&["wait", "--for=condition=Ready", "usna/bare", "-n", &scene.name, crate::support::cluster::timeout()]);
+    assert_eq!(description(scene, "bare", "net7")["network"], "alone-a");
+    delete(scene, &["bare"]);
+    assert!(!sandboxes().contains(&pod));
+    eventually("the attachment ends with its pod", || {
+        check(get(&["usna", "bare", "-n", &scene.name]).is_none(), "it is there")
+    });
 }
 
 fn what_cannot_be_attached_is_reported_in_the_pods_event(scene: &Scene) {

@@ -22,11 +22,14 @@ pub(super) struct Needs {
 pub(super) fn evaluate(cache: &Cache, name: &ObjectName, now: &Time) -> Needs {
     let Some(attachment) = cache.attachments.objects.get(name) else { return Needs::default() };
     let needs_pod = !attachment.is_deleting() && place(cache, name, attachment).needs_pod();
-    let status = status::attachment::evaluate(cache, name, attachment, now);
+    let metadata = metadata(cache, name, attachment);
+    // With its finalizer the object goes.
+    let is_ending = matches!(metadata, Some(Write::AttachmentMetadata { pod: None, .. }));
+    let status = status::attachment::evaluate(cache, name, attachment, now).filter(|_| !is_ending);
     let status = status.filter(|status| attachment.status.as_ref() != Some(status));
     Needs {
         unread_pod: attachment.pod(name).filter(|_| needs_pod),
-        metadata: metadata(cache, name, attachment),
+        metadata,
         status: status.map(|status| Write::AttachmentStatus {
             name: name.clone(),
             uid: attachment.uid.clone(),

@@ -3,17 +3,20 @@
 
 use super::{assert_nothing_left, attachment, await_ready, status, unplug};
 use crate::support::cluster::{apply, eventually, on_node, try_run};
-use crate::support::pods::{NODE, sleeping_pod, start};
+use crate::support::pods::{NODE, sleeping_pod, start, uid};
 use crate::support::scene::Scene;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// What grows if something is left: records, index, mounts, ports and devices.
-fn leftovers() -> String {
-    let script = "ls /var/lib/usnet/attachments | wc -l; find /var/lib/usnet/index -type f | wc -l; \
-        grep -c /run/usnet /proc/self/mountinfo; ovs-vsctl --bare --columns=name list Port | grep -c .; \
-        ls /sys/class/net | wc -l; find /run/usnet/ports -type f | wc -l; ls /var/lib/cni/networks/cycle-veth | wc -l";
-    on_node(NODE, &["sh", "-c", script])
+/// What a pod has: records and their index, mounts, files, ports of both bridges, addresses.
+fn inventory(pod: &str) -> String {
+    let script = format!(
+        "cd /var/lib/usnet; grep -ls {pod} attachments/*; \
+         for c in $(grep -ls {pod} attachments/* | sed 's,.*/,,; s,[.].*,,' | sort -u); do find index | grep $c; done | sort; \
+         grep {pod} /proc/self/mountinfo | cut -d' ' -f5; ls /run/usnet/ports/{pod}; \
+         ovs-vsctl list-ports br-cycle-vhost; ovs-vsctl list-ports br-cycle-veth; ls /var/lib/cni/networks/cycle-veth"
+    );
+    on_node(NODE, &["sh", "-c", &script])
 }
 
 fn summary(what: &str, mut times: Vec<Duration>) {
@@ -32,7 +35,9 @@ fn interfaces_are_plugged_and_unplugged_many_times_and_leave_nothing() {
     start(&scene, &sleeping_pod(&scene, "peer", "cycle-veth"));
     start(&scene, &sleeping_pod(&scene, "plugged", "cycle-vhost"));
     let peer = crate::support::station::Station::of_pod(&scene, "peer").address;
-    let before = leftovers();
+    let pod = uid(&scene, "plugged");
+    let before = inventory(&pod);
+    assert!(before.lines().count() > 5, "{before}");
     let (mut ready, mut answered, mut gone) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..cycles {
         let started = Instant::now();
@@ -49,7 +54,7 @@ fn interfaces_are_plugged_and_unplugged_many_times_and_leave_nothing() {
         assert_eq!(status(&scene, "socket")["socket"], "net7.sock");
         gone.push(unplug(&scene, &["socket", "device"]));
     }
-    assert_eq!(leftovers(), before);
+    assert_eq!(inventory(&pod), before);
     assert_nothing_left(&scene);
     summary("object to Ready, two interfaces", ready);
     summary("object to the first answer over the Veth", answered);

@@ -108,7 +108,9 @@ fn attachments_end_with_their_pod_and_outlive_the_agent() {
         ]
         .concat(),
     );
-    eventually("what was attached to the pod is detached", || check(plugged().lines().count() == 3, plugged()));
+    eventually("what was attached to the pod is detached", || {
+        check(plugged(&scene).lines().count() == 1, plugged(&scene))
+    });
 
     // While no agent runs: kubelet of the node is told, so that it comes back by itself.
     kubectl(&["delete", "pod", &agent_pod(NODE), "-n", "usnet-system", "--grace-period=0", "--force", "--wait=false"]);

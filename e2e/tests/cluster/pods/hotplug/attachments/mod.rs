@@ -68,18 +68,18 @@ fn unplug(scene: &Scene, names: &[&str]) -> Duration {
     started.elapsed()
 }
 
-/// What nodes have of an interface that was plugged: records, and files in the volumes of pods.
-fn plugged() -> String {
+/// The records of interfaces that were plugged into pods of this namespace.
+fn plugged(scene: &Scene) -> String {
     let script = format!(
-        "ls /var/lib/usnet/attachments | grep '[.]{INTERFACE}[.]json$'; ls /run/usnet/ports/*/{INTERFACE}.* 2>/dev/null; \
-         grep -ls usnet-attachment- /var/lib/usnet/attachments/*; true"
+        "grep -ls usnet-attachment- /var/lib/usnet/attachments/* | xargs -r grep -l '\"namespace\":\"{}\"'; true",
+        scene.name
     );
     on_node(NODE, &["sh", "-c", &script])
 }
 
 #[track_caller]
 fn assert_nothing_left(scene: &Scene) {
-    assert_eq!(plugged(), "");
+    assert_eq!(plugged(scene), "");
     let requested = get(&["usns", NODE]).unwrap()["spec"]["attachments"].take();
     let is_ours = |entry: &&Value| entry["namespace"] == scene.name.as_str();
     assert_eq!(requested.as_array().into_iter().flatten().filter(is_ours).count(), 0, "{requested}");
@@ -89,7 +89,7 @@ fn assert_nothing_left(scene: &Scene) {
 fn start_program(scene: &Scene, pod: &str, driver: Driver, mode: &str) {
     let device = driver.device(7);
     let program = format!(
-        "exec dpdk-testpmd --no-pci --no-huge --no-telemetry --in-memory -l 0,1 -m 64 {device} -- \
+        "exec dpdk-testpmd --no-pci --no-huge --no-telemetry --file-prefix=plugged -l 0,1 -m 64 {device} -- \
          --forward-mode={mode} --stats-period=1 --auto-start --total-num-mbufs=2048 --no-mlockall"
     );
     in_pod(scene, pod, &format!("(busybox setsid sh -c '{program}' >/tmp/plugged.log 2>&1 </dev/null &)"));
@@ -114,6 +114,6 @@ fn stop_program(scene: &Scene, pod: &str) {
     in_pod(
         scene,
         pod,
-        "for p in /proc/[0-9]*; do grep -q -- --in-memory $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true",
+        "for p in /proc/[0-9]*; do grep -q file-prefix=[p]lugged $p/cmdline 2>/dev/null && kill -9 ${p#/proc/}; done; true",
     );
 }
