@@ -1,12 +1,12 @@
 //! How pods get interfaces: annotation, device plugin, IPAM, with and without Multus.
 
 mod annotation;
+mod attachments;
 mod churn;
 mod cni_versions;
 mod device_plugin;
 mod garbage;
 mod hot_plug;
-mod hotplug;
 mod stateful_set;
 mod whereabouts;
 mod without_multus;

@@ -1,4 +1,4 @@
-//! The same interfaces plugged and unplugged again and again: `USNET_PLUG_CYCLES` times, and as often
+//! The same interfaces plugged and unplugged again and again: `USNET_HOT_PLUG_CYCLES` times, and as often
 //! that nothing grows in a short form.
 
 use super::{assert_nothing_left, attachment, await_ready, status, unplug};
@@ -27,7 +27,7 @@ fn summary(what: &str, mut times: Vec<Duration>) {
 
 #[test]
 fn interfaces_are_plugged_and_unplugged_many_times_and_leave_nothing() {
-    let cycles = std::env::var("USNET_PLUG_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let cycles = std::env::var("USNET_HOT_PLUG_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
     let scene = Scene::new("cycle");
     let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.78.0.0/24"}]]});
     scene.network("cycle-vhost", &json!({}));

@@ -1,3 +1,0 @@
-//! Interfaces for pods that run.
-
-mod attachments;
