@@ -116,10 +116,9 @@ fn status_is_written_by_its_own_node_only(scene: &Scene) {
     let claim = claim_of(scene, "claiming");
     let name = claim["metadata"]["name"].as_str().unwrap().to_owned();
     let mut forged = claim["status"]["allocation"]["devices"]["results"][0].clone();
-    forged = json!({
-        "driver": forged["driver"], "pool": forged["pool"], "device": forged["device"], "shareID": forged["shareID"],
-        "networkData": {"interfaceName": "forged"},
-    });
+    let identity = ["driver", "pool", "device", "shareID"];
+    forged.as_object_mut().unwrap().retain(|key, _| identity.contains(&key.as_str()));
+    forged["networkData"] = json!({"interfaceName": "forged"});
     let body = json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
         "metadata": {"name": name, "namespace": scene.name}, "status": {"devices": [forged]},

@@ -71,15 +71,7 @@ pub(crate) async fn write(
     Sources { mut reports, mut attachments, mut present }: Sources,
     metrics: Metrics,
 ) {
-    let mut writer = Writer {
-        api: Api::all(client),
-        node,
-        metrics,
-        backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
-        is_failing: false,
-        not_before: None,
-        written: None,
-    };
+    let mut writer = Writer::new(client, node, metrics);
     let (mut debounce, mut awaited, mut is_woken_by_time) = (Debounce::default(), None, false);
     loop {
         let (due, now_awaited) = {
@@ -146,6 +138,18 @@ struct Writer {
 }
 
 impl Writer {
+    fn new(client: Client, node: String, metrics: Metrics) -> Self {
+        Self {
+            api: Api::all(client),
+            node,
+            metrics,
+            backoff: Backoff::new(FIRST_WAIT, LONGEST_WAIT),
+            is_failing: false,
+            not_before: None,
+            written: None,
+        }
+    }
+
     /// The status to write; none when the object has it already, or there is none.
     fn due(
         &self,

@@ -15,6 +15,33 @@ pub(super) fn log(write: &Write) {
             tracing::info!(network, "set the phase of the network to Draining on all nodes");
         }
         Write::DeleteCompiled { network, .. } => tracing::info!(network, "deleted the compiled network"),
+        Write::Nad { key, .. } => {
+            tracing::debug!(network = key.name, namespace = key.namespace, "wrote the NetworkAttachmentDefinition");
+        }
+        Write::DeleteNad { key } => {
+            tracing::debug!(network = key.name, namespace = key.namespace, "deleted the NetworkAttachmentDefinition");
+        }
+        Write::NetworkFromNad { network, uid: None, .. } => {
+            tracing::info!(network, "created a network for NetworkAttachmentDefinitions");
+        }
+        Write::NetworkFromNad { network, .. } => {
+            tracing::info!(network, "restored a network of NetworkAttachmentDefinitions");
+        }
+        Write::DeleteNetwork { network, .. } => {
+            tracing::info!(network, "deleted a network that no NetworkAttachmentDefinition requests");
+        }
+        Write::Status { network, status, .. } => {
+            let Some(condition) = find_condition(&status.conditions, READY) else { return };
+            let (ready, reason) = (&condition.status, &condition.reason);
+            tracing::debug!(network, ready, reason, "{}", condition.message);
+        }
+        other => log_of_nodes(other),
+    }
+}
+
+/// Those of nodes, and of what is attached to them.
+fn log_of_nodes(write: &Write) {
+    match write {
         Write::NodeState { node, number, .. } => tracing::info!(node, number, "wrote the node state"),
         Write::DeleteNodeState { node } => {
             tracing::info!(node, "deleted the state of a node that was removed or recreated");
@@ -48,25 +75,6 @@ pub(super) fn log(write: &Write) {
             let (ready, reason) = (&condition.status, &condition.reason);
             tracing::debug!(uplink, ready, reason, "{}", condition.message);
         }
-        Write::Nad { key, .. } => {
-            tracing::debug!(network = key.name, namespace = key.namespace, "wrote the NetworkAttachmentDefinition");
-        }
-        Write::DeleteNad { key } => {
-            tracing::debug!(network = key.name, namespace = key.namespace, "deleted the NetworkAttachmentDefinition");
-        }
-        Write::NetworkFromNad { network, uid: None, .. } => {
-            tracing::info!(network, "created a network for NetworkAttachmentDefinitions");
-        }
-        Write::NetworkFromNad { network, .. } => {
-            tracing::info!(network, "restored a network of NetworkAttachmentDefinitions");
-        }
-        Write::DeleteNetwork { network, .. } => {
-            tracing::info!(network, "deleted a network that no NetworkAttachmentDefinition requests");
-        }
-        Write::Status { network, status, .. } => {
-            let Some(condition) = find_condition(&status.conditions, READY) else { return };
-            let (ready, reason) = (&condition.status, &condition.reason);
-            tracing::debug!(network, ready, reason, "{}", condition.message);
-        }
+        _ => {}
     }
 }

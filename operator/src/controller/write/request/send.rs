@@ -9,10 +9,14 @@ use crate::controller::cache::partial_objects::{
 };
 use crate::controller::write::operation::Write;
 use crate::leader::REQUEST_TIMEOUT;
-use kube::{Api, Client};
-use serde_json::json;
+use kube::core::ClusterResourceScope;
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt::Debug;
 use tokio::time::timeout;
-use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeSliceSpec, UserspaceNodeState};
+use usnet_crds::{UserspaceNodeSlice, UserspaceNodeSliceSpec, UserspaceNodeState};
 
 /// Sends one write.
 pub async fn send(client: Client, write: Write) -> Outcome {
@@ -35,9 +39,8 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
             apply_metadata(&networks(client), network, &objects::finalizer(network, uid, *present)).await
         }
         Write::Compiled { network, owner, uid, spec } => {
-            let api: Api<CompiledNetwork> = Api::all(client);
             let object = objects::compiled(network, owner, spec);
-            create_or_replace(&api, network, &object, uid.as_deref(), &[("/spec", &json!(object.spec))]).await
+            with_spec(client, &object, uid.as_deref(), &json!(object.spec)).await
         }
         Write::DrainCompiled { network, uid } => {
             let body = replace(uid, &[("/spec/phase", &json!("Draining"))])?;
@@ -45,13 +48,7 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
         }
         Write::DeleteCompiled { network, uid } => delete(&compiled(client), network, Some(uid)).await,
         Write::NodeState { node, owner, uid, number, labels } => {
-            let api: Api<UserspaceNodeState> = Api::all(client);
-            let object = objects::node_state(node, owner, *number, labels);
-            // Not the whole spec: its attachments are written by themselves.
-            let (number, labels) = (json!(number), json!(labels));
-            let owners = json!(object.metadata.owner_references);
-            let fields = [("/spec/number", &number), ("/spec/labels", &labels), ("/metadata/ownerReferences", &owners)];
-            create_or_replace(&api, node, &object, uid.as_deref(), &fields).await
+            node_state(client, &objects::node_state(node, owner, *number, labels), uid.as_deref()).await
         }
         Write::NodeAttachments { node, uid, attachments } => {
             let body = replace(uid, &[("/spec/attachments", &json!(attachments))])?;
@@ -66,9 +63,8 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
             apply_status(&attachments(client, &name.namespace), &name.name, &body).await
         }
         Write::NodeSlice { slice, uid, spec } => {
-            let api: Api<UserspaceNodeSlice> = Api::all(client);
             let object = UserspaceNodeSlice::new(slice, UserspaceNodeSliceSpec::clone(spec));
-            create_or_replace(&api, slice, &object, uid.as_deref(), &[("/spec", &json!(object.spec))]).await
+            with_spec(client, &object, uid.as_deref(), &json!(object.spec)).await
         }
         Write::DeleteNodeSlice { slice, uid } => delete(&Api::<NodeSliceObject>::all(client), slice, Some(uid)).await,
         Write::DeleteNodeState { node } => delete(&node_states(client), node, None).await,
@@ -90,6 +86,22 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
         }
         Write::DeleteNetwork { network, uid } => delete(&networks(client), network, Some(uid)).await,
     }
+}
+
+/// Creates an object, or replaces its spec.
+async fn with_spec<K>(client: Client, object: &K, uid: Option<&str>, spec: &Value) -> Result<Done, kube::Error>
+where
+    K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + Serialize + DeserializeOwned,
+{
+    create_or_replace(&Api::<K>::all(client), &object.name_any(), object, uid, &[("/spec", spec)]).await
+}
+
+/// Not the whole spec: its attachments are written by themselves.
+async fn node_state(client: Client, state: &UserspaceNodeState, uid: Option<&str>) -> Result<Done, kube::Error> {
+    let (number, labels) = (json!(state.spec.number), json!(state.spec.labels));
+    let owners = json!(state.metadata.owner_references);
+    let fields = [("/spec/number", &number), ("/spec/labels", &labels), ("/metadata/ownerReferences", &owners)];
+    create_or_replace(&Api::all(client), &state.name_any(), state, uid, &fields).await
 }
 
 // Responses are deserialized as in watches, so that unreadable fields do not fail a write.
