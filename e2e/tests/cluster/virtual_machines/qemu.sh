@@ -17,5 +17,5 @@ echo "pod: user $(id -u) starts QEMU"
 # shellcheck disable=SC2086 # lists of options
 exec qemu-system-x86_64 -accel tcg -machine q35,memory-backend=mem -m 128M -object memory-backend-memfd,id=mem,size=128M,share=on \
     -nodefaults -no-user-config -no-reboot -display none -serial stdio -qmp unix:monitor.sock,server=on,wait=off \
-    -kernel /guest/vmlinuz -initrd /guest/initramfs -append "console=ttyS0 quiet panic=-1 mtu=$mtu $APPEND" \
+    -kernel /guest/vmlinuz -initrd /guest/initramfs -append "console=ttyS0 quiet panic=-1 $APPEND" \
     $backend -device "virtio-net-pci,netdev=net,mac=$mac,host_mtu=$mtu,mq=$several,vectors=0,romfile=" $OPTIONS
