@@ -32,7 +32,7 @@ impl Daemon {
         // Multus' manifest has this version, which the daemon puts in the place of a network's own.
         let configuration = json!({
             "cniVersion": "0.3.1", "logLevel": "verbose", "logToStderr": true, "socketDir": SOCKETS,
-            // It writes a configuration for the runtime, which keeps its own. Without this it ends at once.
+            // It writes a configuration for the runtime, which keeps its own. Without this it ends.
             "cniConfigDir": FOLDER, "multusAutoconfigDir": FOLDER, "multusConfigFile": "auto",
         });
         let file = format!("{FOLDER}/daemon-config.json");

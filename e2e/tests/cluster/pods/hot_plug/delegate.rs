@@ -31,12 +31,21 @@ impl Sandbox {
     }
 }
 
-/// Has Multus' daemon call ADD or DEL for an element of the annotation.
-pub(super) fn delegate(command: &str, pod: &Value, sandbox: &Sandbox, element: &Value) -> Result<Value, String> {
+/// The configuration of a NetworkAttachmentDefinition; empty if there is none.
+pub(super) fn configuration(namespace: &str, name: &str) -> String {
+    let definition = get(&["net-attach-def", name, "-n", namespace]).unwrap_or_default();
+    text(&definition["spec"]["config"]).to_owned()
+}
+
+/// Has Multus' daemon call ADD or DEL with a configuration for an element of the annotation.
+pub(super) fn delegate(
+    command: &str,
+    pod: &Value,
+    sandbox: &Sandbox,
+    (element, configuration): (&Value, &str),
+) -> Result<Value, String> {
     let metadata = &pod["metadata"];
     let namespace = text(&metadata["namespace"]);
-    let name = text(&element["name"]);
-    let definition = get(&["net-attach-def", name, "-n", namespace]).ok_or(format!("there is no definition {name}"))?;
     let arguments = [("NAMESPACE", namespace), ("NAME", text(&metadata["name"])), ("UID", text(&metadata["uid"]))];
     let arguments = arguments.map(|(key, value)| format!("K8S_POD_{key}={value}")).join(";");
     let answer = post(&json!({
@@ -44,7 +53,7 @@ pub(super) fn delegate(command: &str, pod: &Value, sandbox: &Sandbox, element: &
             "CNI_COMMAND": command, "CNI_CONTAINERID": sandbox.id, "CNI_NETNS": sandbox.network_namespace,
             "CNI_IFNAME": element["interface"].as_str().unwrap_or_default(), "CNI_ARGS": arguments,
         },
-        "config": BASE64_STANDARD.encode(text(&definition["spec"]["config"])),
+        "config": BASE64_STANDARD.encode(configuration),
         "interfaceAttributes": attributes(element),
     }))?;
     let answer: Value = serde_json::from_str(&answer).unwrap_or_default();

@@ -1,10 +1,10 @@
 //! What cannot be plugged is refused with the reason, and leaves what was there as it was.
 
-use super::daemon::{self, Propagation};
-use super::delegate::{Sandbox, delegate};
+use super::daemon::Propagation;
+use super::delegate::{Sandbox, configuration, delegate};
 use super::{HotPlug, await_gone, element, ports, remains, sleeper};
-use crate::support::cluster::{check, eventually, get, kubectl, on_node};
-use crate::support::pods::{NODE, description, pod_without_volume, start, uid, wait_running};
+use crate::support::cluster::{apply, get, kubectl};
+use crate::support::pods::{NODE, description, in_pod, pod_without_volume, uid, wait_running};
 use crate::support::scene::{Scene, wait_ready};
 use serde_json::{Value, json};
 use std::thread;
@@ -12,35 +12,52 @@ use std::time::Instant;
 
 #[test]
 fn what_cannot_be_plugged_is_refused_and_what_is_attached_stays() {
-    let Some(plug) = HotPlug::new("plugfail") else { return };
-    let scene = &plug.scene;
-    ["plugfail-a", "plugfail-b"].iter().for_each(|network| scene.apply_network(network, &json!({})));
-    scene.apply_network("plugfail-device", &json!({"devicePlugin": {"devices": 2}}));
-    ["plugfail-a", "plugfail-b", "plugfail-device"].iter().for_each(|network| wait_ready(network));
-
+    let Some(mut plug) = HotPlug::new("plugfail") else { return };
+    networks_and_pods(&plug.scene);
     names_that_are_taken(&plug);
     elements_without_an_interface(&plug);
     pods_without_volume_or_device(&plug);
     devices_of_pods(&plug);
     requests_at_the_same_time(&plug);
     twenty_interfaces(&plug);
+    mounts_that_the_engine_does_not_see(&mut plug);
+}
+
+fn networks_and_pods(scene: &Scene) {
+    ["plugfail-a", "plugfail-b"].iter().for_each(|network| scene.apply_network(network, &json!({})));
+    scene.apply_network("plugdevice", &json!({"devicePlugin": {"devices": 2}}));
+    ["plugfail-a", "plugfail-b", "plugdevice"].iter().for_each(|network| wait_ready(network));
+    apply(&sleeper(scene, "taken", &[element("plugfail-a", "net1")]));
+    apply(&sleeper(scene, "nameless", &[json!({"name": "plugfail-a"})]));
+    apply(&sleeper(scene, "plain", &[]));
+    apply(&pod_without_volume(scene, "homeless", ""));
+    let mut pod = pod_without_volume(scene, "device", "");
+    pod["spec"]["containers"][0]["resources"]["limits"]["usnet.dev/plugdevice"] = json!("1");
+    pod["spec"].as_object_mut().unwrap().remove("nodeName");
+    pod["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": NODE});
+    apply(&pod);
+    ["taken", "nameless", "plain", "homeless", "device"].iter().for_each(|pod| wait_running(scene, pod));
 }
 
 fn names_that_are_taken(plug: &HotPlug) {
     let scene = &plug.scene;
-    let first = element("plugfail-a", "net1");
-    start(scene, &sleeper(scene, "taken", std::slice::from_ref(&first)));
-    let before = (description(scene, "taken", "net1"), remains(&uid(scene, "taken"), "net1"));
+    let (first, second) = (element("plugfail-a", "net1"), element("plugfail-b", "net1"));
+    let observed = || (description(scene, "taken", "net1"), remains(&uid(scene, "taken"), "net1"));
+    let before = observed();
     assert!(before.1.contains("net1.json"), "{before:?}");
 
-    plug.select("taken", &[first.clone(), element("plugfail-b", "net1")]);
-    plug.await_refusal("taken", "net1", &["is already attached, with other parameters (network"]);
+    let reason = "is already attached, with other parameters (network";
+    plug.select("taken", &[first.clone(), second.clone()]);
+    plug.await_refusal("taken", &second, &[reason]);
     plug.await_attempts("taken", "net1");
-    assert_eq!((description(scene, "taken", "net1"), remains(&uid(scene, "taken"), "net1")), before);
-    assert_eq!(ports("OVS", "plugfail-a"), 1);
+    assert_eq!(observed(), before, "the controller's DEL, which rolls back, is for another network");
+    assert_eq!(ports("OVS", "plugfail-a"), 2, "of this pod and of another one");
+    let history = kubectl(&["usnet", "history", "--network=plugfail-b", "--node", NODE]);
+    assert!(history.contains(reason), "{history}");
 
-    plug.select("taken", &[first.clone(), element("plugfail-b", "eth0")]);
-    plug.await_refusal("taken", "eth0", &["eth0"]);
+    let of_kernel = element("plugfail-b", "eth0");
+    plug.select("taken", &[first.clone(), of_kernel.clone()]);
+    plug.await_refusal("taken", &of_kernel, &["interface name eth0 already exists"]);
     plug.select("taken", &[first]);
     plug.await_status("taken", &["net1"]);
     assert_eq!(ports("OVS", "plugfail-b"), 0);
@@ -48,51 +65,42 @@ fn names_that_are_taken(plug: &HotPlug) {
 
 /// Multus gave the interface a name when the pod started, and the controller does not know it.
 fn elements_without_an_interface(plug: &HotPlug) {
-    let scene = &plug.scene;
     let nameless = json!({"name": "plugfail-a"});
-    start(scene, &sleeper(scene, "nameless", std::slice::from_ref(&nameless)));
-    plug.select("nameless", &[nameless, element("plugfail-b", "net7")]);
-    plug.await_refusal("nameless", "", &[]);
+    plug.select("nameless", &[nameless.clone(), element("plugfail-b", "net7")]);
+    plug.await_refusal("nameless", &nameless, &["interface name is empty"]);
     plug.await_status("nameless", &["net1"]);
-    assert!(remains(&uid(scene, "nameless"), "net1").contains("net1.json"), "it stays attached");
-    scene.delete_pod("nameless");
+    let uid = uid(&plug.scene, "nameless");
+    assert!(remains(&uid, "net1").contains("net1.json"), "it stays attached");
+    assert_eq!(remains(&uid, "net7"), "");
 }
 
 fn pods_without_volume_or_device(plug: &HotPlug) {
-    let scene = &plug.scene;
-    start(scene, &pod_without_volume(scene, "homeless", ""));
-    for (network, reason) in
-        [("plugfail-a", "has no emptyDir volume"), ("plugfail-device", "has neither an unused device")]
-    {
-        plug.select("homeless", &[element(network, "net7")]);
-        plug.await_refusal("homeless", "net7", &[reason]);
-        assert_eq!(remains(&uid(scene, "homeless"), "net7"), "");
+    let cases = [("plugfail-a", "has no emptyDir volume"), ("plugdevice", "has neither an unused device")];
+    for (network, reason) in cases {
+        let refused = element(network, "net7");
+        plug.select("homeless", std::slice::from_ref(&refused));
+        plug.await_refusal("homeless", &refused, &[reason]);
+        assert_eq!(remains(&uid(&plug.scene, "homeless"), "net7"), "");
     }
-    scene.delete_pod("homeless");
 }
 
-/// The folder of a device is in the container from its start on.
+/// A device's folder is in the container from its start on; the file system there goes with the
+/// interface.
 fn devices_of_pods(plug: &HotPlug) {
     let scene = &plug.scene;
-    let mut pod = pod_without_volume(scene, "device", "");
-    pod["spec"]["containers"][0]["resources"]["limits"]["usnet.dev/plugfail-device"] = json!("1");
-    pod["spec"].as_object_mut().unwrap().remove("nodeName");
-    pod["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": NODE});
-    start(scene, &pod);
-    let select = || plug.select("device", &[element("plugfail-device", "net7")]);
-    select();
+    let plugged = element("plugdevice", "net7");
+    plug.select("device", std::slice::from_ref(&plugged));
     plug.await_status("device", &["net7"]);
-    let folder = "cd $USNET_PLUGFAIL_DEVICE_DEVICES && cat net7.json";
-    let described = crate::support::pods::in_pod(scene, "device", folder);
-    let described: Value = serde_json::from_str(&described).unwrap();
-    assert_eq!((&described["network"], &described["socket"]), (&json!("plugfail-device"), &json!("net7.sock")));
+    let described: Value =
+        serde_json::from_str(&in_pod(scene, "device", "cat $USNET_DEVICES_PLUGDEVICE/net7.json")).unwrap();
+    assert_eq!((&described["network"], &described["socket"]), (&json!("plugdevice"), &json!("net7.sock")));
     plug.select("device", &[]);
     plug.await_status("device", &[]);
     await_gone(scene, "device", "net7");
-    // The file system of the device went with the interface.
-    select();
-    plug.await_refusal("device", "net7", &["cannot be attached again", "plugfail-device-"]);
-    scene.delete_pod("device");
+
+    plug.select("device", std::slice::from_ref(&plugged));
+    plug.await_refusal("device", &plugged, &["interfaces with a device cannot be attached again"]);
+    assert_eq!(remains(&uid(scene, "device"), "net7"), "");
 }
 
 /// Two calls for one interface, and changes of the annotation before the last one is done.
@@ -100,106 +108,68 @@ fn requests_at_the_same_time(plug: &HotPlug) {
     let scene = &plug.scene;
     let pod = get(&["pod", "taken", "-n", &scene.name]).unwrap();
     let sandbox = Sandbox::of(&pod).unwrap();
-    let add = || delegate("ADD", &pod, &sandbox, &element("plugfail-b", "net6"));
+    let (network, configuration) = (element("plugfail-b", "net6"), configuration(&scene.name, "plugfail-b"));
+    let call = |command| delegate(command, &pod, &sandbox, (&network, &configuration));
+    let add = || call("ADD");
     let results = thread::scope(|scope| [(); 2].map(|()| scope.spawn(add)).map(|call| call.join().unwrap()));
     assert!(results[0].is_ok() && results[0] == results[1], "{results:?}");
-    delegate("DEL", &pod, &sandbox, &element("plugfail-b", "net6")).unwrap();
+    assert_eq!(ports("OVS", "plugfail-b"), 1);
+    call("DEL").unwrap();
     await_gone(scene, "taken", "net6");
 
-    let at = |interfaces: &[&str]| -> Vec<Value> {
-        let hot = interfaces.iter().map(|interface| element("plugfail-b", interface));
-        std::iter::once(element("plugfail-a", "net1")).chain(hot).collect()
-    };
     for interfaces in [&["net7"][..], &["net7", "net8"], &["net8", "net9"], &["net9"]] {
-        plug.select("taken", &at(interfaces));
+        select_beside_first(plug, interfaces);
     }
-    plug.await_status("taken", &["net1", "net9"]);
-    ["net7", "net8"].iter().for_each(|interface| await_gone(scene, "taken", interface));
-    plug.select("taken", &at(&[]));
+    await_earlier_changes(plug);
+    plug.await_present("taken", "net9");
+    // The controller compares with a status that may be older than its own last change. It then
+    // does not know of an interface that is attached, and finds it again when it is selected.
+    let all = ["net7", "net8", "net9"];
+    select_beside_first(plug, &all);
+    plug.await_status("taken", &["net1", "net7", "net8", "net9"]);
+    assert_eq!(ports("OVS", "plugfail-b"), all.len());
+    select_beside_first(plug, &[]);
     plug.await_status("taken", &["net1"]);
-    await_gone(scene, "taken", "net9");
+    all.iter().for_each(|interface| await_gone(scene, "taken", interface));
+}
+
+/// The controller handles one change after the other: once it has handled these, of another pod, it
+/// has handled all before them and knows what came of them.
+fn await_earlier_changes(plug: &HotPlug) {
+    for interfaces in [&["net7"][..], &[]] {
+        plug.select("plain", &interfaces.iter().map(|name| element("plugfail-a", name)).collect::<Vec<_>>());
+        plug.await_status("plain", interfaces);
+    }
+}
+
+/// Selects these interfaces for the pod `taken` beside the one that it has from its start on.
+fn select_beside_first(plug: &HotPlug, interfaces: &[&str]) {
+    let first = std::iter::once(element("plugfail-a", "net1"));
+    let all: Vec<Value> = first.chain(interfaces.iter().map(|name| element("plugfail-b", name))).collect();
+    plug.select("taken", &all);
 }
 
 fn twenty_interfaces(plug: &HotPlug) {
-    let scene = &plug.scene;
     let names: Vec<String> = (10..30).map(|number| format!("net{number}")).collect();
-    let base = element("plugfail-a", "net1");
-    let all: Vec<Value> =
-        std::iter::once(base.clone()).chain(names.iter().map(|name| element("plugfail-b", name))).collect();
-    let present: Vec<&str> = std::iter::once("net1").chain(names.iter().map(String::as_str)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let begun = Instant::now();
-    plug.select("taken", &all);
-    plug.await_status("taken", &present);
-    let plugged = begun.elapsed();
+    select_beside_first(plug, &names);
+    plug.await_status("taken", &[&["net1"], &names[..]].concat());
+    let plugged = begun.elapsed().as_secs_f64();
     assert_eq!(ports("OVS", "plugfail-b"), 20);
     let begun = Instant::now();
-    plug.select("taken", &[base]);
+    select_beside_first(plug, &[]);
     plug.await_status("taken", &["net1"]);
-    println!(
-        "20 interfaces: plugged after {:.1} s, unplugged after {:.1} s",
-        plugged.as_secs_f64(),
-        begun.elapsed().as_secs_f64()
-    );
+    println!("20 interfaces: plugged after {plugged:.1} s, unplugged after {:.1} s", begun.elapsed().as_secs_f64());
     assert_eq!(ports("OVS", "plugfail-b"), 0);
-    names.iter().for_each(|name| assert_eq!(remains(&uid(scene, "taken"), name), ""));
+    assert_eq!(remains(&uid(&plug.scene, "taken"), "net[12]?"), "");
 }
 
-#[test]
-fn a_daemon_whose_mounts_the_engine_does_not_see_is_told_which_setting_it_lacks() {
-    let Some(plug) = HotPlug::with("plugapart", Propagation::HostToContainer) else { return };
-    plug.scene.network("plugapart", &json!({}));
-    start(&plug.scene, &sleeper(&plug.scene, "pod", &[]));
-    plug.select("pod", &[element("plugapart", "net7")]);
-    plug.await_refusal("pod", "net7", &["mountPropagation: Bidirectional"]);
-    assert_eq!(remains(&uid(&plug.scene, "pod"), "net7"), "");
-    assert_eq!(ports("OVS", "plugapart"), 0);
-}
-
-/// What is left on the node of a pod that is gone.
-fn left_of(uid: &str) -> String {
-    let script = format!(
-        "grep -ls '{uid}' /var/lib/usnet/attachments/*; grep '/run/usnet/ports/{uid}' /proc/self/mountinfo; \
-         ls /run/usnet/ports | grep '{uid}'; ovs-vsctl --bare --columns=options list Interface | grep '{uid}'; true"
-    );
-    on_node(NODE, &["sh", "-c", &script])
-}
-
-#[test]
-fn interfaces_that_nothing_detaches_are_collected() {
-    let Some(plug) = HotPlug::new("plugend") else { return };
-    let scene = &plug.scene;
-    scene.network("plugend", &json!({}));
-    start(scene, &sleeper(scene, "ends", &[]));
-    plug.select("ends", &[element("plugend", "net7")]);
-    plug.await_status("ends", &["net7"]);
-    let uid = uid(scene, "ends");
-    scene.delete_pod("ends");
-    assert!(left_of(&uid).contains(".net7.json"), "neither Multus nor its controller detaches: {}", left_of(&uid));
-    let begun = Instant::now();
-    let _collector = super::super::garbage::QuickCollector::start();
-    eventually("the interface is collected", || check(left_of(&uid).is_empty(), left_of(&uid)));
-    println!(
-        "an interface that nothing detached was collected {:.1} s after its pod, with a grace period of 1 s",
-        begun.elapsed().as_secs_f64()
-    );
-
-    ends_while_it_is_attached(&plug, scene);
-}
-
-/// The network comes to the node while ADD waits for it, and the pod ends meanwhile.
-fn ends_while_it_is_attached(plug: &HotPlug, scene: &Scene) {
-    let elsewhere = |node: &str| json!({"nodeSelector": {"matchLabels": {"kubernetes.io/hostname": node}}});
-    scene.network("plugend-late", &elsewhere("node-b"));
-    start(scene, &sleeper(scene, "ending", &[]));
-    wait_running(scene, "ending");
-    let uid = uid(scene, "ending");
-    plug.select("ending", &[element("plugend-late", "net7")]);
-    daemon::await_log(&["ADD starting delegate request", "net7", "K8S_POD_NAME=ending"]);
-    kubectl(&["delete", "pod", "ending", "-n", &scene.name, "--grace-period=1", "--wait=false"]);
-    scene.apply_network("plugend-late", &elsewhere(NODE));
-    wait_ready("plugend-late");
-    daemon::await_log(&["ADD finished Delegate request", "net7"]);
-    eventually("the pod is gone", || check(get(&["pod", "ending", "-n", &scene.name]).is_none(), "still there"));
-    eventually("nothing is left of the pod", || check(left_of(&uid).is_empty(), left_of(&uid)));
-    assert_eq!(ports("OVS", "plugend-late"), 0);
+fn mounts_that_the_engine_does_not_see(plug: &mut HotPlug) {
+    plug.restart_daemon(Propagation::HostToContainer);
+    let refused = element("plugfail-b", "net7");
+    plug.select("plain", std::slice::from_ref(&refused));
+    plug.await_refusal("plain", &refused, &["mountPropagation: Bidirectional"]);
+    assert_eq!(remains(&uid(&plug.scene, "plain"), "net7"), "");
+    assert_eq!(ports("OVS", "plugfail-b"), 0);
 }

@@ -2,9 +2,9 @@
 //! controller for dynamic networks, which follows the pod's annotation.
 
 mod controller;
-mod cycles;
 mod daemon;
 mod delegate;
+mod ended_pods;
 mod failures;
 mod in_cluster;
 mod port_types;
@@ -22,7 +22,7 @@ use stand_in::{STATUS, text};
 use usnet_e2e::kubernetes::images::names::TOOLS_IMAGE;
 
 /// How often a controller tries.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 4;
 const NETWORKS: &str = "k8s.v1.cni.cncf.io/networks";
 
 /// A scene with Multus' daemon and a controller on [`NODE`].
@@ -30,25 +30,21 @@ struct HotPlug {
     // Dropped in this order: first the pods and networks go.
     scene: Scene,
     controller: Controller,
-    _daemon: Daemon,
-    _in_cluster: InCluster,
+    daemon: Option<Daemon>,
+    in_cluster: InCluster,
 }
 
 impl HotPlug {
     /// None, with a line that says so, where Multus' daemon is not built.
     fn new(name: &str) -> Option<Self> {
-        Self::with(name, Propagation::Bidirectional)
-    }
-
-    fn with(name: &str, propagation: Propagation) -> Option<Self> {
         if !daemon::is_built() {
             return None;
         }
         let scene = Scene::new(name);
         let in_cluster = InCluster::new(name);
-        let daemon = Daemon::start(&in_cluster, propagation);
+        let daemon = Daemon::start(&in_cluster, Propagation::Bidirectional);
         let controller = Controller::start(&in_cluster);
-        Some(Self { scene, controller, _daemon: daemon, _in_cluster: in_cluster })
+        Some(Self { scene, controller, daemon: Some(daemon), in_cluster })
     }
 
     /// Replaces the networks that a pod selects.
@@ -69,13 +65,14 @@ impl HotPlug {
         })
     }
 
-    /// Waits until the status has an interface.
+    /// Waits until the status has an interface, and returns its entry.
     #[track_caller]
-    fn await_present(&self, pod: &str, interface: &str) {
+    fn await_present(&self, pod: &str, interface: &str) -> Value {
         eventually("the interface is in the status", || {
             let status = status(&self.scene, pod);
-            check(status.iter().any(|entry| entry["interface"] == interface), format!("{status:?}"))
-        });
+            let entry = status.iter().find(|entry| entry["interface"] == interface);
+            entry.cloned().ok_or_else(|| format!("{status:?}\n{}", daemon::log()))
+        })
     }
 
     /// Waits until the status has no such interface.
@@ -90,10 +87,21 @@ impl HotPlug {
     /// Waits for the controller's event that an interface could not be added, and for the reason in
     /// the log of Multus' daemon.
     #[track_caller]
-    fn await_refusal(&self, pod: &str, interface: &str, reason: &[&str]) {
-        let expected = format!("pod [{}/{pod}]: failed adding interface {interface} to network", self.scene.name);
-        self.scene.await_refusal(pod, &[&expected]);
-        daemon::await_log(&[&["ADD finished Delegate request", &format!("IfName:\"{interface}\"")], reason].concat());
+    fn await_refusal(&self, pod: &str, refused: &Value, reason: &[&str]) {
+        let (network, interface) = (text(&refused["name"]), text(&refused["interface"]));
+        let pod_name = format!("[{}/{pod}]", self.scene.name);
+        self.scene.await_refusal(
+            pod,
+            &[&format!("pod {pod_name}: failed adding interface {interface} to network: {network}")],
+        );
+        let (pod, interface) = (format!("K8S_POD_NAME={pod};"), format!("IfName:\"{interface}\""));
+        daemon::await_log(&[&["ADD finished Delegate request", &pod, &interface], reason].concat());
+    }
+
+    /// Replaces the daemon by one in a container with that setting.
+    fn restart_daemon(&mut self, propagation: Propagation) {
+        drop(self.daemon.take());
+        self.daemon = Some(Daemon::start(&self.in_cluster, propagation));
     }
 
     /// Waits until the controller has tried so often that it stops, and rolled back each time.
@@ -104,7 +112,8 @@ impl HotPlug {
             let is_it = |line: &&str| {
                 line.contains(&format!("K8S_POD_NAME={pod};")) && line.contains(&format!("IfName:\"{interface}\""))
             };
-            let rolled_back = log.lines().filter(is_it).filter(|line| line.contains("DEL finished Delegate")).count();
+            let rolled_back =
+                log.lines().filter(is_it).filter(|line| line.contains("DEL finished Delegate request")).count();
             check(rolled_back >= ATTEMPTS, log)
         });
     }

@@ -1,102 +1,170 @@
-//! Each type of port of each engine: no packets before, all packets after, and nothing left.
+//! Each type of port of each engine, plugged and unplugged again and again: no packets before, all
+//! packets after, and nothing left. `USNET_HOT_PLUG_CYCLES` sets how often; the times are printed.
 
 use super::{HotPlug, await_gone, element, ports, remains, tools_pod};
-use crate::support::pods::{in_pod, pod_without_volume, start, uid};
+use crate::support::cluster::{apply, eventually, on_node};
+use crate::support::pods::{NODE, in_pod, pod_without_volume, uid, wait_running};
 use crate::support::scene::wait_ready;
 use crate::support::tools::ask;
 use crate::support::vpp;
 use serde_json::{Value, json};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// Echo requests that are sent, and replies that are expected.
 const PACKETS: u64 = 20;
 const PEER: &str = "10.71.0.10";
+const ADDRESS: &str = "10.71.0.7";
+const MAC: &str = "02:71:00:00:00:07";
 
-fn spec(engine: &str, port: &str) -> Value {
-    json!({"engine": engine, "port": {"type": port}})
+/// A type of port of an engine.
+struct Kind {
+    engine: &'static str,
+    port: &'static str,
 }
 
-/// How many echo requests were answered that a pod sent on that interface.
-fn answered(plug: &HotPlug, interface: &str) -> Result<u64, String> {
-    let count = PACKETS.to_string();
-    let command = ["--interface", interface, "ping", PEER, "--count", &count, "--interval=10"];
-    let answer = ask(&plug.scene, "hot", &command)?;
-    answer["received"].as_u64().ok_or_else(|| answer.to_string())
+const KINDS: [Kind; 5] = [
+    Kind { engine: "OVS", port: "VhostUser" },
+    Kind { engine: "OVS", port: "Veth" },
+    Kind { engine: "VPP", port: "Memif" },
+    Kind { engine: "VPP", port: "VhostUser" },
+    Kind { engine: "VPP", port: "Veth" },
+];
+
+impl Kind {
+    fn network(&self) -> String {
+        format!("plug-{}-{}", self.engine, self.port).to_lowercase()
+    }
+
+    fn is_of_kernel(&self) -> bool {
+        self.port == "Veth"
+    }
+
+    /// The pod that gets the interface, and what it has before.
+    fn pod(&self) -> (&'static str, Vec<Value>) {
+        if self.is_of_kernel() { ("kernel", Vec::new()) } else { ("sockets", vec![element("plug-base", "net1")]) }
+    }
+
+    fn peer(&self) -> String {
+        format!("peer-{}-{}", self.engine, self.port).to_lowercase()
+    }
+
+    fn manifest_of_peer(&self, plug: &HotPlug) -> Value {
+        let mut at = element(&self.network(), "net1");
+        at["ips"] = json!([format!("{PEER}/24")]);
+        match self.is_of_kernel() {
+            true => pod_without_volume(&plug.scene, &self.peer(), &json!([at]).to_string()),
+            false => tools_pod(&plug.scene, &self.peer(), &[at]),
+        }
+    }
+
+    /// How many of so many echo requests were answered.
+    fn answered(&self, plug: &HotPlug, count: u64) -> Result<u64, String> {
+        let (scene, pod) = (&plug.scene, self.pod().0);
+        if self.is_of_kernel() {
+            let script = format!("busybox ping -c {count} -i 0.02 -W 5 -I net7 {PEER} 2>&1; true");
+            let answer = in_pod(scene, pod, &script);
+            let received = answer.lines().find_map(|line| line.split(", ").nth(1)?.strip_suffix(" packets received"));
+            return received.and_then(|count| count.parse().ok()).ok_or(answer);
+        }
+        let command = ["--interface=net7", "ping", PEER, &format!("--count={count}"), "--interval=10"];
+        let answer = ask(scene, pod, &command)?;
+        answer["received"].as_u64().ok_or_else(|| answer.to_string())
+    }
+
+    /// Waits for the first answer: in the pod where it has a shell, because a call of `kubectl`
+    /// takes a tenth of a second.
+    fn await_answer(&self, plug: &HotPlug) {
+        if self.is_of_kernel() {
+            let ping = format!("busybox ping -c 1 -W 1 -I net7 {PEER} >/dev/null 2>&1");
+            in_pod(&plug.scene, self.pod().0, &format!("until {ping}; do busybox usleep 5000; done"));
+        } else {
+            eventually("an answered packet", || self.answered(plug, 1));
+        }
+    }
+
+    /// Whether packets can be counted. If not, this prints what is left out.
+    fn moves_packets(&self) -> bool {
+        self.engine == "OVS" || vpp::moves_packets(&format!("packets of a {} port that was hot-plugged", self.port))
+    }
 }
 
 #[test]
-fn sockets_are_plugged_and_unplugged() {
+fn each_type_of_port_is_plugged_and_unplugged_again_and_again() {
     let Some(plug) = HotPlug::new("plug") else { return };
     let scene = &plug.scene;
-    scene.network("plug-base", &json!({}));
-    let types = [("OVS", "VhostUser"), ("VPP", "Memif"), ("VPP", "VhostUser")];
-    let network = |(engine, port): (&str, &str)| format!("plug-{engine}-{port}").to_lowercase();
-    types.iter().for_each(|&(engine, port)| scene.apply_network(&network((engine, port)), &spec(engine, port)));
-    start(scene, &tools_pod(scene, "hot", &[element("plug-base", "net1")]));
-    for (engine, port) in types {
-        let network = network((engine, port));
-        wait_ready(&network);
-        let mut at_peer = element(&network, "net1");
-        at_peer["ips"] = json!([format!("{PEER}/24")]);
-        start(scene, &tools_pod(scene, "peer", &[at_peer]));
-        let has_packets =
-            engine == "OVS" || vpp::moves_packets(&format!("packets of a {port} port that was hot-plugged"));
-        assert_eq!(ports(engine, &network), 1);
-        let refused = answered(&plug, "net7").unwrap_err();
-        assert!(refused.contains("net7"), "{refused}");
-
-        let mut plugged = element(&network, "net7");
-        plugged["ips"] = json!(["10.71.0.7/24"]);
-        plugged["mac"] = json!("02:71:00:00:00:07");
-        plug.select("hot", &[element("plug-base", "net1"), plugged]);
-        let status = plug.await_status("hot", &["net1", "net7"]);
-        let observed = status.iter().find(|entry| entry["interface"] == "net7").unwrap();
-        assert_eq!((&observed["mac"], &observed["ips"]), (&json!("02:71:00:00:00:07"), &json!(["10.71.0.7"])));
-        assert_eq!(ports(engine, &network), 2);
-        assert!(remains(&uid(scene, "hot"), "net7").contains("net7.json"));
-        if has_packets {
-            assert_eq!(answered(&plug, "net7"), Ok(PACKETS));
-            println!(
-                "{engine} {port}: 0 packets before, {PACKETS} of {PACKETS} answered after hot plug by {}",
-                plug.controller.name()
-            );
-        }
-
-        plug.select("hot", &[element("plug-base", "net1")]);
-        plug.await_status("hot", &["net1"]);
-        await_gone(scene, "hot", "net7");
-        assert_eq!(ports(engine, &network), 1);
-        scene.delete_pod("peer");
+    scene.apply_network("plug-base", &json!({}));
+    for kind in &KINDS {
+        scene.apply_network(&kind.network(), &json!({"engine": kind.engine, "port": {"type": kind.port}}));
     }
+    wait_ready("plug-base");
+    KINDS.iter().for_each(|kind| wait_ready(&kind.network()));
+    apply(&tools_pod(scene, "sockets", &[element("plug-base", "net1")]));
+    apply(&pod_without_volume(scene, "kernel", ""));
+    KINDS.iter().for_each(|kind| apply(&kind.manifest_of_peer(&plug)));
+    ["sockets", "kernel"].iter().for_each(|pod| wait_running(scene, pod));
+    KINDS.iter().for_each(|kind| wait_running(scene, &kind.peer()));
+
+    let cycles = std::env::var("USNET_HOT_PLUG_CYCLES").map_or(2, |text| text.parse().unwrap());
+    let before = inventory();
+    for kind in &KINDS {
+        let has_packets = kind.moves_packets();
+        let ports_before = ports(kind.engine, &kind.network());
+        let times: Vec<_> = (0..cycles).map(|_| cycle(&plug, kind, has_packets)).collect();
+        assert_eq!(ports(kind.engine, &kind.network()), ports_before);
+        report(&plug, kind, has_packets, times);
+    }
+    assert_eq!(inventory(), before, "what the node has is as before");
 }
 
-#[test]
-fn interfaces_of_the_kernel_are_plugged_and_unplugged() {
-    let Some(plug) = HotPlug::new("plugveth") else { return };
-    let scene = &plug.scene;
-    for engine in ["OVS", "VPP"] {
-        scene.apply_network(&format!("plugveth-{engine}").to_lowercase(), &spec(engine, "Veth"));
+/// How many of each thing the node has.
+fn inventory() -> String {
+    let script = "ls /var/lib/usnet/attachments | wc -l; grep -c /run/usnet /proc/self/mountinfo; ls -A /run/usnet/ports | wc -l; \
+        ip -o link | wc -l; ovs-vsctl --bare --columns=_uuid list Port | wc -w; ovs-vsctl --bare --columns=_uuid list Interface | wc -w; \
+        ls /run/netns | wc -l; ls /var/run/k8s.cni.cncf.io/devinfo/* 2>/dev/null | wc -l; ls /var/lib/cni/multus | wc -l";
+    on_node(NODE, &["sh", "-c", script]).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Plugs and unplugs an interface once. Returns the time from the change of the annotation to the
+/// first answered packet or, where packets cannot be counted, to the status.
+fn cycle(plug: &HotPlug, kind: &Kind, has_packets: bool) -> Duration {
+    let (pod, base) = kind.pod();
+    assert!(kind.answered(plug, 1).unwrap_err().contains("net7"), "there is no such interface");
+    let mut plugged = element(&kind.network(), "net7");
+    plugged["ips"] = json!([format!("{ADDRESS}/24")]);
+    plugged["mac"] = json!(MAC);
+    let begun = Instant::now();
+    let to_packet = thread::scope(|scope| {
+        let answer = scope.spawn(|| {
+            if has_packets {
+                kind.await_answer(plug);
+            }
+            begun.elapsed()
+        });
+        plug.select(pod, &base.iter().cloned().chain([plugged]).collect::<Vec<_>>());
+        answer.join().unwrap()
+    });
+    let status = plug.await_present(pod, "net7");
+    let took = if has_packets { to_packet } else { begun.elapsed() };
+    assert_eq!((&status["mac"], &status["ips"]), (&json!(MAC), &json!([ADDRESS])));
+    assert!(remains(&uid(&plug.scene, pod), "net7").contains("net7.json"));
+    if has_packets {
+        assert_eq!(kind.answered(plug, PACKETS), Ok(PACKETS));
     }
-    start(scene, &pod_without_volume(scene, "hot", ""));
-    for engine in ["OVS", "VPP"] {
-        let network = format!("plugveth-{engine}").to_lowercase();
-        wait_ready(&network);
-        let at = |interface: &str, address: &str| json!({"name": network, "interface": interface, "ips": [format!("{address}/24")]});
-        start(scene, &pod_without_volume(scene, "peer", &json!([at("net1", PEER)]).to_string()));
-        assert!(!in_pod(scene, "hot", "busybox ip -o link").contains("net7"));
-        plug.select("hot", &[at("net7", "10.71.0.7")]);
-        plug.await_status("hot", &["net7"]);
-        assert!(in_pod(scene, "hot", "busybox ip addr show dev net7").contains("10.71.0.7/24"));
-        if engine == "OVS" || vpp::moves_packets("packets of a Veth port that was hot-plugged") {
-            let answered = in_pod(scene, "hot", &format!("busybox ping -c 20 -i 0.05 -W 5 -I net7 {PEER}"));
-            assert!(answered.contains("20 packets received"), "{answered}");
-            println!("{engine} Veth: no device before, 20 of 20 answered after hot plug by {}", plug.controller.name());
-        }
-        assert_eq!(ports(engine, &network), 2);
-        plug.select("hot", &[]);
-        plug.await_status("hot", &[]);
-        await_gone(scene, "hot", "net7");
-        assert!(!in_pod(scene, "hot", "busybox ip -o link").contains("net7"));
-        assert_eq!(ports(engine, &network), 1);
-        scene.delete_pod("peer");
-    }
+    plug.select(pod, &base);
+    plug.await_absent(pod, "net7");
+    await_gone(&plug.scene, pod, "net7");
+    took
+}
+
+fn report(plug: &HotPlug, kind: &Kind, has_packets: bool, mut times: Vec<Duration>) {
+    times.sort_unstable();
+    let (count, median, max) = (times.len(), times[times.len() / 2].as_millis(), times[times.len() - 1].as_millis());
+    let Kind { engine, port } = kind;
+    let packets = format!("0 packets before, {PACKETS} of {PACKETS} answered after; from the annotation to a packet");
+    let what = if has_packets { packets.as_str() } else { "from the annotation to the status" };
+    println!(
+        "{engine} {port}, {count} cycles by {}, nothing left: {what}: median {median} ms, max {max} ms",
+        plug.controller.name()
+    );
 }

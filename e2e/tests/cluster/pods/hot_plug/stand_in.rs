@@ -1,13 +1,14 @@
 //! Stands in for multus-dynamic-networks-controller: compares the networks that a running pod
 //! selects with its `network-status`, has Multus' daemon attach and detach what differs, and writes
-//! the new status. Like the controller it takes one pod after the other, tries three times, and
+//! the new status. Like the controller it takes one pod after the other, tries a few times, and
 //! calls DEL for what it could not attach.
 
-use super::delegate::{Sandbox, delegate};
+use super::delegate::{self, Sandbox};
 use super::{ATTEMPTS, NETWORKS};
 use crate::support::cluster::{apply, get, try_run};
 use crate::support::pods::NODE;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
@@ -88,18 +89,24 @@ impl Difference {
 }
 
 fn reconcile(namespace: &str, name: &str) {
+    let mut definitions = BTreeMap::new();
     for _ in 0..ATTEMPTS {
         // What the watch has told may be older than what was done since.
         let Some(pod) = get(&["pod", name, "-n", namespace]) else { return };
         let Difference { attach, detach, mut status } = Difference::of(&pod);
         let Some(sandbox) = Sandbox::of(&pod) else { return };
+        let mut call = |command, element: &Element| {
+            let configuration = definitions.entry(text(&element["name"]).to_owned());
+            let configuration = configuration.or_insert_with_key(|name| delegate::configuration(namespace, name));
+            delegate::delegate(command, &pod, &sandbox, (element, configuration))
+        };
         let mut failed = false;
         for element in &attach {
-            match delegate("ADD", &pod, &sandbox, element) {
+            match call("ADD", element) {
                 Ok(result) => status.push(entry(namespace, element, &result)),
                 Err(_logged_by_multus) => {
                     warn(&pod, element);
-                    let _rolled_back = delegate("DEL", &pod, &sandbox, element);
+                    let _rolled_back = call("DEL", element);
                     failed = true;
                     break;
                 }
@@ -107,7 +114,7 @@ fn reconcile(namespace: &str, name: &str) {
         }
         let detach = if failed { &[][..] } else { &detach };
         for element in detach {
-            match delegate("DEL", &pod, &sandbox, element) {
+            match call("DEL", element) {
                 Ok(_) => status.retain(|entry| entry["interface"] != element["interface"]),
                 Err(_logged_by_multus) => {
                     failed = true;
