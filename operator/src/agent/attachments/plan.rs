@@ -124,7 +124,11 @@ mod tests {
         let new = seen("c1", None, Attached, Present);
         assert_eq!(step("o1", true, &[gone.clone(), new.clone()], None), Step::Detach(gone.record.id));
         let left = seen("c0", Some("o1"), Detached, Gone);
-        assert_eq!(step("o1", false, &[left.clone()], None), Step::Gone, "its port is the reconciliation's");
+        assert_eq!(
+            step("o1", false, std::slice::from_ref(&left), None),
+            Step::Gone,
+            "its port is the reconciliation's"
+        );
         assert_eq!(step("o1", true, &[left, new], None), Step::Attach(sandbox("c1")));
     }
 }

@@ -82,6 +82,13 @@ impl Cluster {
         }
     }
 
+    fn drain(&mut self, network: &str, uid: &str) {
+        let found = self.cache.compiled[network].clone();
+        assert_eq!(found.uid, uid);
+        let spec = CompiledNetworkSpec { phase: Phase::Draining, ..self.compiled[network].clone() };
+        self.put_compiled(network, uid, &found.owner.unwrap(), &spec);
+    }
+
     pub(super) fn apply(&mut self, write: Write) {
         match write {
             Write::Finalizer { network, present, .. } => self.set_finalizer(&network, present),
@@ -91,10 +98,7 @@ impl Cluster {
                 self.put_compiled(&network, &uid, &owner, &spec);
             }
             Write::DrainCompiled { network, uid } => {
-                let found = self.cache.compiled[&network].clone();
-                assert_eq!(found.uid, uid);
-                let spec = CompiledNetworkSpec { phase: Phase::Draining, ..self.compiled[&network].clone() };
-                self.put_compiled(&network, &uid, &found.owner.unwrap(), &spec);
+                self.drain(&network, &uid);
             }
             Write::DeleteCompiled { network, uid } => {
                 assert_eq!(self.cache.compiled.remove(&network).unwrap().uid, uid);
@@ -105,10 +109,7 @@ impl Cluster {
                 self.put_node_state(node, owner, number, labels);
             }
             Write::NodeAttachments { node, uid, attachments } => {
-                let state = self.cache.states.get_mut(&node).unwrap();
-                assert_eq!(state.uid, uid);
-                state.generation += 1;
-                state.attachments = attachments;
+                self.put_attachments(&node, &uid, attachments);
             }
             Write::AttachmentMetadata { name, pod, .. } => self.set_owner(&name, pod),
             Write::AttachmentStatus { name, status, .. } => {

@@ -6,7 +6,7 @@ use super::Cluster;
 use serde_json::json;
 use std::collections::BTreeMap;
 use usnet_crds::conditions::find;
-use usnet_crds::{AttachmentReport, AttachmentState};
+use usnet_crds::{AttachmentReport, AttachmentState, RequestedAttachment};
 
 pub(in super::super) fn name(name: &str) -> ObjectName {
     ObjectName { namespace: "team-a".to_owned(), name: name.to_owned() }
@@ -63,6 +63,13 @@ impl Cluster {
     pub(in super::super) fn requested(&self, node: &str) -> Vec<String> {
         let requested = &self.cache.states[node].attachments;
         requested.iter().map(|entry| format!("{} {}", entry.pod, entry.interface)).collect()
+    }
+
+    pub(super) fn put_attachments(&mut self, node: &str, uid: &str, attachments: Vec<RequestedAttachment>) {
+        let state = self.cache.states.get_mut(node).unwrap();
+        assert_eq!(state.uid, uid);
+        state.generation += 1;
+        state.attachments = attachments;
     }
 
     pub(super) fn set_owner(&mut self, attachment: &ObjectName, pod: Option<(String, String)>) {

@@ -42,17 +42,13 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
             let object = objects::compiled(network, owner, spec);
             with_spec(client, &object, uid.as_deref(), &json!(object.spec)).await
         }
-        Write::DrainCompiled { network, uid } => {
-            let body = replace(uid, &[("/spec/phase", &json!("Draining"))])?;
-            written(compiled(client).patch_metadata(network, &patch_parameters(), &body).await)
-        }
+        Write::DrainCompiled { network, uid } => drain(client, network, uid).await,
         Write::DeleteCompiled { network, uid } => delete(&compiled(client), network, Some(uid)).await,
         Write::NodeState { node, owner, uid, number, labels } => {
             node_state(client, &objects::node_state(node, owner, *number, labels), uid.as_deref()).await
         }
         Write::NodeAttachments { node, uid, attachments } => {
-            let body = replace(uid, &[("/spec/attachments", &json!(attachments))])?;
-            written(node_states(client).patch_metadata(node, &patch_parameters(), &body).await)
+            replace_attachments(client, node, uid, &json!(attachments)).await
         }
         Write::AttachmentMetadata { name, uid, pod } => {
             let body = objects::attachment(name, uid, pod.as_ref());
@@ -94,6 +90,16 @@ where
     K: Resource<DynamicType = (), Scope = ClusterResourceScope> + Clone + Debug + Serialize + DeserializeOwned,
 {
     create_or_replace(&Api::<K>::all(client), &object.name_any(), object, uid, &[("/spec", spec)]).await
+}
+
+async fn drain(client: Client, network: &str, uid: &str) -> Result<Done, kube::Error> {
+    let body = replace(uid, &[("/spec/phase", &json!("Draining"))])?;
+    written(compiled(client).patch_metadata(network, &patch_parameters(), &body).await)
+}
+
+async fn replace_attachments(client: Client, node: &str, uid: &str, all: &Value) -> Result<Done, kube::Error> {
+    let body = replace(uid, &[("/spec/attachments", all)])?;
+    written(node_states(client).patch_metadata(node, &patch_parameters(), &body).await)
 }
 
 /// Not the whole spec: its attachments are written by themselves.
