@@ -32,6 +32,7 @@ const POLICIES: [&str; 11] = [
 ];
 
 /// A request that has to be refused.
+#[derive(Clone)]
 struct Attack {
     thief: Thief,
     arguments: Vec<&'static str>,
@@ -174,9 +175,7 @@ fn attacks() -> Vec<Attack> {
     };
     let spec =
         |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &json!({"labels": {"usnet.dev/x": "y"}})));
-    let mut attacks = compiled_network_attacks();
-    attacks.extend(resource_claim_attacks());
-    attacks.extend(attachment_attacks());
+    let mut attacks = [compiled_network_attacks(), resource_claim_attacks(), attachment_attacks()].concat();
     attacks.extend(vec![
         status(Agent("node-a"), "node-b").policy(),
         status(AgentWithoutNode, "node-a").policy(),
@@ -224,7 +223,7 @@ fn attacks() -> Vec<Attack> {
 fn attachment_attacks() -> Vec<Attack> {
     let request = |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &requested_interface()));
     vec![
-        Attack::apply(Controller, "", &attachment()).policy(),
+        Attack::apply(Controller, "", &attachment()).role().policy(),
         Attack::words(Controller, "delete usna foreign -n guards --wait=false --dry-run=server").role().policy(),
         Attack::words(Controller, "get pods -A").role(),
         Attack::words(Agent("node-a"), "get usna -A").role(),

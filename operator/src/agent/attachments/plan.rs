@@ -63,8 +63,8 @@ pub(super) fn step(object: &str, is_requested: bool, seen: &[Seen], recorded: Op
     }
 }
 
-/// The sandboxes that the pod has: of any of its interfaces, except those for resource claims, which
-/// are made before there is one.
+/// The sandboxes that the pod has: of any of its interfaces, except those for resource claims,
+/// which are made before there is one.
 fn sandboxes(seen: &[Seen], recorded: Option<&Sandbox>) -> BTreeSet<Sandbox> {
     let is_there =
         |seen: &&Seen| seen.is_held() && seen.presence != Presence::Gone && seen.record.id.container.claim().is_none();

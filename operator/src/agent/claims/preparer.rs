@@ -98,8 +98,8 @@ impl Preparer {
         let node = Node {
             networks: self.networks.borrow().clone().unwrap_or_default(),
             taken: self.interfaces(&allocation.pod, &allocation.uid)?,
-            // The plugin writes them when a runtime calls it for a pod itself. A node whose runtime does
-            // has at least one, that of the agent, unless it is in the network of the node.
+            // The plugin writes them when a runtime calls it for a pod itself. Where one does, that
+            // of the agent exists, unless the agent is in the network of the node.
             is_called_for_sandboxes: fs::read_dir(self.paths.sandboxes()).is_ok_and(|all| all.count() > 0),
         };
         Ok(plan(allocation, node)?)

@@ -56,7 +56,7 @@ pub(super) fn claimed_elements(
     environment: &Environment,
     mut used: BTreeSet<InterfaceName>,
 ) -> Result<Vec<ClaimedElement>, ClaimsError> {
-    // Without a pod there are no claims; whatever else is wrong with the call is reported by others.
+    // Without a pod there are no claims; what else is wrong with the call is reported elsewhere.
     let Some(pod) = environment.arguments().ok().and_then(|arguments| arguments.pod().ok()) else {
         return Ok(Vec::new());
     };

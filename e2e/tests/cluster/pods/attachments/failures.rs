@@ -39,7 +39,7 @@ fn what_cannot_be_attached_says_why_and_leaves_nothing() {
         ("second", "web", "plugfail", INTERFACE),
         ("forbidden", "web", "plugother", "net3"),
         ("unknown", "web", "plugnowhere", "net4"),
-        ("nopod", "nobody", "plugfail", "net5"),
+        ("nopod", "late", "plugfail", "net5"),
         ("hostnet", "host", "plugfail", "net6"),
         ("nosandbox", "plain", "plugfail", "net6"),
     ];
@@ -50,7 +50,7 @@ fn what_cannot_be_attached_says_why_and_leaves_nothing() {
         ("taken", "InterfaceTaken", "net1"),
         ("forbidden", "AttachFailed", "plugfail"),
         ("unknown", "NetworkUnknown", "plugnowhere"),
-        ("nopod", "PodNotFound", "plugfail/nobody"),
+        ("nopod", "PodNotFound", "plugfail/late"),
         ("hostnet", "HostNetwork", "plugfail/host"),
         ("nosandbox", "NoSandbox", "hot-plug.md"),
     ] {
@@ -59,17 +59,9 @@ fn what_cannot_be_attached_says_why_and_leaves_nothing() {
         println!("{name}: {reason}: {message}");
     }
     assert!(await_reason(&other, "thief", "PodNotFound").contains("plugother/web"));
-    // Two at the same time: one of them has it, and the other one after it.
-    let is_ready = |name: &str| status(&scene, name)["conditions"][0]["status"] == "True";
-    let winner = eventually("one of both is ready", || {
-        ["first", "second"].into_iter().find(|name| is_ready(name)).ok_or_else(|| status(&scene, "first").to_string())
-    });
-    let loser = if winner == "first" { "second" } else { "first" };
-    assert!(await_reason(&scene, loser, "InterfaceTaken").contains(winner));
-    unplug(&scene, &[winner]);
-    await_ready(&scene, &[loser]);
+    one_of_two_has_the_interface_and_the_other_one_after_it(&scene);
     // A pod that comes late.
-    let mut late = sleeping_pod(&scene, "nobody", "plugfail");
+    let mut late = sleeping_pod(&scene, "late", "plugfail");
     late["metadata"]["annotations"] = json!({"k8s.v1.cni.cncf.io/networks": "plugfail"});
     start(&scene, &late);
     await_ready(&scene, &["nopod"]);
@@ -79,6 +71,17 @@ fn what_cannot_be_attached_says_why_and_leaves_nothing() {
     assert_nothing_left(&scene);
     assert_nothing_left(&other);
     assert_eq!(in_pod(&scene, "web", "ls /run/usnet"), "net1.json\n");
+}
+
+fn one_of_two_has_the_interface_and_the_other_one_after_it(scene: &Scene) {
+    let is_ready = |name: &str| status(scene, name)["conditions"][0]["status"] == "True";
+    let winner = eventually("one of both is ready", || {
+        ["first", "second"].into_iter().find(|name| is_ready(name)).ok_or_else(|| status(scene, "first").to_string())
+    });
+    let loser = if winner == "first" { "second" } else { "first" };
+    assert!(await_reason(scene, loser, "InterfaceTaken").contains(winner));
+    unplug(scene, &[winner]);
+    await_ready(scene, &[loser]);
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub(crate) async fn write(
             let (report, present) = (reports.borrow_and_update(), present.borrow_and_update());
             let attachments = attachments.borrow_and_update();
             let awaited = report.as_ref().filter(|_| present.is_some()).map(Report::awaited);
-            let awaited = awaited.map(|report| (report, attachments.as_ref().map(Reported::fingerprint)));
+            let awaited = awaited.map(|report| (report, attachments.as_ref().map(Reported::awaited)));
             let due = writer.due(report.as_ref(), attachments.as_ref(), present.as_ref());
             debounce.recovers(writer.is_recovery(due.as_ref(), present.as_ref()), Instant::now());
             (due, awaited)

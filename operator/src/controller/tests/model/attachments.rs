@@ -85,7 +85,7 @@ impl Cluster {
 
     pub(super) fn attachment_reports(&self, node: &str) -> BTreeMap<String, AttachmentReport> {
         let requested = self.cache.states.get(node).map(|state| state.attachments.as_slice()).unwrap_or_default();
-        let report = |entry: &usnet_crds::RequestedAttachment| {
+        let report = |entry: &RequestedAttachment| {
             let is_refused = self.refused_interfaces.contains(&entry.interface);
             let report = AttachmentReport {
                 uid: entry.uid.clone(),
