@@ -6,7 +6,7 @@ mod support;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use support::rejected_by_cel;
+use support::rejected;
 use usnet_crds::UserspaceNetwork;
 use usnet_crds::validate::validate;
 
@@ -47,7 +47,7 @@ impl Case {
 
     fn rejected_by_cel(&self) -> Vec<String> {
         let old = self.old.as_ref().map(|old| self.object(old));
-        rejected_by_cel(&self.object(&self.spec), old.as_ref())
+        rejected::<UserspaceNetwork>(&self.object(&self.spec), old.as_ref())
     }
 
     fn rejected_by_rust(&self) -> Vec<String> {

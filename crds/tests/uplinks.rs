@@ -7,9 +7,9 @@ mod support;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use support::{rejected, rejected_by_cel, with_defaults};
+use support::{rejected, with_defaults};
 use usnet_crds::uplink::validate::{ValidUplink, validate};
-use usnet_crds::{EngineKind, NicDevice, UserspaceUplink};
+use usnet_crds::{EngineKind, NicDevice, UserspaceNetwork, UserspaceUplink};
 
 #[derive(Deserialize)]
 struct Case {
@@ -113,7 +113,7 @@ fn the_sample_is_accepted_with_its_network() {
             assert!(validate(&uplink).is_ok());
             assert_eq!(with_defaults::<UserspaceUplink>(&object).unwrap()["spec"]["nodeTraffic"], "Refused");
         } else {
-            assert_eq!(rejected_by_cel(&object, None), Vec::<String>::new());
+            assert_eq!(rejected::<UserspaceNetwork>(&object, None), Vec::<String>::new());
         }
     }
 }

@@ -4,7 +4,6 @@ use kube::core::cel::Validator;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use usnet_crds::UserspaceNetwork;
 use usnet_crds::manifests::crds;
 
 /// The object with defaults filled in. A round trip through the Rust type is equivalent to what the
@@ -13,13 +12,8 @@ pub(crate) fn with_defaults<K: Serialize + DeserializeOwned>(object: &Value) -> 
     serde_json::to_value(serde_json::from_value::<K>(object.clone())?)
 }
 
-/// The fields of a network that the CEL rules reject. `old` is the network before an update; none
-/// on creation.
-pub(crate) fn rejected_by_cel(network: &Value, old: Option<&Value>) -> Vec<String> {
-    rejected::<UserspaceNetwork>(network, old)
-}
-
-/// The same for an object of any kind.
+/// The fields that the CEL rules of the object's kind reject. `old` is the object before an update;
+/// none on creation.
 pub(crate) fn rejected<K: Serialize + DeserializeOwned>(object: &Value, old: Option<&Value>) -> Vec<String> {
     let crd = crds().unwrap().into_iter().find(|crd| crd["spec"]["names"]["kind"] == object["kind"]).unwrap();
     let schema = crd.pointer("/spec/versions/0/schema/openAPIV3Schema").unwrap();
