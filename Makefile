@@ -35,7 +35,7 @@ across: setup
 # Interfaces plugged into a running pod and unplugged, USNET_PLUG_CYCLES times, and the other tests of UserspaceAttachments; `make test` has a short form.
 hot-plug: setup
 	USNET_PLUG_CYCLES=$${USNET_PLUG_CYCLES:-100} e2e/world --nodes 2 -- \
-	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture pods::hotplug::attachments
+	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 pods::hotplug::attachments
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:

@@ -1,4 +1,5 @@
 //! What users write, and its rules in CEL.
+#![expect(clippy::duplicated_attributes, reason = "columns repeat words, as they must")]
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::status::UserspaceAttachmentStatus;

@@ -1,5 +1,6 @@
 //! `rights LOG...`, with the audit logs of all test beds that the cluster tests ran in: fails when
-//! the roles of `config/rbac`, of resource claims and of hot plug give more or less than the tests have used.
+//! the roles of `config/rbac`, of resource claims and of hot plug give more or less than the tests
+//! have used.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -155,6 +155,7 @@ pub(super) fn status(facts: &Facts) -> UserspaceNodeStateStatus {
     let attachments = reports.iter().map(|report| report.attachments).sum();
     let message = format!("{selected} of {selected} networks are programmed");
     UserspaceNodeStateStatus {
+        attachments: Vec::new(),
         observed_generation: Some(*generation),
         programmed_through: Some(version.to_string()),
         conditions: vec![

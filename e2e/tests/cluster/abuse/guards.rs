@@ -219,7 +219,7 @@ fn attacks() -> Vec<Attack> {
 fn attachment_attacks() -> Vec<Attack> {
     let request = |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &requested_interface()));
     vec![
-        Attack::apply(Controller, "", &attachment()).policy(),
+        Attack::apply(Controller, "", &attachment()).role().policy(),
         Attack::words(Controller, "delete usna foreign -n guards --wait=false --dry-run=server").role().policy(),
         Attack::words(Controller, "get pods -A").role(),
         Attack::words(Agent("node-a"), "get usna -A").role(),

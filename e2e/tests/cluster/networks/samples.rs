@@ -94,11 +94,12 @@ fn every_sample_works_as_it_stands() {
         vsctl(node, &["add-br", UPLINK, "--", "set", "Bridge", UPLINK, "datapath_type=netdev"]);
     }
     let (mut networks, mut pods, mut attachments) = (Vec::new(), Vec::new(), Vec::new());
-    for object in files.iter().flat_map(|file| objects(file, &scene.name)) {
+    let all = files.iter().flat_map(|file| objects(file, &scene.name).into_iter().map(move |object| (file, object)));
+    for (file, object) in all {
         match object["kind"].as_str() {
             Some("UserspaceNetwork") => networks.push(object),
             Some("Pod") => pods.push(object),
-            Some("UserspaceAttachment") => attachments.push(object),
+            Some("UserspaceAttachment") => attachments.push((file, object)),
             _ => (),
         }
     }
@@ -110,7 +111,8 @@ fn every_sample_works_as_it_stands() {
     }
     // Networks first: kubectl applies a file's objects in order, and a pod that comes before its
     // definition waits for kubelet's next try.
-    for file in &files {
+    let is_late = |file: &&String| attachments.iter().any(|(late, _)| late == file);
+    for file in files.iter().filter(|file| !is_late(file)) {
         kubectl(&["apply", "-n", &scene.name, "-f", file]);
     }
     for network in &networks {
@@ -125,7 +127,9 @@ fn every_sample_works_as_it_stands() {
             exchange_with_twin(&scene, pod, burst(network));
         }
     }
-    for attachment in &attachments {
+    // Afterwards: programs of the pods choose their interface by themselves while there is one.
+    for (file, attachment) in &attachments {
+        kubectl(&["apply", "-n", &scene.name, "-f", file]);
         let name = name_of(attachment);
         kubectl(&["wait", "--for=condition=Ready", &format!("usna/{name}"), "-n", &scene.name, timeout()]);
         let found = get(&["usna", name, "-n", &scene.name]).unwrap();

@@ -14,7 +14,7 @@ mod worker;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tokio::sync::watch::{Receiver, Sender};
-use usnet_crds::{AttachmentReport, RequestedAttachment};
+use usnet_crds::{AttachmentReport, AttachmentState, RequestedAttachment};
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::paths::NodePaths;
 
@@ -37,11 +37,12 @@ pub(crate) struct Reported {
 }
 
 impl Reported {
-    /// Identifies the content, as long as this process runs.
-    pub(crate) fn fingerprint(&self) -> u64 {
+    /// Identifies what users wait for, as long as this process runs: what is attached, has failed, or
+    /// is not there any more. That something is in progress can be reported later.
+    pub(crate) fn awaited(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        self.generation.hash(&mut hasher);
-        self.attachments.hash(&mut hasher);
+        let awaited = self.attachments.iter().filter(|report| report.state != AttachmentState::Pending);
+        awaited.for_each(|report| report.hash(&mut hasher));
         hasher.finish()
     }
 }

@@ -63,8 +63,8 @@ pub(super) fn step(object: &str, is_requested: bool, seen: &[Seen], recorded: Op
     }
 }
 
-/// The sandboxes that the pod has: of any of its interfaces, except those for resource claims, which
-/// are made before there is one.
+/// The sandboxes that the pod has: of any of its interfaces, except those for resource claims,
+/// which are made before there is one.
 fn sandboxes(seen: &[Seen], recorded: Option<&Sandbox>) -> BTreeSet<Sandbox> {
     let is_there =
         |seen: &&Seen| seen.is_held() && seen.presence != Presence::Gone && seen.record.id.container.claim().is_none();
@@ -99,7 +99,7 @@ mod tests {
         let other = seen("c1", None, Attached, Present);
         let old = seen("c0", None, Attached, Gone);
         assert_eq!(step("o1", true, &[other.clone(), old.clone()], None), Step::Attach(sandbox("c1")));
-        assert_eq!(step("o1", true, &[old.clone()], Some(&sandbox("c2"))), Step::Attach(sandbox("c2")));
+        assert_eq!(step("o1", true, std::slice::from_ref(&old), Some(&sandbox("c2"))), Step::Attach(sandbox("c2")));
         assert_eq!(step("o1", true, &[old], None), Step::NoSandbox);
         assert_eq!(step("o1", true, &[other], Some(&sandbox("c2"))), Step::TwoSandboxes);
     }
@@ -108,23 +108,27 @@ mod tests {
     fn a_call_that_was_killed_is_repeated() {
         for progress in [Attaching, Detaching] {
             let own = seen("c1", Some("o1"), progress, Present);
-            assert_eq!(step("o1", true, &[own.clone()], None), Step::Attach(sandbox("c1")));
-            assert_eq!(step("o1", false, &[own.clone()], None), Step::Detach(own.record.id));
+            assert_eq!(step("o1", true, std::slice::from_ref(&own), None), Step::Attach(sandbox("c1")));
+            assert_eq!(step("o1", false, std::slice::from_ref(&own), None), Step::Detach(own.record.id));
         }
         let own = seen("c1", Some("o1"), Attached, Present);
-        assert_eq!(step("o1", true, &[own.clone()], None), Step::Attached(Box::new(own.record)));
+        assert_eq!(step("o1", true, std::slice::from_ref(&own), None), Step::Attached(Box::new(own.record)));
     }
 
     #[test]
     fn what_is_not_requested_or_has_lost_its_sandbox_is_detached() {
         let own = seen("c1", Some("o1"), Attached, Present);
-        assert_eq!(step("o1", false, &[own.clone()], None), Step::Detach(own.record.id.clone()));
+        assert_eq!(step("o1", false, std::slice::from_ref(&own), None), Step::Detach(own.record.id.clone()));
         assert_eq!(step("o2", false, &[own], None), Step::Gone, "it is another object's");
         let gone = seen("c0", Some("o1"), Attached, Gone);
         let new = seen("c1", None, Attached, Present);
         assert_eq!(step("o1", true, &[gone.clone(), new.clone()], None), Step::Detach(gone.record.id));
         let left = seen("c0", Some("o1"), Detached, Gone);
-        assert_eq!(step("o1", false, &[left.clone()], None), Step::Gone, "its port is the reconciliation's");
+        assert_eq!(
+            step("o1", false, std::slice::from_ref(&left), None),
+            Step::Gone,
+            "its port is the reconciliation's"
+        );
         assert_eq!(step("o1", true, &[left, new], None), Step::Attach(sandbox("c1")));
     }
 }

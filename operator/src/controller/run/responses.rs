@@ -67,8 +67,8 @@ impl LeaderState {
         }
     }
 
-    /// Reads a pod that an attachment names. Not counted by the limiter: an object of a user leads to
-    /// one request, and to further ones after a back-off.
+    /// Reads a pod that an attachment names. Not counted by the limiter: an object of a user leads
+    /// to one request, and to further ones after a back-off.
     pub(super) fn read_pod(&mut self, pod: ObjectName, writer: &Client) {
         let (client, target) = (writer.clone(), Target::Pod(pod));
         self.guards.send(target.clone());

@@ -104,22 +104,7 @@ impl Observer {
                 let changed = self.nodes.apply(&mut cache.nodes, event);
                 changed.into_iter().for_each(|changed| dirty.node(cache, changed));
             }
-            ObjectEvent::NodeState(event) => {
-                let changed = self.states.apply(&mut cache.states, event);
-                for changed in changed {
-                    let (name, before) = &changed;
-                    if let (Some(before), Some(now)) = (before, cache.states.get_mut(name)) {
-                        now.continues(before);
-                    }
-                    let (before, now) = (before.as_ref(), cache.states.get(name));
-                    self.events.extend(engine_ends(name, before, now));
-                    let status = before.and_then(|state| state.status.as_ref());
-                    let status_now = now.and_then(|state| state.status.as_ref());
-                    self.events.extend(degraded(status, status_now));
-                    self.events.extend(affected_pods(name, status, status_now));
-                    node_state(cache, dirty, changed);
-                }
-            }
+            ObjectEvent::NodeState(event) => self.node_states(event),
             ObjectEvent::NodeSlice(event) => {
                 let changed = self.slices.apply(&mut cache.slices, event);
                 changed.into_iter().for_each(|changed| dirty.slice(changed));
@@ -137,8 +122,26 @@ impl Observer {
                 }
             }
             ObjectEvent::Attachment(event) => self.attachment(*event),
-            ObjectEvent::Pod(name, pod) => self.pod(name, pod),
+            ObjectEvent::Pod(name, pod) => self.pod(&name, pod),
             ObjectEvent::Absent(target) => self.remove(&target),
+        }
+    }
+
+    fn node_states(&mut self, event: Event<(String, NodeState)>) {
+        let (cache, dirty) = (&mut self.cache, &mut self.dirty);
+        let changed = self.states.apply(&mut cache.states, event);
+        for changed in changed {
+            let (name, before) = &changed;
+            if let (Some(before), Some(now)) = (before, cache.states.get_mut(name)) {
+                now.continues(before);
+            }
+            let (before, now) = (before.as_ref(), cache.states.get(name));
+            self.events.extend(engine_ends(name, before, now));
+            let status = before.and_then(|state| state.status.as_ref());
+            let status_now = now.and_then(|state| state.status.as_ref());
+            self.events.extend(degraded(status, status_now));
+            self.events.extend(affected_pods(name, status, status_now));
+            node_state(cache, dirty, changed);
         }
     }
 
@@ -161,9 +164,9 @@ impl Observer {
         }
     }
 
-    fn pod(&mut self, name: ObjectName, pod: FoundPod) {
+    fn pod(&mut self, name: &ObjectName, pod: FoundPod) {
         self.cache.attachments.pods.insert(name.clone(), pod);
-        self.dirty.pod(&self.cache, &name);
+        self.dirty.pod(&self.cache, name);
     }
 
     /// NADs may have been listed for the first time: those of all networks are compared.
@@ -203,7 +206,7 @@ impl Observer {
                 let before = cache.attachments.objects.remove(name);
                 dirty.attachment(cache, (name.clone(), before));
             }
-            Target::Pod(name) => self.pod(name.clone(), FoundPod::Absent),
+            Target::Pod(name) => self.pod(name, FoundPod::Absent),
             Target::Nad(key) => {
                 let (changed, user_nads_changed) = cache.nads.remove(key);
                 dirty.nad(changed, user_nads_changed);

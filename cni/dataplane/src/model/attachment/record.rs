@@ -126,8 +126,8 @@ impl Record {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;
 
-    /// The name of the configuration for a `UserspaceAttachment` with this uid. No runtime has one of
-    /// this name, and none collects such attachments as garbage.
+    /// The name of the configuration for a `UserspaceAttachment` with this uid. No runtime has one
+    /// of this name, and none collects such attachments as garbage.
     pub fn configuration_of_object(uid: &str) -> String {
         format!("{OBJECT_CONFIGURATION}{uid}")
     }

@@ -104,16 +104,7 @@ impl Cluster {
                 assert_eq!(self.cache.states.get(&node).map(|found| &found.uid), uid.as_ref());
                 self.put_node_state(node, owner, number, labels);
             }
-            Write::NodeAttachments { node, uid, attachments } => {
-                let state = self.cache.states.get_mut(&node).unwrap();
-                assert_eq!(state.uid, uid);
-                state.generation += 1;
-                state.attachments = attachments;
-            }
-            Write::AttachmentMetadata { name, pod, .. } => self.set_owner(&name, pod),
-            Write::AttachmentStatus { name, status, .. } => {
-                self.cache.attachments.objects.get_mut(&name).unwrap().status = Some(*status);
-            }
+            Write::Attachment(write) => self.apply_attachment(write),
             Write::DeleteNodeState { node } => drop(self.cache.states.remove(&node)),
             Write::NodeSlice { slice, uid, spec } => self.put_slice(&slice, uid, *spec),
             Write::DeleteNodeSlice { slice, uid } => {

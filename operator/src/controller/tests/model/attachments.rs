@@ -2,6 +2,7 @@
 
 use super::super::super::cache::attachments::{Attachment, FoundPod, ObjectName, Pod};
 use super::super::super::cache::parse;
+use super::super::super::write::AttachmentWrite;
 use super::Cluster;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -65,7 +66,22 @@ impl Cluster {
         requested.iter().map(|entry| format!("{} {}", entry.pod, entry.interface)).collect()
     }
 
-    pub(super) fn set_owner(&mut self, attachment: &ObjectName, pod: Option<(String, String)>) {
+    pub(super) fn apply_attachment(&mut self, write: AttachmentWrite) {
+        match write {
+            AttachmentWrite::Node { node, uid, attachments } => {
+                let state = self.cache.states.get_mut(&node).unwrap();
+                assert_eq!(state.uid, uid);
+                state.generation += 1;
+                state.attachments = attachments;
+            }
+            AttachmentWrite::Metadata { name, pod, .. } => self.set_owner(&name, pod),
+            AttachmentWrite::Status { name, status, .. } => {
+                self.cache.attachments.objects.get_mut(&name).unwrap().status = Some(*status);
+            }
+        }
+    }
+
+    fn set_owner(&mut self, attachment: &ObjectName, pod: Option<(String, String)>) {
         let found = self.cache.attachments.objects.get_mut(attachment).unwrap();
         match pod {
             Some((_, uid)) => {

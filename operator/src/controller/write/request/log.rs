@@ -1,6 +1,8 @@
 //! The log lines of writes.
 
+use super::attachment;
 use crate::controller::write::operation::Write;
+use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::{READY, find as find_condition};
 
 /// Logs each successful write once.
@@ -19,20 +21,7 @@ pub(super) fn log(write: &Write) {
         Write::DeleteNodeState { node } => {
             tracing::info!(node, "deleted the state of a node that was removed or recreated");
         }
-        Write::NodeAttachments { node, attachments, .. } => {
-            tracing::info!(node, attachments = attachments.len(), "wrote the attachments that the node should have");
-        }
-        Write::AttachmentMetadata { name, pod: Some((pod, _)), .. } => {
-            tracing::debug!(attachment = %name, pod, "wrote finalizer and owner of the attachment");
-        }
-        Write::AttachmentMetadata { name, .. } => {
-            tracing::info!(attachment = %name, "removed the finalizer: the attachment is deleted");
-        }
-        Write::AttachmentStatus { name, status, .. } => {
-            let Some(condition) = find_condition(&status.conditions, READY) else { return };
-            let (ready, reason) = (&condition.status, &condition.reason);
-            tracing::debug!(attachment = %name, ready, reason, "{}", condition.message);
-        }
+        Write::Attachment(write) => attachment::log(write),
         Write::NodeSlice { slice, spec, .. } => {
             tracing::info!(slice, nodes = spec.nodes.len(), "wrote the slice of nodes");
         }
@@ -63,10 +52,13 @@ pub(super) fn log(write: &Write) {
         Write::DeleteNetwork { network, .. } => {
             tracing::info!(network, "deleted a network that no NetworkAttachmentDefinition requests");
         }
-        Write::Status { network, status, .. } => {
-            let Some(condition) = find_condition(&status.conditions, READY) else { return };
-            let (ready, reason) = (&condition.status, &condition.reason);
-            tracing::debug!(network, ready, reason, "{}", condition.message);
-        }
+        Write::Status { network, status, .. } => log_status(network, status),
+    }
+}
+
+fn log_status(network: &str, status: &UserspaceNetworkStatus) {
+    if let Some(condition) = find_condition(&status.conditions, READY) {
+        let (ready, reason) = (&condition.status, &condition.reason);
+        tracing::debug!(network, ready, reason, "{}", condition.message);
     }
 }

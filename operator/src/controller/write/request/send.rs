@@ -3,9 +3,9 @@
 use super::log::log;
 use super::outcome::{Done, Error, Outcome};
 use super::verbs::{apply_metadata, apply_status, create_or_replace, delete, patch_parameters, replace, written};
-use super::{network_from_nad, objects};
+use super::{attachment, network_from_nad, objects};
 use crate::controller::cache::partial_objects::{
-    AttachmentObject, CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, UplinkObject,
+    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, UplinkObject,
 };
 use crate::controller::write::operation::Write;
 use crate::leader::REQUEST_TIMEOUT;
@@ -53,18 +53,7 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
             let fields = [("/spec/number", &number), ("/spec/labels", &labels), ("/metadata/ownerReferences", &owners)];
             create_or_replace(&api, node, &object, uid.as_deref(), &fields).await
         }
-        Write::NodeAttachments { node, uid, attachments } => {
-            let body = replace(uid, &[("/spec/attachments", &json!(attachments))])?;
-            written(node_states(client).patch_metadata(node, &patch_parameters(), &body).await)
-        }
-        Write::AttachmentMetadata { name, uid, pod } => {
-            let body = objects::attachment(name, uid, pod.as_ref());
-            apply_metadata(&attachments(client, &name.namespace), &name.name, &body).await
-        }
-        Write::AttachmentStatus { name, uid, status } => {
-            let body = objects::attachment_status(name, uid, status);
-            apply_status(&attachments(client, &name.namespace), &name.name, &body).await
-        }
+        Write::Attachment(write) => attachment::request(client, write).await,
         Write::NodeSlice { slice, uid, spec } => {
             let api: Api<UserspaceNodeSlice> = Api::all(client);
             let object = UserspaceNodeSlice::new(slice, UserspaceNodeSliceSpec::clone(spec));
@@ -108,10 +97,6 @@ fn compiled(client: Client) -> Api<CompiledObject> {
 
 fn node_states(client: Client) -> Api<NodeStateObject> {
     Api::all(client)
-}
-
-fn attachments(client: Client, namespace: &str) -> Api<AttachmentObject> {
-    Api::namespaced(client, namespace)
 }
 
 fn nads(client: Client, namespace: &str) -> Api<NadObject> {

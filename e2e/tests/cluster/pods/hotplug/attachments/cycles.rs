@@ -1,5 +1,4 @@
-//! The same interfaces plugged and unplugged again and again: `USNET_PLUG_CYCLES` times, and as often
-//! that nothing grows in a short form.
+//! The same interfaces plugged and unplugged again and again, `USNET_PLUG_CYCLES` times.
 
 use super::{assert_nothing_left, attachment, await_ready, status, unplug};
 use crate::support::cluster::{apply, eventually, on_node, try_run};

@@ -39,7 +39,7 @@ fn what_cannot_be_attached_says_why_and_leaves_nothing() {
         ("second", "web", "plugfail", INTERFACE),
         ("forbidden", "web", "plugother", "net3"),
         ("unknown", "web", "plugnowhere", "net4"),
-        ("nopod", "nobody", "plugfail", "net5"),
+        ("nopod", "late", "plugfail", "net5"),
         ("hostnet", "host", "plugfail", "net6"),
         ("nosandbox", "plain", "plugfail", "net6"),
     ];
@@ -50,7 +50,7 @@ fn what_cannot_be_attached_says_why_and_leaves_nothing() {
         ("taken", "InterfaceTaken", "net1"),
         ("forbidden", "AttachFailed", "plugfail"),
         ("unknown", "NetworkUnknown", "plugnowhere"),
-        ("nopod", "PodNotFound", "plugfail/nobody"),
+        ("nopod", "PodNotFound", "plugfail/late"),
         ("hostnet", "HostNetwork", "plugfail/host"),
         ("nosandbox", "NoSandbox", "hot-plug.md"),
     ] {
@@ -69,7 +69,7 @@ fn what_cannot_be_attached_says_why_and_leaves_nothing() {
     unplug(&scene, &[winner]);
     await_ready(&scene, &[loser]);
     // A pod that comes late.
-    let mut late = sleeping_pod(&scene, "nobody", "plugfail");
+    let mut late = sleeping_pod(&scene, "late", "plugfail");
     late["metadata"]["annotations"] = json!({"k8s.v1.cni.cncf.io/networks": "plugfail"});
     start(&scene, &late);
     await_ready(&scene, &["nopod"]);

@@ -23,8 +23,8 @@ fn attachment(scene: &Scene, name: &str, pod: &str, network: &str, interface: &s
     })
 }
 
-/// Creates attachments of [`INTERFACE`], one for each pod and with its name. Returns how long it took
-/// until all are Ready.
+/// Creates attachments of [`INTERFACE`], one for each pod and with its name. Returns how long it
+/// took until all are Ready.
 #[track_caller]
 fn plug(scene: &Scene, pods: &[&str], network: &str) -> Duration {
     let started = Instant::now();
