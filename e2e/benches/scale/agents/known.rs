@@ -155,6 +155,7 @@ pub(super) fn status(facts: &Facts) -> UserspaceNodeStateStatus {
     let attachments = reports.iter().map(|report| report.attachments).sum();
     let message = format!("{selected} of {selected} networks are programmed");
     UserspaceNodeStateStatus {
+        attachments: Vec::new(),
         observed_generation: Some(*generation),
         programmed_through: Some(version.to_string()),
         conditions: vec![
@@ -167,7 +168,6 @@ pub(super) fn status(facts: &Facts) -> UserspaceNodeStateStatus {
         engines: vec![EngineReport { engine: EngineKind::OpenVswitch, version: "3.5.0".to_owned(), epoch: 1 }],
         engine_ends: Vec::new(),
         affected_pods: Vec::new(),
-        attachments: Vec::new(),
         summary: NodeSummary {
             engines: "OVS 3.5.0".to_owned(),
             networks: format!("{selected}/{selected}"),

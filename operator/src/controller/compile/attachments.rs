@@ -5,7 +5,7 @@
 
 use crate::controller::cache::attachments::{Attachment, FoundPod, ObjectName, Pod};
 use crate::controller::cache::{Cache, NodeState};
-use crate::controller::write::Write;
+use crate::controller::write::{AttachmentWrite, Write};
 use usnet_crds::RequestedAttachment;
 use usnet_crds::attachment::node::REQUESTED_MAX;
 use usnet_crds::attachment::validate::ValidAttachment;
@@ -116,7 +116,10 @@ fn holder<'a>(
 
 /// The write that finalizer and owner of an attachment need; none when they are as they should be.
 pub fn metadata(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Option<Write> {
-    let write = |pod| Write::AttachmentMetadata { name: name.clone(), uid: attachment.uid.clone(), pod };
+    let write = |pod| {
+        let (name, uid) = (name.clone(), attachment.uid.clone());
+        Write::Attachment(AttachmentWrite::Metadata { name, uid, pod })
+    };
     if attachment.is_deleting() {
         return (attachment.has_finalizer && is_detached(cache, attachment)).then(|| write(None));
     }
@@ -145,10 +148,9 @@ fn is_detached(cache: &Cache, attachment: &Attachment) -> bool {
 pub fn write(cache: &Cache, node: &str) -> Option<Write> {
     let state = cache.states.get(node)?;
     let requested = requested(cache, node);
-    (requested != state.attachments).then(|| Write::NodeAttachments {
-        node: node.to_owned(),
-        uid: state.uid.clone(),
-        attachments: requested,
+    (requested != state.attachments).then(|| {
+        let (node, uid) = (node.to_owned(), state.uid.clone());
+        Write::Attachment(AttachmentWrite::Node { node, uid, attachments: requested })
     })
 }
 

@@ -4,7 +4,7 @@ use crate::controller::cache::Cache;
 use crate::controller::cache::attachments::ObjectName;
 use crate::controller::compile::attachments::{metadata, place};
 use crate::controller::status;
-use crate::controller::write::Write;
+use crate::controller::write::{AttachmentWrite, Write};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 /// What an attachment needs.
@@ -24,16 +24,15 @@ pub(super) fn evaluate(cache: &Cache, name: &ObjectName, now: &Time) -> Needs {
     let needs_pod = !attachment.is_deleting() && place(cache, name, attachment).needs_pod();
     let metadata = metadata(cache, name, attachment);
     // With its finalizer the object goes.
-    let is_ending = matches!(metadata, Some(Write::AttachmentMetadata { pod: None, .. }));
+    let is_ending = matches!(metadata, Some(Write::Attachment(AttachmentWrite::Metadata { pod: None, .. })));
     let status = status::attachment::evaluate(cache, name, attachment, now).filter(|_| !is_ending);
     let status = status.filter(|status| attachment.status.as_ref() != Some(status));
     Needs {
         unread_pod: attachment.pod(name).filter(|_| needs_pod),
         metadata,
-        status: status.map(|status| Write::AttachmentStatus {
-            name: name.clone(),
-            uid: attachment.uid.clone(),
-            status: Box::new(status),
+        status: status.map(|status| {
+            let (name, uid, status) = (name.clone(), attachment.uid.clone(), Box::new(status));
+            Write::Attachment(AttachmentWrite::Status { name, uid, status })
         }),
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! - [`evaluator`]: networks, nodes and statuses, with [`compile`](super::compile),
 //!   [`status`](super::status) and [`legacy`](super::legacy);
-//! - `attachments`: UserspaceAttachments;
+//! - [`attachments`]: what a UserspaceAttachment needs;
 //! - [`nad_scans`]: the NADs that remain to be compared;
 //! - [`outbox`]: the destination of the writes.
 

@@ -104,7 +104,7 @@ impl Observer {
                 let changed = self.nodes.apply(&mut cache.nodes, event);
                 changed.into_iter().for_each(|changed| dirty.node(cache, changed));
             }
-            ObjectEvent::NodeState(event) => self.node_state(event),
+            ObjectEvent::NodeState(event) => self.node_states(event),
             ObjectEvent::NodeSlice(event) => {
                 let changed = self.slices.apply(&mut cache.slices, event);
                 changed.into_iter().for_each(|changed| dirty.slice(changed));
@@ -127,9 +127,10 @@ impl Observer {
         }
     }
 
-    fn node_state(&mut self, event: Event<(String, NodeState)>) {
+    fn node_states(&mut self, event: Event<(String, NodeState)>) {
         let (cache, dirty) = (&mut self.cache, &mut self.dirty);
-        for changed in self.states.apply(&mut cache.states, event) {
+        let changed = self.states.apply(&mut cache.states, event);
+        for changed in changed {
             let (name, before) = &changed;
             if let (Some(before), Some(now)) = (before, cache.states.get_mut(name)) {
                 now.continues(before);

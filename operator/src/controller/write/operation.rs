@@ -1,12 +1,11 @@
 //! The writes to the API server, as values.
 
+use super::attachment::AttachmentWrite;
 use super::target::Target;
-use crate::controller::cache::attachments::ObjectName;
 use crate::controller::cache::{Labels, NadKey};
 use std::fmt;
 use usnet_crds::{
-    CompiledNetworkSpec, RequestedAttachment, UserspaceAttachmentStatus, UserspaceNetworkSpec, UserspaceNetworkStatus,
-    UserspaceNodeSliceSpec, UserspaceUplinkStatus,
+    CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus, UserspaceNodeSliceSpec, UserspaceUplinkStatus,
 };
 
 /// One write to the API server.
@@ -64,33 +63,8 @@ pub enum Write {
         /// The name of the node, and of its UserspaceNodeState.
         node: String,
     },
-    /// Writes the attachments that are requested of a node.
-    NodeAttachments {
-        /// The name of the node, and of its UserspaceNodeState.
-        node: String,
-        /// The uid of the object.
-        uid: String,
-        /// All of them.
-        attachments: Vec<RequestedAttachment>,
-    },
-    /// Sets the finalizer of an attachment and the pod as its owner, or removes the finalizer.
-    AttachmentMetadata {
-        /// The attachment.
-        name: ObjectName,
-        /// Its uid, a precondition.
-        uid: String,
-        /// The name and the uid of the pod; none to remove the finalizer.
-        pod: Option<(String, String)>,
-    },
-    /// Writes the status of an attachment.
-    AttachmentStatus {
-        /// The attachment.
-        name: ObjectName,
-        /// Its uid, a precondition.
-        uid: String,
-        /// The whole status.
-        status: Box<UserspaceAttachmentStatus>,
-    },
+    /// What an attachment needs.
+    Attachment(AttachmentWrite),
     /// Creates or replaces a slice of nodes.
     NodeSlice {
         /// The name of the slice.
@@ -184,9 +158,7 @@ impl Write {
             | Self::DrainCompiled { network, .. }
             | Self::DeleteCompiled { network, .. } => Target::Compiled(network.clone()),
             Self::NodeState { node, .. } | Self::DeleteNodeState { node } => Target::NodeState(node.clone()),
-            Self::NodeAttachments { node, .. } => Target::NodeAttachments(node.clone()),
-            Self::AttachmentMetadata { name, .. } => Target::AttachmentMetadata(name.clone()),
-            Self::AttachmentStatus { name, .. } => Target::AttachmentStatus(name.clone()),
+            Self::Attachment(write) => write.target(),
             Self::NodeSlice { slice, .. } | Self::DeleteNodeSlice { slice, .. } => Target::NodeSlice(slice.clone()),
             Self::Status { network, .. } => Target::Status(network.clone()),
             Self::UplinkFinalizer { uplink, .. } => Target::UplinkFinalizer(uplink.clone()),
@@ -206,9 +178,7 @@ impl Write {
             Self::DeleteCompiled { .. } => "DeleteCompiledNetwork",
             Self::NodeState { .. } => "NodeState",
             Self::DeleteNodeState { .. } => "DeleteNodeState",
-            Self::NodeAttachments { .. } => "NodeAttachments",
-            Self::AttachmentMetadata { .. } => "Attachment",
-            Self::AttachmentStatus { .. } => "AttachmentStatus",
+            Self::Attachment(write) => write.kind(),
             Self::NodeSlice { .. } => "NodeSlice",
             Self::DeleteNodeSlice { .. } => "DeleteNodeSlice",
             Self::Status { .. } => "Status",
@@ -234,16 +204,7 @@ impl fmt::Display for Write {
             Self::DeleteCompiled { network, .. } => write!(formatter, "delete CompiledNetwork {network}"),
             Self::NodeState { node, .. } => write!(formatter, "write UserspaceNodeState {node}"),
             Self::DeleteNodeState { node } => write!(formatter, "delete UserspaceNodeState {node}"),
-            Self::NodeAttachments { node, .. } => {
-                write!(formatter, "write the attachments of UserspaceNodeState {node}")
-            }
-            Self::AttachmentMetadata { name, pod: Some(_), .. } => {
-                write!(formatter, "write finalizer and owner of UserspaceAttachment {name}")
-            }
-            Self::AttachmentMetadata { name, .. } => {
-                write!(formatter, "remove the finalizer of UserspaceAttachment {name}")
-            }
-            Self::AttachmentStatus { name, .. } => write!(formatter, "write the status of UserspaceAttachment {name}"),
+            Self::Attachment(write) => write.fmt(formatter),
             Self::NodeSlice { slice, .. } => write!(formatter, "write UserspaceNodeSlice {slice}"),
             Self::DeleteNodeSlice { slice, .. } => write!(formatter, "delete UserspaceNodeSlice {slice}"),
             Self::Status { network, .. } => write!(formatter, "write the status of UserspaceNetwork {network}"),

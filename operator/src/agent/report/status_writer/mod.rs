@@ -72,23 +72,20 @@ pub(crate) async fn write(
     metrics: Metrics,
 ) {
     let mut writer = Writer::new(client, node, metrics);
-    let (mut debounce, mut awaited, mut is_woken_by_time) = (Debounce::default(), None, false);
+    let (mut debounce, mut awaited, mut is_woken_by_time) = (Debounce::default(), Awaited::default(), false);
     loop {
         let (due, now_awaited) = {
             let (report, present) = (reports.borrow_and_update(), present.borrow_and_update());
             let attachments = attachments.borrow_and_update();
-            let awaited = report.as_ref().filter(|_| present.is_some()).map(Report::awaited);
-            let awaited = awaited.map(|report| (report, attachments.as_ref().map(Reported::awaited)));
+            let awaited = Awaited {
+                report: report.as_ref().filter(|_| present.is_some()).map(Report::awaited),
+                attachments: attachments.as_ref().map(Reported::awaited),
+            };
             let due = writer.due(report.as_ref(), attachments.as_ref(), present.as_ref());
             debounce.recovers(writer.is_recovery(due.as_ref(), present.as_ref()), Instant::now());
             (due, awaited)
         };
-        match due {
-            None => debounce.reverted(),
-            Some(_) if now_awaited != awaited => debounce.changed(Instant::now()),
-            Some(_) if is_woken_by_time && debounce.due().is_some() => {}
-            Some(_) => debounce.changed_deferrably(Instant::now()),
-        }
+        debounce.note(due.is_some(), &awaited, &now_awaited, is_woken_by_time);
         (awaited, is_woken_by_time) = (now_awaited, false);
         let at = debounce.due();
         let at = at.max(at.and(writer.not_before));
@@ -135,6 +132,30 @@ struct Writer {
     not_before: Option<Instant>,
     /// The object as the last write left it, until the watch shows that or something newer.
     written: Option<StoredStatus>,
+}
+
+/// Identifies what users wait for.
+#[derive(Debug, Default, PartialEq)]
+struct Awaited {
+    report: Option<u64>,
+    attachments: Option<u64>,
+}
+
+impl Debounce {
+    /// Takes note of what there is to write, and whether users wait for it.
+    fn note(&mut self, is_due: bool, before: &Awaited, now: &Awaited, is_woken_by_time: bool) {
+        if !is_due {
+            return self.reverted();
+        }
+        if now.attachments != before.attachments {
+            self.attachment_changed(Instant::now());
+        }
+        if now.report != before.report {
+            self.changed(Instant::now());
+        } else if now == before && !(is_woken_by_time && self.due().is_some()) {
+            self.changed_deferrably(Instant::now());
+        }
+    }
 }
 
 impl Writer {

@@ -82,13 +82,6 @@ impl Cluster {
         }
     }
 
-    fn drain(&mut self, network: &str, uid: &str) {
-        let found = self.cache.compiled[network].clone();
-        assert_eq!(found.uid, uid);
-        let spec = CompiledNetworkSpec { phase: Phase::Draining, ..self.compiled[network].clone() };
-        self.put_compiled(network, uid, &found.owner.unwrap(), &spec);
-    }
-
     pub(super) fn apply(&mut self, write: Write) {
         match write {
             Write::Finalizer { network, present, .. } => self.set_finalizer(&network, present),
@@ -98,7 +91,10 @@ impl Cluster {
                 self.put_compiled(&network, &uid, &owner, &spec);
             }
             Write::DrainCompiled { network, uid } => {
-                self.drain(&network, &uid);
+                let found = self.cache.compiled[&network].clone();
+                assert_eq!(found.uid, uid);
+                let spec = CompiledNetworkSpec { phase: Phase::Draining, ..self.compiled[&network].clone() };
+                self.put_compiled(&network, &uid, &found.owner.unwrap(), &spec);
             }
             Write::DeleteCompiled { network, uid } => {
                 assert_eq!(self.cache.compiled.remove(&network).unwrap().uid, uid);
@@ -108,13 +104,7 @@ impl Cluster {
                 assert_eq!(self.cache.states.get(&node).map(|found| &found.uid), uid.as_ref());
                 self.put_node_state(node, owner, number, labels);
             }
-            Write::NodeAttachments { node, uid, attachments } => {
-                self.put_attachments(&node, &uid, attachments);
-            }
-            Write::AttachmentMetadata { name, pod, .. } => self.set_owner(&name, pod),
-            Write::AttachmentStatus { name, status, .. } => {
-                self.cache.attachments.objects.get_mut(&name).unwrap().status = Some(*status);
-            }
+            Write::Attachment(write) => self.apply_attachment(write),
             Write::DeleteNodeState { node } => drop(self.cache.states.remove(&node)),
             Write::NodeSlice { slice, uid, spec } => self.put_slice(&slice, uid, *spec),
             Write::DeleteNodeSlice { slice, uid } => {

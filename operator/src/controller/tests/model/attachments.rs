@@ -2,11 +2,12 @@
 
 use super::super::super::cache::attachments::{Attachment, FoundPod, ObjectName, Pod};
 use super::super::super::cache::parse;
+use super::super::super::write::AttachmentWrite;
 use super::Cluster;
 use serde_json::json;
 use std::collections::BTreeMap;
 use usnet_crds::conditions::find;
-use usnet_crds::{AttachmentReport, AttachmentState, RequestedAttachment};
+use usnet_crds::{AttachmentReport, AttachmentState};
 
 pub(in super::super) fn name(name: &str) -> ObjectName {
     ObjectName { namespace: "team-a".to_owned(), name: name.to_owned() }
@@ -65,14 +66,22 @@ impl Cluster {
         requested.iter().map(|entry| format!("{} {}", entry.pod, entry.interface)).collect()
     }
 
-    pub(super) fn put_attachments(&mut self, node: &str, uid: &str, attachments: Vec<RequestedAttachment>) {
-        let state = self.cache.states.get_mut(node).unwrap();
-        assert_eq!(state.uid, uid);
-        state.generation += 1;
-        state.attachments = attachments;
+    pub(super) fn apply_attachment(&mut self, write: AttachmentWrite) {
+        match write {
+            AttachmentWrite::Node { node, uid, attachments } => {
+                let state = self.cache.states.get_mut(&node).unwrap();
+                assert_eq!(state.uid, uid);
+                state.generation += 1;
+                state.attachments = attachments;
+            }
+            AttachmentWrite::Metadata { name, pod, .. } => self.set_owner(&name, pod),
+            AttachmentWrite::Status { name, status, .. } => {
+                self.cache.attachments.objects.get_mut(&name).unwrap().status = Some(*status);
+            }
+        }
     }
 
-    pub(super) fn set_owner(&mut self, attachment: &ObjectName, pod: Option<(String, String)>) {
+    fn set_owner(&mut self, attachment: &ObjectName, pod: Option<(String, String)>) {
         let found = self.cache.attachments.objects.get_mut(attachment).unwrap();
         match pod {
             Some((_, uid)) => {
@@ -85,7 +94,7 @@ impl Cluster {
 
     pub(super) fn attachment_reports(&self, node: &str) -> BTreeMap<String, AttachmentReport> {
         let requested = self.cache.states.get(node).map(|state| state.attachments.as_slice()).unwrap_or_default();
-        let report = |entry: &RequestedAttachment| {
+        let report = |entry: &usnet_crds::RequestedAttachment| {
             let is_refused = self.refused_interfaces.contains(&entry.interface);
             let report = AttachmentReport {
                 uid: entry.uid.clone(),

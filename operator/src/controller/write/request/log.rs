@@ -1,6 +1,8 @@
 //! The log lines of writes.
 
+use super::attachment;
 use crate::controller::write::operation::Write;
+use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::{READY, find as find_condition};
 
 /// Logs each successful write once.
@@ -15,51 +17,11 @@ pub(super) fn log(write: &Write) {
             tracing::info!(network, "set the phase of the network to Draining on all nodes");
         }
         Write::DeleteCompiled { network, .. } => tracing::info!(network, "deleted the compiled network"),
-        Write::Nad { key, .. } => {
-            tracing::debug!(network = key.name, namespace = key.namespace, "wrote the NetworkAttachmentDefinition");
-        }
-        Write::DeleteNad { key } => {
-            tracing::debug!(network = key.name, namespace = key.namespace, "deleted the NetworkAttachmentDefinition");
-        }
-        Write::NetworkFromNad { network, uid: None, .. } => {
-            tracing::info!(network, "created a network for NetworkAttachmentDefinitions");
-        }
-        Write::NetworkFromNad { network, .. } => {
-            tracing::info!(network, "restored a network of NetworkAttachmentDefinitions");
-        }
-        Write::DeleteNetwork { network, .. } => {
-            tracing::info!(network, "deleted a network that no NetworkAttachmentDefinition requests");
-        }
-        Write::Status { network, status, .. } => {
-            let Some(condition) = find_condition(&status.conditions, READY) else { return };
-            let (ready, reason) = (&condition.status, &condition.reason);
-            tracing::debug!(network, ready, reason, "{}", condition.message);
-        }
-        other => log_of_nodes(other),
-    }
-}
-
-/// Those of nodes, and of what is attached to them.
-fn log_of_nodes(write: &Write) {
-    match write {
         Write::NodeState { node, number, .. } => tracing::info!(node, number, "wrote the node state"),
         Write::DeleteNodeState { node } => {
             tracing::info!(node, "deleted the state of a node that was removed or recreated");
         }
-        Write::NodeAttachments { node, attachments, .. } => {
-            tracing::info!(node, attachments = attachments.len(), "wrote the attachments that the node should have");
-        }
-        Write::AttachmentMetadata { name, pod: Some((pod, _)), .. } => {
-            tracing::debug!(attachment = %name, pod, "wrote finalizer and owner of the attachment");
-        }
-        Write::AttachmentMetadata { name, .. } => {
-            tracing::info!(attachment = %name, "removed the finalizer: the attachment is deleted");
-        }
-        Write::AttachmentStatus { name, status, .. } => {
-            let Some(condition) = find_condition(&status.conditions, READY) else { return };
-            let (ready, reason) = (&condition.status, &condition.reason);
-            tracing::debug!(attachment = %name, ready, reason, "{}", condition.message);
-        }
+        Write::Attachment(write) => attachment::log(write),
         Write::NodeSlice { slice, spec, .. } => {
             tracing::info!(slice, nodes = spec.nodes.len(), "wrote the slice of nodes");
         }
@@ -75,6 +37,28 @@ fn log_of_nodes(write: &Write) {
             let (ready, reason) = (&condition.status, &condition.reason);
             tracing::debug!(uplink, ready, reason, "{}", condition.message);
         }
-        _ => {}
+        Write::Nad { key, .. } => {
+            tracing::debug!(network = key.name, namespace = key.namespace, "wrote the NetworkAttachmentDefinition");
+        }
+        Write::DeleteNad { key } => {
+            tracing::debug!(network = key.name, namespace = key.namespace, "deleted the NetworkAttachmentDefinition");
+        }
+        Write::NetworkFromNad { network, uid: None, .. } => {
+            tracing::info!(network, "created a network for NetworkAttachmentDefinitions");
+        }
+        Write::NetworkFromNad { network, .. } => {
+            tracing::info!(network, "restored a network of NetworkAttachmentDefinitions");
+        }
+        Write::DeleteNetwork { network, .. } => {
+            tracing::info!(network, "deleted a network that no NetworkAttachmentDefinition requests");
+        }
+        Write::Status { network, status, .. } => log_status(network, status),
+    }
+}
+
+fn log_status(network: &str, status: &UserspaceNetworkStatus) {
+    if let Some(condition) = find_condition(&status.conditions, READY) {
+        let (ready, reason) = (&condition.status, &condition.reason);
+        tracing::debug!(network, ready, reason, "{}", condition.message);
     }
 }

@@ -2,8 +2,10 @@
 //! not sent because another replica may be the leader is left to that one.
 //!
 //! [`send()`] sends one write: its body is in [`objects`], its verb in [`verbs`], and networks that
-//! are generated from NADs have a request of their own ([`network_from_nad`]).
+//! are generated from NADs have a request of their own ([`network_from_nad`]), as have attachments
+//! ([`attachment`]).
 
+mod attachment;
 mod log;
 mod network_from_nad;
 mod objects;

@@ -1,18 +1,15 @@
 //! The bodies of requests: only the fields that the controller owns.
 
-use crate::controller::cache::attachments::ObjectName;
 use crate::controller::cache::{Labels, NadKey};
 use crate::controller::write::operation::DesiredNad;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use serde_json::{Value, json};
-use usnet_crds::attachment;
 use usnet_crds::nad::{NETWORK_LABEL, NetworkAttachmentDefinitionSpec, RESOURCE_ANNOTATION};
 use usnet_crds::network::FINALIZER;
 use usnet_crds::{
-    CompiledNetwork, CompiledNetworkSpec, NetworkAttachmentDefinition, UserspaceAttachment, UserspaceAttachmentStatus,
-    UserspaceNetwork, UserspaceNetworkStatus, UserspaceNodeState, UserspaceNodeStateSpec, UserspaceUplink,
-    UserspaceUplinkStatus,
+    CompiledNetwork, CompiledNetworkSpec, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNetworkStatus,
+    UserspaceNodeState, UserspaceNodeStateSpec, UserspaceUplink, UserspaceUplinkStatus,
 };
 
 /// A compiled network, which is deleted with its UserspaceNetwork.
@@ -66,30 +63,6 @@ pub(super) fn uplink_finalizer(uplink: &str, uid: &str, present: bool) -> Value 
     })
 }
 
-/// Finalizer and owner of an attachment, or neither.
-pub(super) fn attachment(name: &ObjectName, uid: &str, pod: Option<&(String, String)>) -> Value {
-    let owner = pod.map(|(pod, uid)| owned_by("v1", "Pod", pod, uid));
-    let finalizers: Vec<&str> = pod.iter().map(|_| attachment::spec::FINALIZER).collect();
-    json!({
-        "apiVersion": UserspaceAttachment::api_version(&()),
-        "kind": UserspaceAttachment::kind(&()),
-        "metadata": {
-            "name": name.name, "namespace": name.namespace, "uid": uid,
-            "finalizers": finalizers, "ownerReferences": owner.into_iter().collect::<Vec<_>>(),
-        },
-    })
-}
-
-/// The status of an attachment.
-pub(super) fn attachment_status(name: &ObjectName, uid: &str, status: &UserspaceAttachmentStatus) -> Value {
-    json!({
-        "apiVersion": UserspaceAttachment::api_version(&()),
-        "kind": UserspaceAttachment::kind(&()),
-        "metadata": {"name": name.name, "namespace": name.namespace, "uid": uid},
-        "status": status,
-    })
-}
-
 /// The status of an uplink.
 pub(super) fn uplink_status(uplink: &str, uid: &str, status: &UserspaceUplinkStatus) -> Value {
     json!({
@@ -115,7 +88,7 @@ fn owned_by_network(network: &str, uid: &str) -> OwnerReference {
     OwnerReference { controller: Some(true), ..owned_by(&version, &kind, network, uid) }
 }
 
-fn owned_by(api_version: &str, kind: &str, name: &str, uid: &str) -> OwnerReference {
+pub(super) fn owned_by(api_version: &str, kind: &str, name: &str, uid: &str) -> OwnerReference {
     OwnerReference {
         api_version: api_version.to_owned(),
         kind: kind.to_owned(),
