@@ -29,7 +29,8 @@ fn samples(kind: &str) -> Vec<Sample> {
         for document in serde_yaml::Deserializer::from_str(&text) {
             let object = Value::deserialize(document).unwrap();
             assert!(
-                ["UserspaceNetwork", "UserspaceUplink", "Pod"].contains(&object["kind"].as_str().unwrap()),
+                ["UserspaceNetwork", "UserspaceUplink", "UserspaceAttachment", "Pod"]
+                    .contains(&object["kind"].as_str().unwrap()),
                 "{file}: {object}"
             );
             found.push(Sample { file: file.clone(), object });
