@@ -107,9 +107,9 @@ fn the_chart_is_what_kustomize_makes_of_config() {
         (&["metricsCertificate=true"], "default", &["components/metrics-certificate"]),
         (&["tenantRoles=true"], "default", &["components/tenant-roles"]),
         (
-            &["attachments=true", "resourceClaims=true"],
+            &["attachments=true", "resourceClaims=true", "hotPlug=true"],
             "default",
-            &["components/attachments", "components/resource-claims"],
+            &["components/attachments", "components/resource-claims", "components/hot-plug"],
         ),
         (
             &["cniBinDir=/var/lib/rancher/k3s/data/cni", "cniConfDir=/var/lib/rancher/k3s/agent/etc/cni/net.d"],

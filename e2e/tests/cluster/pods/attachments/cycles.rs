@@ -26,7 +26,7 @@ fn summary(what: &str, mut times: Vec<Duration>) {
 
 #[test]
 fn interfaces_are_plugged_and_unplugged_many_times_and_leave_nothing() {
-    let cycles = std::env::var("USNET_HOT_PLUG_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
+    let cycles = std::env::var("USNET_HOT_PLUG_CYCLES").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     let scene = Scene::new("cycle");
     let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.78.0.0/24"}]]});
     scene.network("cycle-vhost", &json!({}));
