@@ -2,7 +2,7 @@
 //! packets after, and nothing left. `USNET_HOT_PLUG_CYCLES` sets how often; the times are printed.
 
 use super::{HotPlug, await_gone, element, ports, remains, tools_pod};
-use crate::support::cluster::{apply, eventually, on_node};
+use crate::support::cluster::{apply, check, eventually, on_node};
 use crate::support::pods::{NODE, in_pod, pod_without_volume, uid, wait_running};
 use crate::support::scene::wait_ready;
 use crate::support::tools::ask;
@@ -149,7 +149,11 @@ fn cycle(plug: &HotPlug, kind: &Kind, has_packets: bool) -> Duration {
     assert_eq!((&status["mac"], &status["ips"]), (&json!(MAC), &json!([ADDRESS])));
     assert!(remains(&uid(&plug.scene, pod), "net7").contains("net7.json"));
     if has_packets {
-        assert_eq!(kind.answered(plug, PACKETS), Ok(PACKETS));
+        // A busy machine may delay some of them for too long.
+        eventually("each packet is answered", || {
+            let answered = kind.answered(plug, PACKETS)?;
+            check(answered == PACKETS, format!("{answered} of {PACKETS}"))
+        });
     }
     plug.select(pod, &base);
     plug.await_absent(pod, "net7");
