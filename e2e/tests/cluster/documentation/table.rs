@@ -26,6 +26,8 @@ const CAPTURE: How =
     Tested("networks::kubectl_usnet::capture::frames_of_a_pod_reach_the_user_whose_end_ends_the_capture");
 const NODE_CAPTURE: How = Tested("agent tests, open_vswitch::capture_command");
 const SAMPLES: How = Tested("networks::samples::every_sample_works_as_it_stands");
+const ATTACHMENTS: How =
+    Tested("pods::attachments::ports::every_type_of_port_is_plugged_into_running_pods_and_unplugged");
 const NAME: How = Tested("the name of a command");
 
 /// Run first: they create the network of "Getting started".
@@ -35,6 +37,11 @@ pub(super) const NETWORK: &[Row] = &[
     ("kubectl wait --for=condition=Ready usn/blue", Run),
     ("kubectl wait --for=condition=Ready usn/NAME", As("kubectl wait --for=condition=Ready usn/blue")),
     ("kubectl get usn", Run),
+    ("kubectl get usna", Run),
+    ("kubectl wait --for=condition=Ready usna/web-extra", ATTACHMENTS),
+    ("kubectl delete usna web-extra", ATTACHMENTS),
+    ("kubectl apply", NAME),
+    ("kubectl delete", NAME),
     (
         "kubectl rollout status -n usnet-system deployment/usnet-controller daemonset/usnet-agent",
         As(
