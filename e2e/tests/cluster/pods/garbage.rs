@@ -81,8 +81,10 @@ fn what_a_sandbox_leaves_without_del_is_collected_and_a_living_pod_keeps_all() {
 
     direct.end_sandbox();
     kubectl(&["delete", "usn", "garbage", "--wait=false"]);
-    let message = await_condition("garbage", "DeletionBlocked", "True", "InUse");
-    assert!(message.contains("garbage/direct-1") && message.contains("garbage/stays"), "{message}");
+    eventually("both pods block the deletion", || {
+        let message = await_condition("garbage", "DeletionBlocked", "True", "InUse");
+        check(message.contains("garbage/direct-1") && message.contains("garbage/stays"), message)
+    });
 
     let collector = QuickCollector::start();
     eventually("record, mount and files are gone", || check(direct.remains().is_empty(), direct.remains()));

@@ -1,7 +1,7 @@
 //! The CDI spec of a claim: what the container runtime adds to the containers that list it. Format:
 //! <https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md>. No IO.
 
-use super::files::container_directory;
+use super::container::container_directory;
 use super::metadata;
 use crate::api::device_api::DRIVER;
 use serde_json::{Value, json};

@@ -8,9 +8,8 @@ use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use usnet_crds::device::CONTAINER_FOLDER;
 use usnet_dataplane::attachment::ClaimUid;
-use usnet_dataplane::claim_records::{ClaimPort, ClaimRecord};
+use usnet_dataplane::claim_records::ClaimRecord;
 use usnet_dataplane::paths::NodePaths;
 
 /// Why a file cannot be written or removed.
@@ -26,15 +25,6 @@ impl Error {
     fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self { action, path: path.to_owned(), source }
     }
-}
-
-/// The directory of a port in the containers that list its claim. It does not change when a pod is
-/// recreated, except for a claim without a template. That of an extended resource is named by the
-/// network, because Kubernetes chose the claim's name.
-pub(super) fn container_directory(record: &ClaimRecord, port: &ClaimPort) -> PathBuf {
-    let claim = record.pod_claim_name.as_ref().unwrap_or(&record.name);
-    let name = if record.is_of_extended_resource { port.network.as_str() } else { claim };
-    Path::new(CONTAINER_FOLDER).join(name).join(&port.directory)
 }
 
 /// Writes the files of a claim.

@@ -2,7 +2,7 @@
 //! plugin of KubeVirt for vhost-user reads. Format: `api/metadata` of
 //! <https://github.com/kubernetes/dynamic-resource-allocation>. No IO.
 
-use super::files::container_directory;
+use super::container::container_directory;
 use crate::api::device_api::DRIVER;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};

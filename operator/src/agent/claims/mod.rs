@@ -11,6 +11,7 @@ mod attacher;
 mod busy;
 mod cdi;
 mod claim;
+mod container;
 mod files;
 mod metadata;
 mod offered;

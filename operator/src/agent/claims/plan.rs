@@ -1,7 +1,7 @@
 //! What has to be prepared for a claim: its record, before anything is attached. No IO.
 
 use super::claim::{Allocated, Allocation};
-use super::files::container_directory;
+use super::container::container_directory;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::{DeviceId, MemifSocketKind, NetworkName, NodeNetwork, Phase, PortType};

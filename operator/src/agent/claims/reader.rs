@@ -96,7 +96,7 @@ fn status(record: &ClaimRecord, now: &Time) -> Value {
             "networkData": metadata::network_data(port),
             "data": {
                 "network": port.network,
-                "directory": super::files::container_directory(record, port),
+                "directory": super::container::container_directory(record, port),
                 "socket": port.attached.as_ref().map(|attached| attached.socket.as_str()),
             },
         });
