@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines hot-plug fuzz lint bench shell crds image release release-test clean
+.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines hot-plug resource-claims fuzz lint bench shell crds image release release-test clean
 
 demo:
 	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
@@ -44,6 +44,12 @@ virtual-machines: setup
 hot-plug: setup
 	USNET_HOT_PLUG_CYCLES=$${USNET_HOT_PLUG_CYCLES:-100} e2e/world --nodes 2 -- \
 	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 pods::hot_plug:: pods::attachments::
+
+# Resource claims (docs/resource-claims.md), with the figures of ten pods that start at once and of a node without agent.
+# USNET_KUBERNETES=1.34 for a Kubernetes without shared devices.
+resource-claims: setup
+	USNET_CLAIM_SPEED=1 e2e/world --nodes 2 $${USNET_KUBERNETES:+--kubernetes $$USNET_KUBERNETES} -- \
+	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 resource_claims::
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:

@@ -137,7 +137,7 @@ pub const VLAN_TAKEN: &str = "VlanTaken";
 
 /// Ready of an attachment: the interface is in the pod.
 pub const ATTACHED: &str = "Attached";
-/// Ready of an attachment: the node of the pod was told, and has not reported yet.
+/// Ready of an attachment: it is requested of the node of the pod, which has not reported yet.
 pub const ATTACHING: &str = "Attaching";
 /// Ready of an attachment: it is being deleted, and the node still has the interface.
 pub const DETACHING: &str = "Detaching";
@@ -163,7 +163,7 @@ pub const ATTACH_FAILED: &str = "AttachFailed";
 pub const DETACH_FAILED: &str = "DetachFailed";
 /// Ready of an attachment: on the node of the pod nothing runs the CNI plugin for the agent.
 pub const PLUGIN_UNREACHABLE: &str = "PluginUnreachable";
-/// Ready of an attachment: its node has as many as it can be told of.
+/// Ready of an attachment: the pod's node has as many as a node may have.
 pub const TOO_MANY_ATTACHMENTS: &str = "TooManyAttachments";
 
 /// Whether a network on a node stays as it is until an operator acts: retrying does not help.

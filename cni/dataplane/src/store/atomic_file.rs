@@ -4,7 +4,7 @@ use nix::errno::Errno;
 use nix::libc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -156,10 +156,11 @@ pub fn write<T: Serialize>(path: &Path, content: &T, durability: Durability) -> 
     write_text(path, &encode(path, content)?, durability)
 }
 
-/// Writes a file for [`Durability::Process`], and returns it. One that is new and small is created
+/// Writes a file for [`Durability::Process`], and returns its metadata as it was written, by which
+/// a change by another program is noticed. One that is new and small is created
 /// in its place, which takes half the time: until it is written it is empty, which counts as
 /// absent, and one page is written in one step.
-pub(crate) fn write_new(path: &Path, text: &[u8]) -> Result<File, Error> {
+pub(crate) fn write_new(path: &Path, text: &[u8]) -> Result<Metadata, Error> {
     let is_small = text.len() <= PAGE;
     let created = is_small.then(|| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path));
     match created {
@@ -168,7 +169,8 @@ pub(crate) fn write_new(path: &Path, text: &[u8]) -> Result<File, Error> {
             if written.is_err() {
                 remove(path)?;
             }
-            written.map(|()| file)
+            written?;
+            file.metadata().map_err(|error| Error::file("read", path, error))
         }
         // Why it cannot be created otherwise shows again.
         Some(Err(_)) | None => replace(path, text, Durability::Process),
@@ -180,7 +182,7 @@ pub(crate) fn write_text(path: &Path, text: &[u8], durability: Durability) -> Re
     replace(path, text, durability).map(drop)
 }
 
-fn replace(path: &Path, text: &[u8], durability: Durability) -> Result<File, Error> {
+fn replace(path: &Path, text: &[u8], durability: Durability) -> Result<Metadata, Error> {
     let is_new = durability == Durability::Machine && !path.exists();
     let temporary = temporary(path);
     let failed = |action| {
@@ -194,13 +196,15 @@ fn replace(path: &Path, text: &[u8], durability: Durability) -> Result<File, Err
     if durability != Durability::Process {
         file.sync_data().map_err(failed("sync"))?;
     }
+    // While nobody else knows the file.
+    let metadata = file.metadata().map_err(failed("read"))?;
     fs::rename(&temporary, path).map_err(failed("rename"))?;
     // If the name exists already, a loss of power leaves one of two complete files; only a new name
     // can be lost.
     if is_new {
         sync_folder(path)?;
     }
-    Ok(file)
+    Ok(metadata)
 }
 
 /// Writes a file if its content differs from the present one. Returns whether it was written.

@@ -3,13 +3,13 @@
 //! follows from the record alone, so that it can be written again.
 
 use super::atomic_file::{self, Durability, Error};
-use crate::model::attachment::{AttachmentId, ClaimUid, ContainerId, InterfaceName, Pod};
+use crate::model::attachment::{AttachmentId, ClaimUid, ContainerId, InterfaceName, Pod, Record};
 use crate::paths::NodePaths;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use usnet_crds::{MacAddress, NetworkName};
+use usnet_crds::{InvalidMac, MacAddress, NetworkName};
 
 /// The longest record that is read, in bytes. A claim has at most 32 ports.
 const SIZE_MAX: u64 = 1 << 18;
@@ -27,7 +27,8 @@ pub struct ClaimRecord {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its `metadata.generation` when it was prepared.
+    /// The generation of its device metadata: that of the claim when it was prepared, and one more
+    /// with each change.
     #[serde(default)]
     pub generation: i64,
     /// Its name in the pod, if it was created for the pod from a template.
@@ -69,23 +70,40 @@ pub struct ClaimPort {
     /// prepared: the plugin attaches it together with the pod's sandbox.
     #[serde(default)]
     pub is_with_sandbox: bool,
-    /// What it got; none until it is attached, and if the plugin attaches it with the sandbox.
+    /// What it got; none until it is attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attached: Option<AttachedClaimPort>,
 }
 
-/// An attached port of a claim, as far as its container is told of it.
+/// An attached port of a claim, as far as its container and `status.devices` have it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttachedClaimPort {
-    /// The name of the socket's file.
-    pub socket: String,
+    /// The name of the socket's file, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<String>,
     /// Its MAC address.
     pub mac: MacAddress,
     /// Largest payload, in bytes.
     pub mtu: u16,
     /// Its addresses with prefix lengths.
     pub ips: Vec<String>,
+}
+
+impl AttachedClaimPort {
+    /// That of an attachment record.
+    ///
+    /// # Errors
+    /// When the record has no valid MAC address.
+    pub fn of(record: &Record) -> Result<Self, InvalidMac> {
+        let socket = record.port.backend.socket_file().and_then(Path::file_name);
+        Ok(Self {
+            socket: socket.map(|name| name.to_string_lossy().into_owned()),
+            mac: record.mac.parse()?,
+            mtu: record.port.settings.mtu.get(),
+            ips: record.addresses.iter().map(|address| format!("{}/{}", address.ip, address.prefix)).collect(),
+        })
+    }
 }
 
 impl ClaimRecord {

@@ -16,6 +16,7 @@ use std::time::Instant;
 use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::call_log::Verb;
+use usnet_dataplane::sandboxes::Sandboxes;
 
 /// Detaches what is not among the configuration's valid attachments. libcni omits an empty list, so
 /// a missing list may mean "none" or "unknown": then only attachments whose network namespace is
@@ -51,6 +52,10 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     if let Some(valid) = valid {
         let forwarded = collect_addresses(node, environment, configuration, valid);
         failed = failed.or(forwarded.err());
+    }
+    // Where the runtime calls for pods themselves, and has lost one.
+    if let Err(error) = Sandboxes::new(&node.roots).remove_gone() {
+        notes.push(del::note(&error));
     }
     match failed {
         Some(error) => Err(error),

@@ -48,7 +48,7 @@ pub fn too_many(node: &str, most: usize) -> String {
     format!("node {node} has {most} attachments, which is the limit: delete some, or use a pod on another node")
 }
 
-/// The node was told.
+/// It is requested of the node.
 pub fn attaching(node: &str, is_ready: bool) -> String {
     match is_ready {
         true => format!("waiting for the agent of node {node}"),

@@ -188,6 +188,15 @@ fn interfaces_of_the_kernel_by_claims(scene: &Scene) {
     }
     let answered = in_pod(scene, "first", "busybox ping -c 3 -W 5 -I $USNET_CLAIM_UPLINK_PORT_INTERFACE 10.57.9.2");
     assert!(answered.contains("3 packets received"), "{answered}");
+    let mac = in_pod(scene, "first", "cat /sys/class/net/$USNET_CLAIM_UPLINK_PORT_INTERFACE/address");
+    eventually("the status of the claim, and the metadata in the container", || {
+        let device = resource_claims::claim_of(scene, "first")["status"]["devices"][0].take();
+        let (data, ready) = (&device["networkData"], &device["conditions"][0]["status"]);
+        let metadata: Value = serde_json::from_str(&in_pod(scene, "first", resource_claims::METADATA)).unwrap();
+        let expected = json!({"interfaceName": "claim1", "hardwareAddress": mac.trim(), "ips": ["10.57.9.1/24"]});
+        let is_there = *data == expected && metadata["requests"][0]["devices"][0]["networkData"] == expected;
+        check(is_there && ready == "True", format!("{device}\n{metadata}"))
+    });
     delete(scene, &["first", "second", "keeper"]);
     resource_claims::await_nothing_left(NODE);
 }

@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 
 /// The folder of the port in containers, with the names that [`with_claim`] gives.
 const FOLDER: &str = "/run/usnet.dev/uplink/port";
+/// Prints the metadata of the port in a container.
+pub(crate) const METADATA: &str =
+    "cat /var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates/uplink/port/usnet.dev-metadata.json";
 
 /// Whether Kubernetes has the API. If not, this prints what is left out.
 pub(crate) fn is_served() -> bool {
@@ -108,7 +111,7 @@ pub(crate) fn await_device(node: &str, network: &str) {
 }
 
 /// The claim of a pod.
-fn claim_of(scene: &Scene, pod: &str) -> Value {
+pub(crate) fn claim_of(scene: &Scene, pod: &str) -> Value {
     let pod = get(&["pod", pod, "-n", &scene.name]).unwrap();
     let name = pod["status"]["resourceClaimStatuses"][0]["resourceClaimName"].as_str().unwrap().to_owned();
     get(&["resourceclaim", &name, "-n", &scene.name]).unwrap()

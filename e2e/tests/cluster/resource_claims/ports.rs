@@ -1,8 +1,8 @@
 //! Packets, and what pods and the scheduler are told.
 
 use super::{
-    FOLDER, await_device, await_nothing_left, claim_of, devices, dpdk_pod, here, is_served, network, node_of, sleeper,
-    template,
+    FOLDER, METADATA, await_device, await_nothing_left, claim_of, devices, dpdk_pod, here, is_served, network, node_of,
+    sleeper, template,
 };
 use crate::support::cluster::{apply, check, eventually};
 use crate::support::pods::{NODE, await_packets, in_pod, start, wait_running};
@@ -29,9 +29,7 @@ fn pods_get_vhost_user_ports_by_claims_alone_on_the_node_that_has_the_network() 
 
     // What the program is told, and what users see.
     let path = format!("{FOLDER}/claim1.sock");
-    let metadata =
-        "cat /var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates/uplink/port/usnet.dev-metadata.json";
-    let metadata: Value = serde_json::from_str(&in_pod(&scene, "right", metadata)).unwrap();
+    let metadata: Value = serde_json::from_str(&in_pod(&scene, "right", METADATA)).unwrap();
     let attributes = &metadata["requests"][0]["devices"][0]["attributes"];
     assert_eq!((&attributes["vhost-user-path"]["string"], &attributes["mtu"]["int"]), (&json!(path), &json!(1500)));
     assert_eq!(

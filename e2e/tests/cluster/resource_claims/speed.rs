@@ -1,18 +1,27 @@
-//! How long ten pods take that start at once, with and without claims. Only where it is asked for:
-//! it says nothing about whether usnet works.
+//! Figures of resource claims (docs/resource-claims.md), only where USNET_CLAIM_SPEED is set: they
+//! say nothing about whether usnet works.
 
-use super::{await_device, here, sleeper, template};
-use crate::support::cluster::apply;
-use crate::support::pods::{NODE, pod_without_volume, wait_running};
-use crate::support::scene::Scene;
+use super::{await_device, await_nothing_left, devices, here, sleeper, template};
+use crate::support::cluster::{apply, check, eventually, get, kubectl};
+use crate::support::pods::{NODE, pod_without_volume, start, wait_running};
+use crate::support::scene::{Scene, agent_pod};
 use serde_json::{Value, json};
 use std::time::Instant;
 
 const PODS: usize = 10;
 
+fn is_requested() -> bool {
+    let is_requested = std::env::var_os("USNET_CLAIM_SPEED").is_some();
+    if !is_requested {
+        println!("left out: USNET_CLAIM_SPEED is not set");
+    }
+    is_requested
+}
+
+/// How long ten pods take that start at once, with and without claims.
 #[test]
 fn ten_pods_at_once() {
-    if std::env::var_os("USNET_CLAIM_SPEED").is_none() {
+    if !is_requested() {
         return;
     }
     let scene = Scene::new("claimspeed");
@@ -32,4 +41,63 @@ fn ten_pods_at_once() {
         println!("{PODS} pods {kind} claims: all Ready after {:.1} s", started.elapsed().as_secs_f64());
         pods.iter().for_each(|name| scene.delete_pod(name));
     }
+}
+
+/// The node has no agent, until this is dropped.
+struct WithoutAgent;
+
+impl WithoutAgent {
+    fn new() -> Self {
+        let term =
+            json!({"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [NODE]}]});
+        let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}});
+        patch(&json!({"nodeAffinity": required}));
+        let without = Self;
+        eventually("the agent is gone", || {
+            let agent = agent_pod(NODE);
+            check(agent.is_empty(), agent)
+        });
+        without
+    }
+}
+
+impl Drop for WithoutAgent {
+    fn drop(&mut self) {
+        patch(&Value::Null);
+    }
+}
+
+fn patch(affinity: &Value) {
+    let patch = json!({"spec": {"template": {"spec": {"affinity": affinity}}}}).to_string();
+    kubectl(&["patch", "daemonset/usnet-agent", "-n", "usnet-system", "--type=merge", "-p", &patch]);
+}
+
+/// How long the scheduler counts on a node whose agent is gone, and a pod waits for its end.
+#[test]
+fn a_node_without_agent() {
+    if !is_requested() {
+        return;
+    }
+    let scene = Scene::new("claimalone");
+    scene.network("claimalone", &here("OVS", 8));
+    await_device(NODE, "claimalone");
+    template(&scene, "port", "claimalone", &Value::Null);
+    start(&scene, &sleeper(&scene, "web", "port"));
+    let without = WithoutAgent::new();
+    let gone = Instant::now();
+    kubectl(&["delete", "pod", "web", "-n", &scene.name, "--grace-period=1", "--wait=false"]);
+    eventually("the node has no devices", || {
+        let found = devices(NODE);
+        check(found.is_empty(), format!("{found:?}"))
+    });
+    println!("devices are gone {:.0} s after the agent", gone.elapsed().as_secs_f64());
+    assert!(get(&["pod", "web", "-n", &scene.name]).is_some(), "the pod ended without the agent");
+    drop(without);
+    eventually("there is an agent again", || check(!agent_pod(NODE).is_empty(), "none"));
+    let back = Instant::now();
+    eventually("the pod ends", || check(get(&["pod", "web", "-n", &scene.name]).is_none(), "it is there"));
+    println!("the pod is gone {:.1} s after the next agent was created", back.elapsed().as_secs_f64());
+    await_device(NODE, "claimalone");
+    println!("devices are there again {:.1} s after the next agent was created", back.elapsed().as_secs_f64());
+    await_nothing_left(NODE);
 }

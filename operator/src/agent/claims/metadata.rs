@@ -1,4 +1,4 @@
-//! What a container is told of its devices: Kubernetes' device metadata (KEP-5304), which the
+//! What a container gets to know of its devices: Kubernetes' device metadata (KEP-5304), which the
 //! plugin of KubeVirt for vhost-user reads. Format: `api/metadata` of
 //! <https://github.com/kubernetes/dynamic-resource-allocation>. No IO.
 
@@ -56,8 +56,10 @@ fn device(record: &ClaimRecord, port: &ClaimPort) -> Value {
     attributes.insert("interface".to_owned(), json!({"string": port.interface}));
     let mut network = None;
     if let Some(attached) = &port.attached {
-        let socket = container_directory(record, port).join(&attached.socket);
-        attributes.insert("vhost-user-path".to_owned(), json!({"string": socket}));
+        if let Some(socket) = attached.socket.as_ref().filter(|_| !port.is_with_sandbox) {
+            let path = container_directory(record, port).join(socket);
+            attributes.insert("vhost-user-path".to_owned(), json!({"string": path}));
+        }
         attributes.insert("mtu".to_owned(), json!({"int": attached.mtu}));
         attributes.insert("mac".to_owned(), json!({"string": attached.mac}));
         network = Some(network_data(port));
@@ -87,7 +89,7 @@ pub(super) mod tests {
 
     pub(in crate::agent::claims) fn record() -> ClaimRecord {
         let attached = AttachedClaimPort {
-            socket: "claim1.sock".into(),
+            socket: Some("claim1.sock".into()),
             mac: "02:00:00:00:00:01".parse().unwrap(),
             mtu: 1450,
             ips: vec!["10.1.2.3/24".into()],

@@ -4,7 +4,8 @@
 //! For a pod that is about to start, kubelet calls the [`service`], which it finds by the
 //! registration of the [`server`]. The [`preparer`] reads the [`claim`], [plans](plan) its record,
 //! has its ports [attached](attacher), and writes the [`files`] from which the container runtime
-//! ([`cdi`]) and the pod's program ([`metadata`]) know of them.
+//! ([`cdi`]) and the pod's program ([`metadata`]) know of them; the [`keeper`] keeps these, and adds
+//! what the plugin attached with the [`sandbox`].
 
 pub mod api;
 mod attacher;
@@ -13,43 +14,43 @@ mod cdi;
 mod claim;
 mod container;
 mod files;
+mod keeper;
 mod metadata;
 mod offered;
 mod plan;
 mod port_request;
 mod preparer;
 mod reader;
+mod sandbox;
 mod server;
 mod service;
 mod slices;
 
 use super::model::spec::NodeSpec;
 use super::reconcile::agent_state::AgentState;
-use super::watch::folder_watch;
 use crate::channels::send_if_changed;
 use crate::display::ErrorChain;
 use attacher::Plugin;
 use busy::Busy;
+use keeper::Keeper;
 use kube::Client;
 use offered::{Offered, health, offered};
 use plan::Networks;
 use preparer::Preparer;
-use reader::ApiServer;
+use reader::{ApiServer, Claims};
 use server::Sockets;
 use service::Driver;
 use std::convert::Infallible;
-use std::fs::DirBuilder;
 use std::future::pending;
-use std::os::unix::fs::DirBuilderExt;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
-use usnet_dataplane::claim_records::{ClaimRecord, ClaimRecords};
+use usnet_dataplane::claim_records::ClaimRecords;
 use usnet_dataplane::paths::NodePaths;
 
-/// How often the files of prepared claims are checked, beside the events of the folder.
+/// How often records and files of prepared claims are checked, beside the events of their folders.
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// Between two attempts to serve.
 const RETRY: Duration = Duration::from_secs(5);
@@ -62,6 +63,8 @@ pub(super) struct Inputs {
     pub(super) specs: Receiver<Option<Arc<NodeSpec>>>,
     /// The network files, among others.
     pub(super) files: Receiver<()>,
+    /// The attachment records, among others.
+    pub(super) attachments: Receiver<()>,
 }
 
 /// What is derived of them for the tasks.
@@ -78,25 +81,32 @@ pub(super) async fn run(client: Client, node: String, inputs: Inputs) -> Infalli
     let (offered, offered_in_publisher) = channel(Vec::new());
     let (health, health_in_driver) = channel(Vec::new());
     let records = ClaimRecords::new(&inputs.paths);
+    let claims: Arc<dyn Claims> = Arc::new(ApiServer::new(client.clone()));
     let preparer = Preparer {
         node: node.clone(),
         paths: inputs.paths.clone(),
         records: records.clone(),
         journal: inputs.agent_state.journal.clone(),
         networks: networks_in_preparer,
-        claims: Arc::new(ApiServer::new(client.clone())),
+        claims: Arc::clone(&claims),
         attacher: Arc::new(Plugin::new(inputs.paths.clone())),
         busy: Busy::default(),
     };
-    let busy = preparer.busy.clone();
+    let keeper = Keeper {
+        paths: inputs.paths.clone(),
+        records: records.clone(),
+        journal: inputs.agent_state.journal.clone(),
+        busy: preparer.busy.clone(),
+        claims,
+    };
     let driver = Driver { preparer: Arc::new(preparer), health: health_in_driver };
     let (serving, outputs) = (offered.subscribe(), Outputs { networks, offered, health });
-    let (paths, kept) = (inputs.paths.clone(), offered_in_publisher.clone());
+    let (paths, attachments, kept) = (inputs.paths.clone(), inputs.attachments.clone(), offered_in_publisher.clone());
     let (never, ..) = tokio::join!(
         derive(inputs, node.clone(), outputs),
         slices::publish(client, node, offered_in_publisher),
-        serve(paths.clone(), records.clone(), serving, driver),
-        keep_files(paths, records, busy, kept),
+        serve(paths, records, serving, driver),
+        keeper.run(attachments, kept),
     );
     never
 }
@@ -163,62 +173,6 @@ async fn serve(
                     tracing::warn!(error = %ErrorChain(&error), "cannot serve resource claims; retrying");
                 }
                 sleep(RETRY).await;
-            }
-        }
-    }
-}
-
-/// Writes the files of prepared claims again when they are missing, and after a restart of the
-/// agent.
-async fn keep_files(
-    paths: NodePaths,
-    records: ClaimRecords,
-    busy: Busy,
-    mut offered: Receiver<Vec<Offered>>,
-) -> Infallible {
-    while offered.borrow_and_update().is_empty() && records.is_empty() {
-        if offered.changed().await.is_err() {
-            pending::<()>().await;
-        }
-    }
-    // Container runtimes that do not run as root read it too.
-    let _exists = DirBuilder::new().recursive(true).mode(0o755).create(&paths.cdi);
-    let (changes, mut changed) = channel(());
-    let follow = folder_watch::follow(paths.cdi.clone(), folder_watch::RENAMED, changes);
-    let restore = async {
-        loop {
-            changed.mark_unchanged();
-            restore_files(&paths, &records, &busy);
-            let _elapsed = timeout(CHECK_INTERVAL, changed.changed()).await;
-        }
-    };
-    tokio::select! {
-        () = follow => pending().await,
-        never = restore => never,
-    }
-}
-
-fn restore_files(paths: &NodePaths, records: &ClaimRecords, busy: &Busy) {
-    let all = match records.all() {
-        Ok((all, _unreadable)) => all,
-        Err(error) => {
-            tracing::warn!(error = %ErrorChain(&error), "cannot list the records of resource claims; retrying");
-            return;
-        }
-    };
-    for record in all.into_iter().filter(ClaimRecord::is_prepared) {
-        // One that is being prepared or unprepared has its files written, or removed, there.
-        let Some(_entered) = busy.enter(&record.uid) else { continue };
-        // Unprepared since it was listed.
-        if !matches!(records.read(&record.uid), Ok(Some(current)) if current == record) {
-            continue;
-        }
-        let claim = format!("{}/{}", record.namespace, record.name);
-        match files::restore(paths, &record) {
-            Ok(false) => {}
-            Ok(true) => tracing::info!(claim, "wrote the missing files of a resource claim again"),
-            Err(error) => {
-                tracing::warn!(claim, error = %ErrorChain(&error), "cannot write the files of a resource claim; retrying");
             }
         }
     }

@@ -154,13 +154,7 @@ impl Preparer {
     fn attached(&self, id: &AttachmentId) -> Result<AttachedClaimPort, Error> {
         let no_record = || Error::NoRecord(id.interface.clone());
         let record = self.journal.lock(id)?.read()?.ok_or_else(no_record)?;
-        let socket = record.port.backend.socket_file().and_then(|path| path.file_name()).ok_or_else(no_record)?;
-        Ok(AttachedClaimPort {
-            socket: socket.to_string_lossy().into_owned(),
-            mac: record.mac.parse().map_err(|error| Error::Mac(id.interface.clone(), error))?,
-            mtu: record.port.settings.mtu.get(),
-            ips: record.addresses.iter().map(|address| format!("{}/{}", address.ip, address.prefix)).collect(),
-        })
+        AttachedClaimPort::of(&record).map_err(|error| Error::Mac(id.interface.clone(), error))
     }
 
     /// The attachments of a claim in the journal.

@@ -193,7 +193,7 @@ async fn a_claim_is_prepared_and_unprepared() {
     assert_eq!((device.request_names, device.device_name.as_str()), (vec!["port".to_owned()], "blue"));
     assert_eq!((device.pool_name.as_str(), device.share_id.as_deref()), ("node-a", Some("s-1")));
     let record = node.preparer.records.read(&"c-1".parse().unwrap()).unwrap().unwrap();
-    assert_eq!(record.ports.first().unwrap().attached.as_ref().unwrap().socket, "net7.sock");
+    assert_eq!(record.ports.first().unwrap().attached.as_ref().unwrap().socket.as_deref(), Some("net7.sock"));
     let spec = fs::read_to_string(cdi::path(&node.paths, &record.uid)).unwrap();
     assert!(spec.contains("/run/usnet.dev/uplink/port"), "{spec}");
     let metadata = fs::read_to_string(metadata::path(&node.paths, &record, "port")).unwrap();

@@ -83,21 +83,20 @@ impl Claims for ApiServer {
 /// The status of a prepared claim: only our devices. The uid makes sure that it is that claim.
 fn status(record: &ClaimRecord, now: &Time) -> Value {
     let devices = record.ports.iter().map(|port| {
-        let (reason, message) = if port.is_with_sandbox {
-            ("WithSandbox", "the interface is attached when the pod gets its network namespace")
-        } else {
-            ("Attached", "the port is attached")
+        let (status, reason, message) = match port.attached {
+            Some(_) => ("True", "Attached", "the port is attached"),
+            None => ("False", "WithSandbox", "the interface is attached when the pod gets its network namespace"),
         };
         let mut device = json!({
             "driver": DRIVER, "pool": port.pool, "device": port.device,
             "conditions": [{
-                "type": "Ready", "status": "True", "reason": reason, "message": message, "lastTransitionTime": now,
+                "type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": now,
             }],
             "networkData": metadata::network_data(port),
             "data": {
                 "network": port.network,
-                "directory": super::container::container_directory(record, port),
-                "socket": port.attached.as_ref().map(|attached| attached.socket.as_str()),
+                "directory": (!port.is_with_sandbox).then(|| super::container::container_directory(record, port)),
+                "socket": port.attached.as_ref().and_then(|attached| attached.socket.as_ref()),
             },
         });
         if let (Some(share), Some(keys)) = (&port.share_id, device.as_object_mut()) {

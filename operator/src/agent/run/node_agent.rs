@@ -132,6 +132,7 @@ impl Agent {
             agent_state: Rc::clone(&self.agent_state),
             specs: self.specs.subscribe(),
             files: self.networks_folder.clone(),
+            attachments: self.changes.subscribe(),
         }
     }
 

@@ -194,9 +194,11 @@ impl LockedFiles<'_> {
     /// The file cannot be written.
     pub fn write(&self, file: &NetworkFile) -> Result<FileStamp, Error> {
         let path = self.files.path(file.name());
-        let written = atomic_file::write_new(&path, &atomic_file::encode(&path, file)?)?;
-        let metadata = written.metadata().map_err(|error| Error::file("read", &path, error))?;
-        Ok(FileStamp::of(&metadata))
+        let text = atomic_file::encode(&path, file)?;
+        let written = atomic_file::write_new(&path, &text)?;
+        // A new file is visible before its metadata is read: another program may have changed it
+        // by then, and what it wrote must not count as ours.
+        Ok(FileStamp { size: u64::try_from(text.len()).unwrap_or(u64::MAX), ..FileStamp::of(&written) })
     }
 
     /// Writes the files of several networks, and returns the results in the same order. One of many

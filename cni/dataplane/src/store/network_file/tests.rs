@@ -1,6 +1,8 @@
 use super::*;
 use crate::testing::{network, node_paths};
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::thread;
 
 fn programmed(name: &str) -> NetworkFile {
     NetworkFile::Programmed(ProgrammedNetwork {
@@ -74,6 +76,31 @@ fn a_renamed_damaged_or_newer_file_prevents_attaching() {
     assert!(matches!(files.read(&"blue".parse().unwrap()), Err(Error::Newer { found: 9, .. })));
     fs::write(path("blue"), "{\"state\":\"Open\"}").unwrap();
     assert!(matches!(files.read(&"blue".parse().unwrap()), Err(Error::Invalid { .. })));
+}
+
+/// The agent notices by its stamp that a file is not as it wrote it: also one that was changed
+/// before the agent read the stamp.
+#[test]
+fn the_stamp_is_of_what_was_written() {
+    let (_folder, paths) = node_paths();
+    let files = NetworkFiles::new(&paths);
+    let (file, name): (_, NetworkName) = (programmed("blue"), "blue".parse().unwrap());
+    let path = paths.networks().join("blue.json");
+    files.write(&file).unwrap();
+    let ours = fs::read(&path).unwrap();
+    for _ in 0..300 {
+        files.remove(&name).unwrap();
+        let stamp = thread::scope(|scope| {
+            scope.spawn(|| {
+                let append = || OpenOptions::new().append(true).open(&path);
+                let mut other = std::iter::repeat_with(append).find_map(Result::ok).unwrap();
+                other.write_all(b" ").unwrap();
+            });
+            files.lock().unwrap().write(&file).unwrap()
+        });
+        // What the other wrote into a file that was still empty is overwritten.
+        assert!(fs::read(&path).unwrap() == ours || files.stamp(&name) != Some(stamp));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::support::pod::Pod;
 use crate::support::{NETWORK, TestNode, ip, port_types, record_in};
 use serde_json::{Value, json};
 use std::fs;
+use usnet_dataplane::sandboxes::{Sandbox, Sandboxes};
 
 mod claims;
 mod killed;
@@ -19,6 +20,7 @@ on_each_engine! {
     invalid_annotations_are_rejected_before_any_change,
     twenty_networks_of_one_pod,
     gc_keeps_what_belongs_to_a_call_that_the_runtime_lists,
+    a_sandbox_is_known_until_del_or_gc,
     check_finds_the_one_interface_that_differs,
     status_does_not_depend_on_any_network,
     requests_of_an_element_apply_to_it_alone,
@@ -221,6 +223,29 @@ fn gc_keeps_what_belongs_to_a_call_that_the_runtime_lists(node: &mut TestNode) {
     node.call("GC", &kept, "eth0", &garbage).assert_done();
     assert_eq!(node.records().len(), 1);
     node.del(&by_multus, "net1").assert_done();
+    node.assert_clean();
+}
+
+/// For interfaces that are attached while the pod runs.
+fn a_sandbox_is_known_until_del_or_gc(node: &mut TestNode) {
+    let (pod, lost) = (node.pod("p"), node.pod("lost"));
+    let sandboxes = Sandboxes::new(&node.roots);
+    let container = |pod: &Pod| sandboxes.read(&pod.uid.parse().unwrap()).unwrap().map(|found| found.container);
+    assert_eq!(add(node, &pod, &listing("")).result(), before());
+    assert_eq!(container(&pod).unwrap().as_str(), pod.container);
+    // DEL of an earlier sandbox may come late.
+    node.call("DEL", &pod.restarted(), "eth0", &listing("")).assert_done();
+    assert_eq!(container(&pod).unwrap().as_str(), pod.container);
+
+    // The runtime calls no DEL, and the namespace is gone.
+    let network_namespace = node.roots.run.join("gone");
+    let gone = Sandbox { container: lost.container.parse().unwrap(), network_namespace };
+    sandboxes.write(&lost.uid.parse().unwrap(), gone).unwrap();
+    node.call("GC", &pod, "eth0", &listing("")).assert_done();
+    let files = || fs::read_dir(node.roots.sandboxes()).unwrap().count();
+    assert_eq!((files(), container(&pod).is_some()), (1, true));
+    node.call("DEL", &pod, "eth0", &listing("")).assert_done();
+    assert_eq!(files(), 0);
     node.assert_clean();
 }
 

@@ -2,7 +2,7 @@
 
 use super::facts::{End, Facts};
 use super::report::Conclusion;
-use super::steps::Way;
+use super::way::Way;
 use crate::kubectl::commands::explain::remedy::remedy;
 use crate::kubectl::model::Snapshot;
 use crate::node::bridge::{BridgeFacts, Overlay};

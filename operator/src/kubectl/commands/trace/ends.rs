@@ -2,7 +2,7 @@
 
 use super::facts::End;
 use super::report::Conclusion;
-use super::steps::Way;
+use super::way::Way;
 use crate::controller::status::tally::NodeProgress;
 use crate::kubectl::commands::explain::remedy::remedy;
 use crate::kubectl::model::Snapshot;

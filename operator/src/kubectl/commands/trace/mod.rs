@@ -15,6 +15,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 mod text;
+mod way;
 
 use crate::kubectl::api::{Cluster, read_definitions, read_usnet};
 use crate::kubectl::commands::explain;

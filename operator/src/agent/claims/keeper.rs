@@ -1,0 +1,120 @@
+//! Keeps what prepared claims have (IO): their files, also after a restart of the agent, and what the
+//! plugin attached with the pod's sandbox.
+
+use super::busy::Busy;
+use super::offered::Offered;
+use super::reader::Claims;
+use super::sandbox::with_attached;
+use super::{CHECK_INTERVAL, files};
+use crate::agent::watch::folder_watch;
+use crate::display::ErrorChain;
+use std::convert::Infallible;
+use std::fs::DirBuilder;
+use std::future::pending;
+use std::os::unix::fs::DirBuilderExt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch::{Receiver, channel};
+use tokio::time::{sleep, timeout};
+use usnet_dataplane::atomic_file;
+use usnet_dataplane::claim_records::{ClaimRecord, ClaimRecords};
+use usnet_dataplane::journal::{self, Journal, Key};
+use usnet_dataplane::paths::NodePaths;
+
+/// How long the first of several changes waits for the others: pods often start together, and each
+/// check reads the records of all claims.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+
+/// Why a claim is not kept.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("the record of the claim cannot be used")]
+    Record(#[from] atomic_file::Error),
+    #[error("the attachment records cannot be used")]
+    Journal(#[from] journal::Error),
+    #[error(transparent)]
+    Files(#[from] files::Error),
+}
+
+/// Keeps the claims of one node.
+pub(super) struct Keeper {
+    pub(super) paths: NodePaths,
+    pub(super) records: ClaimRecords,
+    pub(super) journal: Journal,
+    pub(super) busy: Busy,
+    pub(super) claims: Arc<dyn Claims>,
+}
+
+impl Keeper {
+    /// Keeps them indefinitely: checks at events of the CDI folder and of the attachment records,
+    /// once a network has resource claims or one is prepared.
+    pub(super) async fn run(self, mut attachments: Receiver<()>, mut offered: Receiver<Vec<Offered>>) -> Infallible {
+        while offered.borrow_and_update().is_empty() && self.records.is_empty() {
+            if offered.changed().await.is_err() {
+                pending::<()>().await;
+            }
+        }
+        // Container runtimes that do not run as root read it too.
+        let _exists = DirBuilder::new().recursive(true).mode(0o755).create(&self.paths.cdi);
+        let (changes, mut files) = channel(());
+        let follow = folder_watch::follow(self.paths.cdi.clone(), folder_watch::RENAMED, changes);
+        let keep = async {
+            loop {
+                files.mark_unchanged();
+                attachments.mark_unchanged();
+                self.check_all();
+                let change = async {
+                    tokio::select! {
+                        _changed = files.changed() => {}
+                        Ok(()) = attachments.changed() => {}
+                    }
+                };
+                let _elapsed = timeout(CHECK_INTERVAL, change).await;
+                sleep(DEBOUNCE).await;
+            }
+        };
+        tokio::select! {
+            () = follow => pending().await,
+            never = keep => never,
+        }
+    }
+
+    fn check_all(&self) {
+        let all = match self.records.all() {
+            Ok((all, _unreadable)) => all,
+            Err(error) => {
+                tracing::warn!(error = %ErrorChain(&error), "cannot list the records of resource claims; retrying");
+                return;
+            }
+        };
+        for record in all.into_iter().filter(ClaimRecord::is_prepared) {
+            // One that is being prepared or unprepared has its files written, or removed, there.
+            let Some(_entered) = self.busy.enter(&record.uid) else { continue };
+            let claim = format!("{}/{}", record.namespace, record.name);
+            if let Err(error) = self.check(&record, &claim) {
+                tracing::warn!(claim, error = %ErrorChain(&error), "cannot keep the files of a resource claim; retrying");
+            }
+        }
+    }
+
+    fn check(&self, listed: &ClaimRecord, claim: &str) -> Result<(), Error> {
+        // Unprepared since it was listed.
+        if self.records.read(&listed.uid)?.as_ref() != Some(listed) {
+            return Ok(());
+        }
+        let attached = match listed.ports.iter().any(|port| port.is_with_sandbox) {
+            true => with_attached(listed, &self.journal.find(Key::Pod(&listed.pod.uid))?.records),
+            false => None,
+        };
+        if let Some(record) = attached {
+            // The record last: until then it is done again.
+            files::write(&self.paths, &record)?;
+            self.records.write(&record)?;
+            tracing::info!(claim, pod = %record.pod, "the ports of a resource claim were attached with the sandbox");
+            self.claims.report(record);
+        } else if files::restore(&self.paths, listed)? {
+            tracing::info!(claim, "wrote the missing files of a resource claim again");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,70 @@
+//! Ports of claims that the plugin attaches with the pod's sandbox: what they got is in the
+//! attachment records. No IO.
+
+use usnet_dataplane::attachment::{Progress, Record};
+use usnet_dataplane::claim_records::{AttachedClaimPort, ClaimPort, ClaimRecord};
+
+/// The record of a claim with what its ports got in the current sandbox, as `attachments` of its
+/// pod have it; none if it has that already.
+pub(super) fn with_attached(record: &ClaimRecord, attachments: &[Record]) -> Option<ClaimRecord> {
+    let mut updated = record.clone();
+    for port in updated.ports.iter_mut().filter(|port| port.is_with_sandbox) {
+        let of_port = attachments.iter().find(|attachment| is_of(attachment, port));
+        // While a sandbox is replaced there is none: what is known stays until then.
+        if let Some(attached) = of_port.and_then(|attachment| AttachedClaimPort::of(attachment).ok()) {
+            port.attached = Some(attached);
+        }
+    }
+    let is_new = updated != *record;
+    // The metadata is a new version of the file.
+    updated.generation += 1;
+    is_new.then_some(updated)
+}
+
+fn is_of(attachment: &Record, port: &ClaimPort) -> bool {
+    attachment.id.interface == port.interface
+        && attachment.network == port.network
+        && attachment.progress == Progress::Attached
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metadata::tests::record;
+    use super::*;
+    use crate::agent::testing::{network, record as attachment};
+    use usnet_dataplane::port::{DeviceName, PortBackend};
+
+    #[test]
+    fn what_the_plugin_attached_is_in_a_new_version_of_the_record() {
+        let mut prepared = record();
+        let port = prepared.ports.first_mut().unwrap();
+        (port.is_with_sandbox, port.attached) = (true, None);
+        let mut veth = attachment("x", &network("blue"));
+        veth.id.interface = port.interface.clone();
+        veth.mac = "02:00:00:00:00:09".into();
+        veth.port.backend = PortBackend::Veth { device: DeviceName::of(&veth.id) };
+        assert_eq!(with_attached(&prepared, &[]), None);
+        veth.progress = Progress::Attaching;
+        assert_eq!(with_attached(&prepared, std::slice::from_ref(&veth)), None);
+        veth.progress = Progress::Attached;
+        let other = Record { network: "red".parse().unwrap(), ..veth.clone() };
+        assert_eq!(with_attached(&prepared, &[other]), None, "of another network");
+
+        let updated = with_attached(&prepared, std::slice::from_ref(&veth)).unwrap();
+        let attached = updated.ports.first().unwrap().attached.as_ref().unwrap();
+        assert_eq!((attached.socket.as_deref(), attached.mac.to_string().as_str()), (None, "02:00:00:00:00:09"));
+        assert_eq!(updated.generation, prepared.generation + 1);
+        assert_eq!(with_attached(&updated, std::slice::from_ref(&veth)), None, "it is known");
+        assert_eq!(with_attached(&updated, &[]), None, "between two sandboxes");
+        veth.mac = "02:00:00:00:00:0a".into();
+        assert!(with_attached(&updated, &[veth]).is_some(), "another sandbox");
+    }
+
+    #[test]
+    fn ports_that_were_attached_before_the_sandbox_stay() {
+        let mut attachment = attachment("x", &network("blue"));
+        attachment.id.interface = "claim1".parse().unwrap();
+        attachment.progress = Progress::Attached;
+        assert_eq!(with_attached(&record(), &[attachment]), None);
+    }
+}
