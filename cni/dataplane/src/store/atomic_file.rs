@@ -196,7 +196,7 @@ fn replace(path: &Path, text: &[u8], durability: Durability) -> Result<Metadata,
     if durability != Durability::Process {
         file.sync_data().map_err(failed("sync"))?;
     }
-    // While nobody else knows the file.
+    // Before other programs can change the file.
     let metadata = file.metadata().map_err(failed("read"))?;
     fs::rename(&temporary, path).map_err(failed("rename"))?;
     // If the name exists already, a loss of power leaves one of two complete files; only a new name

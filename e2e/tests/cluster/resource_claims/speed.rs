@@ -4,7 +4,7 @@
 use super::{await_device, await_nothing_left, devices, here, sleeper, template};
 use crate::support::cluster::{apply, check, eventually, get, kubectl};
 use crate::support::pods::{NODE, pod_without_volume, start, wait_running};
-use crate::support::scene::{Scene, agent_pod};
+use crate::support::scene::Scene;
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -53,10 +53,7 @@ impl WithoutAgent {
         let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}});
         patch(&json!({"nodeAffinity": required}));
         let without = Self;
-        eventually("the agent is gone", || {
-            let agent = agent_pod(NODE);
-            check(agent.is_empty(), agent)
-        });
+        eventually("the agent is gone", || check(!has_agent(), "it is there"));
         without
     }
 }
@@ -65,6 +62,12 @@ impl Drop for WithoutAgent {
     fn drop(&mut self) {
         patch(&Value::Null);
     }
+}
+
+fn has_agent() -> bool {
+    let agents = ["pods", "-n", "usnet-system", "-l", "app.kubernetes.io/component=agent"];
+    let here = format!("spec.nodeName={NODE}");
+    get(&[agents.as_slice(), &["--field-selector", &here]].concat()).is_some()
 }
 
 fn patch(affinity: &Value) {
@@ -93,7 +96,7 @@ fn a_node_without_agent() {
     println!("devices are gone {:.0} s after the agent", gone.elapsed().as_secs_f64());
     assert!(get(&["pod", "web", "-n", &scene.name]).is_some(), "the pod ended without the agent");
     drop(without);
-    eventually("there is an agent again", || check(!agent_pod(NODE).is_empty(), "none"));
+    eventually("there is an agent again", || check(has_agent(), "none"));
     let back = Instant::now();
     eventually("the pod ends", || check(get(&["pod", "web", "-n", &scene.name]).is_none(), "it is there"));
     println!("the pod is gone {:.1} s after the next agent was created", back.elapsed().as_secs_f64());

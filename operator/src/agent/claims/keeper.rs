@@ -1,5 +1,5 @@
-//! Keeps what prepared claims have (IO): their files, also after a restart of the agent, and what the
-//! plugin attached with the pod's sandbox.
+//! Keeps what prepared claims have (IO): their files, also after a restart of the agent, and what
+//! the plugin attached with the pod's sandbox.
 
 use super::busy::Busy;
 use super::offered::Offered;

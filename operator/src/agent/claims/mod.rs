@@ -4,8 +4,8 @@
 //! For a pod that is about to start, kubelet calls the [`service`], which it finds by the
 //! registration of the [`server`]. The [`preparer`] reads the [`claim`], [plans](plan) its record,
 //! has its ports [attached](attacher), and writes the [`files`] from which the container runtime
-//! ([`cdi`]) and the pod's program ([`metadata`]) know of them; the [`keeper`] keeps these, and adds
-//! what the plugin attached with the [`sandbox`].
+//! ([`cdi`]) and the pod's program ([`metadata`]) know of them; the [`keeper`] keeps
+//! these, and adds what the plugin attached with the [`sandbox`].
 
 pub mod api;
 mod attacher;
