@@ -12,20 +12,19 @@ unit-test: setup
 	USNET_TOOLS=$$(e2e/tools/build) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} cargo test --workspace
 
 world-test: setup
-	cargo test -p usnet-e2e --features world --no-run
-	cargo test -p usnet-e2e --features world --test world
+	cargo test --workspace --features usnet-e2e/world --test world
 	e2e/scripts/cluster-tests
 
 # A long soak test, where `make test` has a short one; USNET_LIFE_SEED repeats a run.
 life: setup
 	USNET_LIFE_STEPS=$${USNET_LIFE_STEPS:-2500} e2e/world --nodes 2 -- \
-	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture soak::
+	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture soak::
 
 # Each part is killed or broken under traffic, USNET_FAULT_ROUNDS times, and the packets are counted (docs/faults.md); then each engine is killed
 # USNET_RESTARTS times below an agent. `make test` has a short form of both.
 faults: setup
 	USNET_FAULT_ROUNDS=$${USNET_FAULT_ROUNDS:-3} e2e/world --nodes 2 -- \
-	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture faults::
+	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture faults::
 	USNET_RESTARTS=$${USNET_RESTARTS:-200} cargo test -p usnet-operator --test agent -- --nocapture --test-threads=1 restarts::
 
 # Networks across three nodes: broadcasts counted one by one, faults under traffic, addresses; tables at the end. `make test` has a short form.
@@ -36,20 +35,20 @@ across: setup
 # figures. `make test` has one round.
 virtual-machines: setup
 	USNET_VM_ROUNDS=$${USNET_VM_ROUNDS:-5} e2e/world --nodes 2 -- \
-	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 virtual_machines::
+	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture --test-threads=1 virtual_machines::
 
 # Interfaces plugged into running pods and unplugged, USNET_HOT_PLUG_CYCLES times for each of three types of port by Multus' daemon
 # (docs/hot-plug-multus.md), and by UserspaceAttachments (docs/hot-plug.md). USNET_DYNAMIC_NETWORKS names the program of
 # multus-dynamic-networks-controller; without it a stand-in is used, as in `make test`, which has a short form of both.
 hot-plug: setup
 	USNET_HOT_PLUG_CYCLES=$${USNET_HOT_PLUG_CYCLES:-100} e2e/world --nodes 2 -- \
-	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 pods::hot_plug:: pods::attachments::
+	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture --test-threads=1 pods::hot_plug:: pods::attachments::
 
 # Resource claims (docs/resource-claims.md), with the figures of ten pods that start at once and of a node without agent.
 # USNET_KUBERNETES=1.34 for a Kubernetes without shared devices.
 resource-claims: setup
 	USNET_CLAIM_SPEED=1 e2e/world --nodes 2 $${USNET_KUBERNETES:+--kubernetes $$USNET_KUBERNETES} -- \
-	  cargo test -p usnet-e2e --features world --test cluster -- --nocapture --test-threads=1 resource_claims::
+	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture --test-threads=1 resource_claims::
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:

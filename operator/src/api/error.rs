@@ -23,6 +23,11 @@ pub(crate) fn reason_label(error: &kube::Error) -> &str {
     }
 }
 
+/// Whether there is no such object.
+pub(crate) fn is_not_found(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 404)
+}
+
 /// Whether the API server is overloaded, so that less should be sent.
 pub(crate) fn is_overload(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if matches!(status.code, 429 | 500 | 503 | 504))
@@ -63,5 +68,6 @@ mod tests {
         assert!(is_outcome_unknown(&answer(504)) && is_overload(&answer(504)));
         assert!(!is_outcome_unknown(&answer(429)) && is_overload(&answer(429)));
         assert!(!is_outcome_unknown(&answer(422)) && !is_overload(&answer(422)));
+        assert!(is_not_found(&answer(404)) && !is_not_found(&answer(403)));
     }
 }

@@ -338,6 +338,7 @@ fn what_a_resource_claim_has_stays_until_its_record_is_gone() {
         is_of_extended_resource: false,
         pod: attached.pod.clone(),
         ports: Vec::new(),
+        is_reported: true,
     };
     let claims = ClaimRecords::new(&node.paths);
     claims.write(&claim).unwrap();

@@ -42,6 +42,9 @@ pub struct ClaimRecord {
     pub pod: Pod,
     /// Its ports, in the order of the allocation.
     pub ports: Vec<ClaimPort>,
+    /// Whether `status.devices` of the claim has what the ports have now.
+    #[serde(default)]
+    pub is_reported: bool,
 }
 
 /// One allocated device of a claim: a port of a network.
@@ -244,6 +247,7 @@ mod tests {
             is_of_extended_resource: false,
             pod,
             ports: vec![port],
+            is_reported: false,
         }
     }
 

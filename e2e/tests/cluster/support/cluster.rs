@@ -1,5 +1,6 @@
 //! The commands that a test bed puts on PATH, and waiting for what they show.
 
+use super::api;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -74,9 +75,13 @@ pub(crate) fn kubectl(arguments: &[&str]) -> String {
     run("kubectl", arguments)
 }
 
-/// One object of the API server, or nothing when it is not there.
+/// One object of the API server, or a list, as `kubectl get` shows it; nothing when it is not
+/// there.
 #[track_caller]
 pub(crate) fn get(arguments: &[&str]) -> Option<Value> {
+    if let Some(path) = api::path(arguments) {
+        return api::read(&path);
+    }
     let text = kubectl(&[&["get", "--ignore-not-found", "-o", "json"], arguments].concat());
     (!text.is_empty()).then(|| serde_json::from_str(&text).unwrap())
 }

@@ -1,5 +1,6 @@
 //! What the tests share: commands, pods, scenes, and views of each part of a cluster.
 
+mod api;
 pub(crate) mod capture;
 pub(crate) mod cluster;
 pub(crate) mod control_plane;

@@ -66,16 +66,14 @@ impl Scene {
 
     /// The messages of all events of a pod.
     pub(crate) fn events(&self, pod: &str) -> String {
-        kubectl(&[
-            "get",
-            "events",
-            "-n",
-            &self.name,
-            "--field-selector",
-            &format!("involvedObject.name={pod}"),
-            "-o",
-            "jsonpath={.items[*].message}",
-        ])
+        self.messages(&format!("involvedObject.name={pod}"))
+    }
+
+    /// The messages of the events with these fields.
+    fn messages(&self, selector: &str) -> String {
+        let events = get(&["events", "-n", &self.name, "--field-selector", selector]).unwrap_or_default();
+        let messages = events["items"].as_array().into_iter().flatten().filter_map(|event| event["message"].as_str());
+        messages.collect::<Vec<_>>().join(" ")
     }
 
     /// Waits until kubelet says why a pod does not start, in those words.
@@ -92,9 +90,8 @@ impl Scene {
     pub(crate) fn await_event(&self, pod: &str, reason: &str) -> String {
         let uid = kubectl(&["get", "pod", pod, "-n", &self.name, "-o", "jsonpath={.metadata.uid}"]);
         let selector = format!("involvedObject.name={pod},involvedObject.uid={uid},reason={reason}");
-        let output = "jsonpath={.items[*].message}";
         eventually("the event of the pod", || {
-            let message = kubectl(&["get", "events", "-n", &self.name, "--field-selector", &selector, "-o", output]);
+            let message = self.messages(&selector);
             if message.is_empty() { Err(format!("no event {reason}: {}", self.events(pod))) } else { Ok(message) }
         })
     }
@@ -146,21 +143,15 @@ pub(crate) fn compiled(network: &str) -> Option<Value> {
     Some(get(&["compilednetwork", network])?["spec"].take())
 }
 
-/// The name of the newest agent pod of a node.
+/// The name of the newest agent pod of a node; empty if it has none.
 pub(crate) fn agent_pod(node: &str) -> String {
-    kubectl(&[
-        "get",
-        "pods",
-        "-n",
-        "usnet-system",
-        "-l",
-        "app.kubernetes.io/component=agent",
-        "--field-selector",
-        &format!("spec.nodeName={node}"),
-        "--sort-by=.metadata.creationTimestamp",
-        "-o",
-        "jsonpath={.items[-1:].metadata.name}",
-    ])
+    let agents = ["pods", "-n", "usnet-system", "-l", "app.kubernetes.io/component=agent", "--field-selector"];
+    let of_node = format!("spec.nodeName={node}");
+    let found = get(&[agents.as_slice(), &[&of_node]].concat()).unwrap_or_default();
+    let text = |pod: &Value, key: &str| pod["metadata"][key].as_str().unwrap_or_default().to_owned();
+    let pods = found["items"].as_array().into_iter().flatten();
+    let newest = pods.max_by_key(|pod| text(pod, "creationTimestamp"));
+    newest.map(|pod| text(pod, "name")).unwrap_or_default()
 }
 
 /// What the agent of a node has logged.

@@ -3,7 +3,6 @@
 
 use super::busy::Busy;
 use super::offered::Offered;
-use super::reader::Claims;
 use super::sandbox::with_attached;
 use super::{CHECK_INTERVAL, files};
 use crate::agent::watch::folder_watch;
@@ -12,9 +11,8 @@ use std::convert::Infallible;
 use std::fs::DirBuilder;
 use std::future::pending;
 use std::os::unix::fs::DirBuilderExt;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch::{Receiver, channel};
+use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
 use usnet_dataplane::atomic_file;
 use usnet_dataplane::claim_records::{ClaimRecord, ClaimRecords};
@@ -42,7 +40,8 @@ pub(super) struct Keeper {
     pub(super) records: ClaimRecords,
     pub(super) journal: Journal,
     pub(super) busy: Busy,
-    pub(super) claims: Arc<dyn Claims>,
+    /// Wakes the reporter.
+    pub(super) reports: Sender<()>,
 }
 
 impl Keeper {
@@ -111,7 +110,7 @@ impl Keeper {
             files::write(&self.paths, &record)?;
             self.records.write(&record)?;
             tracing::info!(claim, pod = %record.pod, "the ports of a resource claim were attached with the sandbox");
-            self.claims.report(record);
+            self.reports.send_replace(());
         } else if files::restore(&self.paths, listed)? {
             tracing::info!(claim, "wrote the missing files of a resource claim again");
         }

@@ -116,6 +116,7 @@ pub(super) mod tests {
             is_of_extended_resource: false,
             pod: Pod { namespace: "default".into(), name: "web".into(), uid: "p-1".parse().unwrap() },
             ports: vec![port],
+            is_reported: false,
         }
     }
 

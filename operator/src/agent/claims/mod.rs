@@ -5,7 +5,8 @@
 //! registration of the [`server`]. The [`preparer`] reads the [`claim`], [plans](plan) its record,
 //! has its ports [attached](attacher), and writes the [`files`] from which the container runtime
 //! ([`cdi`]) and the pod's program ([`metadata`]) know of them; the [`keeper`] keeps
-//! these, and adds what the plugin attached with the [`sandbox`].
+//! these, and adds what the plugin attached with the [`sandbox`]. The [`reporter`] writes the
+//! status of claims.
 
 pub mod api;
 mod attacher;
@@ -21,6 +22,7 @@ mod plan;
 mod port_request;
 mod preparer;
 mod reader;
+mod reporter;
 mod sandbox;
 mod server;
 mod service;
@@ -38,6 +40,7 @@ use offered::{Offered, health, offered};
 use plan::Networks;
 use preparer::Preparer;
 use reader::{ApiServer, Claims};
+use reporter::Reporter;
 use server::Sockets;
 use service::Driver;
 use std::convert::Infallible;
@@ -80,6 +83,7 @@ pub(super) async fn run(client: Client, node: String, inputs: Inputs) -> Infalli
     let (networks, networks_in_preparer) = channel(None);
     let (offered, offered_in_publisher) = channel(Vec::new());
     let (health, health_in_driver) = channel(Vec::new());
+    let (reports, unreported) = channel(());
     let records = ClaimRecords::new(&inputs.paths);
     let claims: Arc<dyn Claims> = Arc::new(ApiServer::new(client.clone()));
     let preparer = Preparer {
@@ -91,14 +95,16 @@ pub(super) async fn run(client: Client, node: String, inputs: Inputs) -> Infalli
         claims: Arc::clone(&claims),
         attacher: Arc::new(Plugin::new(inputs.paths.clone())),
         busy: Busy::default(),
+        reports: reports.clone(),
     };
     let keeper = Keeper {
         paths: inputs.paths.clone(),
         records: records.clone(),
         journal: inputs.agent_state.journal.clone(),
         busy: preparer.busy.clone(),
-        claims,
+        reports,
     };
+    let reporter = Reporter { records: records.clone(), busy: preparer.busy.clone(), claims };
     let driver = Driver { preparer: Arc::new(preparer), health: health_in_driver };
     let (serving, outputs) = (offered.subscribe(), Outputs { networks, offered, health });
     let (paths, attachments, kept) = (inputs.paths.clone(), inputs.attachments.clone(), offered_in_publisher.clone());
@@ -107,6 +113,7 @@ pub(super) async fn run(client: Client, node: String, inputs: Inputs) -> Infalli
         slices::publish(client, node, offered_in_publisher),
         serve(paths, records, serving, driver),
         keeper.run(attachments, kept),
+        reporter.run(unreported),
     );
     never
 }

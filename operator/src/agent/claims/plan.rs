@@ -63,6 +63,7 @@ pub(super) fn plan(allocation: &Allocation, node: Node) -> Result<ClaimRecord, E
         is_of_extended_resource: allocation.is_of_extended_resource,
         pod: allocation.pod.clone(),
         ports: Vec::new(),
+        is_reported: false,
     };
     for (index, allocated) in allocation.devices.iter().enumerate() {
         let network = network(allocated, &node.networks)?;

@@ -11,7 +11,7 @@ use crate::attach;
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
-use tokio::sync::watch::Receiver;
+use tokio::sync::watch::{Receiver, Sender};
 use usnet_crds::InvalidMac;
 use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::{AttachmentId, ClaimUid, InterfaceName, InvalidIdentifier, Pod, Progress, Record};
@@ -59,6 +59,8 @@ pub(super) struct Preparer {
     pub(super) claims: Arc<dyn Claims>,
     pub(super) attacher: Arc<dyn Attacher>,
     pub(super) busy: Busy,
+    /// Wakes the reporter.
+    pub(super) reports: Sender<()>,
 }
 
 impl Preparer {
@@ -77,10 +79,12 @@ impl Preparer {
             None => self.new_record(&allocation)?,
         };
         self.records.write(&record)?;
+        let before = record.ports.clone();
         self.attach(&mut record).await?;
+        record.is_reported &= record.ports == before;
         self.records.write(&record)?;
         files::write(&self.paths, &record)?;
-        self.claims.report(record.clone());
+        self.reports.send_replace(());
         tracing::info!(claim = %format_args!("{}/{}", record.namespace, record.name), pod = %record.pod, ports = record.ports.len(), "prepared a resource claim");
         Ok(devices(&record))
     }

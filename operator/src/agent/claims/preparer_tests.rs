@@ -4,6 +4,7 @@ use super::*;
 use crate::agent::claims::claim::ResourceClaim;
 use crate::agent::claims::claim::tests::claim as example;
 use crate::agent::claims::metadata;
+use crate::agent::claims::reporter::Reporter;
 use crate::agent::testing::{network, record};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -18,6 +19,8 @@ use usnet_dataplane::port::{PortBackend, SocketPath};
 struct OneClaim {
     claim: Mutex<Option<Value>>,
     reported: Mutex<Vec<ClaimRecord>>,
+    /// Of writes of the status.
+    is_down: Mutex<bool>,
 }
 
 #[tonic::async_trait]
@@ -29,8 +32,16 @@ impl Claims for OneClaim {
             .ok_or(reader::Error::NotFound(format!("{namespace}/{name}")))
     }
 
-    fn report(&self, record: ClaimRecord) {
-        self.reported.lock().unwrap().push(record);
+    async fn report(&self, record: &ClaimRecord) -> Result<(), reader::Error> {
+        let claim = format!("{}/{}", record.namespace, record.name);
+        if *self.is_down.lock().unwrap() {
+            return Err(reader::Error::Timeout { action: "write the status of claim", claim });
+        }
+        if self.claim.lock().unwrap().is_none() {
+            return Err(reader::Error::NotFound(claim));
+        }
+        self.reported.lock().unwrap().push(record.clone());
+        Ok(())
     }
 }
 
@@ -101,7 +112,7 @@ pub(in crate::agent::claims) struct Node {
     pub(in crate::agent::claims) paths: NodePaths,
     api: Arc<OneClaim>,
     plugin: Arc<FakePlugin>,
-    networks: tokio::sync::watch::Sender<Option<Arc<Networks>>>,
+    networks: Sender<Option<Arc<Networks>>>,
     preparer: Preparer,
 }
 
@@ -142,6 +153,11 @@ impl Node {
         done.map_err(|error| crate::display::ErrorChain(&error).to_string())
     }
 
+    fn reporter(&self) -> Reporter {
+        let claims = Arc::clone(&self.api) as Arc<dyn Claims>;
+        Reporter { records: self.preparer.records.clone(), busy: self.preparer.busy.clone(), claims }
+    }
+
     fn change(&self, change: impl FnOnce(&mut Value)) {
         change(self.api.claim.lock().unwrap().as_mut().unwrap());
     }
@@ -178,6 +194,7 @@ fn preparer(
         claims: Arc::clone(api) as Arc<dyn Claims>,
         attacher: Arc::clone(plugin) as Arc<dyn Attacher>,
         busy: Busy::default(),
+        reports: channel(()).0,
     }
 }
 
@@ -198,7 +215,7 @@ async fn a_claim_is_prepared_and_unprepared() {
     assert!(spec.contains("/run/usnet.dev/uplink/port"), "{spec}");
     let metadata = fs::read_to_string(metadata::path(&node.paths, &record, "port")).unwrap();
     assert!(metadata.contains("/run/usnet.dev/uplink/port/net7.sock"), "{metadata}");
-    assert_eq!(node.api.reported.lock().unwrap().as_slice(), [record]);
+    assert!(!record.is_reported);
     node.unprepare().await.unwrap();
     assert_eq!((node.calls(), node.left()), (vec!["ADD net7".to_owned(), "DEL net7".to_owned()], vec![]));
 }
@@ -340,6 +357,42 @@ async fn what_is_refused_leaves_nothing() {
         assert!(refused.contains(expected), "{refused}");
     }
     assert_eq!((node.calls(), node.left()), (vec![], vec![]));
+}
+
+/// Once for each change, also after failures and restarts.
+#[tokio::test]
+async fn the_devices_of_a_claim_are_reported_once() {
+    let mut node = Node::new();
+    let reported = |node: &Node| node.api.reported.lock().unwrap().len();
+    node.prepare().await.unwrap();
+    *node.api.is_down.lock().unwrap() = true;
+    assert!(node.reporter().report_all().await.is_err());
+    *node.api.is_down.lock().unwrap() = false;
+    {
+        let uid = "c-1".parse().unwrap();
+        let _prepared_again = node.preparer.busy.enter(&uid).unwrap();
+        assert!(!node.reporter().report_all().await.unwrap(), "it may have changed");
+    }
+    assert!(node.reporter().report_all().await.unwrap());
+    assert_eq!(reported(&node), 2);
+    node.restart();
+    node.prepare().await.unwrap();
+    assert!(node.reporter().report_all().await.unwrap());
+    assert_eq!(reported(&node), 2, "nothing has changed");
+
+    // Another port.
+    fs::remove_dir_all(&node.paths.run).unwrap();
+    node.change(|claim| claim["status"]["reservedFor"][0] = json!({"resource": "pods", "name": "next", "uid": "p-2"}));
+    node.prepare().await.unwrap();
+    assert!(node.reporter().report_all().await.unwrap());
+    assert_eq!(reported(&node), 3);
+
+    // Its claim is deleted before.
+    node.unprepare().await.unwrap();
+    node.prepare().await.unwrap();
+    *node.api.claim.lock().unwrap() = None;
+    assert!(node.reporter().report_all().await.unwrap());
+    assert!(node.preparer.records.read(&"c-1".parse().unwrap()).unwrap().unwrap().is_reported);
 }
 
 /// Running pods keep what they have when kubelet prepares their claim again.

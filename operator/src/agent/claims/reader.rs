@@ -4,7 +4,7 @@ use super::claim::ResourceClaim;
 use super::metadata;
 use crate::agent::report::status_writer::FIELD_MANAGER;
 use crate::api::device_api::DRIVER;
-use crate::display::ErrorChain;
+use crate::api::error::is_not_found;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
@@ -17,15 +17,15 @@ use usnet_dataplane::claim_records::ClaimRecord;
 /// How long the API server may take. kubelet waits 45 s for all claims of a pod.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why a claim cannot be read.
+/// Why a claim cannot be read, or its status not be written.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     #[error("there is no claim {0}: it was deleted")]
     NotFound(String),
-    #[error("cannot read claim {claim} from the API server")]
-    Request { claim: String, source: Box<kube::Error> },
-    #[error("cannot read claim {claim}: the API server does not answer within {} s", REQUEST_TIMEOUT.as_secs())]
-    Timeout { claim: String },
+    #[error("the API server refused to {action} {claim}, or could not be reached")]
+    Request { action: &'static str, claim: String, source: Box<kube::Error> },
+    #[error("cannot {action} {claim}: the API server does not answer within {} s", REQUEST_TIMEOUT.as_secs())]
+    Timeout { action: &'static str, claim: String },
 }
 
 /// Reads claims and reports what they got.
@@ -34,8 +34,8 @@ pub(super) trait Claims: Send + Sync {
     /// The claim of this name.
     async fn get(&self, namespace: &str, name: &str) -> Result<ResourceClaim, Error>;
 
-    /// Writes the devices of a prepared claim into its status. Preparing does not wait for it.
-    fn report(&self, record: ClaimRecord);
+    /// Writes the devices of a prepared claim into its status.
+    async fn report(&self, record: &ClaimRecord) -> Result<(), Error>;
 }
 
 /// Those of the API server.
@@ -54,30 +54,33 @@ impl Claims for ApiServer {
     async fn get(&self, namespace: &str, name: &str) -> Result<ResourceClaim, Error> {
         let api: Api<ResourceClaim> = Api::namespaced(self.client.clone(), namespace);
         let claim = format!("{namespace}/{name}");
-        match timeout(REQUEST_TIMEOUT, api.get_opt(name)).await {
-            Ok(Ok(Some(found))) => Ok(found),
-            Ok(Ok(None)) => Err(Error::NotFound(claim)),
-            Ok(Err(source)) => Err(Error::Request { claim, source: Box::new(source) }),
-            Err(_) => Err(Error::Timeout { claim }),
+        match request("read claim", &claim, api.get_opt(name)).await? {
+            Some(found) => Ok(found),
+            None => Err(Error::NotFound(claim)),
         }
     }
 
-    fn report(&self, record: ClaimRecord) {
+    async fn report(&self, record: &ClaimRecord) -> Result<(), Error> {
         let api: Api<ResourceClaim> = Api::namespaced(self.client.clone(), &record.namespace);
-        tokio::spawn(async move {
-            let parameters = PatchParams::apply(FIELD_MANAGER).force();
-            let body = Patch::Apply(status(&record, &Time(Timestamp::now())));
-            let written = timeout(REQUEST_TIMEOUT, api.patch_status(&record.name, &parameters, &body)).await;
-            let claim = format!("{}/{}", record.namespace, record.name);
-            match written {
-                Ok(Ok(_)) => {}
-                Ok(Err(error)) => {
-                    tracing::warn!(claim, error = %ErrorChain(&error), "cannot write the devices of a claim into its status");
-                }
-                Err(_) => tracing::warn!(claim, "cannot write the devices of a claim into its status: no answer"),
-            }
-        });
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let body = Patch::Apply(status(record, &Time(Timestamp::now())));
+        let claim = format!("{}/{}", record.namespace, record.name);
+        let written = api.patch_status(&record.name, &parameters, &body);
+        match request("write the status of claim", &claim, written).await {
+            Err(Error::Request { source, .. }) if is_not_found(&source) => Err(Error::NotFound(claim)),
+            result => result.map(drop),
+        }
     }
+}
+
+async fn request<T>(
+    action: &'static str,
+    claim: &str,
+    request: impl Future<Output = kube::Result<T>>,
+) -> Result<T, Error> {
+    let answer = timeout(REQUEST_TIMEOUT, request).await;
+    let answer = answer.map_err(|_| Error::Timeout { action, claim: claim.to_owned() })?;
+    answer.map_err(|source| Error::Request { action, claim: claim.to_owned(), source: Box::new(source) })
 }
 
 /// The status of a prepared claim: only our devices. The uid makes sure that it is that claim.

@@ -18,6 +18,7 @@ pub(super) fn with_attached(record: &ClaimRecord, attachments: &[Record]) -> Opt
     let is_new = updated != *record;
     // The metadata is a new version of the file.
     updated.generation += 1;
+    updated.is_reported = false;
     is_new.then_some(updated)
 }
 
@@ -39,6 +40,7 @@ mod tests {
         let mut prepared = record();
         let port = prepared.ports.first_mut().unwrap();
         (port.is_with_sandbox, port.attached) = (true, None);
+        prepared.is_reported = true;
         let mut veth = attachment("x", &network("blue"));
         veth.id.interface = port.interface.clone();
         veth.mac = "02:00:00:00:00:09".into();
@@ -53,7 +55,7 @@ mod tests {
         let updated = with_attached(&prepared, std::slice::from_ref(&veth)).unwrap();
         let attached = updated.ports.first().unwrap().attached.as_ref().unwrap();
         assert_eq!((attached.socket.as_deref(), attached.mac.to_string().as_str()), (None, "02:00:00:00:00:09"));
-        assert_eq!(updated.generation, prepared.generation + 1);
+        assert_eq!((updated.generation, updated.is_reported), (prepared.generation + 1, false));
         assert_eq!(with_attached(&updated, std::slice::from_ref(&veth)), None, "it is known");
         assert_eq!(with_attached(&updated, &[]), None, "between two sandboxes");
         veth.mac = "02:00:00:00:00:0a".into();

@@ -4,6 +4,7 @@
 
 mod class;
 
+use crate::api::error::is_not_found;
 use crate::api::reflector::Objects;
 use crate::api::watch::watch;
 use crate::controller::cache::Cache;
@@ -26,8 +27,6 @@ use usnet_crds::NetworkName;
 
 /// Between two attempts to write.
 const RETRY: Duration = Duration::from_secs(5);
-/// No such object.
-const NOT_FOUND: u16 = 404;
 
 /// The networks that have resource claims, with their uids.
 pub type Claimable = BTreeMap<NetworkName, String>;
@@ -147,8 +146,4 @@ impl Classes {
 async fn request<T>(class: &str, request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
     let answer = timeout(REQUEST_TIMEOUT, request).await.map_err(|_| Error::Timeout)?;
     answer.map_err(|error| Error::Request { class: class.to_owned(), source: Box::new(error) })
-}
-
-fn is_not_found(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(answer) if answer.code == NOT_FOUND)
 }

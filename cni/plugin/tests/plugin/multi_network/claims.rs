@@ -38,6 +38,7 @@ fn prepare(node: &TestNode, pod: &Pod, interface: &str) {
         is_of_extended_resource: false,
         pod: PodIdentity { namespace: "db".into(), name: pod.name.clone(), uid: pod.uid.parse().unwrap() },
         ports: vec![port, before_sandbox],
+        is_reported: true,
     };
     ClaimRecords::new(&node.roots).write(&record).unwrap();
 }

@@ -7,6 +7,7 @@ mod slice;
 use super::offered::Offered;
 use crate::agent::report::status_writer::FIELD_MANAGER;
 use crate::api::device_api::DRIVER;
+use crate::api::error::is_not_found;
 use crate::api::reflector::Objects;
 use crate::api::watch::watch;
 use crate::display::FirstFailure;
@@ -27,8 +28,6 @@ use tokio::time::{sleep, timeout};
 /// Between two attempts to write.
 const RETRY: Duration = Duration::from_secs(3);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// No such object.
-const NOT_FOUND: u16 = 404;
 
 /// Why slices were not written.
 #[derive(Debug, thiserror::Error)]
@@ -141,8 +140,4 @@ fn body(slice: &ResourceSlice) -> Value {
 async fn request<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
     let answer = timeout(REQUEST_TIMEOUT, request).await.map_err(|_| Error::Timeout)?;
     answer.map_err(|error| Error::Request(Box::new(error)))
-}
-
-fn is_not_found(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(answer) if answer.code == NOT_FOUND)
 }
