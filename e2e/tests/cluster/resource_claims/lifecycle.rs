@@ -1,7 +1,7 @@
 //! A network of an extended resource from its class to its end, with pods on it.
 
-use super::{await_device, await_nothing_left, claim_of, here, is_served, sleeper, template};
-use crate::support::cluster::{apply, check, eventually, get, kubectl, run, timeout, try_run};
+use super::{await_device, await_nothing_left, claim_of, devices_of, here, is_served, sleeper, template};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, run, timeout, try_run, vsctl};
 use crate::support::control_plane::tokens::Thief::Agent;
 use crate::support::pods::{NODE, in_pod, pod_without_volume, start};
 use crate::support::scene::{ENGINE_GONE, Scene};
@@ -57,7 +57,7 @@ fn a_network_has_a_class_and_its_pods_see_its_health_and_its_end() {
     kubectl(&["patch", "resourceclaim", &claim, "-n", &scene.name, "--type=merge", "-p", no_finalizers]);
 
     drain(&scene);
-    for pod in ["late", "claiming"].into_iter().chain(has_resource.then_some("resource")) {
+    for pod in ["late", "claiming"] {
         scene.delete_pod(pod);
     }
     kubectl(&["wait", "--for=delete", "usn/claimlife", timeout()]);
@@ -84,12 +84,8 @@ fn drain(scene: &Scene) {
         check(get(&["deviceclass", "usnet-claimlife"]).is_none(), "it exists")
     });
     eventually("the device is tainted, or gone", || {
-        let slices = get(&["resourceslices", "--field-selector", &format!("spec.nodeName={NODE}")]).unwrap();
-        let devices = slices["items"].as_array().unwrap().iter().flat_map(|slice| slice["spec"]["devices"].as_array());
-        let mut untainted = devices
-            .flatten()
-            .filter(|it| it["name"].as_str().unwrap().starts_with("claimlife") && it["taints"].is_null());
-        check(untainted.next().is_none(), format!("{slices}"))
+        let found = devices_of(NODE, "claimlife");
+        check(found.iter().all(|device| device["taints"].is_array()), format!("{found:?}"))
     });
     template(scene, "late", "claimlife", &json!({}));
     apply(&sleeper(scene, "late", "late"));
@@ -97,17 +93,23 @@ fn drain(scene: &Scene) {
     assert_eq!(in_pod(scene, "claiming", "ls $USNET_CLAIM_UPLINK_PORT"), "claim1.json\n");
 }
 
-/// The engine fails and is back: kubelet's status of the pod says so.
+/// The engine fails and is back: kubelet's status of a pod says so, and a pod that ends meanwhile
+/// does not wait for it. Its port is removed afterwards.
 fn follow_health(scene: &Scene) {
     run("component", &["stop", "ovsdb-server", NODE]);
     eventually("the pod's device is unhealthy", || {
         let health = health(scene, "claiming");
         check(health.contains("Unhealthy") && health.contains(ENGINE_GONE), health)
     });
+    scene.delete_pod("resource");
     run("component", &["start", "ovsdb-server", NODE]);
     eventually("the pod's device is healthy", || {
         let health = health(scene, "claiming");
         check(!health.contains("Unhealthy") && health.contains("Healthy"), health)
+    });
+    eventually("the port of the pod that ended is removed", || {
+        let ports = vsctl(NODE, &["list-ports", "br-claimlife"]);
+        check(ports.lines().count() == 1, ports)
     });
 }
 

@@ -94,20 +94,21 @@ fn dpdk_pod(scene: &Scene, name: &str, template: &str, mode: &str, driver: Drive
 }
 
 /// The devices of the slices of a node.
-fn devices(node: &str) -> Vec<String> {
+fn devices(node: &str) -> Vec<Value> {
     let slices = get(&["resourceslices", "--field-selector", &format!("spec.nodeName={node},spec.driver=usnet.dev")]);
     let items = slices.as_ref().and_then(|list| list["items"].as_array().cloned()).unwrap_or_default();
-    let devices = items.iter().flat_map(|slice| slice["spec"]["devices"].as_array().cloned().unwrap_or_default());
-    devices.map(|device| device["name"].as_str().unwrap_or_default().to_owned()).collect()
+    items.iter().flat_map(|slice| slice["spec"]["devices"].as_array().cloned().unwrap_or_default()).collect()
+}
+
+/// The devices of a network on a node: one, or with Kubernetes that shares none, one for each port.
+fn devices_of(node: &str, network: &str) -> Vec<Value> {
+    let is_of_network = |device: &Value| device["attributes"]["network"]["string"] == json!(network);
+    devices(node).into_iter().filter(is_of_network).collect()
 }
 
 #[track_caller]
 pub(crate) fn await_device(node: &str, network: &str) {
-    eventually("the network's device", || {
-        let found = devices(node);
-        let is_there = |name: &String| name == network || name == &format!("{network}-0");
-        check(found.iter().any(is_there), format!("{found:?}"))
-    });
+    eventually("the network's device", || check(!devices_of(node, network).is_empty(), format!("{:?}", devices(node))));
 }
 
 /// The claim of a pod.

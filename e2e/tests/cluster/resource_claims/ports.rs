@@ -1,8 +1,8 @@
 //! Packets, and what pods and the scheduler are told.
 
 use super::{
-    FOLDER, METADATA, await_device, await_nothing_left, claim_of, devices, dpdk_pod, here, is_served, network, node_of,
-    sleeper, template,
+    FOLDER, METADATA, await_device, await_nothing_left, claim_of, devices_of, dpdk_pod, here, is_served, network,
+    node_of, sleeper, template,
 };
 use crate::support::cluster::{apply, check, eventually};
 use crate::support::pods::{NODE, await_packets, in_pod, start, wait_running};
@@ -19,7 +19,7 @@ fn pods_get_vhost_user_ports_by_claims_alone_on_the_node_that_has_the_network() 
     let scene = Scene::new("claims");
     scene.network("claims", &network("node-b", "OVS", 2));
     await_device("node-b", "claims");
-    assert!(!devices(NODE).iter().any(|device| device.starts_with("claims")));
+    assert_eq!(devices_of(NODE, "claims"), [Value::Null; 0]);
     template(&scene, "port", "claims", &json!({"mac": "02:00:00:00:00:77"}));
     template(&scene, "plain", "claims", &Value::Null);
     start(&scene, &dpdk_pod(&scene, "left", "plain", "flowgen", Driver::VhostServer));

@@ -98,9 +98,9 @@ fn a_node_without_agent() {
     drop(without);
     eventually("there is an agent again", || check(has_agent(), "none"));
     let back = Instant::now();
-    eventually("the pod ends", || check(get(&["pod", "web", "-n", &scene.name]).is_none(), "it is there"));
-    println!("the pod is gone {:.1} s after the next agent was created", back.elapsed().as_secs_f64());
     await_device(NODE, "claimalone");
     println!("devices are there again {:.1} s after the next agent was created", back.elapsed().as_secs_f64());
+    eventually("the pod ends", || check(get(&["pod", "web", "-n", &scene.name]).is_none(), "it is there"));
+    println!("the pod is gone {:.1} s after the next agent was created", back.elapsed().as_secs_f64());
     await_nothing_left(NODE);
 }

@@ -9,6 +9,8 @@ use crate::support::vpp;
 use serde_json::{Value, json};
 use std::process::{Command, Stdio};
 
+/// An image that is not there. No registry answers: a pod does not end while its image is pulled.
+const ABSENT: &str = "--image=localhost:1/absent:1";
 /// The label of what a test creates.
 const LABEL: &str = "usnet.dev/test";
 
@@ -28,7 +30,7 @@ fn of<'a>(report: &'a Value, kind: &str) -> Vec<&'a Value> {
 /// which has to fail.
 #[track_caller]
 fn failure(options: &[&str]) -> String {
-    let common = ["test", "--engine=OVS", "--node", NODE, "--step-timeout=20"];
+    let common = ["test", "--engine=OVS", "--node", NODE, "--step-timeout=10"];
     let (status, report) = ask(&[&common[..], options].concat());
     assert_eq!(status, 1, "{report}");
     let pods = of(&report, "podToPod");
@@ -79,7 +81,7 @@ fn an_existing_network_can_be_tested_and_stays() {
 fn each_problem_is_named() {
     await_fine();
     let scene = Scene::new("ask-broken");
-    let message = failure(&["--image=absent:1"]);
+    let message = failure(&[ABSENT]);
     assert!(message.contains("absent:1"), "{message}");
 
     let foreign = ["--no-wait", "add-br", "br-ask-broken", "--", "set", "bridge", "br-ask-broken"];
@@ -108,7 +110,7 @@ fn what_a_killed_test_left_is_removed_when_asked() {
     await_fine();
     // A pod that never starts: the program waits until it is killed.
     let mut command = Command::new("kubectl");
-    command.args(["usnet", "test", "--engine=OVS", "--node", NODE, "--image=absent:1", "--step-timeout=600"]);
+    command.args(["usnet", "test", "--engine=OVS", "--node", NODE, ABSENT, "--step-timeout=600"]);
     let mut program = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     eventually("its pod waits for the image", || {
         let pods = kubectl(&["get", "pods", "-A", "-l", LABEL, "-o", "name"]);

@@ -6,7 +6,7 @@ use crate::soak::steps::PODS;
 use crate::soak::steps::names;
 use crate::soak::trace::Trace;
 use crate::support::direct_cni::DirectPods;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::Child;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -104,9 +104,11 @@ fn delete(node: &DirectPods, pod: usize, (namespace, config): &(String, Value), 
     panic!("pod {pod} cannot leave, {TRIES} times, with {config}: {outcome}");
 }
 
-/// Lets all pods leave, whether they are attached or not, as well as that can be done.
+/// Lets all pods leave, whether they are attached or not, as well as that can be done. DEL leaves
+/// what is attached to another network than it names, so it names none.
 pub(crate) fn clear(nodes: &[DirectPods; 2]) {
-    let (namespace, config) = unused();
+    let (namespace, config) =
+        (names::namespace(0), json!({"cniVersion": "1.1.0", "name": "life", "type": "userspace"}));
     for pod in 0..PODS {
         let ended = nodes[node_of(pod)].start("DEL", &namespace, &config, pod).map(Child::wait_with_output);
         if !matches!(&ended, Ok(Ok(output)) if output.status.success()) {
