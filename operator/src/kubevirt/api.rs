@@ -29,7 +29,7 @@ pub struct HookPoint {
     /// Its name.
     #[prost(string, tag = "1")]
     pub name: String,
-    /// Sidecars with a higher one are called first.
+    /// Among the calls of one point of this sidecar, those with a higher one come first.
     #[prost(int32, tag = "2")]
     pub priority: i32,
 }

@@ -1,6 +1,7 @@
 //! Domains before and after.
 
 use super::{DomainError, with_nics};
+use crate::kubevirt::guest_device::GuestDevice;
 use crate::kubevirt::nic::Nic;
 
 const SHARED: &str = "<memoryBacking><source type='memfd'/><access mode='shared'/></memoryBacking>";
@@ -15,6 +16,7 @@ fn blue() -> Nic {
         mtu: Some(1400),
         queues: 2,
         ring_size: 4096,
+        device: GuestDevice::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which interfaces of a VirtualMachineInstance are ports of usnet, and what KubeVirt and the
 //! plugin say about them.
 
+use super::guest_device::{DeviceFields, FieldError, GuestDevice};
 use super::nic::{Nic, SOCKET_PATH_MAX};
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
@@ -35,6 +36,9 @@ pub(super) enum MachineError {
         /// The network of the interface.
         network: String,
     },
+    /// The guest cannot have such a device.
+    #[error(transparent)]
+    Device(#[from] FieldError),
     /// The plugin described no such interface.
     #[error("cannot read the description {} of interface {network}: is port.volume of its network the volume that is mounted there?", path.display())]
     NoDescription {
@@ -96,6 +100,7 @@ struct Cpu {
 struct Devices {
     interfaces: Vec<Interface>,
     network_interface_multiqueue: Option<bool>,
+    use_virtio_transitional: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -106,6 +111,8 @@ struct Interface {
     binding: Option<BindingName>,
     #[serde(default)]
     mac_address: Option<String>,
+    #[serde(flatten)]
+    device: DeviceFields,
 }
 
 #[derive(Deserialize)]
@@ -123,11 +130,14 @@ pub(super) fn nics(machine: &[u8], binding: &Binding) -> Result<Vec<Nic>, Machin
         _ => 1,
     };
     let is_ours = |interface: &&Interface| interface.binding.as_ref().is_some_and(|of| of.name == binding.name);
-    devices.interfaces.iter().filter(is_ours).map(|interface| nic(interface, queues, binding)).collect()
+    let is_transitional = devices.use_virtio_transitional == Some(true);
+    let nic = |interface| nic(interface, queues, is_transitional, binding);
+    devices.interfaces.iter().filter(is_ours).map(nic).collect()
 }
 
-fn nic(interface: &Interface, queues: u32, binding: &Binding) -> Result<Nic, MachineError> {
+fn nic(interface: &Interface, queues: u32, is_transitional: bool, binding: &Binding) -> Result<Nic, MachineError> {
     let network = interface.name.clone();
+    let device = GuestDevice::read(&network, &interface.device, is_transitional)?;
     let pod_interface = pod_interface(&network);
     let parsed =
         |text: &String| text.parse().map_err(|_| MachineError::Mac { text: text.clone(), network: network.clone() });
@@ -139,7 +149,7 @@ fn nic(interface: &Interface, queues: u32, binding: &Binding) -> Result<Nic, Mac
     let Some(folder) = &binding.descriptions else {
         let socket = socket(&format!("{pod_interface}.sock"))?;
         let ring_size = u16::try_from(i64::from(RingSize::default())).unwrap_or(u16::MAX);
-        return Ok(Nic { network, socket, listens: true, mac, mtu: None, queues, ring_size });
+        return Ok(Nic { network, socket, listens: true, mac, mtu: None, queues, ring_size, device });
     };
     let described = describe(&network, &folder.join(format!("{pod_interface}.json")))?;
     if let Some(machine) = mac
@@ -154,6 +164,7 @@ fn nic(interface: &Interface, queues: u32, binding: &Binding) -> Result<Nic, Mac
         mtu: u16::try_from(i64::from(described.mtu)).ok(),
         queues: u32::try_from(i64::from(described.queues)).unwrap_or(1),
         ring_size: u16::try_from(i64::from(described.ring_size)).unwrap_or(u16::MAX),
+        device,
         network,
     })
 }
@@ -214,8 +225,14 @@ mod tests {
             mtu: None,
             queues: 4,
             ring_size: 1024,
+            device: GuestDevice::default(),
         };
         assert_eq!(found, [expected]);
+        let mut down = machine();
+        down["spec"]["domain"]["devices"]["interfaces"][1]["state"] = json!("down");
+        down["spec"]["domain"]["devices"]["useVirtioTransitional"] = json!(true);
+        let device = read(&down, &binding(None)).unwrap().remove(0).device;
+        assert!(device.is_down && device.is_transitional, "{device:?}");
     }
 
     #[test]
@@ -245,6 +262,9 @@ mod tests {
         let mut wrong = machine();
         wrong["spec"]["domain"]["devices"]["interfaces"][1]["macAddress"] = json!("x");
         assert!(matches!(read(&wrong, &binding(None)), Err(MachineError::Mac { .. })));
+        wrong = machine();
+        wrong["spec"]["domain"]["devices"]["interfaces"][1]["model"] = json!("e1000");
+        assert!(matches!(read(&wrong, &binding(None)), Err(MachineError::Device(_))));
         assert!(matches!(nics(b"{", &binding(None)), Err(MachineError::Machine(_))));
         let long = Binding { sockets: format!("/{}", "a".repeat(107)).into(), ..binding(None) };
         assert!(matches!(read(&machine(), &long), Err(MachineError::LongPath(_))));

@@ -8,6 +8,7 @@
 
 pub mod api;
 pub mod domain;
+pub mod guest_device;
 mod machine;
 pub mod nic;
 mod server;
@@ -16,20 +17,25 @@ mod service;
 use machine::Binding;
 use service::Sidecar;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The folder that KubeVirt mounts into virt-launcher and its sidecars.
+const HOOKS: &str = "/var/run/kubevirt-hooks";
 
 /// Options of `usnet kubevirt-sidecar`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// The socket that virt-launcher calls, in the folder that KubeVirt mounts.
-    #[arg(long, default_value = "/var/run/kubevirt-hooks/usnet.sock")]
-    pub socket: PathBuf,
-    /// The binding of KubeVirt whose interfaces are ports of usnet.
-    #[arg(long, env = "NETWORK_BINDING_PLUGIN_NAME")]
+    /// The socket that virt-launcher calls, in the folder that KubeVirt mounts. By default it has
+    /// the binding's name: virt-launcher distinguishes sidecars by the names of their sockets.
+    #[arg(long)]
+    pub socket: Option<PathBuf>,
+    /// The binding of KubeVirt whose interfaces are ports of usnet. KubeVirt before 1.9 does not
+    /// set the variable.
+    #[arg(long, env = "NETWORK_BINDING_PLUGIN_NAME", default_value = "usnet")]
     pub binding: String,
     /// Where virt-launcher's container has the volume that `spec.port.volume` of the networks
     /// names.
-    #[arg(long, default_value = "/var/run/kubevirt-hooks")]
+    #[arg(long, default_value = HOOKS)]
     pub sockets: PathBuf,
     /// Where this container has that volume. Without it, descriptions of interfaces are not read:
     /// MAC address and queues are those of the VirtualMachine, and no MTU is set.
@@ -57,6 +63,7 @@ pub enum Error {
 /// When the socket cannot be created.
 pub async fn run(options: Options) -> Result<(), Error> {
     let Options { socket, binding, sockets, descriptions } = options;
+    let socket = socket.unwrap_or_else(|| Path::new(HOOKS).join(format!("{binding}.sock")));
     let sidecar = Sidecar::new(Binding { name: binding, sockets, descriptions });
     server::serve(&socket, sidecar).await.map_err(|source| Error::Listen { path: socket, source })
 }

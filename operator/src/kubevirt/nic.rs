@@ -1,5 +1,6 @@
 //! A network interface of a domain that is a vhost-user port.
 
+use super::guest_device::GuestDevice;
 use quick_xml::escape::escape;
 use std::fmt::Write;
 use usnet_crds::MacAddress;
@@ -26,6 +27,8 @@ pub struct Nic {
     pub queues: u32,
     /// Descriptors of each ring.
     pub ring_size: u16,
+    /// The device that the guest sees.
+    pub device: GuestDevice,
 }
 
 impl Nic {
@@ -34,8 +37,8 @@ impl Nic {
         format!("ua-{}", self.network)
     }
 
-    /// Its element, with `kept` elements of the one that it replaces.
-    pub(super) fn element(&self, kept: &str) -> String {
+    /// Its element, with the address of the one that it replaces.
+    pub(super) fn element(&self, kept_address: &str) -> String {
         let ring_size = self.ring_size.clamp(RING_SIZES.0, RING_SIZES.1);
         let (socket, mode) = (escape(&self.socket), if self.listens { "server" } else { "client" });
         // QEMU as a client ends when the engine is restarted, unless it connects again.
@@ -50,9 +53,10 @@ impl Nic {
             let _written = write!(text, "<mtu size='{mtu}'/>");
         }
         let (queues, alias) = (self.queues, self.alias());
+        let (model, rest) = (self.device.model(), self.device.elements(kept_address));
         let _written = write!(
             text,
-            "<model type='virtio-non-transitional'/><driver name='vhost' queues='{queues}' rx_queue_size='{ring_size}' tx_queue_size='{ring_size}'/><alias name='{}'/>{kept}</interface>",
+            "<model type='{model}'/><driver name='vhost' queues='{queues}' rx_queue_size='{ring_size}' tx_queue_size='{ring_size}'/><alias name='{}'/>{rest}</interface>",
             escape(&alias)
         );
         text

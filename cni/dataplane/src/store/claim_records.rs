@@ -4,12 +4,13 @@
 
 use super::atomic_file::{self, Durability, Error};
 use crate::model::attachment::{AttachmentId, ClaimUid, ContainerId, InterfaceName, Pod, Record};
+use crate::model::port::PortBackend;
 use crate::paths::NodePaths;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use usnet_crds::{InvalidMac, MacAddress, NetworkName};
+use usnet_crds::{InvalidMac, MacAddress, NetworkName, SocketRole};
 
 /// The longest record that is read, in bytes. A claim has at most 32 ports.
 const SIZE_MAX: u64 = 1 << 18;
@@ -85,6 +86,9 @@ pub struct AttachedClaimPort {
     /// The name of the socket's file, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<String>,
+    /// The program in the pod listens there for a vhost-user client, which is the engine.
+    #[serde(default)]
+    pub is_vhost_user_server: bool,
     /// Its MAC address.
     pub mac: MacAddress,
     /// Largest payload, in bytes.
@@ -102,6 +106,10 @@ impl AttachedClaimPort {
         let socket = record.port.backend.socket_file().and_then(Path::file_name);
         Ok(Self {
             socket: socket.map(|name| name.to_string_lossy().into_owned()),
+            is_vhost_user_server: matches!(
+                record.port.backend,
+                PortBackend::VhostUser { engine_role: SocketRole::Client, .. }
+            ),
             mac: record.mac.parse()?,
             mtu: record.port.settings.mtu.get(),
             ips: record.addresses.iter().map(|address| format!("{}/{}", address.ip, address.prefix)).collect(),

@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 
 /// The admission policies: who may write what of node states, of compiled networks and of slices of
 /// nodes, what agents may write of node states and of pods, what the controller may write of
-/// definitions, of networks, of uplinks and of attachments. The last two exist where Kubernetes has
-/// resource claims: devices of nodes, and their classes.
-const POLICIES: [&str; 11] = [
+/// definitions, of networks, of uplinks and of attachments. The last ones exist where Kubernetes has
+/// resource claims: [`OF_CLAIMS`] policies of devices of nodes, in slices and in the status of
+/// claims, and of their classes.
+const POLICIES: [&str; 12] = [
     "usnet-node-state-writers",
     "usnet-compiled-network-writers",
     "usnet-node-slice-writers",
@@ -28,8 +29,11 @@ const POLICIES: [&str; 11] = [
     "usnet-controller-uplinks-of-users",
     "usnet-controller-attachments-of-users",
     "usnet-agent-own-slices-only",
+    "usnet-agent-own-devices-only",
     "usnet-controller-own-classes-only",
 ];
+
+const OF_CLAIMS: usize = 3;
 
 /// A request that has to be refused.
 #[derive(Clone)]
@@ -266,11 +270,48 @@ fn device_class(name: &str, network: &str, driver: &str) -> Value {
     })
 }
 
+/// The devices that the claim `guards` has.
+const ALLOCATED: [(&str, &str); 2] = [("usnet.dev", "node-b"), ("gpu.example", "node-a")];
+
+/// Creates a claim to which devices are allocated, as a scheduler would.
+fn allocate_claim() {
+    let results =
+        ALLOCATED.map(|(driver, pool)| json!({"request": "port", "driver": driver, "pool": pool, "device": "x"}));
+    let mut claim = json!({
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "guards", "namespace": "guards"},
+        "spec": {"devices": {"requests": [{"name": "port", "exactly": {
+            "deviceClassName": "usnet", "allocationMode": "ExactCount", "count": results.len(),
+        }}]}},
+    });
+    apply(&claim);
+    claim["status"] = json!({"allocation": {"devices": {"results": results}}});
+    let write = ["apply", "--server-side", "--subresource=status", "-f", "-"];
+    try_run("kubectl", &write, &claim.to_string()).unwrap();
+}
+
+/// A part of that claim's status.
+fn claim_status(thief: Thief, status: &Value) -> Attack {
+    Attack::apply(
+        thief,
+        "--subresource=status",
+        &json!({
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "guards", "namespace": "guards"},
+            "status": status,
+        }),
+    )
+}
+
 fn resource_claim_attacks() -> Vec<Attack> {
     if !resource_claims::is_served() {
         return Vec::new();
     }
-    vec![
+    let devices = ALLOCATED.map(|(driver, pool)| {
+        let device = json!({"driver": driver, "pool": pool, "device": "x", "networkData": {"interfaceName": "forged"}});
+        claim_status(Agent("node-a"), &json!({"devices": [device]})).role().policy()
+    });
+    let reserved = json!({"reservedFor": [{"resource": "pods", "name": "own", "uid": "0"}]});
+    let mut attacks = vec![
+        claim_status(Agent("node-a"), &reserved).role().policy(),
         Attack::apply(Agent("node-a"), "", &resource_slice("node-b", "usnet.dev")).policy(),
         Attack::apply(Agent("node-a"), "", &resource_slice("node-a", "gpu.example")).policy(),
         Attack::apply(AgentWithoutNode, "", &resource_slice("node-a", "usnet.dev")).policy(),
@@ -280,7 +321,9 @@ fn resource_claim_attacks() -> Vec<Attack> {
         Attack::apply(Controller, "", &device_class("gpu", "made", "usnet.dev")).policy(),
         Attack::apply(Controller, "", &device_class("usnet-made", "made", "gpu.example")).policy(),
         Attack::words(Controller, "delete deviceclass usnet --wait=false --dry-run=server").policy(),
-    ]
+    ];
+    attacks.extend(devices);
+    attacks
 }
 
 /// Policies without bindings, until this is dropped.
@@ -288,7 +331,7 @@ struct WithoutPolicies(Vec<Value>);
 
 impl WithoutPolicies {
     fn new() -> Self {
-        let of_claims = if resource_claims::is_served() { 0 } else { 2 };
+        let of_claims = if resource_claims::is_served() { 0 } else { OF_CLAIMS };
         let bindings = POLICIES.iter().take(POLICIES.len() - of_claims).map(|name| {
             let binding = get(&["validatingadmissionpolicybinding", name]).expect("config/ is applied");
             kubectl(&["delete", "validatingadmissionpolicybinding", name]);
@@ -358,6 +401,9 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
         start(&scene, &pod);
     }
 
+    if resource_claims::is_served() {
+        allocate_claim();
+    }
     let attacks = attacks();
     expect_all(&attacks, true, true);
     let annotations = json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}});

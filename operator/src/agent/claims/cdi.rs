@@ -62,24 +62,25 @@ pub(super) fn spec(paths: &NodePaths, record: &ClaimRecord) -> Value {
 
 /// The variable with the directory of a port, such as `USNET_CLAIM_UPLINK_PORT`, or with its
 /// interface, `USNET_CLAIM_UPLINK_PORT_INTERFACE`, if it has no directory. For an extended
-/// resource it is that of the device plugin, with all directories of the request: pods need not
-/// know by which mechanism a node serves the resource.
+/// resource the name begins with that of the device plugin's, `USNET_DEVICES_BLUE`, and has all
+/// directories or interfaces of the request: pods need not know by which mechanism a node serves
+/// the resource.
 fn variable(record: &ClaimRecord, port: &ClaimPort) -> String {
-    let directory = |port| container_directory(record, port).display().to_string();
-    if record.is_of_extended_resource && !port.is_with_sandbox {
+    let value = |port: &ClaimPort| match port.is_with_sandbox {
+        true => port.interface.to_string(),
+        false => container_directory(record, port).display().to_string(),
+    };
+    let suffix = if port.is_with_sandbox { "_INTERFACE" } else { "" };
+    if record.is_of_extended_resource {
         let of_request = record.ports.iter().filter(|other| other.request == port.request);
-        let directories: Vec<String> = of_request.map(directory).collect();
-        return format!("{}={}", folders_variable(&port.network), directories.join(","));
+        let values: Vec<String> = of_request.map(value).collect();
+        return format!("{}{suffix}={}", folders_variable(&port.network), values.join(","));
     }
     let name = record.pod_claim_name.as_ref().unwrap_or(&record.name);
     let is_plain = |character: char| character.is_ascii_alphanumeric();
     let plain = format!("USNET_CLAIM_{name}_{}", port.directory).to_ascii_uppercase();
     let name: String = plain.chars().map(|character| if is_plain(character) { character } else { '_' }).collect();
-    if port.is_with_sandbox {
-        format!("{name}_INTERFACE={}", port.interface)
-    } else {
-        format!("{name}={}", directory(port))
-    }
+    format!("{name}{suffix}={}", value(port))
 }
 
 #[cfg(test)]
@@ -139,6 +140,9 @@ mod tests {
         let edits = &spec["devices"][0]["containerEdits"];
         assert_eq!(edits["env"], json!(["USNET_CLAIM_UPLINK_PORT_INTERFACE=claim1"]));
         assert_eq!(edits["mounts"].as_array().unwrap().len(), 1, "only its metadata");
+        (record.pod_claim_name, record.is_of_extended_resource) = (None, true);
+        let spec = super::spec(&NodePaths::below(Path::new("/")), &record);
+        assert_eq!(spec["devices"][0]["containerEdits"]["env"], json!(["USNET_DEVICES_BLUE_INTERFACE=claim1"]));
     }
 
     #[test]

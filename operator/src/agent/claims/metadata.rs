@@ -56,7 +56,9 @@ fn device(record: &ClaimRecord, port: &ClaimPort) -> Value {
     attributes.insert("interface".to_owned(), json!({"string": port.interface}));
     let mut network = None;
     if let Some(attached) = &port.attached {
-        if let Some(socket) = attached.socket.as_ref().filter(|_| !port.is_with_sandbox) {
+        // Whoever reads it listens there for vhost-user.
+        let is_listening = attached.is_vhost_user_server && !port.is_with_sandbox;
+        if let Some(socket) = attached.socket.as_ref().filter(|_| is_listening) {
             let path = container_directory(record, port).join(socket);
             attributes.insert("vhost-user-path".to_owned(), json!({"string": path}));
         }
@@ -90,6 +92,7 @@ pub(super) mod tests {
     pub(in crate::agent::claims) fn record() -> ClaimRecord {
         let attached = AttachedClaimPort {
             socket: Some("claim1.sock".into()),
+            is_vhost_user_server: true,
             mac: "02:00:00:00:00:01".parse().unwrap(),
             mtu: 1450,
             ips: vec!["10.1.2.3/24".into()],
@@ -143,6 +146,15 @@ pub(super) mod tests {
         assert_eq!(content(&named, "port").get("podClaimName"), None);
         let file = "resourceclaims/web-uplink-x7/port/usnet.dev-metadata.json";
         assert_eq!(container_path(&named, "port"), Path::new(CONTAINER_FOLDER).join(file));
+    }
+
+    /// A memif, or a socket that the engine listens at.
+    #[test]
+    fn another_socket_is_no_vhost_user_path() {
+        let mut record = record();
+        record.ports.first_mut().unwrap().attached.as_mut().unwrap().is_vhost_user_server = false;
+        let attributes = &content(&record, "port")["requests"][0]["devices"][0]["attributes"];
+        assert_eq!((attributes.get("vhost-user-path"), &attributes["mtu"]), (None, &json!({"int": 1450})));
     }
 
     /// The rules of KubeVirt's plugin for vhost-user (`pkg/dra` of
