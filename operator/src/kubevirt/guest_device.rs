@@ -13,7 +13,7 @@ pub struct GuestDevice {
     pub acpi_index: Option<u32>,
     /// Its place among the devices that the guest boots from.
     pub boot_order: Option<u32>,
-    /// Its link is down until somebody sets it up.
+    /// Its link is down until KubeVirt sets it up.
     pub is_down: bool,
     /// Drivers of virtio before 1.0 can use it.
     pub is_transitional: bool,

@@ -20,6 +20,9 @@ pub struct NodePaths {
     pub device_info: PathBuf,
     /// The directory of CDI specs that change while the node runs, `/var/run/cdi`.
     pub cdi: PathBuf,
+    /// The processes of the node, `/proc`. Not below the root of a test: processes are those of the
+    /// machine.
+    pub processes: PathBuf,
     /// The directory that the paths of the legacy userspace CNI are relative to, `/`.
     pub legacy_root: PathBuf,
     /// Where engines listen, if not at `socket` of their row in the table of engines.
@@ -30,7 +33,7 @@ pub struct NodePaths {
 
 impl NodePaths {
     /// The default paths, overridden by `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`,
-    /// `USNET_DEVICE_INFO_DIR`, `USNET_CDI_DIR` and
+    /// `USNET_DEVICE_INFO_DIR`, `USNET_CDI_DIR`, `USNET_PROCESSES_DIR` and
     /// `USNET_OLDER_PLUGIN_ROOT`; those of engines by the variables in the table of engines.
     pub fn from_environment() -> Self {
         let path = |variable: &str, standard: PathBuf| env::var_os(variable).map_or(standard, PathBuf::from);
@@ -41,6 +44,7 @@ impl NodePaths {
             kubelet: path("USNET_KUBELET_DIR", standard.kubelet),
             device_info: path("USNET_DEVICE_INFO_DIR", standard.device_info),
             cdi: path("USNET_CDI_DIR", standard.cdi),
+            processes: path("USNET_PROCESSES_DIR", standard.processes),
             legacy_root: path("USNET_OLDER_PLUGIN_ROOT", standard.legacy_root),
             engine_sockets: EngineKind::ALL
                 .into_iter()
@@ -58,6 +62,7 @@ impl NodePaths {
             kubelet: root.join("var/lib/kubelet"),
             device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
             cdi: root.join("var/run/cdi"),
+            processes: "/proc".into(),
             legacy_root: root.to_owned(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, root.join(engine.traits().socket))).into(),
             network_namespace: None,

@@ -219,13 +219,15 @@ impl<'a> Detachment<'a> {
     }
 
     /// Whether an address that IPAM failed to release makes DEL fail. One of a sandbox that has
-    /// ended is not in use, and GC of the IPAM plugin or its operator can release it.
+    /// ended is not in use, and GC of the IPAM plugin or its operator can release it. A resource
+    /// claim is detached after its pod's sandbox.
     fn needs_release(&self, error: &IpamError) -> bool {
         let was_assigned = self.address_may_be_held && !matches!(error, IpamError::OwnPlugin(_));
         if self.is_collection {
             return was_assigned;
         }
-        let is_gone = !self.record.network_namespace.try_exists().unwrap_or(true)
+        let is_gone = self.record.id.container.claim().is_some()
+            || !self.record.network_namespace.try_exists().unwrap_or(true)
             || network_namespace::presence(&self.record) == Presence::Gone;
         was_assigned && !is_gone
     }

@@ -12,7 +12,6 @@ use crate::protocol::environment::{Environment, EnvironmentError};
 use crate::verbs::history;
 use serde_json::Value;
 use std::time::Instant;
-use usnet_crds::NetworkName;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::call_log::Verb;
 use usnet_dataplane::network_file::NetworkFile;
@@ -43,26 +42,31 @@ pub fn del(node: &Node, environment: &Environment, configuration: &Configuration
         }
         return Ok(release_unrecorded(node, environment, configuration).err().map(|error| note(&error)));
     };
-    if let Some(other) = other_network(configuration, &record) {
-        return Ok(Some(format!(
-            "interface {} is attached to network {:?} and not to {:?}, whose configuration DEL was called with: it stays attached",
-            id.interface,
-            record.network.as_str(),
-            other.as_str()
-        )));
+    if let Some(reason) = not_attached_by(configuration, &record) {
+        return Ok(Some(format!("interface {} {reason}: it stays attached", id.interface)));
     }
     let detached = Detachment::new(node, environment, &locked, record.clone()).run();
     history::detached(node, Verb::Del, &record, &detached, started);
     Ok(detached?.note())
 }
 
-/// The network that the configuration names, if the interface is attached to another one. A caller
-/// rolls back an ADD that failed because the interface's name is taken: what has the name stays.
-fn other_network(configuration: &Configuration, record: &Record) -> Option<NetworkName> {
+/// Why the interface is another caller's. A caller rolls back an ADD that failed because the
+/// interface's name is taken: what has the name stays.
+fn not_attached_by(configuration: &Configuration, record: &Record) -> Option<String> {
     match configuration.target() {
-        Ok(Target::Network(named)) if named != record.network => Some(named),
-        _ => None,
+        Ok(Target::Network(named)) if named != record.network => {
+            return Some(format!(
+                "is attached to network {:?} and not to {:?}, whose configuration DEL was called with",
+                record.network.as_str(),
+                named.as_str()
+            ));
+        }
+        _ => {}
     }
+    // A call for `eth0` ends the sandbox with all of its interfaces.
+    let is_other =
+        !configuration.uses_pod_annotations() && configuration.name().ok() != record.configuration_name.as_deref();
+    (record.object().is_some() && is_other).then(|| "was attached for a UserspaceAttachment".to_owned())
 }
 
 /// Without a record nothing is attached. Only if the journal was lost can IPAM still hold an

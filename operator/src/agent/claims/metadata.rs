@@ -56,7 +56,7 @@ fn device(record: &ClaimRecord, port: &ClaimPort) -> Value {
     attributes.insert("interface".to_owned(), json!({"string": port.interface}));
     let mut network = None;
     if let Some(attached) = &port.attached {
-        // Whoever reads it listens there for vhost-user.
+        // A program that reads it listens there for vhost-user.
         let is_listening = attached.is_vhost_user_server && !port.is_with_sandbox;
         if let Some(socket) = attached.socket.as_ref().filter(|_| is_listening) {
             let path = container_directory(record, port).join(socket);

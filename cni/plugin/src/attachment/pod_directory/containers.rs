@@ -17,14 +17,14 @@ pub(super) enum Mounted {
     Other,
 }
 
-/// Looks at all processes in the pod's network namespace. The node's processes have to be visible;
-/// otherwise none is found.
-pub(super) fn mounted(network_namespace: u64, folder: &Path) -> Mounted {
+/// Looks at all of these processes in the pod's network namespace. Those of the node have to be
+/// visible there; otherwise none is found.
+pub(super) fn mounted(processes: &Path, network_namespace: u64, folder: &Path) -> Mounted {
     let Some(device) = folder.file_name() else { return Mounted::Nothing };
     let point = Path::new(CONTAINER_FOLDER).join(device).display().to_string();
     let current = fs::metadata(folder).map(|found| found.dev()).ok();
     let mut found = Mounted::Nothing;
-    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+    for process in fs::read_dir(processes).into_iter().flatten().flatten() {
         let process = process.path();
         // Not a process, or one that has ended.
         let Ok(namespace) = fs::metadata(process.join("ns/net")) else { continue };

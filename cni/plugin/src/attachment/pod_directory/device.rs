@@ -31,13 +31,17 @@ pub fn allocate(roots: &NodePaths, device: &DeviceId) -> Result<(), PodDirectory
 
 /// Creates the folder and mounts a new file system in place of that of a previous pod, unless it
 /// was mounted for this pod when the device was allocated.
-pub(super) fn prepare(folder: &Path, network_namespace: Option<u64>) -> Result<(), PodDirectoryError> {
+pub(super) fn prepare(
+    processes: &Path,
+    folder: &Path,
+    network_namespace: Option<u64>,
+) -> Result<(), PodDirectoryError> {
     // kubelet keeps its allocations over a reboot; the folders are gone then.
     create(folder)?;
     if is_mounted(folder) && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
         return Ok(());
     }
-    match network_namespace.map_or(Mounted::Nothing, |namespace| mounted(namespace, folder)) {
+    match network_namespace.map_or(Mounted::Nothing, |namespace| mounted(processes, namespace, folder)) {
         Mounted::Nothing => {}
         // Its programs were faster than ADD.
         Mounted::Current => return Ok(()),

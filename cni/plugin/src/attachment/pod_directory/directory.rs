@@ -39,26 +39,25 @@ pub struct PodDirectory {
     name: String,
     /// The inode of the pod's network namespace, if it has one.
     network_namespace: Option<u64>,
+    /// The processes of the node.
+    processes: PathBuf,
 }
 
 impl PodDirectory {
     /// The volume of the pod with this uid, shared by all of its interfaces. Nothing is changed
     /// yet.
     pub fn from_volume(roots: &NodePaths, uid: &PodUid) -> Self {
-        let (source, name) = (Source::volumes(roots, uid), uid.to_string());
-        Self { source, folder: roots.ports(), uid: uid.clone(), name, network_namespace: None }
+        Self::new(roots, uid, Source::volumes(roots, uid), uid.to_string())
     }
 
     /// The volume of the pod that has this name, for one interface. Nothing is changed yet.
     pub fn from_named_volume(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, volume: &VolumeName) -> Self {
-        let (source, name) = (Source::named_volume(roots, uid, volume), format!("{uid}.{}", id.interface));
-        Self { source, folder: roots.ports(), uid: uid.clone(), name, network_namespace: None }
+        Self::new(roots, uid, Source::named_volume(roots, uid, volume), format!("{uid}.{}", id.interface))
     }
 
     /// A folder of the node for this interface of the pod alone. Nothing is changed yet.
     pub fn from_folder(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
-        let (source, name) = (Source::folder(roots, folder), format!("{uid}.{}", id.interface));
-        Self { source, folder: roots.ports(), uid: uid.clone(), name, network_namespace: None }
+        Self::new(roots, uid, Source::folder(roots, folder), format!("{uid}.{}", id.interface))
     }
 
     /// The folder of a device that kubelet allocated to the pod, for one interface. Nothing is
@@ -70,6 +69,11 @@ impl PodDirectory {
     /// The folder of the port of a resource claim, for one interface. Nothing is changed yet.
     pub fn from_claim(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, claim: &ClaimUid) -> Self {
         Self::from_folder(roots, uid, id, port_folder(roots, claim, &id.interface))
+    }
+
+    fn new(roots: &NodePaths, uid: &PodUid, source: Source, name: String) -> Self {
+        let (folder, processes) = (roots.ports(), roots.processes.clone());
+        Self { source, folder, uid: uid.clone(), name, network_namespace: None, processes }
     }
 
     /// The directory of an existing attachment.
@@ -128,7 +132,7 @@ impl PodDirectory {
         if let Source::Device(device) = &self.source
             && !self.is_mounted()
         {
-            device::prepare(device, self.network_namespace)?;
+            device::prepare(&self.processes, device, self.network_namespace)?;
         }
         let volume = self.source.open()?;
         let path = self.path();

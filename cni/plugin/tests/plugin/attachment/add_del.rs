@@ -8,9 +8,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
+use usnet_dataplane::attachment::Record;
 use usnet_test_vpp::Kind;
 
 on_each_engine! {
+    an_interface_of_an_object_ends_with_the_object_alone,
     add_creates_port_mount_and_description_and_del_removes_them,
     addresses_are_assigned_and_released_by_ipam,
     configurations_of_any_name_share_the_networks_addresses,
@@ -298,4 +300,18 @@ fn add_of_a_new_sandbox_detaches_the_previous_one(node: &mut TestNode) {
     node.call("DEL", &new, "net1", &configuration).assert_done();
     node.assert_clean();
     assert_eq!(reserved_ips("green"), [""; 0]);
+}
+
+/// Multus calls DEL to roll back its own ADD, which failed because the name was taken.
+fn an_interface_of_an_object_ends_with_the_object_alone(node: &mut TestNode) {
+    let (pod, mut of_object) = (node.pod("p"), configuration(NETWORK));
+    of_object["name"] = json!(Record::configuration_of_object("0-1"));
+    node.call("ADD", &pod, "net7", &of_object).result();
+    assert!(node.add(&pod, "net7").error()["msg"].as_str().unwrap().contains("already attached"));
+    let left = node.del(&pod, "net7");
+    left.assert_done();
+    assert!(left.stderr().contains("net7 was attached for a UserspaceAttachment: it stays attached"), "{left:?}");
+    assert_eq!(node.ports(NETWORK).len(), 1);
+    node.call("DEL", &pod, "net7", &of_object).assert_done();
+    node.assert_clean();
 }

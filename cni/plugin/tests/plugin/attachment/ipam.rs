@@ -20,6 +20,14 @@ fn install(name: &str, script: &str) {
     fs::set_permissions(program, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
+/// Installs a plugin that assigns an address as long as [`WORKS`] exists, which it does.
+fn install_addresses(node: &TestNode) {
+    let result = "{\"cniVersion\": \"1.1.0\", \"ips\": [{\"address\": \"10.0.0.7/24\"}]}";
+    install("addresses", &format!("test -e {WORKS} || exit 3; echo '{result}'"));
+    node.allow_ipam(&["addresses"], &[]);
+    fs::write(WORKS, "").unwrap();
+}
+
 fn with_ipam(plugin: &str) -> Value {
     let mut configuration = configuration(NETWORK);
     configuration["ipam"] = json!({"type": plugin});
@@ -70,14 +78,7 @@ fn a_plugin_that_assigned_nothing_and_always_fails_does_not_block_the_deletion()
 #[test]
 fn once_the_sandbox_has_ended_a_failing_ipam_plugin_does_not_block_the_deletion() {
     on_a_node(|node| {
-        install(
-            "addresses",
-            &format!(
-                "test -e {WORKS} || exit 3; echo '{{\"cniVersion\": \"1.1.0\", \"ips\": [{{\"address\": \"10.0.0.7/24\"}}]}}'"
-            ),
-        );
-        node.allow_ipam(&["addresses"], &[]);
-        fs::write(WORKS, "").unwrap();
+        install_addresses(node);
         let (pod, configuration) = (node.pod("p"), with_ipam("addresses"));
         call(node, "ADD", &pod, &configuration).result();
         fs::remove_file(WORKS).unwrap();
@@ -87,6 +88,21 @@ fn once_the_sandbox_has_ended_a_failing_ipam_plugin_does_not_block_the_deletion(
         umount2(node.network_namespace(), MntFlags::MNT_DETACH).unwrap();
         fs::remove_file(node.network_namespace()).unwrap();
         let output = call(node, "DEL", &pod, &configuration);
+        output.assert_done();
+        assert!(output.stderr().contains("IPAM plugin addresses failed"), "{output:?}");
+        node.assert_clean();
+    });
+}
+
+/// It is unprepared after its pod's sandbox, and kubelet repeats that as long as it fails.
+#[test]
+fn a_failing_ipam_plugin_does_not_keep_the_pod_of_a_resource_claim() {
+    on_a_node(|node| {
+        install_addresses(node);
+        let (claim, configuration) = (Pod { container: "claim-c1".into(), ..node.pod("p") }, with_ipam("addresses"));
+        call(node, "ADD", &claim, &configuration).result();
+        fs::remove_file(WORKS).unwrap();
+        let output = call(node, "DEL", &claim, &configuration);
         output.assert_done();
         assert!(output.stderr().contains("IPAM plugin addresses failed"), "{output:?}");
         node.assert_clean();

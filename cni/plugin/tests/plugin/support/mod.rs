@@ -113,6 +113,7 @@ impl TestNode {
             kubelet: "/run/kubelet".into(),
             device_info: "/run/devinfo".into(),
             cdi: "/run/cdi".into(),
+            processes: "/proc".into(),
             legacy_root: "/run/older".into(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, "/run/nowhere".into())).into(),
             network_namespace: None,

@@ -170,5 +170,10 @@ fn a_device_of_a_running_pod_gets_its_interface() {
     println!("without a device left: {message}");
     assert!(message.contains("plugdevice"), "{message}");
     unplug(&scene, &["web", "more"]);
+    // The container keeps the folder that it was started with, which is not the node's any more.
+    apply_all(&attachments(&scene, &[("again", "web", "plugdevice", INTERFACE)]));
+    let message = await_reason(&scene, "again", "AttachFailed");
+    assert!(message.contains("cannot be attached again"), "{message}");
+    unplug(&scene, &["again"]);
     assert_nothing_left(&scene);
 }
