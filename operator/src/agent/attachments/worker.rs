@@ -37,9 +37,12 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const GRACE: Duration = Duration::from_secs(15);
 /// That of a node state that the controller has only created.
 const FIRST_GENERATION: i64 = 1;
-/// How many calls of the plugin are in flight: as many as the service takes leave none for resource
-/// claims.
-const CALLS_MAX: usize = 8;
+/// How many ADDs are in flight: with as many calls as the service takes, there would be none left
+/// for resource claims.
+const ATTACHING_MAX: usize = 8;
+/// How many DELs are in flight. They have slots of their own: an ADD that fails takes seconds, and
+/// neither kind must keep the other waiting.
+const DETACHING_MAX: usize = 4;
 
 type Call = LocalBoxFuture<'static, (String, CallResult)>;
 
@@ -55,6 +58,8 @@ struct Attachment {
     pod: PodUid,
     /// What users call it.
     object: String,
+    /// When it was requested first, or found.
+    since: Instant,
     /// Since when it is not requested.
     unrequested: Option<Instant>,
     is_in_flight: bool,
@@ -64,10 +69,11 @@ struct Attachment {
 }
 
 impl Attachment {
-    fn new(pod: PodUid, object: String) -> Self {
+    fn new(pod: PodUid, object: String, now: Instant) -> Self {
         Self {
             pod,
             object,
+            since: now,
             unrequested: None,
             is_in_flight: false,
             failure: None,
@@ -92,6 +98,11 @@ impl Attachment {
     fn may_call(&self, now: Instant) -> bool {
         !self.is_in_flight && self.retry_at.is_none_or(|at| at <= now)
     }
+
+    /// Since when a call is due. Whoever has waited longest gets the next free slot.
+    fn due(&self) -> Instant {
+        self.retry_at.or(self.unrequested).unwrap_or(self.since)
+    }
 }
 
 /// The state of the loop.
@@ -101,6 +112,10 @@ pub(super) struct Worker<P> {
     plugin: P,
     attachments: BTreeMap<String, Attachment>,
     calls: FuturesUnordered<Call>,
+    /// How many of the calls are ADDs.
+    attaching: usize,
+    /// How many are DELs.
+    detaching: usize,
     /// Why the journal could not be read.
     problem: Option<String>,
 }
@@ -113,6 +128,8 @@ impl<P: Plugin> Worker<P> {
             plugin,
             attachments: BTreeMap::new(),
             calls: FuturesUnordered::new(),
+            attaching: 0,
+            detaching: 0,
             problem: None,
         }
     }
@@ -123,7 +140,7 @@ impl<P: Plugin> Worker<P> {
         if requests.wait_for(Option::is_some).await.is_err() {
             return;
         }
-        self.find_attached();
+        self.find_attached(Instant::now());
         loop {
             let requested = requests.borrow_and_update().clone();
             let Some(requested) = requested else { return };
@@ -151,13 +168,13 @@ impl<P: Plugin> Worker<P> {
     }
 
     /// What an earlier run of the agent attached.
-    fn find_attached(&mut self) {
+    fn find_attached(&mut self, now: Instant) {
         match self.journal.records() {
             Ok(all) => {
                 for record in all.records {
                     let Some(object) = record.object() else { continue };
                     let described = format!("{} of pod {}", record.id.interface, record.pod);
-                    let attachment = Attachment::new(record.pod.uid.clone(), described);
+                    let attachment = Attachment::new(record.pod.uid.clone(), described, now);
                     self.attachments.insert(object.to_owned(), attachment);
                 }
             }
@@ -189,8 +206,7 @@ impl<P: Plugin> Worker<P> {
         }
         self.track(&wanted, now);
         let mut wake: Option<Duration> = None;
-        let uids: Vec<String> = self.attachments.keys().cloned().collect();
-        for uid in uids {
+        for uid in self.in_turn() {
             let (next, reported) = self.visit(&uid, wanted.get(&uid), requested.generation, now);
             wake = wake.into_iter().chain(next).min();
             reports.extend(reported.map(|report| (uid, report)));
@@ -198,9 +214,16 @@ impl<P: Plugin> Worker<P> {
         (wake, reports.into_values().collect())
     }
 
+    /// All attachments in the order in which they get free slots.
+    fn in_turn(&self) -> Vec<String> {
+        let mut turns: Vec<_> = self.attachments.iter().map(|(uid, attachment)| (attachment.due(), uid)).collect();
+        turns.sort();
+        turns.into_iter().map(|(_, uid)| uid.clone()).collect()
+    }
+
     fn track(&mut self, wanted: &BTreeMap<String, Wanted>, now: Instant) {
         for (uid, wanted) in wanted {
-            let new = || Attachment::new(wanted.pod.uid.clone(), wanted.object.clone());
+            let new = || Attachment::new(wanted.pod.uid.clone(), wanted.object.clone(), now);
             let attachment = self.attachments.entry(uid.clone()).or_insert_with(new);
             attachment.object.clone_from(&wanted.object);
             attachment.unrequested = None;
@@ -249,23 +272,36 @@ impl<P: Plugin> Worker<P> {
                 (Some(WAITING_INTERVAL), Some(report(uid, AttachmentState::Failed, Some(&failure))))
             }
             Step::Attach(sandbox) => match wanted {
-                Some(wanted) if attachment.may_call(now) && self.calls.len() < CALLS_MAX => {
-                    let (plugin, uid, wanted) = (self.plugin.clone(), uid.to_owned(), wanted.clone());
-                    attachment.is_in_flight = true;
-                    let pending = report(&uid, AttachmentState::Pending, None);
-                    self.calls.push(Box::pin(async move {
-                        let attached = plugin.attach(wanted, sandbox).await;
-                        (uid, CallResult::Attached(attached))
-                    }));
-                    (None, Some(pending))
-                }
-                _ => waiting(uid, attachment, AttachmentState::Failed, now),
+                Some(wanted) => self.attach(wanted, sandbox, now),
+                None => (None, None),
             },
             Step::Detach(id) => {
                 let found = seen.into_iter().find(|seen| seen.record.id == id).map(|seen| seen.record);
                 self.detach(uid, found, (wanted.is_some(), generation), now)
             }
         }
+    }
+
+    fn attach(
+        &mut self,
+        wanted: &Wanted,
+        sandbox: Sandbox,
+        now: Instant,
+    ) -> (Option<Duration>, Option<AttachmentReport>) {
+        let uid = wanted.uid.as_str();
+        let Some(attachment) = self.attachments.get_mut(uid) else { return (None, None) };
+        let is_slot_free = self.attaching < ATTACHING_MAX;
+        if !is_slot_free || !attachment.may_call(now) {
+            return waiting(uid, attachment, AttachmentState::Failed, is_slot_free, now);
+        }
+        attachment.is_in_flight = true;
+        self.attaching += 1;
+        let (plugin, wanted) = (self.plugin.clone(), wanted.clone());
+        self.calls.push(Box::pin(async move {
+            let uid = wanted.uid.clone();
+            (uid, CallResult::Attached(plugin.attach(wanted, sandbox).await))
+        }));
+        (None, Some(report(uid, AttachmentState::Pending, None)))
     }
 
     fn detach(
@@ -282,10 +318,12 @@ impl<P: Plugin> Worker<P> {
         if !is_certain && unrequested < GRACE {
             return (Some(GRACE - unrequested), Some(report(uid, state, None)));
         }
-        if !attachment.may_call(now) || self.calls.len() >= CALLS_MAX {
-            return waiting(uid, attachment, state, now);
+        let is_slot_free = self.detaching < DETACHING_MAX;
+        if !is_slot_free || !attachment.may_call(now) {
+            return waiting(uid, attachment, state, is_slot_free, now);
         }
         attachment.is_in_flight = true;
+        self.detaching += 1;
         let reported = report(uid, state, attachment.failure.as_ref().filter(|_| !is_wanted));
         let (plugin, uid) = (self.plugin.clone(), uid.to_owned());
         self.calls.push(Box::pin(async move { (uid, CallResult::Detached(plugin.detach(record).await)) }));
@@ -300,6 +338,11 @@ impl<P: Plugin> Worker<P> {
     }
 
     fn end_call(&mut self, uid: &str, result: CallResult, now: Instant) {
+        let kind = match result {
+            CallResult::Attached(_) => &mut self.attaching,
+            CallResult::Detached(_) => &mut self.detaching,
+        };
+        *kind = kind.saturating_sub(1);
         let Some(attachment) = self.attachments.get_mut(uid) else { return };
         attachment.is_in_flight = false;
         match result {
@@ -324,12 +367,17 @@ fn waiting(
     uid: &str,
     attachment: &Attachment,
     state: AttachmentState,
+    is_slot_free: bool,
     now: Instant,
 ) -> (Option<Duration>, Option<AttachmentReport>) {
     let failure = attachment.failure.as_ref();
     // Without a failure it only waits for its turn.
     let state = if failure.is_none() && state == AttachmentState::Failed { AttachmentState::Pending } else { state };
-    let wake = attachment.retry_at.map_or(WAITING_INTERVAL, |at| at.saturating_duration_since(now));
+    let wake = match attachment.retry_at {
+        Some(at) if is_slot_free => at.saturating_duration_since(now),
+        // The end of a call wakes the loop.
+        _ => INTERVAL,
+    };
     (Some(wake), Some(report(uid, state, failure)))
 }
 

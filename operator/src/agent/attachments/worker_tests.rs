@@ -143,7 +143,7 @@ async fn what_a_new_node_state_does_not_request_is_kept_for_a_while() {
     left.configuration_name = Some(Record::configuration_of_object("o1"));
     put(&node.fake.journal, &left);
     let mut worker = node.worker();
-    worker.find_attached();
+    worker.find_attached(Instant::now());
     let nothing = requested(1, &[]);
     assert_eq!(pass(&mut worker, &nothing, start).await, [is("o1", Detaching, "")]);
     pass(&mut worker, &nothing, start + GRACE / 2).await;
@@ -163,7 +163,60 @@ async fn what_an_earlier_agent_attached_is_detached_if_it_is_not_requested() {
     left.configuration_name = Some(Record::configuration_of_object("o1"));
     put(&node.fake.journal, &left);
     let mut worker = node.worker();
-    worker.find_attached();
+    worker.find_attached(Instant::now());
     pass(&mut worker, &requested(3, &[]), Instant::now()).await;
     assert_eq!(node.calls(), ["DEL c1 net7"]);
+}
+
+fn many(count: usize) -> Requested {
+    let requests: Vec<_> = (0..count).map(|n| request(&format!("o{n:02}"), "web", &format!("eth{n}"))).collect();
+    requested(2, &requests)
+}
+
+#[tokio::test]
+async fn whoever_has_waited_longest_gets_the_next_slot() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    *node.fake.is_failing.borrow_mut() = true;
+    let wanted = many(ATTACHING_MAX * 2 + 1);
+    for round in 0..3 {
+        // Those that failed are due again each time.
+        pass(&mut worker, &wanted, start + LONGEST_RETRY * round).await;
+    }
+    let called: std::collections::BTreeSet<_> = node.calls().into_iter().collect();
+    assert_eq!(called.len(), wanted.attachments.len(), "{called:?}");
+}
+
+#[tokio::test]
+async fn detachments_do_not_wait_for_attachments() {
+    let (node, now) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    let before = requested(2, &[request("o99", "web", "net7")]);
+    pass(&mut worker, &before, now).await;
+    assert_eq!(pass(&mut worker, &before, now).await, [is("o99", Attached, "")]);
+    let wanted = many(ATTACHING_MAX + 1);
+    worker.pass(&wanted, now);
+    assert_eq!((worker.attaching, worker.detaching), (ATTACHING_MAX, 1));
+    pass(&mut worker, &wanted, now).await;
+    assert!(node.calls().contains(&"DEL c1 net7".to_owned()), "{:?}", node.calls());
+    assert_eq!((worker.attaching, worker.detaching), (0, 0));
+}
+
+#[tokio::test]
+async fn without_a_free_slot_the_loop_sleeps_until_a_call_ends() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    *node.fake.is_failing.borrow_mut() = true;
+    let wanted = many(ATTACHING_MAX + 1);
+    pass(&mut worker, &wanted, start).await;
+    pass(&mut worker, &wanted, start).await;
+    assert_eq!(node.calls().len(), ATTACHING_MAX + 1);
+    let due = start + LONGEST_RETRY;
+    let (wake, _) = worker.pass(&wanted, due);
+    assert_eq!((worker.attaching, wake), (ATTACHING_MAX, Some(INTERVAL)));
+    while let Some((uid, result)) = worker.calls.next().await {
+        worker.end_call(&uid, result, due);
+    }
+    let (wake, _) = worker.pass(&wanted, due);
+    assert_eq!((worker.attaching, wake), (1, Some(FIRST_RETRY * 2)), "a free slot waits for the next that is due");
 }
