@@ -1,7 +1,8 @@
 //! The loop: one pass over all attachments, then it waits for a request, the end of a call, or
 //! time.
 
-use super::plan::{Seen, Step, step};
+use super::found::{Finder, Found};
+use super::plan::{Step, step};
 use super::plugin::Plugin;
 use super::report::{Failure, attached, report};
 use super::wanted::Wanted;
@@ -11,7 +12,7 @@ use crate::backoff::Backoff;
 use crate::display::ErrorChain;
 use futures::future::{LocalBoxFuture, pending};
 use futures::stream::{FuturesUnordered, StreamExt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use tokio::sync::watch::{Receiver, Sender};
 use tokio::time::sleep;
@@ -19,10 +20,10 @@ use usnet_crds::conditions::message::attachment::{NO_SANDBOX, TWO_SANDBOXES};
 use usnet_crds::conditions::reason;
 use usnet_crds::{AttachmentReport, AttachmentState};
 use usnet_dataplane::attachment::{PodUid, Record};
-use usnet_dataplane::journal::{self, Journal, Key};
+use usnet_dataplane::journal::{self, Journal};
 use usnet_dataplane::network_namespace::{Presence, presence};
 use usnet_dataplane::paths::NodePaths;
-use usnet_dataplane::sandboxes::{Sandbox, Sandboxes};
+use usnet_dataplane::sandboxes::Sandbox;
 
 /// A pod that starts has its sandbox within a second or two.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -105,10 +106,19 @@ impl Attachment {
     }
 }
 
+/// What one pass goes by.
+struct Pass {
+    wanted: BTreeMap<String, Wanted>,
+    /// That of the node state.
+    generation: i64,
+    /// What there is of each pod, but for those that could not be read.
+    pods: BTreeMap<PodUid, Found>,
+    now: Instant,
+}
+
 /// The state of the loop.
 pub(super) struct Worker<P> {
-    journal: Journal,
-    sandboxes: Sandboxes,
+    finder: Finder,
     plugin: P,
     attachments: BTreeMap<String, Attachment>,
     calls: FuturesUnordered<Call>,
@@ -123,8 +133,7 @@ pub(super) struct Worker<P> {
 impl<P: Plugin> Worker<P> {
     pub(super) fn new(paths: &NodePaths, journal: Journal, plugin: P) -> Self {
         Self {
-            journal,
-            sandboxes: Sandboxes::new(paths),
+            finder: Finder::new(paths, journal),
             plugin,
             attachments: BTreeMap::new(),
             calls: FuturesUnordered::new(),
@@ -169,9 +178,9 @@ impl<P: Plugin> Worker<P> {
 
     /// What an earlier run of the agent attached.
     fn find_attached(&mut self, now: Instant) {
-        match self.journal.records() {
+        match self.finder.all() {
             Ok(all) => {
-                for record in all.records {
+                for record in all {
                     let Some(object) = record.object() else { continue };
                     let described = format!("{} of pod {}", record.id.interface, record.pod);
                     let attachment = Attachment::new(record.pod.uid.clone(), described, now);
@@ -205,9 +214,10 @@ impl<P: Plugin> Worker<P> {
             }
         }
         self.track(&wanted, now);
+        let pass = Pass { wanted, generation: requested.generation, pods: self.read(), now };
         let mut wake: Option<Duration> = None;
         for uid in self.in_turn() {
-            let (next, reported) = self.visit(&uid, wanted.get(&uid), requested.generation, now);
+            let (next, reported) = self.visit(&uid, &pass);
             wake = wake.into_iter().chain(next).min();
             reports.extend(reported.map(|report| (uid, report)));
         }
@@ -233,30 +243,36 @@ impl<P: Plugin> Worker<P> {
         }
     }
 
+    /// What there is of the pods of all attachments. Each is read once, however many it has.
+    fn read(&mut self) -> BTreeMap<PodUid, Found> {
+        let awaited = self.attachments.values().filter(|attachment| !attachment.is_in_flight);
+        let pods: BTreeSet<PodUid> = awaited.map(|attachment| attachment.pod.clone()).collect();
+        let mut found = BTreeMap::new();
+        for pod in pods {
+            match self.finder.of_pod(&pod) {
+                Ok(records) => {
+                    let complete = self.finder.complete(&pod, records);
+                    found.insert(pod, complete);
+                }
+                Err(error) => self.tell_problem(&error),
+            }
+        }
+        found
+    }
+
     /// Does what is next for one attachment.
-    fn visit(
-        &mut self,
-        uid: &str,
-        wanted: Option<&Wanted>,
-        generation: i64,
-        now: Instant,
-    ) -> (Option<Duration>, Option<AttachmentReport>) {
-        let Some(attachment) = self.attachments.get(uid) else { return (None, None) };
+    fn visit(&mut self, uid: &str, pass: &Pass) -> (Option<Duration>, Option<AttachmentReport>) {
+        let Some(attachment) = self.attachments.get_mut(uid) else { return (None, None) };
+        let wanted = pass.wanted.get(uid);
         let state = if wanted.is_some() { AttachmentState::Pending } else { AttachmentState::Detaching };
         if attachment.is_in_flight {
             let failure = attachment.failure.as_ref().filter(|_| wanted.is_none());
             return (None, Some(report(uid, state, failure)));
         }
-        let pod = attachment.pod.clone();
-        let (seen, recorded) = match self.read(&pod) {
-            Ok(read) => read,
-            Err(error) => {
-                self.tell_problem(&error);
-                return (Some(WAITING_INTERVAL), Some(report(uid, state, None)));
-            }
+        let Some(found) = pass.pods.get(&attachment.pod) else {
+            return (Some(WAITING_INTERVAL), Some(report(uid, state, None)));
         };
-        let next = step(uid, wanted.is_some(), &seen, recorded.as_ref());
-        let Some(attachment) = self.attachments.get_mut(uid) else { return (None, None) };
+        let next = step(uid, wanted.is_some(), &found.seen, found.sandbox.as_ref());
         match next {
             Step::Gone => {
                 self.attachments.remove(uid);
@@ -272,12 +288,12 @@ impl<P: Plugin> Worker<P> {
                 (Some(WAITING_INTERVAL), Some(report(uid, AttachmentState::Failed, Some(&failure))))
             }
             Step::Attach(sandbox) => match wanted {
-                Some(wanted) => self.attach(wanted, sandbox, now),
+                Some(wanted) => self.attach(wanted, sandbox, pass.now),
                 None => (None, None),
             },
             Step::Detach(id) => {
-                let found = seen.into_iter().find(|seen| seen.record.id == id).map(|seen| seen.record);
-                self.detach(uid, found, (wanted.is_some(), generation), now)
+                let record = found.seen.iter().find(|seen| seen.record.id == id).map(|seen| seen.record.clone());
+                self.detach(uid, record, pass)
             }
         }
     }
@@ -308,12 +324,12 @@ impl<P: Plugin> Worker<P> {
         &mut self,
         uid: &str,
         record: Option<Record>,
-        (is_wanted, generation): (bool, i64),
-        now: Instant,
+        pass: &Pass,
     ) -> (Option<Duration>, Option<AttachmentReport>) {
         let (Some(record), Some(attachment)) = (record, self.attachments.get_mut(uid)) else { return (None, None) };
+        let (is_wanted, now) = (pass.wanted.contains_key(uid), pass.now);
         let state = if is_wanted { AttachmentState::Pending } else { AttachmentState::Detaching };
-        let is_certain = generation > FIRST_GENERATION || presence(&record) == Presence::Gone;
+        let is_certain = pass.generation > FIRST_GENERATION || presence(&record) == Presence::Gone;
         let unrequested = attachment.unrequested.map_or(GRACE, |since| now.saturating_duration_since(since));
         if !is_certain && unrequested < GRACE {
             return (Some(GRACE - unrequested), Some(report(uid, state, None)));
@@ -328,13 +344,6 @@ impl<P: Plugin> Worker<P> {
         let (plugin, uid) = (self.plugin.clone(), uid.to_owned());
         self.calls.push(Box::pin(async move { (uid, CallResult::Detached(plugin.detach(record).await)) }));
         (None, Some(reported))
-    }
-
-    fn read(&self, pod: &PodUid) -> Result<(Vec<Seen>, Option<Sandbox>), journal::Error> {
-        let records = self.journal.find(Key::Pod(pod))?.records;
-        let seen = records.into_iter().map(|record| Seen { presence: presence(&record), record }).collect();
-        // One that cannot be read is as good as none.
-        Ok((seen, self.sandboxes.read(pod).ok().flatten()))
     }
 
     fn end_call(&mut self, uid: &str, result: CallResult, now: Instant) {

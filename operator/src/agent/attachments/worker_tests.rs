@@ -1,5 +1,6 @@
 use super::super::wanted::tests::request;
 use super::*;
+use inotify::{Inotify, WatchMask};
 use std::cell::RefCell;
 use std::rc::Rc;
 use usnet_crds::RequestedAttachment;
@@ -183,7 +184,7 @@ async fn whoever_has_waited_longest_gets_the_next_slot() {
         // Those that failed are due again each time.
         pass(&mut worker, &wanted, start + LONGEST_RETRY * round).await;
     }
-    let called: std::collections::BTreeSet<_> = node.calls().into_iter().collect();
+    let called: BTreeSet<_> = node.calls().into_iter().collect();
     assert_eq!(called.len(), wanted.attachments.len(), "{called:?}");
 }
 
@@ -219,4 +220,22 @@ async fn without_a_free_slot_the_loop_sleeps_until_a_call_ends() {
     }
     let (wake, _) = worker.pass(&wanted, due);
     assert_eq!((worker.attaching, wake), (1, Some(FIRST_RETRY * 2)), "a free slot waits for the next that is due");
+}
+
+#[tokio::test]
+async fn a_pass_reads_each_record_once() {
+    let (node, now) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    let wanted = many(3);
+    pass(&mut worker, &wanted, now).await;
+    pass(&mut worker, &wanted, now).await;
+    let mut inotify = Inotify::init().unwrap();
+    inotify.watches().add(node.paths.attachments(), WatchMask::OPEN).unwrap();
+    pass(&mut worker, &wanted, now).await;
+    let mut buffer = [0; 4096];
+    let events = inotify.read_events(&mut buffer).unwrap().filter_map(|event| event.name.map(ToOwned::to_owned));
+    let mut opened: Vec<_> = events.filter(|name| name.to_string_lossy().contains("eth")).collect();
+    opened.sort();
+    let once = opened.iter().collect::<BTreeSet<_>>().len();
+    assert_eq!((opened.len(), once), (3, 3), "{opened:?}");
 }
