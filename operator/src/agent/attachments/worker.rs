@@ -10,7 +10,7 @@ use super::{Reported, Requested};
 use crate::attach;
 use crate::backoff::Backoff;
 use crate::display::ErrorChain;
-use futures::future::{LocalBoxFuture, pending};
+use futures::future::LocalBoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use usnet_crds::conditions::message::attachment::{NO_SANDBOX, TWO_SANDBOXES};
 use usnet_crds::conditions::reason;
 use usnet_crds::{AttachmentReport, AttachmentState};
-use usnet_dataplane::attachment::{PodUid, Record};
+use usnet_dataplane::attachment::{PodUid, Progress, Record};
 use usnet_dataplane::journal::{self, Journal};
 use usnet_dataplane::network_namespace::{Presence, presence};
 use usnet_dataplane::paths::NodePaths;
@@ -33,11 +33,17 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 const WAITING_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it is checked whether the sandboxes of attached interfaces are there.
 const INTERVAL: Duration = Duration::from_secs(5);
+/// How often all records of the node are read, for interfaces that nobody requests. There may be ten
+/// thousand of other callers.
+const SEARCH_INTERVAL: Duration = Duration::from_secs(30);
 /// How long an interface is kept that a node state does not request which was just created, and
 /// which the controller has not written requests to.
 const GRACE: Duration = Duration::from_secs(15);
 /// That of a node state that the controller has only created.
 const FIRST_GENERATION: i64 = 1;
+/// Stands for that of the node state while it is not known what is attached: of what is not reported
+/// then, nobody may conclude that it is gone.
+const UNKNOWN_GENERATION: i64 = 0;
 /// How many ADDs are in flight: with as many calls as the service takes, there would be none left
 /// for resource claims.
 const ATTACHING_MAX: usize = 8;
@@ -126,6 +132,8 @@ pub(super) struct Worker<P> {
     attaching: usize,
     /// How many are DELs.
     detaching: usize,
+    /// When all records were read last.
+    searched: Option<Instant>,
     /// Why the journal could not be read.
     problem: Option<String>,
 }
@@ -139,6 +147,7 @@ impl<P: Plugin> Worker<P> {
             calls: FuturesUnordered::new(),
             attaching: 0,
             detaching: 0,
+            searched: None,
             problem: None,
         }
     }
@@ -149,46 +158,69 @@ impl<P: Plugin> Worker<P> {
         if requests.wait_for(Option::is_some).await.is_err() {
             return;
         }
-        self.find_attached(Instant::now());
         loop {
             let requested = requests.borrow_and_update().clone();
             let Some(requested) = requested else { return };
-            let (wake, reports) = self.pass(&requested, Instant::now());
-            let now = Some(Reported { generation: requested.generation, attachments: reports });
+            let (wake, now) = self.pass(&requested, Instant::now());
+            let now = Some(now);
             reported.send_if_modified(|before| {
                 let has_changed = *before != now;
                 *before = now;
                 has_changed
             });
-            let woken = async {
-                match wake {
-                    Some(wake) => sleep(wake).await,
-                    None => pending().await,
-                }
-            };
             tokio::select! {
                 changed = requests.changed() => if changed.is_err() {
                     return;
                 },
                 Some((uid, result)) = self.calls.next() => self.end_call(&uid, result, Instant::now()),
-                () = woken => {}
+                () = sleep(wake) => {}
             }
         }
     }
 
-    /// What an earlier run of the agent attached.
-    fn find_attached(&mut self, now: Instant) {
+    /// Looks for interfaces that are not requested: of an earlier run of the agent, and of ADDs that
+    /// ended after nobody waited for them any more. Returns all records by pod if it was time for
+    /// that.
+    fn search(&mut self, now: Instant) -> Option<BTreeMap<PodUid, Vec<Record>>> {
+        if self.searched.is_some_and(|at| now.saturating_duration_since(at) < SEARCH_INTERVAL) {
+            return None;
+        }
         match self.finder.all() {
             Ok(all) => {
+                (self.searched, self.problem) = (Some(now), None);
+                self.adopt(&all, now);
+                let mut by_pod: BTreeMap<_, Vec<_>> = BTreeMap::new();
                 for record in all {
-                    let Some(object) = record.object() else { continue };
-                    let described = format!("{} of pod {}", record.id.interface, record.pod);
-                    let attachment = Attachment::new(record.pod.uid.clone(), described, now);
-                    self.attachments.insert(object.to_owned(), attachment);
+                    by_pod.entry(record.pod.uid.clone()).or_default().push(record);
                 }
+                Some(by_pod)
             }
-            Err(error) => self.tell_problem(&error),
+            Err(error) => {
+                self.tell_problem(&error);
+                None
+            }
         }
+    }
+
+    /// Takes over what was attached for objects that are not known.
+    fn adopt(&mut self, records: &[Record], now: Instant) {
+        for record in records.iter().filter(|record| record.progress != Progress::Detached) {
+            let Some(object) = record.object().filter(|object| !self.attachments.contains_key(*object)) else {
+                continue;
+            };
+            let described = format!("{} of pod {}", record.id.interface, record.pod);
+            let mut attachment = Attachment::new(record.pod.uid.clone(), described, now);
+            attachment.unrequested = Some(now);
+            self.attachments.insert(object.to_owned(), attachment);
+        }
+    }
+
+    /// After which time all records are read again.
+    fn until_search(&self, now: Instant) -> Duration {
+        let since = |at| now.saturating_duration_since(at);
+        let left = self.searched.map(|at| SEARCH_INTERVAL.saturating_sub(since(at)));
+        // Also if it was time now, and failed.
+        left.filter(|left| !left.is_zero()).unwrap_or(WAITING_INTERVAL)
     }
 
     fn tell_problem(&mut self, error: &journal::Error) {
@@ -199,8 +231,8 @@ impl<P: Plugin> Worker<P> {
         self.problem = Some(text);
     }
 
-    /// One pass. Returns after which time the next one is due at the latest, and all reports.
-    fn pass(&mut self, requested: &Requested, now: Instant) -> (Option<Duration>, Vec<AttachmentReport>) {
+    /// One pass. Returns after which time the next one is due at the latest, and what is reported.
+    fn pass(&mut self, requested: &Requested, now: Instant) -> (Duration, Reported) {
         let mut reports = BTreeMap::new();
         let mut wanted = BTreeMap::new();
         for request in &requested.attachments {
@@ -213,15 +245,17 @@ impl<P: Plugin> Worker<P> {
                 }
             }
         }
+        let all = self.search(now);
         self.track(&wanted, now);
-        let pass = Pass { wanted, generation: requested.generation, pods: self.read(), now };
-        let mut wake: Option<Duration> = None;
+        let pass = Pass { wanted, generation: requested.generation, pods: self.read(all, now), now };
+        let mut wake = self.until_search(now);
         for uid in self.in_turn() {
             let (next, reported) = self.visit(&uid, &pass);
-            wake = wake.into_iter().chain(next).min();
+            wake = next.map_or(wake, |next| wake.min(next));
             reports.extend(reported.map(|report| (uid, report)));
         }
-        (wake, reports.into_values().collect())
+        let generation = if self.searched.is_some() { requested.generation } else { UNKNOWN_GENERATION };
+        (wake, Reported { generation, attachments: reports.into_values().collect() })
     }
 
     /// All attachments in the order in which they get free slots.
@@ -243,14 +277,20 @@ impl<P: Plugin> Worker<P> {
         }
     }
 
-    /// What there is of the pods of all attachments. Each is read once, however many it has.
-    fn read(&mut self) -> BTreeMap<PodUid, Found> {
+    /// What there is of the pods of all attachments, from all records if these were read just now.
+    /// Each is read once, however many attachments it has.
+    fn read(&mut self, mut all: Option<BTreeMap<PodUid, Vec<Record>>>, now: Instant) -> BTreeMap<PodUid, Found> {
         let awaited = self.attachments.values().filter(|attachment| !attachment.is_in_flight);
         let pods: BTreeSet<PodUid> = awaited.map(|attachment| attachment.pod.clone()).collect();
         let mut found = BTreeMap::new();
         for pod in pods {
-            match self.finder.of_pod(&pod) {
+            let records = match &mut all {
+                Some(all) => Ok(all.remove(&pod).unwrap_or_default()),
+                None => self.finder.of_pod(&pod),
+            };
+            match records {
                 Ok(records) => {
+                    self.adopt(&records, now);
                     let complete = self.finder.complete(&pod, records);
                     found.insert(pod, complete);
                 }

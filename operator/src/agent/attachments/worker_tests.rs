@@ -4,7 +4,7 @@ use inotify::{Inotify, WatchMask};
 use std::cell::RefCell;
 use std::rc::Rc;
 use usnet_crds::RequestedAttachment;
-use usnet_dataplane::attachment::{AttachmentId, Progress};
+use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::sandboxes::Sandbox;
 use usnet_dataplane::testing::{network, record};
 
@@ -75,6 +75,13 @@ impl Node {
         self.fake.calls.borrow().clone()
     }
 
+    /// As an agent that is not there any more attached it.
+    fn attached(&self, object: &str, id: &str, pod: &str) {
+        let mut record = of_pod(id.parse().unwrap(), pod);
+        record.configuration_name = Some(Record::configuration_of_object(object));
+        put(&self.fake.journal, &record);
+    }
+
     fn worker(&self) -> Worker<Fake> {
         Worker::new(&self.paths, self.fake.journal.clone(), self.fake.clone())
     }
@@ -90,11 +97,11 @@ async fn pass(
     requested: &Requested,
     now: Instant,
 ) -> Vec<(String, AttachmentState, String)> {
-    let (_, reports) = worker.pass(requested, now);
+    let (_, reported) = worker.pass(requested, now);
     while let Some((uid, result)) = worker.calls.next().await {
         worker.end_call(&uid, result, now);
     }
-    reports.into_iter().map(|report| (report.uid, report.state, report.reason)).collect()
+    reported.attachments.into_iter().map(|report| (report.uid, report.state, report.reason)).collect()
 }
 
 fn is(uid: &str, state: AttachmentState, reason: &str) -> (String, AttachmentState, String) {
@@ -110,8 +117,9 @@ async fn what_is_requested_is_attached_and_what_is_not_any_more_is_detached() {
     let wanted = requested(2, &[request("o1", "web", "net7")]);
     assert_eq!(pass(&mut worker, &wanted, now).await, [is("o1", Pending, "")]);
     assert_eq!(pass(&mut worker, &wanted, now).await, [is("o1", Attached, "")]);
-    let (_, reports) = worker.pass(&wanted, now);
-    assert_eq!((reports[0].mtu, reports[0].mac.is_some()), (Some(1500), true));
+    let (_, reported) = worker.pass(&wanted, now);
+    let report = &reported.attachments[0];
+    assert_eq!((report.mtu, report.mac.is_some()), (Some(1500), true));
     assert_eq!(pass(&mut worker, &requested(3, &[]), now).await, [is("o1", Detaching, "")]);
     assert_eq!(pass(&mut worker, &requested(3, &[]), now).await, []);
     assert_eq!(node.calls(), ["ADD c1 net7", "DEL c1 net7"]);
@@ -140,11 +148,8 @@ async fn failures_are_reported_and_repeated_with_back_off() {
 #[tokio::test]
 async fn what_a_new_node_state_does_not_request_is_kept_for_a_while() {
     let (node, start) = (Node::new(), Instant::now());
-    let mut left = of_pod("c1.net7".parse().unwrap(), "web-uid");
-    left.configuration_name = Some(Record::configuration_of_object("o1"));
-    put(&node.fake.journal, &left);
+    node.attached("o1", "c1.net7", "web-uid");
     let mut worker = node.worker();
-    worker.find_attached(Instant::now());
     let nothing = requested(1, &[]);
     assert_eq!(pass(&mut worker, &nothing, start).await, [is("o1", Detaching, "")]);
     pass(&mut worker, &nothing, start + GRACE / 2).await;
@@ -160,11 +165,8 @@ async fn what_a_new_node_state_does_not_request_is_kept_for_a_while() {
 #[tokio::test]
 async fn what_an_earlier_agent_attached_is_detached_if_it_is_not_requested() {
     let node = Node::new();
-    let mut left = of_pod("c1.net7".parse().unwrap(), "web-uid");
-    left.configuration_name = Some(Record::configuration_of_object("o1"));
-    put(&node.fake.journal, &left);
+    node.attached("o1", "c1.net7", "web-uid");
     let mut worker = node.worker();
-    worker.find_attached(Instant::now());
     pass(&mut worker, &requested(3, &[]), Instant::now()).await;
     assert_eq!(node.calls(), ["DEL c1 net7"]);
 }
@@ -214,12 +216,12 @@ async fn without_a_free_slot_the_loop_sleeps_until_a_call_ends() {
     assert_eq!(node.calls().len(), ATTACHING_MAX + 1);
     let due = start + LONGEST_RETRY;
     let (wake, _) = worker.pass(&wanted, due);
-    assert_eq!((worker.attaching, wake), (ATTACHING_MAX, Some(INTERVAL)));
+    assert_eq!((worker.attaching, wake), (ATTACHING_MAX, INTERVAL));
     while let Some((uid, result)) = worker.calls.next().await {
         worker.end_call(&uid, result, due);
     }
     let (wake, _) = worker.pass(&wanted, due);
-    assert_eq!((worker.attaching, wake), (1, Some(FIRST_RETRY * 2)), "a free slot waits for the next that is due");
+    assert_eq!((worker.attaching, wake), (1, FIRST_RETRY * 2), "a free slot waits for the next that is due");
 }
 
 #[tokio::test]
@@ -238,4 +240,47 @@ async fn a_pass_reads_each_record_once() {
     opened.sort();
     let once = opened.iter().collect::<BTreeSet<_>>().len();
     assert_eq!((opened.len(), once), (3, 3), "{opened:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_reported_as_gone_before_the_records_could_be_read() {
+    let (node, now) = (Node::new(), Instant::now());
+    node.attached("o1", "c1.net7", "web-uid");
+    let (folder, away) = (node.paths.attachments(), node.paths.attachments().with_extension("away"));
+    std::fs::rename(&folder, &away).unwrap();
+    std::fs::write(&folder, "").unwrap();
+    let mut worker = node.worker();
+    let (wake, reported) = worker.pass(&requested(3, &[]), now);
+    assert_eq!((wake, reported.generation), (WAITING_INTERVAL, UNKNOWN_GENERATION));
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::rename(&away, &folder).unwrap();
+    let (_, reported) = worker.pass(&requested(3, &[]), now + wake);
+    assert_eq!((reported.generation, reported.attachments[0].state), (3, Detaching));
+    pass(&mut worker, &requested(3, &[]), now + wake).await;
+    assert_eq!(node.calls(), ["DEL c1 net7"]);
+}
+
+/// As by an ADD that ended after the agent had given up.
+#[tokio::test]
+async fn what_appears_later_is_detached_as_well() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    let nothing = requested(3, &[]);
+    let (wake, _) = worker.pass(&nothing, start);
+    assert_eq!(wake, SEARCH_INTERVAL);
+    node.attached("o1", "c2.net7", "db-uid");
+    assert_eq!(pass(&mut worker, &nothing, start + SEARCH_INTERVAL).await, [is("o1", Detaching, "")]);
+    assert_eq!(pass(&mut worker, &nothing, start + SEARCH_INTERVAL).await, []);
+    assert_eq!(node.calls(), ["DEL c2 net7"]);
+}
+
+#[tokio::test]
+async fn what_appears_in_a_pod_with_attachments_is_found_when_that_is_read() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    let wanted = requested(3, &[request("o1", "web", "net7")]);
+    pass(&mut worker, &wanted, start).await;
+    node.attached("o2", "c1.net8", "web-uid");
+    assert_eq!(pass(&mut worker, &wanted, start).await, [is("o1", Attached, ""), is("o2", Detaching, "")]);
+    assert_eq!(node.calls(), ["ADD c1 net7", "DEL c1 net8"]);
 }
