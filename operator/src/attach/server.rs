@@ -1,7 +1,7 @@
 //! The service: a socket, and a child process for each request (IO).
 
 use super::call::{self, failure};
-use super::{Answer, Request, SIZE_MAX};
+use super::{Answer, Request, SIZE_MAX, TIMEOUT};
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs;
@@ -9,10 +9,10 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 use usnet_dataplane::paths::NodePaths;
@@ -22,7 +22,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the plugin may run. An IPAM plugin may take half a minute.
 const PLUGIN_TIMEOUT: Duration = Duration::from_secs(35);
 /// How many plugins run at once.
-const CALLS_MAX: usize = 16;
+pub(super) const CALLS_MAX: usize = 16;
 /// Pause after a failed accept, as when no descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -77,9 +77,7 @@ pub(super) async fn serve(listener: UnixListener, options: Options) -> Infallibl
             Ok((stream, _)) => {
                 let (options, calls) = (Arc::clone(&options), Arc::clone(&calls));
                 connections.spawn(async move {
-                    // Never closed.
-                    let _permit = calls.acquire().await;
-                    if let Err(error) = answer(stream, &options).await {
+                    if let Err(error) = answer(stream, &options, &calls).await {
                         tracing::warn!(%error, "a request for an attachment was not answered");
                     }
                 });
@@ -90,12 +88,14 @@ pub(super) async fn serve(listener: UnixListener, options: Options) -> Infallibl
     }
 }
 
-async fn answer(mut stream: UnixStream, options: &Arc<Options>) -> io::Result<()> {
+async fn answer(mut stream: UnixStream, options: &Arc<Options>, calls: &Semaphore) -> io::Result<()> {
+    let accepted = Instant::now();
     let mut text = Vec::new();
     let read = timeout(READ_TIMEOUT, (&mut stream).take(SIZE_MAX).read_to_end(&mut text)).await;
     read.map_err(|_| io::Error::from(ErrorKind::TimedOut))??;
     let answer = match serde_json::from_slice::<Request>(&text) {
         Ok(request) => {
+            let _permit = turn(calls, &stream, TIMEOUT.saturating_sub(accepted.elapsed())).await?;
             let options = Arc::clone(options);
             // The plugin is waited for even if the requester is not there any more.
             let run = move || call::run(&options.plugin, &options.plugin_folders, &request, PLUGIN_TIMEOUT);
@@ -108,4 +108,22 @@ async fn answer(mut stream: UnixStream, options: &Arc<Options>) -> io::Result<()
     }
     stream.write_all(&serde_json::to_vec(&answer)?).await?;
     stream.shutdown().await
+}
+
+/// Waits until the plugin may run for a request. That fails when the requester has given up: it may
+/// want something else by then, and nobody would know of what the plugin did.
+pub(super) async fn turn<'a>(
+    calls: &'a Semaphore,
+    stream: &UnixStream,
+    limit: Duration,
+) -> io::Result<SemaphorePermit<'a>> {
+    let waited = timeout(limit, calls.acquire()).await;
+    let permit = waited
+        .map_err(|_| io::Error::new(ErrorKind::TimedOut, "too many other calls of the CNI plugin"))?
+        .map_err(io::Error::other)?;
+    // One that waits has closed its half for writing only.
+    if stream.ready(Interest::WRITABLE).await?.is_write_closed() {
+        return Err(io::Error::new(ErrorKind::BrokenPipe, "the requester did not wait for it"));
+    }
+    Ok(permit)
 }

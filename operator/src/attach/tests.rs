@@ -3,6 +3,8 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
 
 /// A service with a shell script in place of the plugin.
 struct Service {
@@ -79,4 +81,38 @@ async fn only_root_can_connect_and_without_a_service_it_says_what_is_missing() {
     fs::remove_file(&socket).unwrap();
     let error = service.add().await.unwrap_err();
     assert!(error.to_string().contains("config/components/attachments"), "{error}");
+}
+
+#[tokio::test]
+async fn a_request_is_dropped_whose_requester_gave_up_while_it_waited() {
+    let folder = tempfile::tempdir().unwrap();
+    let (started, end) = (folder.path().join("started"), folder.path().join("end"));
+    let (first, end_path) = (started.display(), end.display());
+    let service = Service::new(&format!("echo x >>{first}; while [ ! -e {end_path} ]; do sleep 0.05; done"));
+    let count = || fs::read_to_string(&started).map_or(0, |text| text.lines().count());
+    let running = async { futures::future::join_all((0..server::CALLS_MAX).map(|_| service.add())).await };
+    let late = async {
+        while count() < server::CALLS_MAX {
+            sleep(Duration::from_millis(10)).await;
+        }
+        assert!(timeout(Duration::from_millis(100), service.add()).await.is_err(), "no slot is free");
+        fs::write(&end, "").unwrap();
+    };
+    let (answers, ()) = tokio::join!(running, late);
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    service.add().await.unwrap();
+    assert_eq!(count(), server::CALLS_MAX + 1, "all but the one that was not waited for");
+}
+
+#[tokio::test]
+async fn a_request_waits_no_longer_than_its_requester() {
+    let (calls, limit) = (Semaphore::new(0), Duration::from_millis(10));
+    let (own, requester) = UnixStream::pair().unwrap();
+    assert_eq!(server::turn(&calls, &own, limit).await.unwrap_err().kind(), ErrorKind::TimedOut);
+    calls.add_permits(1);
+    drop(server::turn(&calls, &own, limit).await.unwrap());
+    drop(requester);
+    // Until the runtime has noticed.
+    sleep(Duration::from_millis(1)).await;
+    assert_eq!(server::turn(&calls, &own, limit).await.unwrap_err().kind(), ErrorKind::BrokenPipe);
 }

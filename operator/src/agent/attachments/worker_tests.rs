@@ -1,9 +1,10 @@
 use super::super::wanted::tests::request;
 use super::*;
+use inotify::{Inotify, WatchMask};
 use std::cell::RefCell;
 use std::rc::Rc;
 use usnet_crds::RequestedAttachment;
-use usnet_dataplane::attachment::{AttachmentId, Progress};
+use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::sandboxes::Sandbox;
 use usnet_dataplane::testing::{network, record};
 
@@ -74,6 +75,13 @@ impl Node {
         self.fake.calls.borrow().clone()
     }
 
+    /// As an agent that is not there any more attached it.
+    fn attached(&self, object: &str, id: &str, pod: &str) {
+        let mut record = of_pod(id.parse().unwrap(), pod);
+        record.configuration_name = Some(Record::configuration_of_object(object));
+        put(&self.fake.journal, &record);
+    }
+
     fn worker(&self) -> Worker<Fake> {
         Worker::new(&self.paths, self.fake.journal.clone(), self.fake.clone())
     }
@@ -89,11 +97,11 @@ async fn pass(
     requested: &Requested,
     now: Instant,
 ) -> Vec<(String, AttachmentState, String)> {
-    let (_, reports) = worker.pass(requested, now);
+    let (_, reported) = worker.pass(requested, now);
     while let Some((uid, result)) = worker.calls.next().await {
         worker.end_call(&uid, result, now);
     }
-    reports.into_iter().map(|report| (report.uid, report.state, report.reason)).collect()
+    reported.attachments.into_iter().map(|report| (report.uid, report.state, report.reason)).collect()
 }
 
 fn is(uid: &str, state: AttachmentState, reason: &str) -> (String, AttachmentState, String) {
@@ -109,8 +117,9 @@ async fn what_is_requested_is_attached_and_what_is_not_any_more_is_detached() {
     let wanted = requested(2, &[request("o1", "web", "net7")]);
     assert_eq!(pass(&mut worker, &wanted, now).await, [is("o1", Pending, "")]);
     assert_eq!(pass(&mut worker, &wanted, now).await, [is("o1", Attached, "")]);
-    let (_, reports) = worker.pass(&wanted, now);
-    assert_eq!((reports[0].mtu, reports[0].mac.is_some()), (Some(1500), true));
+    let (_, reported) = worker.pass(&wanted, now);
+    let report = &reported.attachments[0];
+    assert_eq!((report.mtu, report.mac.is_some()), (Some(1500), true));
     assert_eq!(pass(&mut worker, &requested(3, &[]), now).await, [is("o1", Detaching, "")]);
     assert_eq!(pass(&mut worker, &requested(3, &[]), now).await, []);
     assert_eq!(node.calls(), ["ADD c1 net7", "DEL c1 net7"]);
@@ -139,11 +148,8 @@ async fn failures_are_reported_and_repeated_with_back_off() {
 #[tokio::test]
 async fn what_a_new_node_state_does_not_request_is_kept_for_a_while() {
     let (node, start) = (Node::new(), Instant::now());
-    let mut left = of_pod("c1.net7".parse().unwrap(), "web-uid");
-    left.configuration_name = Some(Record::configuration_of_object("o1"));
-    put(&node.fake.journal, &left);
+    node.attached("o1", "c1.net7", "web-uid");
     let mut worker = node.worker();
-    worker.find_attached();
     let nothing = requested(1, &[]);
     assert_eq!(pass(&mut worker, &nothing, start).await, [is("o1", Detaching, "")]);
     pass(&mut worker, &nothing, start + GRACE / 2).await;
@@ -159,11 +165,122 @@ async fn what_a_new_node_state_does_not_request_is_kept_for_a_while() {
 #[tokio::test]
 async fn what_an_earlier_agent_attached_is_detached_if_it_is_not_requested() {
     let node = Node::new();
-    let mut left = of_pod("c1.net7".parse().unwrap(), "web-uid");
-    left.configuration_name = Some(Record::configuration_of_object("o1"));
-    put(&node.fake.journal, &left);
+    node.attached("o1", "c1.net7", "web-uid");
     let mut worker = node.worker();
-    worker.find_attached();
     pass(&mut worker, &requested(3, &[]), Instant::now()).await;
     assert_eq!(node.calls(), ["DEL c1 net7"]);
+}
+
+fn many(count: usize) -> Requested {
+    let requests: Vec<_> = (0..count).map(|n| request(&format!("o{n:02}"), "web", &format!("eth{n}"))).collect();
+    requested(2, &requests)
+}
+
+#[tokio::test]
+async fn whoever_has_waited_longest_gets_the_next_slot() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    *node.fake.is_failing.borrow_mut() = true;
+    let wanted = many(ATTACHING_MAX * 2 + 1);
+    for round in 0..3 {
+        // Those that failed are due again each time.
+        pass(&mut worker, &wanted, start + LONGEST_RETRY * round).await;
+    }
+    let called: BTreeSet<_> = node.calls().into_iter().collect();
+    assert_eq!(called.len(), wanted.attachments.len(), "{called:?}");
+}
+
+#[tokio::test]
+async fn detachments_do_not_wait_for_attachments() {
+    let (node, now) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    let before = requested(2, &[request("o99", "web", "net7")]);
+    pass(&mut worker, &before, now).await;
+    assert_eq!(pass(&mut worker, &before, now).await, [is("o99", Attached, "")]);
+    let wanted = many(ATTACHING_MAX + 1);
+    worker.pass(&wanted, now);
+    assert_eq!((worker.attaching, worker.detaching), (ATTACHING_MAX, 1));
+    pass(&mut worker, &wanted, now).await;
+    assert!(node.calls().contains(&"DEL c1 net7".to_owned()), "{:?}", node.calls());
+    assert_eq!((worker.attaching, worker.detaching), (0, 0));
+}
+
+#[tokio::test]
+async fn without_a_free_slot_the_loop_sleeps_until_a_call_ends() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    *node.fake.is_failing.borrow_mut() = true;
+    let wanted = many(ATTACHING_MAX + 1);
+    pass(&mut worker, &wanted, start).await;
+    pass(&mut worker, &wanted, start).await;
+    assert_eq!(node.calls().len(), ATTACHING_MAX + 1);
+    let due = start + LONGEST_RETRY;
+    let (wake, _) = worker.pass(&wanted, due);
+    assert_eq!((worker.attaching, wake), (ATTACHING_MAX, INTERVAL));
+    while let Some((uid, result)) = worker.calls.next().await {
+        worker.end_call(&uid, result, due);
+    }
+    let (wake, _) = worker.pass(&wanted, due);
+    assert_eq!((worker.attaching, wake), (1, FIRST_RETRY * 2), "a free slot waits for the next that is due");
+}
+
+#[tokio::test]
+async fn a_pass_reads_each_record_once() {
+    let (node, now) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    let wanted = many(3);
+    pass(&mut worker, &wanted, now).await;
+    pass(&mut worker, &wanted, now).await;
+    let mut inotify = Inotify::init().unwrap();
+    inotify.watches().add(node.paths.attachments(), WatchMask::OPEN).unwrap();
+    pass(&mut worker, &wanted, now).await;
+    let mut buffer = [0; 4096];
+    let events = inotify.read_events(&mut buffer).unwrap().filter_map(|event| event.name.map(ToOwned::to_owned));
+    let mut opened: Vec<_> = events.filter(|name| name.to_string_lossy().contains("eth")).collect();
+    opened.sort();
+    let once = opened.iter().collect::<BTreeSet<_>>().len();
+    assert_eq!((opened.len(), once), (3, 3), "{opened:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_reported_as_gone_before_the_records_could_be_read() {
+    let (node, now) = (Node::new(), Instant::now());
+    node.attached("o1", "c1.net7", "web-uid");
+    let (folder, away) = (node.paths.attachments(), node.paths.attachments().with_extension("away"));
+    std::fs::rename(&folder, &away).unwrap();
+    std::fs::write(&folder, "").unwrap();
+    let mut worker = node.worker();
+    let (wake, reported) = worker.pass(&requested(3, &[]), now);
+    assert_eq!((wake, reported.generation), (WAITING_INTERVAL, UNKNOWN_GENERATION));
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::rename(&away, &folder).unwrap();
+    let (_, reported) = worker.pass(&requested(3, &[]), now + wake);
+    assert_eq!((reported.generation, reported.attachments[0].state), (3, Detaching));
+    pass(&mut worker, &requested(3, &[]), now + wake).await;
+    assert_eq!(node.calls(), ["DEL c1 net7"]);
+}
+
+/// As by an ADD that ended after the agent had given up.
+#[tokio::test]
+async fn what_appears_later_is_detached_as_well() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    let nothing = requested(3, &[]);
+    let (wake, _) = worker.pass(&nothing, start);
+    assert_eq!(wake, SEARCH_INTERVAL);
+    node.attached("o1", "c2.net7", "db-uid");
+    assert_eq!(pass(&mut worker, &nothing, start + SEARCH_INTERVAL).await, [is("o1", Detaching, "")]);
+    assert_eq!(pass(&mut worker, &nothing, start + SEARCH_INTERVAL).await, []);
+    assert_eq!(node.calls(), ["DEL c2 net7"]);
+}
+
+#[tokio::test]
+async fn what_appears_in_a_pod_with_attachments_is_found_when_that_is_read() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    let wanted = requested(3, &[request("o1", "web", "net7")]);
+    pass(&mut worker, &wanted, start).await;
+    node.attached("o2", "c1.net8", "web-uid");
+    assert_eq!(pass(&mut worker, &wanted, start).await, [is("o1", Attached, ""), is("o2", Detaching, "")]);
+    assert_eq!(node.calls(), ["ADD c1 net7", "DEL c1 net8"]);
 }
