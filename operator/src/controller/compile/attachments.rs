@@ -6,6 +6,7 @@
 use crate::controller::cache::attachments::{Attachment, FoundPod, ObjectName, Pod};
 use crate::controller::cache::{Cache, NodeState};
 use crate::controller::write::{AttachmentWrite, Write};
+use std::collections::BTreeSet;
 use usnet_crds::RequestedAttachment;
 use usnet_crds::attachment::node::REQUESTED_MAX;
 use usnet_crds::attachment::validate::ValidAttachment;
@@ -175,7 +176,15 @@ fn requested(cache: &Cache, node: &str) -> Vec<RequestedAttachment> {
         })
     };
     let mut requested: Vec<_> = cache.attachments.of_node(node).filter_map(request).collect();
-    requested.sort_by(|one, other| one.uid.cmp(&other.uid));
-    requested.truncate(REQUESTED_MAX);
+    limit(&mut requested, cache.states.get(node).map(|state| state.attachments.as_slice()).unwrap_or_default());
     requested
+}
+
+/// As many as a node may have, in the order of their uids. Those that the node was told of stay: a
+/// new one takes away no interface that a pod uses.
+fn limit(requested: &mut Vec<RequestedAttachment>, told: &[RequestedAttachment]) {
+    let told: BTreeSet<&str> = told.iter().map(|entry| entry.uid.as_str()).collect();
+    requested.sort_by_cached_key(|entry| (!told.contains(entry.uid.as_str()), entry.uid.clone()));
+    requested.truncate(REQUESTED_MAX);
+    requested.sort_by(|one, other| one.uid.cmp(&other.uid));
 }

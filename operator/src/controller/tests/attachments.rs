@@ -2,7 +2,8 @@
 
 use super::super::cache::attachments::{FoundPod, Pod};
 use super::super::write::{Target, Write};
-use super::model::Cluster;
+use super::model::{Cluster, attachment_name as name};
+use usnet_crds::attachment::node::REQUESTED_MAX;
 
 /// A network, and a pod on node-b.
 fn cluster() -> Cluster {
@@ -159,4 +160,24 @@ fn a_pod_that_was_replaced_is_not_attached_to() {
     cluster.settle();
     assert_eq!(cluster.attachment_ready("extra").0, "False PodEnded");
     assert_eq!((cluster.requested("node-a"), cluster.requested("node-b")), (Vec::new(), Vec::new()));
+}
+
+/// Each of the new ones finds room by itself, and all of them do not.
+#[test]
+fn new_ones_beyond_the_limit_take_nothing_from_a_pod() {
+    let mut cluster = cluster();
+    let old: Vec<String> = (1..REQUESTED_MAX).map(|number| format!("net{number}")).collect();
+    old.iter().for_each(|interface| cluster.attachment(interface, "web", "blue", interface));
+    cluster.settle();
+    for interface in ["new1", "new2", "new3"] {
+        cluster.attachment(interface, "web", "blue", interface);
+        // Before those of all others, which begin with "uid-".
+        cluster.cache.attachments.objects.get_mut(&name(interface)).unwrap().uid = format!("a-{interface}");
+    }
+    cluster.settle();
+    let requested = cluster.requested("node-b");
+    assert_eq!(requested.len(), REQUESTED_MAX);
+    assert!(old.iter().all(|interface| requested.contains(&format!("web {interface}"))));
+    let new = ["new1", "new2", "new3"].map(|interface| cluster.attachment_ready(interface).0);
+    assert_eq!(new, ["True Attached", "False TooManyAttachments", "False TooManyAttachments"]);
 }
