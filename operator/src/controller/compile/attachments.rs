@@ -89,8 +89,17 @@ pub fn place(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Place
         Some(state) if state.attachments.len() >= REQUESTED_MAX => {
             nowhere(TOO_MANY_ATTACHMENTS, message::too_many(node, REQUESTED_MAX))
         }
+        // It could not be deleted: no agent would report that it is detached.
+        Some(state) if state.status.is_none() && !is_prepared(attachment, uid) => {
+            nowhere(ATTACHING, message::no_agent(node))
+        }
         Some(_) => Place::Node { node: node.clone(), pod_uid: uid.clone() },
     }
+}
+
+/// Whether finalizer and owner are set, which come before the entry of the node state.
+fn is_prepared(attachment: &Attachment, pod_uid: &str) -> bool {
+    attachment.has_finalizer && attachment.owner.as_deref() == Some(pod_uid)
 }
 
 /// What its node was told of it, with the node.
@@ -126,8 +135,7 @@ pub fn metadata(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Op
     }
     let Place::Node { pod_uid, .. } = place(cache, name, attachment) else { return None };
     let pod = attachment.spec.as_ref().ok()?.pod.to_string();
-    let is_current = attachment.has_finalizer && attachment.owner.as_ref() == Some(&pod_uid);
-    (!is_current).then(|| write(Some((pod, pod_uid))))
+    (!is_prepared(attachment, &pod_uid)).then(|| write(Some((pod, pod_uid))))
 }
 
 /// Whether its node has nothing of it any more. A node that is not reachable is not waited for: its
@@ -135,13 +143,19 @@ pub fn metadata(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Op
 fn is_detached(cache: &Cache, attachment: &Attachment) -> bool {
     let Some(node) = attachment.node() else { return true };
     let (Some(found), Some(state)) = (cache.nodes.get(node), cache.states.get(node)) else { return true };
-    let has_left = |state: &NodeState| {
-        let has_reported = |status: &crate::controller::cache::NodeStatus| {
+    entry(cache, attachment).is_none() && (!found.is_ready || has_left(state, attachment))
+}
+
+/// Whether the agent has reported that it has nothing of it. Where no agent has ever reported, none
+/// has attached it, unless it is older than the node state: that one was created again, and its
+/// agent is to report.
+fn has_left(state: &NodeState, attachment: &Attachment) -> bool {
+    match &state.status {
+        Some(status) => {
             status.observed_generation >= Some(state.generation) && !status.attachments.contains_key(&attachment.uid)
-        };
-        state.status.as_ref().is_some_and(has_reported)
-    };
-    entry(cache, attachment).is_none() && (!found.is_ready || has_left(state))
+        }
+        None => attachment.created.as_ref().zip(state.created.as_ref()).is_some_and(|(it, state)| it > state),
+    }
 }
 
 /// The write that the attachments in the state of a node need; none when they are as they should
@@ -158,10 +172,8 @@ pub fn write(cache: &Cache, node: &str) -> Option<Write> {
 fn requested(cache: &Cache, node: &str) -> Vec<RequestedAttachment> {
     let request = |(name, attachment): (&ObjectName, &Attachment)| {
         let Place::Node { node: own, pod_uid } = place(cache, name, attachment) else { return None };
-        // Finalizer and owner come first.
-        let is_prepared = attachment.has_finalizer && attachment.owner.as_ref() == Some(&pod_uid);
-        let valid =
-            attachment.spec.as_ref().ok().filter(|_| own == node && is_prepared && !attachment.is_deleting())?;
+        let is_due = own == node && is_prepared(attachment, &pod_uid) && !attachment.is_deleting();
+        let valid = attachment.spec.as_ref().ok().filter(|_| is_due)?;
         Some(RequestedAttachment {
             uid: attachment.uid.clone(),
             namespace: name.namespace.clone().try_into().ok()?,

@@ -181,3 +181,64 @@ fn new_ones_beyond_the_limit_take_nothing_from_a_pod() {
     let new = ["new1", "new2", "new3"].map(|interface| cluster.attachment_ready(interface).0);
     assert_eq!(new, ["True Attached", "False TooManyAttachments", "False TooManyAttachments"]);
 }
+
+/// An agent that is not there reports no end: the finalizer would stay for ever.
+#[test]
+fn nothing_is_written_for_a_node_without_an_agent() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.running_pod("web", "node-b");
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.settle();
+    cluster.attachment("extra", "web", "blue", "net7");
+    cluster.settle();
+    let (reason, message) = cluster.attachment_ready("extra");
+    assert!(reason == "False Attaching" && message.contains("no agent has reported on node node-b"), "{message}");
+    assert!(!cluster.found_attachment("extra").unwrap().has_finalizer);
+    assert_eq!(cluster.requested("node-b"), [""; 0]);
+    cluster.delete_attachment("extra");
+    assert!(cluster.found_attachment("extra").is_none());
+    cluster.attachment("second", "web", "blue", "net7");
+    cluster.settle();
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert_eq!(cluster.attachment_ready("second").0, "True Attached");
+}
+
+#[test]
+fn what_was_requested_where_no_agent_has_ever_been_is_not_waited_for() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.running_pod("web", "node-b");
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.settle();
+    cluster.attachment("extra", "web", "blue", "net7");
+    // As earlier controllers did.
+    let found = cluster.cache.attachments.objects.get_mut(&name("extra")).unwrap();
+    (found.has_finalizer, found.owner) = (true, Some("web-uid".to_owned()));
+    cluster.settle();
+    assert_eq!(cluster.requested("node-b"), ["web net7"]);
+    cluster.delete_attachment("extra");
+    cluster.settle();
+    assert!(cluster.found_attachment("extra").is_none());
+    assert_eq!(cluster.requested("node-b"), [""; 0]);
+}
+
+/// Its interfaces are there, and its agent reports them again.
+#[test]
+fn a_node_state_that_was_created_again_keeps_interfaces_and_finalizers() {
+    let mut cluster = cluster();
+    cluster.attachment("extra", "web", "blue", "net7");
+    cluster.settle();
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.cache.states.remove("node-b");
+    cluster.settle();
+    assert!(cluster.cache.states["node-b"].status.is_none());
+    assert_eq!(cluster.requested("node-b"), ["web net7"]);
+    cluster.delete_attachment("extra");
+    cluster.settle();
+    assert!(cluster.found_attachment("extra").unwrap().has_finalizer);
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert!(cluster.found_attachment("extra").is_none());
+}
