@@ -41,6 +41,13 @@ impl Attachments {
         of_namespace.filter(|(_, attachment)| attachment.names_pod(&pod.name))
     }
 
+    /// The pods on this node are read again: attachments have waited for the node, and pods may be
+    /// gone meanwhile.
+    pub fn forget_pods_of_node(&mut self, node: &str) {
+        let is_on_node = |pod: &FoundPod| matches!(pod, FoundPod::Present(Pod { node: Some(own), .. }) if own == node);
+        self.pods.retain(|_, pod| !is_on_node(pod));
+    }
+
     /// The attachments on this node.
     pub fn of_node<'a>(&'a self, node: &'a str) -> impl Iterator<Item = (&'a ObjectName, &'a Attachment)> {
         self.objects.iter().filter(move |(_, attachment)| attachment.node() == Some(node))

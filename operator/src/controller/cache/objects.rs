@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use usnet_crds::attachment::node::REQUESTED_MAX;
 use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
 use usnet_crds::node_state::{AffectedPod, EngineEnd, NetworkReport};
@@ -220,6 +221,11 @@ impl NodeState {
     /// Whether it belongs to this node, and not to an earlier node of the same name.
     pub fn is_of(&self, node: &Node) -> bool {
         self.owner.as_ref() == Some(&node.uid)
+    }
+
+    /// Whether another attachment can be requested of the node.
+    pub const fn has_room(&self) -> bool {
+        self.status.is_some() && self.attachments.len() < REQUESTED_MAX
     }
 
     /// Whether the agent has observed number and labels of the node.
