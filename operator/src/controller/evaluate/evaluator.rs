@@ -161,6 +161,11 @@ impl Evaluator {
         }
     }
 
+    /// A pod has to be read again.
+    pub fn read_again(&mut self, pod: ObjectName) {
+        self.unread_pods.insert(pod);
+    }
+
     /// Takes a pod that has to be read and may be read now.
     pub fn next_pod(&mut self, is_blocked: impl Fn(&Target) -> bool) -> Option<ObjectName> {
         let next = self.unread_pods.iter().find(|pod| !is_blocked(&Target::Pod((*pod).clone()))).cloned()?;
