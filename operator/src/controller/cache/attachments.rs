@@ -65,8 +65,8 @@ pub struct Attachment {
     pub created: Option<Time>,
     /// When its deletion was requested; none while it was not.
     pub deleted: Option<Time>,
-    /// Whether usnet's finalizer is set.
-    pub has_finalizer: bool,
+    /// The index of usnet's finalizer, if it is set.
+    pub finalizer: Option<usize>,
     /// The uid of the pod that owns it.
     pub owner: Option<String>,
     /// The spec, or what is wrong with it.
@@ -79,6 +79,11 @@ impl Attachment {
     /// Its deletion was requested.
     pub const fn is_deleting(&self) -> bool {
         self.deleted.is_some()
+    }
+
+    /// Whether usnet's finalizer is set.
+    pub const fn has_finalizer(&self) -> bool {
+        self.finalizer.is_some()
     }
 
     /// The pod that it names; none if its spec is not valid.

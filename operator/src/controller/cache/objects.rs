@@ -29,8 +29,8 @@ pub struct Network {
     pub created: Option<Time>,
     /// When its deletion was requested; none while it was not.
     pub deleted: Option<Time>,
-    /// Whether usnet's finalizer is set.
-    pub has_finalizer: bool,
+    /// The index of usnet's finalizer, if it is set.
+    pub finalizer: Option<usize>,
     /// The value of the annotation [`usnet_crds::network::FORCE_DELETE`].
     pub force_delete: Option<String>,
     /// Whether it has the label of networks generated from NetworkAttachmentDefinitions.
@@ -45,6 +45,11 @@ impl Network {
     /// Its deletion was requested.
     pub const fn is_deleting(&self) -> bool {
         self.deleted.is_some()
+    }
+
+    /// Whether usnet's finalizer is set.
+    pub const fn has_finalizer(&self) -> bool {
+        self.finalizer.is_some()
     }
 
     /// Whether the network was generated from NADs, by its label and its name. Without the label it
@@ -122,8 +127,8 @@ pub struct Uplink {
     pub generation: i64,
     /// When its deletion was requested; none while it was not.
     pub deleted: Option<Time>,
-    /// Whether usnet's finalizer is set.
-    pub has_finalizer: bool,
+    /// The index of usnet's finalizer, if it is set.
+    pub finalizer: Option<usize>,
     /// The spec, or what is wrong with it.
     pub spec: Result<ValidUplink, String>,
     /// The status that was written last.
@@ -134,6 +139,11 @@ impl Uplink {
     /// Its deletion was requested.
     pub const fn is_deleting(&self) -> bool {
         self.deleted.is_some()
+    }
+
+    /// Whether usnet's finalizer is set.
+    pub const fn has_finalizer(&self) -> bool {
+        self.finalizer.is_some()
     }
 }
 

@@ -99,7 +99,7 @@ pub fn place(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Place
 
 /// Whether finalizer and owner are set, which come before the entry of the node state.
 fn is_prepared(attachment: &Attachment, pod_uid: &str) -> bool {
-    attachment.has_finalizer && attachment.owner.as_deref() == Some(pod_uid)
+    attachment.has_finalizer() && attachment.owner.as_deref() == Some(pod_uid)
 }
 
 /// What its node was told of it, with the node.
@@ -126,16 +126,16 @@ fn holder<'a>(
 
 /// The write that finalizer and owner of an attachment need; none when they are as they should be.
 pub fn metadata(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Option<Write> {
-    let write = |pod| {
-        let (name, uid) = (name.clone(), attachment.uid.clone());
-        Write::Attachment(AttachmentWrite::Metadata { name, uid, pod })
-    };
+    let (name, uid) = (name.clone(), attachment.uid.clone());
     if attachment.is_deleting() {
-        return (attachment.has_finalizer && is_detached(cache, attachment)).then(|| write(None));
+        let index = attachment.finalizer.filter(|_| is_detached(cache, attachment))?;
+        return Some(Write::Attachment(AttachmentWrite::RemoveFinalizer { name, uid, index }));
     }
-    let Place::Node { pod_uid, .. } = place(cache, name, attachment) else { return None };
+    let Place::Node { pod_uid, .. } = place(cache, &name, attachment) else { return None };
     let pod = attachment.spec.as_ref().ok()?.pod.to_string();
-    (!is_prepared(attachment, &pod_uid)).then(|| write(Some((pod, pod_uid))))
+    let is_current = is_prepared(attachment, &pod_uid);
+    let write = Write::Attachment(AttachmentWrite::Metadata { name, uid, pod: (pod, pod_uid) });
+    (!is_current).then_some(write)
 }
 
 /// Whether its node has nothing of it any more. A node that is not reachable is not waited for: its

@@ -22,7 +22,7 @@ fn an_attachment_is_requested_of_the_node_of_its_pod_and_becomes_ready() {
     assert_eq!(cluster.requested("node-b"), ["web net7"]);
     assert_eq!(cluster.requested("node-a"), [""; 0]);
     let found = cluster.found_attachment("extra").unwrap();
-    assert_eq!((found.owner.as_deref(), found.has_finalizer), (Some("web-uid"), true));
+    assert_eq!((found.owner.as_deref(), found.has_finalizer()), (Some("web-uid"), true));
     let status = found.status.clone().unwrap();
     assert_eq!(
         (status.node.as_str(), status.pod_uid.as_str(), status.socket.as_str()),
@@ -76,7 +76,7 @@ fn a_pod_that_cannot_get_an_interface_is_the_reason() {
         assert_eq!(cluster.attachment_ready("extra").0, reason);
         assert!(cluster.attachment_ready("extra").1.contains("team-a/web"));
     }
-    assert!(!cluster.found_attachment("extra").unwrap().has_finalizer);
+    assert!(!cluster.found_attachment("extra").unwrap().has_finalizer());
     cluster.running_pod("web", "node-b");
     cluster.settle();
     assert_eq!(cluster.attachment_ready("extra").0, "True Attached");
@@ -129,7 +129,7 @@ fn it_is_gone_once_the_node_has_detached_it() {
     cluster.delete_attachment("extra");
     cluster.settle();
     assert_eq!(cluster.requested("node-b"), [""; 0]);
-    assert!(cluster.found_attachment("extra").unwrap().has_finalizer);
+    assert!(cluster.found_attachment("extra").unwrap().has_finalizer());
     cluster.without_agent.clear();
     cluster.settle();
     assert!(cluster.found_attachment("extra").is_none());
@@ -194,7 +194,7 @@ fn nothing_is_written_for_a_node_without_an_agent() {
     cluster.settle();
     let (reason, message) = cluster.attachment_ready("extra");
     assert!(reason == "False Attaching" && message.contains("no agent has reported on node node-b"), "{message}");
-    assert!(!cluster.found_attachment("extra").unwrap().has_finalizer);
+    assert!(!cluster.found_attachment("extra").unwrap().has_finalizer());
     assert_eq!(cluster.requested("node-b"), [""; 0]);
     cluster.delete_attachment("extra");
     assert!(cluster.found_attachment("extra").is_none());
@@ -215,7 +215,7 @@ fn what_was_requested_where_no_agent_has_ever_been_is_not_waited_for() {
     cluster.attachment("extra", "web", "blue", "net7");
     // As earlier controllers did.
     let found = cluster.cache.attachments.objects.get_mut(&name("extra")).unwrap();
-    (found.has_finalizer, found.owner) = (true, Some("web-uid".to_owned()));
+    (found.finalizer, found.owner) = (Some(0), Some("web-uid".to_owned()));
     cluster.settle();
     assert_eq!(cluster.requested("node-b"), ["web net7"]);
     cluster.delete_attachment("extra");
@@ -237,7 +237,7 @@ fn a_node_state_that_was_created_again_keeps_interfaces_and_finalizers() {
     assert_eq!(cluster.requested("node-b"), ["web net7"]);
     cluster.delete_attachment("extra");
     cluster.settle();
-    assert!(cluster.found_attachment("extra").unwrap().has_finalizer);
+    assert!(cluster.found_attachment("extra").unwrap().has_finalizer());
     cluster.without_agent.clear();
     cluster.settle();
     assert!(cluster.found_attachment("extra").is_none());

@@ -184,7 +184,7 @@ impl Cluster {
         let network = self.cache.networks.get_mut(name).unwrap();
         network.deleted = Some(now);
         network.generation += 1;
-        if !network.has_finalizer {
+        if !network.has_finalizer() {
             self.cache.networks.remove(name);
         }
     }
