@@ -33,6 +33,11 @@ pub fn no_node_state(node: &str) -> String {
     format!("node {node} has no UserspaceNodeState yet")
 }
 
+/// No agent has ever reported on the node of the pod.
+pub fn no_agent(node: &str) -> String {
+    format!("no agent has reported on node {node}: is usnet's agent running there?")
+}
+
 /// There is no such network.
 pub fn network_unknown(network: &NetworkName) -> String {
     format!("there is no UserspaceNetwork {network}: correct spec.network, or create it")

@@ -41,6 +41,13 @@ impl Attachments {
         of_namespace.filter(|(_, attachment)| attachment.names_pod(&pod.name))
     }
 
+    /// The pods on this node are read again: attachments have waited for the node, and pods may be
+    /// gone meanwhile.
+    pub fn forget_pods_of_node(&mut self, node: &str) {
+        let is_on_node = |pod: &FoundPod| matches!(pod, FoundPod::Present(Pod { node: Some(own), .. }) if own == node);
+        self.pods.retain(|_, pod| !is_on_node(pod));
+    }
+
     /// The attachments on this node.
     pub fn of_node<'a>(&'a self, node: &'a str) -> impl Iterator<Item = (&'a ObjectName, &'a Attachment)> {
         self.objects.iter().filter(move |(_, attachment)| attachment.node() == Some(node))
@@ -58,8 +65,8 @@ pub struct Attachment {
     pub created: Option<Time>,
     /// When its deletion was requested; none while it was not.
     pub deleted: Option<Time>,
-    /// Whether usnet's finalizer is set.
-    pub has_finalizer: bool,
+    /// The index of usnet's finalizer, if it is set.
+    pub finalizer: Option<usize>,
     /// The uid of the pod that owns it.
     pub owner: Option<String>,
     /// The spec, or what is wrong with it.
@@ -72,6 +79,11 @@ impl Attachment {
     /// Its deletion was requested.
     pub const fn is_deleting(&self) -> bool {
         self.deleted.is_some()
+    }
+
+    /// Whether usnet's finalizer is set.
+    pub const fn has_finalizer(&self) -> bool {
+        self.finalizer.is_some()
     }
 
     /// The pod that it names; none if its spec is not valid.

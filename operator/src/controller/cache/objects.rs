@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use usnet_crds::attachment::node::REQUESTED_MAX;
 use usnet_crds::nad::{FROM_NAD_LABEL, FROM_NAD_VALUE};
 use usnet_crds::network::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES};
 use usnet_crds::node_state::{AffectedPod, EngineEnd, NetworkReport};
@@ -28,8 +29,8 @@ pub struct Network {
     pub created: Option<Time>,
     /// When its deletion was requested; none while it was not.
     pub deleted: Option<Time>,
-    /// Whether usnet's finalizer is set.
-    pub has_finalizer: bool,
+    /// The index of usnet's finalizer, if it is set.
+    pub finalizer: Option<usize>,
     /// The value of the annotation [`usnet_crds::network::FORCE_DELETE`].
     pub force_delete: Option<String>,
     /// Whether it has the label of networks generated from NetworkAttachmentDefinitions.
@@ -44,6 +45,11 @@ impl Network {
     /// Its deletion was requested.
     pub const fn is_deleting(&self) -> bool {
         self.deleted.is_some()
+    }
+
+    /// Whether usnet's finalizer is set.
+    pub const fn has_finalizer(&self) -> bool {
+        self.finalizer.is_some()
     }
 
     /// Whether the network was generated from NADs, by its label and its name. Without the label it
@@ -121,8 +127,8 @@ pub struct Uplink {
     pub generation: i64,
     /// When its deletion was requested; none while it was not.
     pub deleted: Option<Time>,
-    /// Whether usnet's finalizer is set.
-    pub has_finalizer: bool,
+    /// The index of usnet's finalizer, if it is set.
+    pub finalizer: Option<usize>,
     /// The spec, or what is wrong with it.
     pub spec: Result<ValidUplink, String>,
     /// The status that was written last.
@@ -133,6 +139,11 @@ impl Uplink {
     /// Its deletion was requested.
     pub const fn is_deleting(&self) -> bool {
         self.deleted.is_some()
+    }
+
+    /// Whether usnet's finalizer is set.
+    pub const fn has_finalizer(&self) -> bool {
+        self.finalizer.is_some()
     }
 }
 
@@ -220,6 +231,11 @@ impl NodeState {
     /// Whether it belongs to this node, and not to an earlier node of the same name.
     pub fn is_of(&self, node: &Node) -> bool {
         self.owner.as_ref() == Some(&node.uid)
+    }
+
+    /// Whether another attachment can be requested of the node.
+    pub const fn has_room(&self) -> bool {
+        self.status.is_some() && self.attachments.len() < REQUESTED_MAX
     }
 
     /// Whether the agent has observed number and labels of the node.

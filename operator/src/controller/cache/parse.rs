@@ -64,11 +64,16 @@ pub(crate) fn network_with_spec(
         created: metadata.creation_timestamp.clone(),
         deleted: metadata.deletion_timestamp.clone(),
         has_from_nad_label: label(metadata, FROM_NAD_LABEL).as_deref() == Some(FROM_NAD_VALUE),
-        has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
+        finalizer: finalizer(metadata, FINALIZER),
         force_delete: annotation(metadata, FORCE_DELETE),
         spec,
         status,
     }
+}
+
+/// The index of this finalizer.
+fn finalizer(metadata: &ObjectMeta, own: &str) -> Option<usize> {
+    metadata.finalizers.iter().flatten().position(|finalizer| finalizer == own)
 }
 
 pub(crate) fn compiled(object: &CompiledObject) -> (String, Compiled) {
@@ -103,7 +108,7 @@ pub(crate) fn uplink(object: &UplinkObject) -> (String, Uplink) {
         uid: metadata.uid.clone().unwrap_or_default(),
         generation: metadata.generation.unwrap_or_default(),
         deleted: metadata.deletion_timestamp.clone(),
-        has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == FINALIZER),
+        finalizer: finalizer(metadata, FINALIZER),
         spec,
         status: read(object.status.as_deref()).ok(),
     };
@@ -216,7 +221,7 @@ pub(crate) fn attachment(object: &AttachmentObject) -> (ObjectName, Attachment) 
         generation: metadata.generation.unwrap_or_default(),
         created: metadata.creation_timestamp.clone(),
         deleted: metadata.deletion_timestamp.clone(),
-        has_finalizer: metadata.finalizers.iter().flatten().any(|finalizer| finalizer == attachment_spec::FINALIZER),
+        finalizer: finalizer(metadata, attachment_spec::FINALIZER),
         owner: owner(metadata, "v1", "Pod", &pod),
         spec,
         status: read(object.status.as_deref()).ok(),

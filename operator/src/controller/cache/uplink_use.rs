@@ -147,7 +147,7 @@ impl<'a> Request<'a> {
         let (uplink, held) = (uplink(network)?, compiled.and_then(held));
         // One that is being deleted requests nothing: nodes drain what it was compiled with. A
         // missing compiled network is written once more, so that nodes learn of the deletion.
-        let is_compiled_again = compiled.is_none() && network.has_finalizer;
+        let is_compiled_again = compiled.is_none() && network.has_finalizer();
         let is_none = valid.has_ambiguous_addresses() || network.is_deleting() && !is_compiled_again;
         (!is_none).then_some(Self { name, network, engine: valid.engine, uplink, held })
     }

@@ -6,6 +6,7 @@
 use crate::controller::cache::attachments::{Attachment, FoundPod, ObjectName, Pod};
 use crate::controller::cache::{Cache, NodeState};
 use crate::controller::write::{AttachmentWrite, Write};
+use std::collections::BTreeSet;
 use usnet_crds::RequestedAttachment;
 use usnet_crds::attachment::node::REQUESTED_MAX;
 use usnet_crds::attachment::validate::ValidAttachment;
@@ -88,8 +89,17 @@ pub fn place(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Place
         Some(state) if state.attachments.len() >= REQUESTED_MAX => {
             nowhere(TOO_MANY_ATTACHMENTS, message::too_many(node, REQUESTED_MAX))
         }
+        // It could not be deleted: no agent would report that it is detached.
+        Some(state) if state.status.is_none() && !is_prepared(attachment, uid) => {
+            nowhere(ATTACHING, message::no_agent(node))
+        }
         Some(_) => Place::Node { node: node.clone(), pod_uid: uid.clone() },
     }
+}
+
+/// Whether finalizer and owner are set, which come before the entry of the node state.
+fn is_prepared(attachment: &Attachment, pod_uid: &str) -> bool {
+    attachment.has_finalizer() && attachment.owner.as_deref() == Some(pod_uid)
 }
 
 /// What its node was told of it, with the node.
@@ -116,17 +126,16 @@ fn holder<'a>(
 
 /// The write that finalizer and owner of an attachment need; none when they are as they should be.
 pub fn metadata(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Option<Write> {
-    let write = |pod| {
-        let (name, uid) = (name.clone(), attachment.uid.clone());
-        Write::Attachment(AttachmentWrite::Metadata { name, uid, pod })
-    };
+    let (name, uid) = (name.clone(), attachment.uid.clone());
     if attachment.is_deleting() {
-        return (attachment.has_finalizer && is_detached(cache, attachment)).then(|| write(None));
+        let index = attachment.finalizer.filter(|_| is_detached(cache, attachment))?;
+        return Some(Write::Attachment(AttachmentWrite::RemoveFinalizer { name, uid, index }));
     }
-    let Place::Node { pod_uid, .. } = place(cache, name, attachment) else { return None };
+    let Place::Node { pod_uid, .. } = place(cache, &name, attachment) else { return None };
     let pod = attachment.spec.as_ref().ok()?.pod.to_string();
-    let is_current = attachment.has_finalizer && attachment.owner.as_ref() == Some(&pod_uid);
-    (!is_current).then(|| write(Some((pod, pod_uid))))
+    let is_current = is_prepared(attachment, &pod_uid);
+    let write = Write::Attachment(AttachmentWrite::Metadata { name, uid, pod: (pod, pod_uid) });
+    (!is_current).then_some(write)
 }
 
 /// Whether its node has nothing of it any more. A node that is not reachable is not waited for: its
@@ -134,13 +143,19 @@ pub fn metadata(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Op
 fn is_detached(cache: &Cache, attachment: &Attachment) -> bool {
     let Some(node) = attachment.node() else { return true };
     let (Some(found), Some(state)) = (cache.nodes.get(node), cache.states.get(node)) else { return true };
-    let has_left = |state: &NodeState| {
-        let has_reported = |status: &crate::controller::cache::NodeStatus| {
+    entry(cache, attachment).is_none() && (!found.is_ready || has_left(state, attachment))
+}
+
+/// Whether the agent has reported that it has nothing of it. Where no agent has ever reported, none
+/// has attached it, unless it is older than the node state: that one was created again, and its
+/// agent is to report.
+fn has_left(state: &NodeState, attachment: &Attachment) -> bool {
+    match &state.status {
+        Some(status) => {
             status.observed_generation >= Some(state.generation) && !status.attachments.contains_key(&attachment.uid)
-        };
-        state.status.as_ref().is_some_and(has_reported)
-    };
-    entry(cache, attachment).is_none() && (!found.is_ready || has_left(state))
+        }
+        None => attachment.created.as_ref().zip(state.created.as_ref()).is_some_and(|(it, state)| it > state),
+    }
 }
 
 /// The write that the attachments in the state of a node need; none when they are as they should
@@ -157,10 +172,8 @@ pub fn write(cache: &Cache, node: &str) -> Option<Write> {
 fn requested(cache: &Cache, node: &str) -> Vec<RequestedAttachment> {
     let request = |(name, attachment): (&ObjectName, &Attachment)| {
         let Place::Node { node: own, pod_uid } = place(cache, name, attachment) else { return None };
-        // Finalizer and owner come first.
-        let is_prepared = attachment.has_finalizer && attachment.owner.as_ref() == Some(&pod_uid);
-        let valid =
-            attachment.spec.as_ref().ok().filter(|_| own == node && is_prepared && !attachment.is_deleting())?;
+        let is_due = own == node && is_prepared(attachment, &pod_uid) && !attachment.is_deleting();
+        let valid = attachment.spec.as_ref().ok().filter(|_| is_due)?;
         Some(RequestedAttachment {
             uid: attachment.uid.clone(),
             namespace: name.namespace.clone().try_into().ok()?,
@@ -175,7 +188,15 @@ fn requested(cache: &Cache, node: &str) -> Vec<RequestedAttachment> {
         })
     };
     let mut requested: Vec<_> = cache.attachments.of_node(node).filter_map(request).collect();
-    requested.sort_by(|one, other| one.uid.cmp(&other.uid));
-    requested.truncate(REQUESTED_MAX);
+    limit(&mut requested, cache.states.get(node).map(|state| state.attachments.as_slice()).unwrap_or_default());
     requested
+}
+
+/// As many as a node may have, in the order of their uids. Those that the node was told of stay: a
+/// new one takes away no interface that a pod uses.
+fn limit(requested: &mut Vec<RequestedAttachment>, told: &[RequestedAttachment]) {
+    let told: BTreeSet<&str> = told.iter().map(|entry| entry.uid.as_str()).collect();
+    requested.sort_by_cached_key(|entry| (!told.contains(entry.uid.as_str()), entry.uid.clone()));
+    requested.truncate(REQUESTED_MAX);
+    requested.sort_by(|one, other| one.uid.cmp(&other.uid));
 }

@@ -61,7 +61,7 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
     match (Stage::of(cache, name, network), &network.spec) {
         (Stage::New | Stage::Rejected { .. }, _) => None,
         (Stage::Deleting, _) if found.is_some() => drain(name, found?),
-        (Stage::Deleting, _) if !network.has_finalizer => None,
+        (Stage::Deleting, _) if !network.has_finalizer() => None,
         // It was rejected, so no node has it.
         (Stage::Deleting, Ok(valid)) if is_rejected(cache, name, valid) => None,
         // Otherwise its compiled network was deleted manually: nodes with pods on it must learn of

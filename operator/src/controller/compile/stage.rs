@@ -27,7 +27,7 @@ impl<'a> Stage<'a> {
     pub fn of(cache: &'a Cache, name: &str, network: &'a Network) -> Self {
         match &network.spec {
             _ if network.is_deleting() => Self::Deleting,
-            _ if !network.has_finalizer => Self::New,
+            _ if !network.has_finalizer() => Self::New,
             Ok(valid) if valid.has_ambiguous_addresses() => {
                 Self::Rejected { reason: reason::ADDRESSES_NOT_UNIQUE, message: ADDRESSES_OF_CONNECTED_NODES }
             }

@@ -24,7 +24,7 @@ pub(super) fn evaluate(cache: &Cache, name: &ObjectName, now: &Time) -> Needs {
     let needs_pod = !attachment.is_deleting() && place(cache, name, attachment).needs_pod();
     let metadata = metadata(cache, name, attachment);
     // With its finalizer the object goes.
-    let is_ending = matches!(metadata, Some(Write::Attachment(AttachmentWrite::Metadata { pod: None, .. })));
+    let is_ending = matches!(metadata, Some(Write::Attachment(AttachmentWrite::RemoveFinalizer { .. })));
     let status = status::attachment::evaluate(cache, name, attachment, now).filter(|_| !is_ending);
     let status = status.filter(|status| attachment.status.as_ref() != Some(status));
     Needs {

@@ -16,7 +16,7 @@ use crate::controller::status::inputs::Facts;
 use crate::controller::status::selected_nodes::SelectedNodes;
 use crate::controller::write::guards::Guards;
 use crate::controller::write::queue::Class;
-use crate::controller::write::{Target, Write};
+use crate::controller::write::{FinalizerChange, Target, Write};
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 
@@ -161,6 +161,11 @@ impl Evaluator {
         }
     }
 
+    /// A pod has to be read again.
+    pub fn read_again(&mut self, pod: ObjectName) {
+        self.unread_pods.insert(pod);
+    }
+
     /// Takes a pod that has to be read and may be read now.
     pub fn next_pod(&mut self, is_blocked: impl Fn(&Target) -> bool) -> Option<ObjectName> {
         let next = self.unread_pods.iter().find(|pod| !is_blocked(&Target::Pod((*pod).clone()))).cloned()?;
@@ -237,12 +242,14 @@ impl Evaluator {
 
     fn evaluate_finalizer(&self, cache: &Cache, outbox: &mut Outbox<'_>, name: &str) {
         let write = cache.networks.get(name).and_then(|network| {
-            let present = match Stage::of(cache, name, network) {
-                Stage::New => true,
-                Stage::Deleting if network.has_finalizer && self.may_remove_finalizer(cache, name) => false,
+            let change = match (Stage::of(cache, name, network), network.finalizer) {
+                (Stage::New, _) => FinalizerChange::Add,
+                (Stage::Deleting, Some(index)) if self.may_remove_finalizer(cache, name) => {
+                    FinalizerChange::Remove { index }
+                }
                 _ => return None,
             };
-            Some(Write::Finalizer { network: name.to_owned(), uid: network.uid.clone(), present })
+            Some(Write::Finalizer { network: name.to_owned(), uid: network.uid.clone(), change })
         });
         outbox.put_now(&Target::Finalizer(name.to_owned()), write, network_class(cache, name));
     }

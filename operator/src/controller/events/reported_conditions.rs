@@ -3,7 +3,7 @@
 
 use super::record::{EventRecord, network_reference, transitions, uplink_reference};
 use crate::controller::cache::Cache;
-use crate::controller::write::{Target, Write};
+use crate::controller::write::{FinalizerChange, Target, Write};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use std::collections::BTreeMap;
 
@@ -30,11 +30,11 @@ impl ReportedConditions {
     /// Called after a successful write; returns its transitions.
     pub fn transitions(&mut self, write: &Write) -> Vec<EventRecord> {
         let (uid, conditions, regarding) = match write {
-            Write::Finalizer { network, present: false, .. } => {
+            Write::Finalizer { network, change: FinalizerChange::Remove { .. }, .. } => {
                 self.0.remove(&Target::Status(network.clone()));
                 return Vec::new();
             }
-            Write::UplinkFinalizer { uplink, present: false, .. } => {
+            Write::UplinkFinalizer { uplink, change: FinalizerChange::Remove { .. }, .. } => {
                 self.0.remove(&Target::UplinkStatus(uplink.clone()));
                 return Vec::new();
             }

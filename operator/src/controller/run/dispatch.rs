@@ -13,11 +13,15 @@ use tokio::time::Instant;
 /// There may be very many of those: with a smaller reserve they would delay the networks of users,
 /// with a larger one they would be slow even while nothing else is pending.
 const RESERVED_REQUESTS: usize = 4;
+/// Pods that are read at the same time: attachments of users may name very many.
+const POD_READS_MAX: usize = 16;
 
 impl LeaderState {
     /// Sends what is due, within the limit of requests in flight.
     pub(super) fn dispatch(&mut self, cache: &Cache, writer: &Client, now: Instant) {
-        while let Some(pod) = self.evaluator.next_pod(|target| self.guards.is_blocked(target)) {
+        let pod_reads = self.guards.in_flight(|target| matches!(target, Target::Pod(_)));
+        for _ in pod_reads..POD_READS_MAX {
+            let Some(pod) = self.evaluator.next_pod(|target| self.guards.is_blocked(target)) else { break };
             self.read_pod(pod, writer);
         }
         loop {
@@ -56,5 +60,39 @@ impl LeaderState {
         self.evaluator.record_status_write(&write, now);
         self.guards.send(write.target());
         self.responses.push(send(writer.clone(), write).map(Response::Write).boxed());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::cache::attachments::ObjectName;
+
+    fn client() -> Client {
+        let service = tower::service_fn(|_| async {
+            Err::<http::Response<kube::client::Body>, tower::BoxError>("no API server".into())
+        });
+        Client::new(service, "default")
+    }
+
+    #[tokio::test]
+    async fn a_few_pods_are_read_at_a_time_and_the_others_wait() {
+        let (mut state, client, now) = (LeaderState::default(), client(), Instant::now());
+        let name = |number| ObjectName { namespace: "team-a".to_owned(), name: format!("pod-{number:02}") };
+        (0..POD_READS_MAX + 4).for_each(|number| state.evaluator.read_again(name(number)));
+        for _ in 0..2 {
+            state.dispatch(&Cache::default(), &client, now);
+            assert_eq!(state.reads.len(), POD_READS_MAX);
+        }
+        // A read that failed waits as well.
+        state.postpone_pod(name(0), now);
+        state.dispatch(&Cache::default(), &client, now);
+        assert_eq!(state.guards.in_flight(|_| true), POD_READS_MAX);
+        assert!(state.guards.is_blocked(&Target::Pod(name(POD_READS_MAX))), "it is read now");
+        let later = state.guards.next_expiry().unwrap();
+        assert_eq!(state.guards.expired(later), [Target::Pod(name(0))]);
+        state.guards.finished(&Target::Pod(name(1)));
+        state.dispatch(&Cache::default(), &client, later);
+        assert!(state.guards.is_blocked(&Target::Pod(name(0))), "it is read again");
     }
 }

@@ -79,13 +79,20 @@ impl LeaderState {
         self.reads.push(read.boxed());
     }
 
-    /// A pod was read. One that is of no use is read again after a back-off.
+    /// A pod was read. One that is of no use is read again after a back-off; one that no attachment
+    /// names any more is not.
     pub(super) fn handle_pod(&mut self, target: &Target, pod: Option<&FoundPod>, now: Instant) {
-        if pod.is_some_and(FoundPod::is_usable) {
+        if pod.is_none_or(FoundPod::is_usable) {
             self.guards.finished(target);
         } else {
             self.guards.failed(target, now);
         }
+    }
+
+    /// A pod could not be read: its turn comes again after a back-off.
+    pub(super) fn postpone_pod(&mut self, pod: ObjectName, now: Instant) {
+        self.guards.failed(&Target::Pod(pod.clone()), now);
+        self.evaluator.read_again(pod);
     }
 
     /// Reads the object of a target after a back-off: its state is unknown.

@@ -152,6 +152,7 @@ impl Worker {
                 let records = self.state.handle_outcome(outcome, &self.writer);
                 self.record(records);
             }
+            Response::Read(Target::Pod(pod), None) => self.state.postpone_pod(pod, Instant::now()),
             Response::Read(target, None) => self.state.schedule_read(target, &self.writer, Instant::now()),
             Response::Read(target, Some(change)) => {
                 self.observe(*change);

@@ -17,7 +17,7 @@ pub fn evaluate(
     attachment: &Attachment,
     now: &Time,
 ) -> Option<UserspaceAttachmentStatus> {
-    if attachment.is_deleting() && !attachment.has_finalizer {
+    if attachment.is_deleting() && !attachment.has_finalizer() {
         return None;
     }
     let old = attachment.status.clone().unwrap_or_default();

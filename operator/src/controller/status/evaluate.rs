@@ -38,7 +38,7 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
     if stage == Stage::Deleting {
         let state = DeletionState::of(cache, nodes, name, network, facts);
         let may_delete = state.may_delete(name);
-        let status = (!may_delete && network.has_finalizer).then(|| UserspaceNetworkStatus {
+        let status = (!may_delete && network.has_finalizer()).then(|| UserspaceNetworkStatus {
             observed_generation: generation,
             conditions: merge(old, deleting::conditions(&state), generation, now),
             nodes: deleting::counts(&state),

@@ -2,7 +2,8 @@
 
 use super::super::cache::attachments::{FoundPod, Pod};
 use super::super::write::{Target, Write};
-use super::model::Cluster;
+use super::model::{Cluster, attachment_name as name};
+use usnet_crds::attachment::node::REQUESTED_MAX;
 
 /// A network, and a pod on node-b.
 fn cluster() -> Cluster {
@@ -21,7 +22,7 @@ fn an_attachment_is_requested_of_the_node_of_its_pod_and_becomes_ready() {
     assert_eq!(cluster.requested("node-b"), ["web net7"]);
     assert_eq!(cluster.requested("node-a"), [""; 0]);
     let found = cluster.found_attachment("extra").unwrap();
-    assert_eq!((found.owner.as_deref(), found.has_finalizer), (Some("web-uid"), true));
+    assert_eq!((found.owner.as_deref(), found.has_finalizer()), (Some("web-uid"), true));
     let status = found.status.clone().unwrap();
     assert_eq!(
         (status.node.as_str(), status.pod_uid.as_str(), status.socket.as_str()),
@@ -75,7 +76,7 @@ fn a_pod_that_cannot_get_an_interface_is_the_reason() {
         assert_eq!(cluster.attachment_ready("extra").0, reason);
         assert!(cluster.attachment_ready("extra").1.contains("team-a/web"));
     }
-    assert!(!cluster.found_attachment("extra").unwrap().has_finalizer);
+    assert!(!cluster.found_attachment("extra").unwrap().has_finalizer());
     cluster.running_pod("web", "node-b");
     cluster.settle();
     assert_eq!(cluster.attachment_ready("extra").0, "True Attached");
@@ -128,7 +129,7 @@ fn it_is_gone_once_the_node_has_detached_it() {
     cluster.delete_attachment("extra");
     cluster.settle();
     assert_eq!(cluster.requested("node-b"), [""; 0]);
-    assert!(cluster.found_attachment("extra").unwrap().has_finalizer);
+    assert!(cluster.found_attachment("extra").unwrap().has_finalizer());
     cluster.without_agent.clear();
     cluster.settle();
     assert!(cluster.found_attachment("extra").is_none());
@@ -159,4 +160,85 @@ fn a_pod_that_was_replaced_is_not_attached_to() {
     cluster.settle();
     assert_eq!(cluster.attachment_ready("extra").0, "False PodEnded");
     assert_eq!((cluster.requested("node-a"), cluster.requested("node-b")), (Vec::new(), Vec::new()));
+}
+
+/// Each of the new ones finds room by itself, and all of them do not.
+#[test]
+fn new_ones_beyond_the_limit_take_nothing_from_a_pod() {
+    let mut cluster = cluster();
+    let old: Vec<String> = (1..REQUESTED_MAX).map(|number| format!("net{number}")).collect();
+    old.iter().for_each(|interface| cluster.attachment(interface, "web", "blue", interface));
+    cluster.settle();
+    for interface in ["new1", "new2", "new3"] {
+        cluster.attachment(interface, "web", "blue", interface);
+        // Before those of all others, which begin with "uid-".
+        cluster.cache.attachments.objects.get_mut(&name(interface)).unwrap().uid = format!("a-{interface}");
+    }
+    cluster.settle();
+    let requested = cluster.requested("node-b");
+    assert_eq!(requested.len(), REQUESTED_MAX);
+    assert!(old.iter().all(|interface| requested.contains(&format!("web {interface}"))));
+    let new = ["new1", "new2", "new3"].map(|interface| cluster.attachment_ready(interface).0);
+    assert_eq!(new, ["True Attached", "False TooManyAttachments", "False TooManyAttachments"]);
+}
+
+/// An agent that is not there reports no end: the finalizer would stay for ever.
+#[test]
+fn nothing_is_written_for_a_node_without_an_agent() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.running_pod("web", "node-b");
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.settle();
+    cluster.attachment("extra", "web", "blue", "net7");
+    cluster.settle();
+    let (reason, message) = cluster.attachment_ready("extra");
+    assert!(reason == "False Attaching" && message.contains("no agent has reported on node node-b"), "{message}");
+    assert!(!cluster.found_attachment("extra").unwrap().has_finalizer());
+    assert_eq!(cluster.requested("node-b"), [""; 0]);
+    cluster.delete_attachment("extra");
+    assert!(cluster.found_attachment("extra").is_none());
+    cluster.attachment("second", "web", "blue", "net7");
+    cluster.settle();
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert_eq!(cluster.attachment_ready("second").0, "True Attached");
+}
+
+#[test]
+fn what_was_requested_where_no_agent_has_ever_been_is_not_waited_for() {
+    let mut cluster = Cluster::new();
+    cluster.simple_network("blue");
+    cluster.running_pod("web", "node-b");
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.settle();
+    cluster.attachment("extra", "web", "blue", "net7");
+    // As earlier controllers did.
+    let found = cluster.cache.attachments.objects.get_mut(&name("extra")).unwrap();
+    (found.finalizer, found.owner) = (Some(0), Some("web-uid".to_owned()));
+    cluster.settle();
+    assert_eq!(cluster.requested("node-b"), ["web net7"]);
+    cluster.delete_attachment("extra");
+    cluster.settle();
+    assert!(cluster.found_attachment("extra").is_none());
+    assert_eq!(cluster.requested("node-b"), [""; 0]);
+}
+
+/// Its interfaces are there, and its agent reports them again.
+#[test]
+fn a_node_state_that_was_created_again_keeps_interfaces_and_finalizers() {
+    let mut cluster = cluster();
+    cluster.attachment("extra", "web", "blue", "net7");
+    cluster.settle();
+    cluster.without_agent.insert("node-b".to_owned());
+    cluster.cache.states.remove("node-b");
+    cluster.settle();
+    assert!(cluster.cache.states["node-b"].status.is_none());
+    assert_eq!(cluster.requested("node-b"), ["web net7"]);
+    cluster.delete_attachment("extra");
+    cluster.settle();
+    assert!(cluster.found_attachment("extra").unwrap().has_finalizer());
+    cluster.without_agent.clear();
+    cluster.settle();
+    assert!(cluster.found_attachment("extra").is_none());
 }

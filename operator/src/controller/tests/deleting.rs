@@ -1,6 +1,6 @@
 //! A network is deleted only after the last pod that uses it.
 
-use super::super::write::{Target, Write};
+use super::super::write::{FinalizerChange, Target, Write};
 use super::model::{Cluster, key};
 use serde_json::json;
 use usnet_crds::Phase::Draining;
@@ -120,7 +120,7 @@ fn a_compiled_network_is_not_created_again_while_the_finalizer_is_removed() {
     drop(std::mem::take(&mut cluster.guards));
     cluster.mark(finalizer);
     assert!(is_created(cluster.evaluate_changes()), "it was deleted manually, and pods use it");
-    cluster.edit("blue", |network| network.has_finalizer = false);
+    cluster.edit("blue", |network| network.finalizer = None);
     assert!(!is_created(cluster.evaluate_changes()), "another finalizer holds the network");
 }
 
@@ -315,9 +315,12 @@ fn a_removed_finalizer_is_restored_and_nodes_keep_the_network() {
     cluster.simple_network("blue");
     cluster.settle();
     let compiled = cluster.compiled.clone();
-    cluster.edit("blue", |network| network.has_finalizer = false);
+    cluster.edit("blue", |network| network.finalizer = None);
     let writes = cluster.pass();
-    assert!(writes.iter().any(|write| matches!(write, Write::Finalizer { present: true, .. })), "{writes:?}");
+    assert!(
+        writes.iter().any(|write| matches!(write, Write::Finalizer { change: FinalizerChange::Add, .. })),
+        "{writes:?}"
+    );
     assert_eq!(cluster.compiled, compiled);
 }
 

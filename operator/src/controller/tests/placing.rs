@@ -1,6 +1,6 @@
 //! The placement of networks on nodes and in namespaces.
 
-use super::super::write::Write;
+use super::super::write::{FinalizerChange, Write};
 use super::model::{Cluster, key};
 use serde_json::json;
 use usnet_crds::EngineKind;
@@ -12,7 +12,7 @@ fn the_finalizer_comes_before_everything_else() {
     cluster.settle();
     cluster.simple_network("blue");
     let first = cluster.pass();
-    assert!(matches!(&first[..], [Write::Finalizer { present: true, .. }]), "{first:?}");
+    assert!(matches!(&first[..], [Write::Finalizer { change: FinalizerChange::Add, .. }]), "{first:?}");
     cluster.settle();
     assert_eq!(cluster.networks_on("node-a"), [("blue".to_owned(), Active)]);
 }

@@ -7,6 +7,8 @@
 //! 4. [`read`](mod@read) (IO): reads a single object, after a write with an unknown outcome.
 
 mod observer;
+#[cfg(test)]
+mod observer_tests;
 mod read;
 mod streams;
 mod update;

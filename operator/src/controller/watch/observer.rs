@@ -3,7 +3,7 @@
 use super::update::{Kind, ObjectEvent, WatchUpdate};
 use crate::api::error::message;
 use crate::api::reflector::{Changed, Reflector};
-use crate::controller::cache::attachments::{Attachment, FoundPod, ObjectName};
+use crate::controller::cache::attachments::{Attachment, Attachments, FoundPod, ObjectName};
 use crate::controller::cache::dirty::Dirty;
 use crate::controller::cache::nads::Availability;
 use crate::controller::cache::{Cache, NodeState};
@@ -141,6 +141,10 @@ impl Observer {
             let status_now = now.and_then(|state| state.status.as_ref());
             self.events.extend(degraded(status, status_now));
             self.events.extend(affected_pods(name, status, status_now));
+            let has_room = |state: Option<&NodeState>| state.is_some_and(NodeState::has_room);
+            if has_room(now) && !has_room(before) {
+                cache.attachments.forget_pods_of_node(name);
+            }
             node_state(cache, dirty, changed);
         }
     }
@@ -150,14 +154,8 @@ impl Observer {
         let was_listed = std::mem::replace(&mut cache.attachments.is_listed, false);
         let changed = self.attachments.apply(&mut cache.attachments.objects, event);
         cache.attachments.is_listed = self.attachments.is_complete();
-        for (name, before) in changed {
-            // The pod that was read for an older one may have been replaced since.
-            if before.is_none()
-                && let Some(pod) = cache.attachments.objects.get(&name).and_then(|it| it.pod(&name))
-            {
-                cache.attachments.pods.remove(&pod);
-            }
-            dirty.attachment(cache, (name, before));
+        for changed in changed {
+            attachment(cache, dirty, changed);
         }
         if !was_listed && cache.attachments.is_listed {
             dirty.all_attachments(cache);
@@ -165,7 +163,10 @@ impl Observer {
     }
 
     fn pod(&mut self, name: &ObjectName, pod: FoundPod) {
-        self.cache.attachments.pods.insert(name.clone(), pod);
+        // The attachments that it was read for may be gone.
+        if self.cache.attachments.of_pod(name).next().is_some() {
+            self.cache.attachments.pods.insert(name.clone(), pod);
+        }
         self.dirty.pod(&self.cache, name);
     }
 
@@ -204,7 +205,7 @@ impl Observer {
             }
             Target::AttachmentMetadata(name) | Target::AttachmentStatus(name) => {
                 let before = cache.attachments.objects.remove(name);
-                dirty.attachment(cache, (name.clone(), before));
+                attachment(cache, dirty, (name.clone(), before));
             }
             Target::Pod(name) => self.pod(name, FoundPod::Absent),
             Target::Nad(key) => {
@@ -224,6 +225,18 @@ impl Observer {
             self.dirty.statuses.extend(self.cache.networks.keys().cloned());
         }
     }
+}
+
+/// Pods are not watched: one that was read for an older attachment, or for one that has gone with
+/// it, may have been replaced. The uid of a pod that is gone would be that of an owner that is gone,
+/// and Kubernetes would delete the attachment.
+fn attachment(cache: &mut Cache, dirty: &mut Dirty, (name, before): Changed<ObjectName, Attachment>) {
+    let Attachments { objects, pods, .. } = &mut cache.attachments;
+    let now = objects.get(&name);
+    if before.is_some() != now.is_some() {
+        before.iter().chain(now).filter_map(|it| it.pod(&name)).for_each(|pod| drop(pods.remove(&pod)));
+    }
+    dirty.attachment(cache, (name, before));
 }
 
 fn node_state(cache: &mut Cache, dirty: &mut Dirty, changed: Changed<String, NodeState>) {

@@ -17,14 +17,23 @@ pub enum AttachmentWrite {
         /// All of them.
         attachments: Vec<RequestedAttachment>,
     },
-    /// Sets the finalizer of an attachment and the pod as its owner, or removes the finalizer.
+    /// Sets the finalizer of an attachment and the pod as its owner.
     Metadata {
         /// The attachment.
         name: ObjectName,
         /// Its uid, a precondition.
         uid: String,
-        /// The name and the uid of the pod; none to remove the finalizer.
-        pod: Option<(String, String)>,
+        /// The name and the uid of the pod.
+        pod: (String, String),
+    },
+    /// Removes the finalizer of an attachment.
+    RemoveFinalizer {
+        /// The attachment.
+        name: ObjectName,
+        /// Its uid, a precondition.
+        uid: String,
+        /// The index of the finalizer.
+        index: usize,
     },
     /// Writes the status of an attachment.
     Status {
@@ -42,7 +51,9 @@ impl AttachmentWrite {
     pub fn target(&self) -> Target {
         match self {
             Self::Node { node, .. } => Target::NodeAttachments(node.clone()),
-            Self::Metadata { name, .. } => Target::AttachmentMetadata(name.clone()),
+            Self::Metadata { name, .. } | Self::RemoveFinalizer { name, .. } => {
+                Target::AttachmentMetadata(name.clone())
+            }
             Self::Status { name, .. } => Target::AttachmentStatus(name.clone()),
         }
     }
@@ -51,7 +62,7 @@ impl AttachmentWrite {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Node { .. } => "NodeAttachments",
-            Self::Metadata { .. } => "Attachment",
+            Self::Metadata { .. } | Self::RemoveFinalizer { .. } => "Attachment",
             Self::Status { .. } => "AttachmentStatus",
         }
     }
@@ -61,10 +72,12 @@ impl fmt::Display for AttachmentWrite {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Node { node, .. } => write!(formatter, "write the attachments of UserspaceNodeState {node}"),
-            Self::Metadata { name, pod: Some(_), .. } => {
+            Self::Metadata { name, .. } => {
                 write!(formatter, "write finalizer and owner of UserspaceAttachment {name}")
             }
-            Self::Metadata { name, .. } => write!(formatter, "remove the finalizer of UserspaceAttachment {name}"),
+            Self::RemoveFinalizer { name, .. } => {
+                write!(formatter, "remove the finalizer of UserspaceAttachment {name}")
+            }
             Self::Status { name, .. } => write!(formatter, "write the status of UserspaceAttachment {name}"),
         }
     }

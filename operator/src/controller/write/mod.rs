@@ -19,5 +19,5 @@ mod target;
 pub mod token_bucket;
 
 pub use attachment::AttachmentWrite;
-pub use operation::{DesiredNad, Write};
+pub use operation::{DesiredNad, FinalizerChange, Write};
 pub use target::Target;

@@ -17,8 +17,8 @@ pub enum Write {
         network: String,
         /// Its uid, a precondition: a later object of that name is not changed.
         uid: String,
-        /// Whether the finalizer is desired.
-        present: bool,
+        /// What happens to it.
+        change: FinalizerChange,
     },
     /// Creates or replaces a compiled network.
     Compiled {
@@ -96,8 +96,8 @@ pub enum Write {
         uplink: String,
         /// Its uid, a precondition: a later object of that name is not changed.
         uid: String,
-        /// Whether the finalizer is desired.
-        present: bool,
+        /// What happens to it.
+        change: FinalizerChange,
     },
     /// Writes the status of an uplink.
     UplinkStatus {
@@ -135,6 +135,18 @@ pub enum Write {
         network: String,
         /// Its uid: a later object of that name is not deleted.
         uid: String,
+    },
+}
+
+/// What happens to a finalizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinalizerChange {
+    /// It is added.
+    Add,
+    /// It is removed.
+    Remove {
+        /// Its index in the list of finalizers.
+        index: usize,
     },
 }
 
@@ -195,7 +207,7 @@ impl Write {
 impl fmt::Display for Write {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Finalizer { network, present: true, .. } => {
+            Self::Finalizer { network, change: FinalizerChange::Add, .. } => {
                 write!(formatter, "add the finalizer of UserspaceNetwork {network}")
             }
             Self::Finalizer { network, .. } => write!(formatter, "remove the finalizer of UserspaceNetwork {network}"),
@@ -208,7 +220,7 @@ impl fmt::Display for Write {
             Self::NodeSlice { slice, .. } => write!(formatter, "write UserspaceNodeSlice {slice}"),
             Self::DeleteNodeSlice { slice, .. } => write!(formatter, "delete UserspaceNodeSlice {slice}"),
             Self::Status { network, .. } => write!(formatter, "write the status of UserspaceNetwork {network}"),
-            Self::UplinkFinalizer { uplink, present: true, .. } => {
+            Self::UplinkFinalizer { uplink, change: FinalizerChange::Add, .. } => {
                 write!(formatter, "add the finalizer of UserspaceUplink {uplink}")
             }
             Self::UplinkFinalizer { uplink, .. } => {

@@ -108,7 +108,7 @@ impl ManifestSnapshot {
 
 /// A network whose spec is not known, and why.
 pub(super) fn invalid_network(why: String) -> Network {
-    Network { has_finalizer: true, ..parse::network_with_spec(&ObjectMeta::default(), Err(why), None) }
+    Network { finalizer: Some(0), ..parse::network_with_spec(&ObjectMeta::default(), Err(why), None) }
 }
 
 /// A field that cannot change while the node has the network. The API server rejects such a change;

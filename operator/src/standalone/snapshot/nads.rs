@@ -144,5 +144,5 @@ fn written(name: &str, spec: UserspaceNetworkSpec) -> Network {
     let mut object = UserspaceNetwork::new(name, spec);
     object.labels_mut().insert(FROM_NAD_LABEL.to_owned(), FROM_NAD_VALUE.to_owned());
     let spec = validate(&object).map_err(|invalid| invalid.to_string());
-    Network { has_finalizer: true, ..parse::network_with_spec(&object.metadata, spec, None) }
+    Network { finalizer: Some(0), ..parse::network_with_spec(&object.metadata, spec, None) }
 }

@@ -13,7 +13,7 @@ use usnet_crds::uplink::status::UPLINK_NETWORKS_MAX;
 
 /// The desired status of an uplink; none before it has its finalizer and once it may be deleted.
 pub fn evaluate(cache: &Cache, selected: &SelectedNodes<'_>, name: &str, now: &Time) -> Option<UserspaceUplinkStatus> {
-    let uplink = cache.uplinks.get(name).filter(|uplink| uplink.has_finalizer)?;
+    let uplink = cache.uplinks.get(name).filter(|uplink| uplink.has_finalizer())?;
     let users = cache.uplink_use.users(name);
     if uplink.is_deleting() && users.is_none() {
         return None;

@@ -4,7 +4,7 @@ use super::super::super::cache::nads::{Nad, NadKey};
 use super::super::super::cache::parse;
 use super::super::super::cache::{Labels, NodeState};
 use super::super::super::write::DesiredNad;
-use super::super::super::write::Write;
+use super::super::super::write::{FinalizerChange, Write};
 use super::Cluster;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ impl Cluster {
     }
 
     fn set_finalizer(&mut self, network: &str, present: bool) {
-        self.cache.networks.get_mut(network).unwrap().has_finalizer = present;
+        self.cache.networks.get_mut(network).unwrap().finalizer = present.then_some(0);
         if !present {
             self.cache.networks.remove(network);
         }
@@ -84,7 +84,7 @@ impl Cluster {
 
     pub(super) fn apply(&mut self, write: Write) {
         match write {
-            Write::Finalizer { network, present, .. } => self.set_finalizer(&network, present),
+            Write::Finalizer { network, change, .. } => self.set_finalizer(&network, change == FinalizerChange::Add),
             Write::Compiled { network, owner, uid, spec } => {
                 assert_eq!(self.cache.compiled.get(&network).map(|found| &found.uid), uid.as_ref());
                 let uid = uid.unwrap_or_else(|| self.uid());
@@ -114,7 +114,9 @@ impl Cluster {
             Write::Status { network, status, .. } => {
                 self.cache.networks.get_mut(&network).unwrap().status = Some(*status);
             }
-            Write::UplinkFinalizer { uplink, present, .. } => self.set_uplink_finalizer(&uplink, present),
+            Write::UplinkFinalizer { uplink, change, .. } => {
+                self.set_uplink_finalizer(&uplink, change == FinalizerChange::Add);
+            }
             Write::UplinkStatus { uplink, status, .. } => {
                 self.cache.uplinks.get_mut(&uplink).unwrap().status = Some(*status);
             }

@@ -44,7 +44,7 @@ impl Cluster {
         let now = self.time();
         let found = self.cache.attachments.objects.get_mut(&name(attachment)).unwrap();
         found.deleted = Some(now);
-        if !found.has_finalizer {
+        if !found.has_finalizer() {
             self.cache.attachments.objects.remove(&name(attachment));
         }
     }
@@ -74,22 +74,18 @@ impl Cluster {
                 state.generation += 1;
                 state.attachments = attachments;
             }
-            AttachmentWrite::Metadata { name, pod, .. } => self.set_owner(&name, pod),
+            AttachmentWrite::Metadata { name, pod: (_, uid), .. } => self.set_owner(&name, uid),
+            AttachmentWrite::RemoveFinalizer { name, .. } => drop(self.cache.attachments.objects.remove(&name)),
             AttachmentWrite::Status { name, status, .. } => {
                 self.cache.attachments.objects.get_mut(&name).unwrap().status = Some(*status);
             }
         }
     }
 
-    fn set_owner(&mut self, attachment: &ObjectName, pod: Option<(String, String)>) {
+    fn set_owner(&mut self, attachment: &ObjectName, uid: String) {
         let found = self.cache.attachments.objects.get_mut(attachment).unwrap();
-        match pod {
-            Some((_, uid)) => {
-                assert!(found.deleted.is_none(), "Kubernetes accepts no new finalizer then");
-                (found.has_finalizer, found.owner) = (true, Some(uid));
-            }
-            None => drop(self.cache.attachments.objects.remove(attachment)),
-        }
+        assert!(found.deleted.is_none(), "Kubernetes accepts no new finalizer then");
+        (found.finalizer, found.owner) = (Some(0), Some(uid));
     }
 
     pub(super) fn attachment_reports(&self, node: &str) -> BTreeMap<String, AttachmentReport> {

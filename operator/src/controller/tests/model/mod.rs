@@ -19,6 +19,7 @@ use super::super::write::{Target, Write};
 use crate::api::reflector::Changed;
 pub(super) use agents::Agent;
 pub(super) use api_server::Object;
+pub(super) use attachments::name as attachment_name;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
@@ -183,7 +184,7 @@ impl Cluster {
         let network = self.cache.networks.get_mut(name).unwrap();
         network.deleted = Some(now);
         network.generation += 1;
-        if !network.has_finalizer {
+        if !network.has_finalizer() {
             self.cache.networks.remove(name);
         }
     }

@@ -43,13 +43,13 @@ impl Cluster {
         let uplink = self.cache.uplinks.get_mut(name).unwrap();
         uplink.deleted = Some(now);
         uplink.generation += 1;
-        if !uplink.has_finalizer {
+        if !uplink.has_finalizer() {
             self.cache.uplinks.remove(name);
         }
     }
 
     pub(super) fn set_uplink_finalizer(&mut self, name: &str, present: bool) {
-        self.cache.uplinks.get_mut(name).unwrap().has_finalizer = present;
+        self.cache.uplinks.get_mut(name).unwrap().finalizer = present.then_some(0);
         if !present {
             self.cache.uplinks.remove(name);
         }

@@ -5,7 +5,7 @@ mod actions;
 use super::super::cache::Cache;
 use super::super::cache::objects::Selection;
 use super::super::compile::Stage;
-use super::super::write::Write;
+use super::super::write::{FinalizerChange, Write};
 use super::model::{Agent, Cluster, sorted};
 use actions::{NAMES, event, perform, spec};
 use kube::core::SelectorExt;
@@ -28,14 +28,14 @@ fn checked_pass(cluster: &mut Cluster) {
                     "{network} is compiled before its finalizer"
                 );
             }
-            Write::Finalizer { network, present: false, .. } => {
+            Write::Finalizer { network, change: FinalizerChange::Remove { .. }, .. } => {
                 let is_forced = before.networks[&network].force_delete.as_deref() == Some(&network);
                 let uses = cluster.attachments.iter().filter(|((node, name), count)| {
                     **count > 0 && *name == network && is_known_user(cluster, &before, node, name)
                 });
                 assert!(is_forced || uses.count() == 0, "{network} is deleted while pods use it");
             }
-            Write::UplinkFinalizer { uplink, present: false, .. } => {
+            Write::UplinkFinalizer { uplink, change: FinalizerChange::Remove { .. }, .. } => {
                 let uses =
                     |spec: &CompiledNetworkSpec| spec.uplink.as_ref().is_some_and(|it| it.name.as_str() == uplink);
                 assert!(!cluster.compiled.values().any(uses), "{uplink} is deleted while a network uses it");

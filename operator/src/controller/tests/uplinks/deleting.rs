@@ -35,7 +35,7 @@ fn an_uplink_that_nothing_uses_is_deleted_at_once() {
     let mut cluster = Cluster::new();
     cluster.simple_uplink("fab", &[]);
     cluster.settle();
-    assert!(cluster.cache.uplinks["fab"].has_finalizer);
+    assert!(cluster.cache.uplinks["fab"].has_finalizer());
     assert_eq!(cluster.uplink_condition("fab", "Ready").0, "True AllNodes", "also without a network");
     cluster.delete_uplink("fab");
     cluster.settle();
@@ -49,7 +49,7 @@ fn a_network_that_is_deleted_with_its_uplink_before_nodes_had_it_is_not_compiled
     cluster.network_on_uplink("red", "lab", Some(100));
     // The finalizers.
     cluster.pass();
-    assert!(cluster.cache.networks["red"].has_finalizer && cluster.compiled.is_empty());
+    assert!(cluster.cache.networks["red"].has_finalizer() && cluster.compiled.is_empty());
     cluster.delete_network("red");
     cluster.delete_uplink("lab");
     let writes = cluster.pass();

@@ -2,7 +2,7 @@
 
 use super::objects::owned_by;
 use super::outcome::Done;
-use super::verbs::{apply_metadata, apply_status, patch_parameters, replace, written};
+use super::verbs::{apply_metadata, apply_status, patch_parameters, remove_finalizer, replace, written};
 use crate::controller::cache::attachments::ObjectName;
 use crate::controller::cache::partial_objects::{AttachmentObject, NodeStateObject};
 use crate::controller::write::AttachmentWrite;
@@ -21,7 +21,10 @@ pub(super) async fn request(client: Client, write: &AttachmentWrite) -> Result<D
             written(api.patch_metadata(node, &patch_parameters(), &body).await)
         }
         AttachmentWrite::Metadata { name, uid, pod } => {
-            apply_metadata(&attachments(client, name), &name.name, &metadata(name, uid, pod.as_ref())).await
+            apply_metadata(&attachments(client, name), &name.name, &metadata(name, uid, pod)).await
+        }
+        AttachmentWrite::RemoveFinalizer { name, uid, index } => {
+            remove_finalizer(&attachments(client, name), &name.name, uid, FINALIZER, *index).await
         }
         AttachmentWrite::Status { name, uid, status } => {
             let body = status_body(name, uid, status);
@@ -30,16 +33,15 @@ pub(super) async fn request(client: Client, write: &AttachmentWrite) -> Result<D
     }
 }
 
-/// Finalizer and owner, or neither. The uid is a precondition, as for networks.
-fn metadata(name: &ObjectName, uid: &str, pod: Option<&(String, String)>) -> Value {
-    let owner = pod.map(|(pod, uid)| owned_by("v1", "Pod", pod, uid));
-    let finalizers: Vec<&str> = pod.iter().map(|_| FINALIZER).collect();
+/// Finalizer and owner. The uid is a precondition, as for networks.
+fn metadata(name: &ObjectName, uid: &str, (pod, pod_uid): &(String, String)) -> Value {
+    let owner = owned_by("v1", "Pod", pod, pod_uid);
     json!({
         "apiVersion": UserspaceAttachment::api_version(&()),
         "kind": UserspaceAttachment::kind(&()),
         "metadata": {
             "name": name.name, "namespace": name.namespace, "uid": uid,
-            "finalizers": finalizers, "ownerReferences": owner.into_iter().collect::<Vec<_>>(),
+            "finalizers": [FINALIZER], "ownerReferences": [owner],
         },
     })
 }
@@ -59,10 +61,10 @@ pub(super) fn log(write: &AttachmentWrite) {
         AttachmentWrite::Node { node, attachments, .. } => {
             tracing::info!(node, attachments = attachments.len(), "wrote the attachments that the node should have");
         }
-        AttachmentWrite::Metadata { name, pod: Some((pod, _)), .. } => {
+        AttachmentWrite::Metadata { name, pod: (pod, _), .. } => {
             tracing::debug!(attachment = %name, pod, "wrote finalizer and owner of the attachment");
         }
-        AttachmentWrite::Metadata { name, .. } => {
+        AttachmentWrite::RemoveFinalizer { name, .. } => {
             tracing::info!(attachment = %name, "removed the finalizer: the attachment is deleted");
         }
         AttachmentWrite::Status { name, status, .. } => {

@@ -1,14 +1,16 @@
 //! The log lines of writes.
 
 use super::attachment;
-use crate::controller::write::operation::Write;
+use crate::controller::write::operation::{FinalizerChange, Write};
 use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::{READY, find as find_condition};
 
 /// Logs each successful write once.
 pub(super) fn log(write: &Write) {
     match write {
-        Write::Finalizer { network, present: true, .. } => tracing::info!(network, "added the finalizer"),
+        Write::Finalizer { network, change: FinalizerChange::Add, .. } => {
+            tracing::info!(network, "added the finalizer");
+        }
         Write::Finalizer { network, .. } => tracing::info!(network, "removed the finalizer: the network is deleted"),
         Write::Compiled { network, spec, .. } => {
             tracing::info!(network, generation = spec.generation, "compiled the network for all nodes");
@@ -26,7 +28,7 @@ pub(super) fn log(write: &Write) {
             tracing::info!(slice, nodes = spec.nodes.len(), "wrote the slice of nodes");
         }
         Write::DeleteNodeSlice { slice, .. } => tracing::info!(slice, "deleted the slice of nodes"),
-        Write::UplinkFinalizer { uplink, present: true, .. } => {
+        Write::UplinkFinalizer { uplink, change: FinalizerChange::Add, .. } => {
             tracing::info!(uplink, "added the finalizer of the uplink");
         }
         Write::UplinkFinalizer { uplink, .. } => {

@@ -11,6 +11,8 @@ mod network_from_nad;
 mod objects;
 mod outcome;
 mod send;
+#[cfg(test)]
+mod tests;
 mod verbs;
 
 pub use outcome::{Done, Error, Outcome};

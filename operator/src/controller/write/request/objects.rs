@@ -42,24 +42,22 @@ pub(super) fn nad(key: &NadKey, desired: &DesiredNad) -> NetworkAttachmentDefini
     nad
 }
 
-/// The finalizer of a network. The uid is a precondition: the API server neither changes a later
+/// A network with its finalizer. The uid is a precondition: the API server neither changes a later
 /// network of the same name, nor creates a new one.
-pub(super) fn finalizer(network: &str, uid: &str, present: bool) -> Value {
-    let finalizers: &[&str] = if present { &[FINALIZER] } else { &[] };
+pub(super) fn finalizer(network: &str, uid: &str) -> Value {
     json!({
         "apiVersion": UserspaceNetwork::api_version(&()),
         "kind": UserspaceNetwork::kind(&()),
-        "metadata": {"name": network, "uid": uid, "finalizers": finalizers},
+        "metadata": {"name": network, "uid": uid, "finalizers": [FINALIZER]},
     })
 }
 
-/// The finalizer of an uplink, as that of a network.
-pub(super) fn uplink_finalizer(uplink: &str, uid: &str, present: bool) -> Value {
-    let finalizers: &[&str] = if present { &[FINALIZER] } else { &[] };
+/// An uplink with its finalizer, as a network.
+pub(super) fn uplink_finalizer(uplink: &str, uid: &str) -> Value {
     json!({
         "apiVersion": UserspaceUplink::api_version(&()),
         "kind": UserspaceUplink::kind(&()),
-        "metadata": {"name": uplink, "uid": uid, "finalizers": finalizers},
+        "metadata": {"name": uplink, "uid": uid, "finalizers": [FINALIZER]},
     })
 }
 

@@ -2,16 +2,21 @@
 
 use super::log::log;
 use super::outcome::{Done, Error, Outcome};
-use super::verbs::{apply_metadata, apply_status, create_or_replace, delete, patch_parameters, replace, written};
+use super::verbs::{
+    apply_metadata, apply_status, create_or_replace, delete, patch_parameters, remove_finalizer, replace, written,
+};
 use super::{attachment, network_from_nad, objects};
 use crate::controller::cache::partial_objects::{
     CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, UplinkObject,
 };
-use crate::controller::write::operation::Write;
+use crate::controller::write::operation::{FinalizerChange, Write};
 use crate::leader::REQUEST_TIMEOUT;
 use kube::{Api, Client};
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt::Debug;
 use tokio::time::timeout;
+use usnet_crds::network::FINALIZER;
 use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeSliceSpec, UserspaceNodeState};
 
 /// Sends one write.
@@ -31,8 +36,8 @@ pub async fn send(client: Client, write: Write) -> Outcome {
 
 async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
     match write {
-        Write::Finalizer { network, uid, present } => {
-            apply_metadata(&networks(client), network, &objects::finalizer(network, uid, *present)).await
+        Write::Finalizer { network, uid, change } => {
+            change_finalizer(&networks(client), network, uid, *change, &objects::finalizer(network, uid)).await
         }
         Write::Compiled { network, owner, uid, spec } => {
             let api: Api<CompiledNetwork> = Api::all(client);
@@ -64,8 +69,8 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
         Write::Status { network, uid, status } => {
             apply_status(&networks(client), network, &objects::status(network, uid, status)).await
         }
-        Write::UplinkFinalizer { uplink, uid, present } => {
-            apply_metadata(&uplinks(client), uplink, &objects::uplink_finalizer(uplink, uid, *present)).await
+        Write::UplinkFinalizer { uplink, uid, change } => {
+            change_finalizer(&uplinks(client), uplink, uid, *change, &objects::uplink_finalizer(uplink, uid)).await
         }
         Write::UplinkStatus { uplink, uid, status } => {
             apply_status(&uplinks(client), uplink, &objects::uplink_status(uplink, uid, status)).await
@@ -78,6 +83,23 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
             network_from_nad::write(client, network, uid.as_deref(), spec).await
         }
         Write::DeleteNetwork { network, uid } => delete(&networks(client), network, Some(uid)).await,
+    }
+}
+
+/// Adds the finalizer of networks and uplinks, by this body, or removes it.
+async fn change_finalizer<K>(
+    api: &Api<K>,
+    name: &str,
+    uid: &str,
+    change: FinalizerChange,
+    body: &Value,
+) -> Result<Done, kube::Error>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    match change {
+        FinalizerChange::Add => apply_metadata(api, name, body).await,
+        FinalizerChange::Remove { index } => remove_finalizer(api, name, uid, FINALIZER, index).await,
     }
 }
 

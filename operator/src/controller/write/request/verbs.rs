@@ -72,6 +72,29 @@ pub(super) fn replace(uid: &str, fields: &[(&str, &Value)]) -> Result<Patch<()>,
     serde_json::from_value(operations.into()).map(Patch::Json).map_err(kube::Error::SerdeError)
 }
 
+/// Removes the finalizer at this index; the uid and the finalizer are preconditions. Server-side
+/// apply would keep it where another field manager has set it too, as when the object was restored
+/// from a backup, and the object would never be deleted.
+pub(super) async fn remove_finalizer<K>(
+    api: &Api<K>,
+    name: &str,
+    uid: &str,
+    finalizer: &str,
+    index: usize,
+) -> Result<Done, kube::Error>
+where
+    K: Clone + DeserializeOwned + Debug,
+{
+    let path = format!("/metadata/finalizers/{index}");
+    let operations = json!([
+        {"op": "test", "path": "/metadata/uid", "value": uid},
+        {"op": "test", "path": path, "value": finalizer},
+        {"op": "remove", "path": path},
+    ]);
+    let patch = serde_json::from_value(operations).map(Patch::<()>::Json).map_err(kube::Error::SerdeError)?;
+    written(api.patch_metadata(name, &patch_parameters(), &patch).await)
+}
+
 pub(super) fn written<K>(answer: Result<PartialObjectMeta<K>, kube::Error>) -> Result<Done, kube::Error> {
     answer.map(|answer| Done::Written(resource_version(answer.metadata.resource_version.as_deref())))
 }

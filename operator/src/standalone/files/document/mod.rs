@@ -125,7 +125,7 @@ impl Place<'_> {
         })?;
         // In a file that was copied from a cluster these describe the object there.
         let metadata = ObjectMeta { uid: None, generation: None, deletion_timestamp: None, ..network.metadata };
-        Ok(Network { has_finalizer: true, ..parse::network_with_spec(&metadata, Ok(valid), None) })
+        Ok(Network { finalizer: Some(0), ..parse::network_with_spec(&metadata, Ok(valid), None) })
     }
 
     fn uplink(self, document: serde_yaml::Deserializer<'_>) -> Result<Uplink, Vec<Problem>> {
@@ -136,7 +136,7 @@ impl Place<'_> {
             invalid.problems.iter().map(problem).collect::<Vec<_>>()
         })?;
         let (uid, generation) = (String::new(), 0);
-        Ok(Uplink { uid, generation, deleted: None, has_finalizer: true, spec: Ok(valid), status: None })
+        Ok(Uplink { uid, generation, deleted: None, finalizer: Some(0), spec: Ok(valid), status: None })
     }
 
     fn nad(self, document: serde_yaml::Deserializer<'_>) -> Result<Object, Box<Problem>> {
