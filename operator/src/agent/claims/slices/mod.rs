@@ -23,7 +23,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// Between two attempts to write.
 const RETRY: Duration = Duration::from_secs(3);
@@ -36,6 +36,8 @@ enum Error {
     Request(#[from] Box<kube::Error>),
     #[error("the API server does not answer within {} s", REQUEST_TIMEOUT.as_secs())]
     Timeout,
+    #[error("the API server keeps other ResourceSlices than those that were written")]
+    NotKept,
 }
 
 /// The slices of one node.
@@ -58,10 +60,15 @@ pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<
     tokio::pin!(events);
     let mut slices = Slices { api, node, present: Objects::default(), support: Support::ALL };
     let (mut failure, mut watch_failure) = (FirstFailure::default(), FirstFailure::default());
+    // Events do not end the pause after a failure: some are of what was just written.
+    let mut paused_until: Option<Instant> = None;
     loop {
         let wanted = offered.borrow_and_update().clone();
-        let result = slices.reconcile(&wanted).await;
-        let failed = failure.log(&result, "cannot publish the node's devices for resource claims; retrying");
+        if paused_until.is_none_or(|end| end <= Instant::now()) {
+            let result = slices.reconcile(&wanted).await;
+            let failed = failure.log(&result, "cannot publish the node's devices for resource claims; retrying");
+            paused_until = failed.then(|| Instant::now() + RETRY);
+        }
         tokio::select! {
             event = events.next() => match event {
                 Some(event) => {
@@ -73,7 +80,7 @@ pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<
             changed = offered.changed() => if changed.is_err() {
                 pending::<()>().await;
             },
-            () = sleep(RETRY), if failed => {}
+            () = sleep_until(paused_until.unwrap_or_else(Instant::now)), if paused_until.is_some() => {}
         }
     }
 }
@@ -111,7 +118,7 @@ impl Slices {
             }
         }
         self.present.by_name = present;
-        Ok(())
+        if self.is_current(offered) { Ok(()) } else { Err(Error::NotKept) }
     }
 
     fn generation(&self) -> i64 {
@@ -120,7 +127,12 @@ impl Slices {
 
     fn is_current(&self, offered: &[Offered]) -> bool {
         let wanted = slices(offered, &self.node, self.support, self.generation());
-        wanted.iter().map(|slice| &slice.spec).eq(self.present.by_name.values().map(|slice| &slice.spec))
+        let is_present = |slice: &ResourceSlice| {
+            let present = slice.metadata.name.as_ref().and_then(|name| self.present.by_name.get(name));
+            present.is_some_and(|present| present.spec == slice.spec)
+        };
+        // By name: the order of names is not that of their numbers from 100 slices on.
+        wanted.len() == self.present.by_name.len() && wanted.iter().all(is_present)
     }
 
     async fn apply(&self, slice: &ResourceSlice, is_dry_run: bool) -> Result<ResourceSlice, Error> {
@@ -141,3 +153,6 @@ async fn request<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T,
     let answer = timeout(REQUEST_TIMEOUT, request).await.map_err(|_| Error::Timeout)?;
     answer.map_err(|error| Error::Request(Box::new(error)))
 }
+
+#[cfg(test)]
+mod tests;
