@@ -6,6 +6,7 @@ mod slice;
 
 use super::offered::Offered;
 use crate::agent::report::status_writer::FIELD_MANAGER;
+use crate::agent::watch::Owners;
 use crate::api::device_api::DRIVER;
 use crate::api::error::is_not_found;
 use crate::api::reflector::Objects;
@@ -13,6 +14,7 @@ use crate::api::watch::watch;
 use crate::display::FirstFailure;
 use build::{Support, probe, slices};
 use futures::StreamExt;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
@@ -40,17 +42,29 @@ enum Error {
     NotKept,
 }
 
+/// What slices are made of.
+#[derive(Debug)]
+pub(super) struct Inputs {
+    pub(super) offered: Receiver<Vec<Offered>>,
+    /// The owners of the node state.
+    pub(super) owners: Receiver<Owners>,
+}
+
 /// The slices of one node.
 struct Slices {
     api: Api<ResourceSlice>,
     node: String,
     present: Objects<ResourceSlice>,
     support: Support,
+    /// The Node: slices of a node that is removed are deleted with it.
+    owner: Option<OwnerReference>,
 }
 
 /// Publishes what is offered, indefinitely. Nothing is requested from the API server before there
-/// is a network with resource claims.
-pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<Vec<Offered>>) -> Infallible {
+/// is a network with resource claims. Without a node state nothing is written: a node that is
+/// removed loses it, and slices that its agent still wrote would stay for ever.
+pub(super) async fn publish(client: Client, node: String, inputs: Inputs) -> Infallible {
+    let Inputs { mut offered, mut owners } = inputs;
     if offered.wait_for(|networks| !networks.is_empty()).await.is_err() {
         return pending().await;
     }
@@ -58,13 +72,15 @@ pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<
     let own = watcher::Config::default().fields(&format!("spec.driver={DRIVER},spec.nodeName={node}"));
     let events = watch(api.clone(), own);
     tokio::pin!(events);
-    let mut slices = Slices { api, node, present: Objects::default(), support: Support::ALL };
+    let mut slices = Slices { api, node, present: Objects::default(), support: Support::ALL, owner: None };
     let (mut failure, mut watch_failure) = (FirstFailure::default(), FirstFailure::default());
     // Events do not end the pause after a failure: some are of what was just written.
     let mut paused_until: Option<Instant> = None;
     loop {
         let wanted = offered.borrow_and_update().clone();
-        if paused_until.is_none_or(|end| end <= Instant::now()) {
+        let known = owners.borrow_and_update().clone();
+        if let (Some(known), true) = (known, paused_until.is_none_or(|end| end <= Instant::now())) {
+            slices.owner = node_among(&known);
             let result = slices.reconcile(&wanted).await;
             let failed = failure.log(&result, "cannot publish the node's devices for resource claims; retrying");
             paused_until = failed.then(|| Instant::now() + RETRY);
@@ -78,6 +94,9 @@ pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<
                 None => pending().await,
             },
             changed = offered.changed() => if changed.is_err() {
+                pending::<()>().await;
+            },
+            changed = owners.changed() => if changed.is_err() {
                 pending::<()>().await;
             },
             () = sleep_until(paused_until.unwrap_or_else(Instant::now)), if paused_until.is_some() => {}
@@ -99,7 +118,7 @@ impl Slices {
             }
         }
         let generation = self.generation() + 1;
-        let wanted = slices(offered, &self.node, self.support, generation);
+        let wanted = self.wanted(offered, generation);
         tracing::info!(
             slices = wanted.len(),
             devices = wanted.iter().map(|slice| slice.spec.devices.len()).sum::<usize>(),
@@ -121,15 +140,23 @@ impl Slices {
         if self.is_current(offered) { Ok(()) } else { Err(Error::NotKept) }
     }
 
+    fn wanted(&self, offered: &[Offered], generation: i64) -> Vec<ResourceSlice> {
+        let mut wanted = slices(offered, &self.node, self.support, generation);
+        for slice in &mut wanted {
+            slice.metadata.owner_references = self.owner.clone().map(|owner| vec![owner]);
+        }
+        wanted
+    }
+
     fn generation(&self) -> i64 {
         self.present.by_name.values().map(|slice| slice.spec.pool.generation).max().unwrap_or_default()
     }
 
     fn is_current(&self, offered: &[Offered]) -> bool {
-        let wanted = slices(offered, &self.node, self.support, self.generation());
+        let wanted = self.wanted(offered, self.generation());
         let is_present = |slice: &ResourceSlice| {
             let present = slice.metadata.name.as_ref().and_then(|name| self.present.by_name.get(name));
-            present.is_some_and(|present| present.spec == slice.spec)
+            present.is_some_and(|present| present.spec == slice.spec && has_owners(present, slice))
         };
         // By name: the order of names is not that of their numbers from 100 slices on.
         wanted.len() == self.present.by_name.len() && wanted.iter().all(is_present)
@@ -145,8 +172,20 @@ impl Slices {
 fn body(slice: &ResourceSlice) -> Value {
     json!({
         "apiVersion": ResourceSlice::api_version(&()), "kind": ResourceSlice::kind(&()),
-        "metadata": {"name": slice.metadata.name}, "spec": slice.spec,
+        "metadata": slice.metadata, "spec": slice.spec,
     })
+}
+
+/// The Node, as Kubernetes' own drivers name it. `blockOwnerDeletion` would need more rights.
+fn node_among(owners: &[OwnerReference]) -> Option<OwnerReference> {
+    let node = owners.iter().find(|owner| (owner.api_version.as_str(), owner.kind.as_str()) == ("v1", "Node"))?;
+    Some(OwnerReference { controller: Some(true), block_owner_deletion: None, ..node.clone() })
+}
+
+/// Whether a slice has the owners that are wanted; others do not matter.
+fn has_owners(present: &ResourceSlice, wanted: &ResourceSlice) -> bool {
+    let present = present.metadata.owner_references.as_deref().unwrap_or_default();
+    wanted.metadata.owner_references.iter().flatten().all(|owner| present.contains(owner))
 }
 
 async fn request<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {

@@ -59,7 +59,8 @@ fn writes(server: &ApiServer) -> usize {
 async fn what_the_api_server_does_not_keep_is_not_written_again_without_a_pause() {
     let server = stubborn();
     let (_sender, offered) = channel(vec![available("blue")]);
-    let publish = publish(server.client(), "node-a".into(), offered);
+    let (_owners, owners) = channel(Some(Vec::new()));
+    let publish = publish(server.client(), "node-a".into(), Inputs { offered, owners });
     assert!(timeout(RETRY / 6, publish).await.is_err());
     let watched = server.requests().iter().filter(|line| line.contains("watch=")).count();
     assert_eq!((writes(&server), watched), (1, EVENTS + 1));
@@ -70,7 +71,13 @@ fn published(networks: &[Offered], support: Support) -> Slices {
     let written = slices(networks, "node-a", support, 3);
     let mut present = Objects::default();
     present.by_name = written.into_iter().map(|slice| (slice.metadata.name.clone().unwrap(), slice)).collect();
-    Slices { api: Api::all(ApiServer::answering(Vec::new()).client()), node: "node-a".into(), present, support }
+    Slices {
+        api: Api::all(ApiServer::answering(Vec::new()).client()),
+        node: "node-a".into(),
+        present,
+        support,
+        owner: None,
+    }
 }
 
 #[tokio::test]
@@ -85,4 +92,40 @@ async fn slices_are_compared_by_name() {
     assert!(!published.is_current(&networks), "a slice is missing");
     published.present.by_name.insert("other".into(), last);
     assert!(!published.is_current(&networks), "it has another name");
+}
+
+fn node(uid: &str) -> OwnerReference {
+    let [kind, name, uid] = ["Node", "node-a", uid].map(str::to_owned);
+    OwnerReference { api_version: "v1".into(), kind, name, uid, ..OwnerReference::default() }
+}
+
+#[tokio::test]
+async fn slices_go_with_their_node_and_are_written_again_for_a_later_one() {
+    let networks = [available("blue")];
+    let mut published = published(&networks, Support::ALL);
+    let other = OwnerReference { kind: "Pod".into(), ..node("p-1") };
+    published.owner = node_among(&[other, OwnerReference { block_owner_deletion: Some(true), ..node("n-1") }]);
+    assert!(!published.is_current(&networks), "they have no owner");
+    let [slice] = published.wanted(&networks, 4).try_into().unwrap();
+    let owner = json!([{"apiVersion": "v1", "kind": "Node", "name": "node-a", "uid": "n-1", "controller": true}]);
+    assert_eq!(body(&slice)["metadata"], json!({"name": "node-a-usnet.dev-00", "ownerReferences": owner}));
+    for present in published.present.by_name.values_mut() {
+        present.metadata.owner_references = slice.metadata.owner_references.clone();
+    }
+    assert!(published.is_current(&networks));
+    published.owner = node_among(&[node("n-2")]);
+    assert!(!published.is_current(&networks), "the node was created again");
+}
+
+#[tokio::test]
+async fn nothing_is_written_for_a_node_without_a_state() {
+    let server = stubborn();
+    let ((_sender, offered), (owners, known)) = (channel(vec![available("blue")]), channel(None));
+    let publish = publish(server.client(), "node-a".into(), Inputs { offered, owners: known });
+    tokio::pin!(publish);
+    assert!(timeout(RETRY / 12, publish.as_mut()).await.is_err());
+    assert_eq!(writes(&server), 0);
+    owners.send_replace(Some(vec![node("n-1")]));
+    assert!(timeout(RETRY / 12, publish.as_mut()).await.is_err());
+    assert_eq!(writes(&server), 1);
 }
