@@ -109,7 +109,11 @@ pub(super) async fn run(client: Client, node: String, inputs: Inputs) -> Infalli
     };
     let reporter = Reporter { records: records.clone(), busy: preparer.busy.clone(), claims };
     let driver = Driver { preparer: Arc::new(preparer), health: health_in_driver };
-    let published = slices::Inputs { offered: offered_in_publisher.clone(), owners: inputs.owners.clone() };
+    let published = slices::Inputs {
+        networks: networks.subscribe(),
+        offered: offered_in_publisher.clone(),
+        owners: inputs.owners.clone(),
+    };
     let (serving, outputs) = (offered.subscribe(), Outputs { networks, offered, health });
     let (paths, attachments, kept) = (inputs.paths.clone(), inputs.attachments.clone(), offered_in_publisher);
     let (never, ..) = tokio::join!(

@@ -5,8 +5,10 @@ mod build;
 mod slice;
 
 use super::offered::Offered;
+use super::plan::Networks;
 use crate::agent::report::status_writer::FIELD_MANAGER;
 use crate::agent::watch::Owners;
+use crate::api::any::is_any;
 use crate::api::device_api::DRIVER;
 use crate::api::error::is_not_found;
 use crate::api::reflector::Objects;
@@ -15,7 +17,7 @@ use crate::display::FirstFailure;
 use build::{Support, probe, slices};
 use futures::StreamExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
@@ -23,6 +25,7 @@ use slice::ResourceSlice;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -45,6 +48,8 @@ enum Error {
 /// What slices are made of.
 #[derive(Debug)]
 pub(super) struct Inputs {
+    /// The networks of the node; none before its first spec, when nothing is known of `offered`.
+    pub(super) networks: Receiver<Option<Arc<Networks>>>,
     pub(super) offered: Receiver<Vec<Offered>>,
     /// The owners of the node state.
     pub(super) owners: Receiver<Owners>,
@@ -60,17 +65,14 @@ struct Slices {
     owner: Option<OwnerReference>,
 }
 
-/// Publishes what is offered, indefinitely. Nothing is requested from the API server before there
-/// is a network with resource claims. Without a node state nothing is written: a node that is
+/// Publishes what is offered, indefinitely. Nothing is watched before there is a network with
+/// resource claims, or a slice of an earlier one. Without a node state nothing is written: a node that is
 /// removed loses it, and slices that its agent still wrote would stay for ever.
 pub(super) async fn publish(client: Client, node: String, inputs: Inputs) -> Infallible {
-    let Inputs { mut offered, mut owners } = inputs;
-    if offered.wait_for(|networks| !networks.is_empty()).await.is_err() {
-        return pending().await;
-    }
-    let api = Api::all(client);
-    let own = watcher::Config::default().fields(&format!("spec.driver={DRIVER},spec.nodeName={node}"));
-    let events = watch(api.clone(), own);
+    let Inputs { networks, mut offered, mut owners } = inputs;
+    let (api, own) = (Api::all(client), format!("spec.driver={DRIVER},spec.nodeName={node}"));
+    wait_until_needed(&api, &own, networks, &mut offered).await;
+    let events = watch(api.clone(), watcher::Config::default().fields(&own));
     tokio::pin!(events);
     let mut slices = Slices { api, node, present: Objects::default(), support: Support::ALL, owner: None };
     let (mut failure, mut watch_failure) = (FirstFailure::default(), FirstFailure::default());
@@ -101,6 +103,26 @@ pub(super) async fn publish(client: Client, node: String, inputs: Inputs) -> Inf
             },
             () = sleep_until(paused_until.unwrap_or_else(Instant::now)), if paused_until.is_some() => {}
         }
+    }
+}
+
+/// The last network may have lost its resource claims while no agent ran.
+async fn wait_until_needed(
+    api: &Api<ResourceSlice>,
+    own: &str,
+    mut networks: Receiver<Option<Arc<Networks>>>,
+    offered: &mut Receiver<Vec<Offered>>,
+) {
+    let is_left = async {
+        networks.wait_for(Option::is_some).await.is_ok() && is_any(api, ListParams::default().fields(own)).await
+    };
+    let is_ended = tokio::select! {
+        biased;
+        is_offered = offered.wait_for(|networks| !networks.is_empty()) => is_offered.is_err(),
+        true = is_left => false,
+    };
+    if is_ended {
+        pending::<()>().await;
     }
 }
 

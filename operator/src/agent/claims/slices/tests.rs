@@ -60,7 +60,7 @@ async fn what_the_api_server_does_not_keep_is_not_written_again_without_a_pause(
     let server = stubborn();
     let (_sender, offered) = channel(vec![available("blue")]);
     let (_owners, owners) = channel(Some(Vec::new()));
-    let publish = publish(server.client(), "node-a".into(), Inputs { offered, owners });
+    let publish = publish(server.client(), "node-a".into(), Inputs { networks: channel(None).1, offered, owners });
     assert!(timeout(RETRY / 6, publish).await.is_err());
     let watched = server.requests().iter().filter(|line| line.contains("watch=")).count();
     assert_eq!((writes(&server), watched), (1, EVENTS + 1));
@@ -121,11 +121,48 @@ async fn slices_go_with_their_node_and_are_written_again_for_a_later_one() {
 async fn nothing_is_written_for_a_node_without_a_state() {
     let server = stubborn();
     let ((_sender, offered), (owners, known)) = (channel(vec![available("blue")]), channel(None));
-    let publish = publish(server.client(), "node-a".into(), Inputs { offered, owners: known });
+    let inputs = Inputs { networks: channel(None).1, offered, owners: known };
+    let publish = publish(server.client(), "node-a".into(), inputs);
     tokio::pin!(publish);
     assert!(timeout(RETRY / 12, publish.as_mut()).await.is_err());
     assert_eq!(writes(&server), 0);
     owners.send_replace(Some(vec![node("n-1")]));
     assert!(timeout(RETRY / 12, publish.as_mut()).await.is_err());
     assert_eq!(writes(&server), 1);
+}
+
+/// What an agent whose node has no networks with resource claims asks for.
+async fn requests_without_networks(present: Option<Value>) -> (Vec<String>, Vec<String>) {
+    let server = ApiServer::choosing(move |line| match &present {
+        _ if line.contains("watch=") => None,
+        None => Some(Answer::new(403, json!({"kind": "Status", "status": "Failure", "code": 403}).to_string())),
+        Some(slice) if line.starts_with("DELETE") => Some(Answer::ok(slice.to_string())),
+        Some(slice) => Some(list(std::slice::from_ref(slice))),
+    });
+    let ((networks, known), (_sender, offered)) = (channel(None), channel(Vec::new()));
+    let (_owners, owners) = channel(Some(Vec::new()));
+    let publish = publish(server.client(), "node-a".into(), Inputs { networks: known, offered, owners });
+    tokio::pin!(publish);
+    assert!(timeout(RETRY / 60, publish.as_mut()).await.is_err());
+    let before = server.requests();
+    networks.send_replace(Some(Arc::default()));
+    assert!(timeout(RETRY / 12, publish.as_mut()).await.is_err());
+    (before, server.requests())
+}
+
+#[tokio::test]
+async fn a_slice_that_was_left_is_deleted_once_the_networks_are_known() {
+    let (before, all) = requests_without_networks(Some(kept("2"))).await;
+    assert_eq!(before, [""; 0]);
+    let deleted: Vec<&String> = all.iter().filter(|line| !line.starts_with("GET")).collect();
+    assert!(
+        matches!(deleted[..], [line] if line.starts_with("DELETE") && line.contains("node-a-usnet.dev-00")),
+        "{all:?}"
+    );
+}
+
+#[tokio::test]
+async fn without_the_right_to_list_slices_it_is_asked_once() {
+    let (before, all) = requests_without_networks(None).await;
+    assert_eq!((before.len(), all.len()), (0, 1), "{all:?}");
 }
