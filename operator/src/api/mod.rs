@@ -1,5 +1,6 @@
 //! The API server, as the controller and the agent use it.
 //!
+//! - [`any`] (IO): whether there are objects that an earlier run left;
 //! - [`client`]: the client (IO);
 //! - [`device_api`]: kinds of dynamic resource allocation;
 //! - [`error`]: its errors, for users and for retries;
@@ -7,6 +8,7 @@
 //! - [`reflector`]: applies watch events to what was observed;
 //! - [`watch`](mod@watch) (IO): watches that recover from any failure.
 
+pub(crate) mod any;
 pub mod client;
 pub(crate) mod device_api;
 pub(crate) mod error;

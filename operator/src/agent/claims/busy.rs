@@ -1,5 +1,5 @@
 //! Claims that are being prepared or unprepared: kubelet repeats a call that it has given up
-//! waiting for, while the first one still runs.
+//! waiting for, while the first one still runs, in a task of its own.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

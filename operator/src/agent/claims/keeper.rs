@@ -102,14 +102,14 @@ impl Keeper {
             return Ok(());
         }
         let attached = match listed.ports.iter().any(|port| port.is_with_sandbox) {
-            true => with_attached(listed, &self.journal.find(Key::Pod(&listed.pod.uid))?.records),
+            true => with_attached(listed, &self.journal.find(Key::Pod(&listed.pod.uid))?),
             false => None,
         };
         if let Some(record) = attached {
             // The record last: until then it is done again.
             files::write(&self.paths, &record)?;
             self.records.write(&record)?;
-            tracing::info!(claim, pod = %record.pod, "the ports of a resource claim were attached with the sandbox");
+            tracing::info!(claim, pod = %record.pod, "the ports of a resource claim changed with the sandbox");
             self.reports.send_replace(());
         } else if files::restore(&self.paths, listed)? {
             tracing::info!(claim, "wrote the missing files of a resource claim again");

@@ -30,6 +30,7 @@ mod slices;
 
 use super::model::spec::NodeSpec;
 use super::reconcile::agent_state::AgentState;
+use super::watch::Owners;
 use crate::channels::send_if_changed;
 use crate::display::ErrorChain;
 use attacher::Plugin;
@@ -68,6 +69,8 @@ pub(super) struct Inputs {
     pub(super) files: Receiver<()>,
     /// The attachment records, among others.
     pub(super) attachments: Receiver<()>,
+    /// The owners of the node state.
+    pub(super) owners: Receiver<Owners>,
 }
 
 /// What is derived of them for the tasks.
@@ -106,11 +109,16 @@ pub(super) async fn run(client: Client, node: String, inputs: Inputs) -> Infalli
     };
     let reporter = Reporter { records: records.clone(), busy: preparer.busy.clone(), claims };
     let driver = Driver { preparer: Arc::new(preparer), health: health_in_driver };
+    let published = slices::Inputs {
+        networks: networks.subscribe(),
+        offered: offered_in_publisher.clone(),
+        owners: inputs.owners.clone(),
+    };
     let (serving, outputs) = (offered.subscribe(), Outputs { networks, offered, health });
-    let (paths, attachments, kept) = (inputs.paths.clone(), inputs.attachments.clone(), offered_in_publisher.clone());
+    let (paths, attachments, kept) = (inputs.paths.clone(), inputs.attachments.clone(), offered_in_publisher);
     let (never, ..) = tokio::join!(
         derive(inputs, node.clone(), outputs),
-        slices::publish(client, node, offered_in_publisher),
+        slices::publish(client, node, published),
         serve(paths, records, serving, driver),
         keeper.run(attachments, kept),
         reporter.run(unreported),

@@ -37,6 +37,8 @@ pub(super) enum Error {
         "the path of the socket in the container, {path}, has more than {SOCKET_PATH_MAX} bytes, so no program can use it: give claim and request shorter names"
     )]
     LongPath { path: String },
+    #[error("requests {first} and {second} would share the directory {directory} in the container: rename one of them")]
+    SameDirectory { first: String, second: String, directory: String },
 }
 
 /// What else is on the node.
@@ -91,6 +93,7 @@ pub(super) fn plan(allocation: &Allocation, node: Node) -> Result<ClaimRecord, E
             is_with_sandbox: needs_namespace.is_some(),
             attached: None,
         };
+        check_directory(&record, &port)?;
         if !port.is_with_sandbox {
             check_path(&record, &port)?;
         }
@@ -155,6 +158,18 @@ fn directory(allocation: &Allocation, index: usize, allocated: &Allocated) -> St
     if devices == 1 { allocated.request.clone() } else { format!("{}-{earlier}", allocated.request) }
 }
 
+/// A request may be called as the number of another one makes it. CDI would refuse the whole file.
+fn check_directory(record: &ClaimRecord, port: &ClaimPort) -> Result<(), Error> {
+    match record.ports.iter().find(|earlier| earlier.directory == port.directory) {
+        None => Ok(()),
+        Some(earlier) => Err(Error::SameDirectory {
+            first: earlier.request.clone(),
+            second: port.request.clone(),
+            directory: port.directory.clone(),
+        }),
+    }
+}
+
 fn check_path(record: &ClaimRecord, port: &ClaimPort) -> Result<(), Error> {
     let path = container_directory(record, port).join(format!("{}.sock", port.interface)).display().to_string();
     if path.len() > SOCKET_PATH_MAX { Err(Error::LongPath { path }) } else { Ok(()) }
@@ -214,6 +229,23 @@ mod tests {
             record.ports.iter().map(|port| (port.interface.as_str(), port.directory.as_str())).collect();
         assert_eq!(names, [("claim2", "port-0"), ("claim3", "port-1")]);
         assert!(is_of(&record, &allocation(&two)) && !is_of(&record, &allocation(&claim())));
+    }
+
+    #[test]
+    fn two_requests_do_not_share_a_directory() {
+        let mut claim = claim();
+        let devices = &mut claim["status"]["allocation"]["devices"];
+        devices["config"] = json!([]);
+        let results = devices["results"].as_array_mut().unwrap();
+        for (request, share) in [("port", "s-2"), ("port-0", "s-3")] {
+            let mut result = results[0].clone();
+            (result["request"], result["shareID"]) = (json!(request), json!(share));
+            results.push(result);
+        }
+        let refused = refusal(&claim, network("blue"));
+        assert!(refused.starts_with("requests port and port-0 would share the directory port-0"), "{refused}");
+        claim["status"]["allocation"]["devices"]["results"][2]["request"] = json!("other");
+        assert!(plan(&allocation(&claim), node(network("blue"), &[])).is_ok());
     }
 
     #[test]

@@ -125,24 +125,23 @@ impl Preparer {
         for index in 0..record.ports.len() {
             let Some(port) = record.ports.get(index).filter(|port| !port.is_with_sandbox) else { continue };
             let id = record.attachment(port);
-            let is_attached = match recorded.iter().find(|other| other.id == id) {
+            let known = match recorded.iter().find(|other| other.id == id) {
                 // The folder does not outlive a reboot, and the record does.
-                Some(found) if found.progress == Progress::Attached && self.folder_exists(record, port) => true,
+                Some(found) if found.progress == Progress::Attached && self.folder_exists(record, port) => {
+                    Some(found.clone())
+                }
                 Some(_) => {
                     self.detach(&pod, &id).await?;
-                    false
+                    None
                 }
-                None => false,
+                None => None,
             };
-            if !is_attached {
-                let attached = self.attacher.attach(&pod, &id, port).await;
-                attached.map_err(|source| Error::Attach {
-                    interface: port.interface.clone(),
-                    network: port.network.to_string(),
-                    source,
-                })?;
-            }
-            let attached = self.attached(&id)?;
+            let attachment = match known {
+                Some(found) => found,
+                None => self.attach_port(&pod, &id, port).await?,
+            };
+            let attached = AttachedClaimPort::of(&attachment);
+            let attached = attached.map_err(|error| Error::Mac(id.interface.clone(), error))?;
             if let Some(port) = record.ports.get_mut(index) {
                 port.attached = Some(attached);
             }
@@ -154,11 +153,21 @@ impl Preparer {
         port_folder(&self.paths, &record.uid, &port.interface).exists()
     }
 
-    /// What the plugin recorded.
-    fn attached(&self, id: &AttachmentId) -> Result<AttachedClaimPort, Error> {
-        let no_record = || Error::NoRecord(id.interface.clone());
-        let record = self.journal.lock(id)?.read()?.ok_or_else(no_record)?;
-        AttachedClaimPort::of(&record).map_err(|error| Error::Mac(id.interface.clone(), error))
+    /// Returns what the plugin recorded. It is read without the lock: who has it may wait for this
+    /// thread.
+    async fn attach_port(&self, pod: &Pod, id: &AttachmentId, port: &ClaimPort) -> Result<Record, Error> {
+        let attached = self.attacher.attach(pod, id, port).await;
+        attached.map_err(|source| Error::Attach {
+            interface: port.interface.clone(),
+            network: port.network.to_string(),
+            source,
+        })?;
+        let found = self.journal.find(Key::Pod(&pod.uid))?;
+        if let Some(unreadable) = found.unreadable.into_iter().find(|unreadable| unreadable.id == *id) {
+            return Err(journal::Error::from(unreadable).into());
+        }
+        let mut records = found.records.into_iter();
+        records.find(|record| record.id == *id).ok_or_else(|| Error::NoRecord(id.interface.clone()))
     }
 
     /// The attachments of a claim in the journal.

@@ -10,8 +10,10 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fs;
 use std::sync::Mutex;
+use std::time::Instant;
 use tokio::sync::watch::channel;
 use usnet_crds::{NodeNetwork, Phase};
+use usnet_dataplane::journal::{LOCK_TIMEOUT, LockedAttachment};
 use usnet_dataplane::port::{PortBackend, SocketPath};
 
 /// An API server with one claim.
@@ -53,6 +55,9 @@ struct FakePlugin {
     failures: Mutex<VecDeque<&'static str>>,
     /// DEL while the engine is down.
     is_engine_down: Mutex<bool>,
+    /// Whether another process locks what was attached, and what it has locked.
+    is_locked_next: Mutex<bool>,
+    locked: Mutex<Vec<LockedAttachment>>,
 }
 
 impl FakePlugin {
@@ -71,6 +76,8 @@ impl FakePlugin {
 impl Attacher for FakePlugin {
     async fn attach(&self, pod: &Pod, id: &AttachmentId, port: &ClaimPort) -> Result<(), attach::Error> {
         self.call("ADD", id)?;
+        // As the real one, it does not answer at once.
+        tokio::task::yield_now().await;
         let locked = self.journal.lock(id).unwrap();
         assert_eq!(locked.read().unwrap(), None, "attached twice");
         let folder = port_folder(&self.paths, &id.container.claim().unwrap(), &id.interface);
@@ -82,6 +89,9 @@ impl Attacher for FakePlugin {
         attached.port.backend = PortBackend::VhostUser { socket, engine_role: Default::default() };
         attached.progress = Progress::Attached;
         locked.write(&attached).unwrap();
+        if *self.is_locked_next.lock().unwrap() {
+            self.locked.lock().unwrap().push(locked);
+        }
         Ok(())
     }
 
@@ -132,6 +142,8 @@ impl Node {
             calls: Mutex::default(),
             failures: Mutex::default(),
             is_engine_down: Mutex::default(),
+            is_locked_next: Mutex::default(),
+            locked: Mutex::default(),
         });
         let (networks, receiver) = channel(networks(network("blue")));
         let preparer = preparer(&paths, &api, &plugin, receiver);
@@ -218,6 +230,18 @@ async fn a_claim_is_prepared_and_unprepared() {
     assert!(!record.is_reported);
     node.unprepare().await.unwrap();
     assert_eq!((node.calls(), node.left()), (vec!["ADD net7".to_owned(), "DEL net7".to_owned()], vec![]));
+}
+
+/// The reconcilers lock attachments on the same thread, across waits.
+#[tokio::test]
+async fn prepare_does_not_wait_for_the_lock_of_an_attachment() {
+    let node = Node::new();
+    *node.plugin.is_locked_next.lock().unwrap() = true;
+    let started = Instant::now();
+    node.prepare().await.unwrap();
+    node.prepare().await.unwrap();
+    assert!(started.elapsed() < LOCK_TIMEOUT);
+    assert_eq!((node.calls(), node.plugin.locked.lock().unwrap().len()), (vec!["ADD net7".to_owned()], 1));
 }
 
 #[tokio::test]

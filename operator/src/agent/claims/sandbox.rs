@@ -3,16 +3,19 @@
 
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::claim_records::{AttachedClaimPort, ClaimPort, ClaimRecord};
+use usnet_dataplane::journal::Records;
 
-/// The record of a claim with what its ports got in the current sandbox, as `attachments` of its
-/// pod have it; none if it has that already.
-pub(super) fn with_attached(record: &ClaimRecord, attachments: &[Record]) -> Option<ClaimRecord> {
+/// The record of a claim with what its ports got in the current sandbox, as the attachment
+/// records of its pod have it; none if it has that already.
+pub(super) fn with_attached(record: &ClaimRecord, of_pod: &Records) -> Option<ClaimRecord> {
     let mut updated = record.clone();
     for port in updated.ports.iter_mut().filter(|port| port.is_with_sandbox) {
-        let of_port = attachments.iter().find(|attachment| is_of(attachment, port));
-        // While a sandbox is replaced there is none: what is known stays until then.
+        let of_port = of_pod.records.iter().find(|attachment| is_of(attachment, port));
         if let Some(attached) = of_port.and_then(|attachment| AttachedClaimPort::of(attachment).ok()) {
             port.attached = Some(attached);
+        } else if !has_record(of_pod, port) {
+            // Its sandbox is gone, as after a reboot: the next one may get another port.
+            port.attached = None;
         }
     }
     let is_new = updated != *record;
@@ -28,12 +31,22 @@ fn is_of(attachment: &Record, port: &ClaimPort) -> bool {
         && attachment.progress == Progress::Attached
 }
 
+/// Also one that says nothing of what the port got, or nothing at all.
+fn has_record(of_pod: &Records, port: &ClaimPort) -> bool {
+    let readable = of_pod.records.iter().map(|record| &record.id);
+    readable.chain(of_pod.unreadable.iter().map(|record| &record.id)).any(|id| id.interface == port.interface)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::metadata::tests::record;
     use super::*;
     use crate::agent::testing::{network, record as attachment};
     use usnet_dataplane::port::{DeviceName, PortBackend};
+
+    fn records(all: &[&Record]) -> Records {
+        Records { records: all.iter().map(|record| (*record).clone()).collect(), unreadable: Vec::new() }
+    }
 
     #[test]
     fn what_the_plugin_attached_is_in_a_new_version_of_the_record() {
@@ -45,21 +58,25 @@ mod tests {
         veth.id.interface = port.interface.clone();
         veth.mac = "02:00:00:00:00:09".into();
         veth.port.backend = PortBackend::Veth { device: DeviceName::of(&veth.id) };
-        assert_eq!(with_attached(&prepared, &[]), None);
+        assert_eq!(with_attached(&prepared, &records(&[])), None);
         veth.progress = Progress::Attaching;
-        assert_eq!(with_attached(&prepared, std::slice::from_ref(&veth)), None);
+        assert_eq!(with_attached(&prepared, &records(&[&veth])), None);
         veth.progress = Progress::Attached;
         let other = Record { network: "red".parse().unwrap(), ..veth.clone() };
-        assert_eq!(with_attached(&prepared, &[other]), None, "of another network");
+        assert_eq!(with_attached(&prepared, &records(&[&other])), None, "of another network");
 
-        let updated = with_attached(&prepared, std::slice::from_ref(&veth)).unwrap();
+        let updated = with_attached(&prepared, &records(&[&veth])).unwrap();
         let attached = updated.ports.first().unwrap().attached.as_ref().unwrap();
         assert_eq!((attached.socket.as_deref(), attached.mac.to_string().as_str()), (None, "02:00:00:00:00:09"));
         assert_eq!((updated.generation, updated.is_reported), (prepared.generation + 1, false));
-        assert_eq!(with_attached(&updated, std::slice::from_ref(&veth)), None, "it is known");
-        assert_eq!(with_attached(&updated, &[]), None, "between two sandboxes");
+        assert_eq!(with_attached(&updated, &records(&[&veth])), None, "it is known");
+        let detached = with_attached(&updated, &records(&[])).unwrap();
+        assert_eq!(detached.ports.first().unwrap().attached, None, "between two sandboxes");
+        assert!(!detached.is_reported && detached.generation > updated.generation);
+        let attaching = Record { progress: Progress::Attaching, ..veth.clone() };
+        assert_eq!(with_attached(&updated, &records(&[&attaching])), None, "it is known soon");
         veth.mac = "02:00:00:00:00:0a".into();
-        assert!(with_attached(&updated, &[veth]).is_some(), "another sandbox");
+        assert!(with_attached(&updated, &records(&[&veth])).is_some(), "another sandbox");
     }
 
     #[test]
@@ -67,6 +84,7 @@ mod tests {
         let mut attachment = attachment("x", &network("blue"));
         attachment.id.interface = "claim1".parse().unwrap();
         attachment.progress = Progress::Attached;
-        assert_eq!(with_attached(&record(), &[attachment]), None);
+        assert_eq!(with_attached(&record(), &records(&[&attachment])), None);
+        assert_eq!(with_attached(&record(), &records(&[])), None);
     }
 }

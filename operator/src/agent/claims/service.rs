@@ -3,7 +3,7 @@
 use super::api::services::d_r_a_plugin_server::DRAPlugin;
 use super::api::services::d_r_a_resource_health_server::DRAResourceHealth;
 use super::api::{
-    DeviceHealth, NodePrepareResourceResponse, NodePrepareResourcesRequest, NodePrepareResourcesResponse,
+    Claim, DeviceHealth, NodePrepareResourceResponse, NodePrepareResourcesRequest, NodePrepareResourcesResponse,
     NodeUnprepareResourceResponse, NodeUnprepareResourcesRequest, NodeUnprepareResourcesResponse,
     NodeWatchResourcesRequest, NodeWatchResourcesResponse,
 };
@@ -35,19 +35,7 @@ impl DRAPlugin for Driver {
         &self,
         request: Request<NodePrepareResourcesRequest>,
     ) -> Result<Response<NodePrepareResourcesResponse>, Status> {
-        let mut claims = HashMap::new();
-        // In order: those of one pod share its names of interfaces.
-        for claim in request.into_inner().claims {
-            let answer = match self.preparer.prepare(&claim).await {
-                Ok(devices) => NodePrepareResourceResponse { devices, error: String::new() },
-                Err(error) => {
-                    let error = ErrorChain(&error).to_string();
-                    tracing::warn!(claim = %format_args!("{}/{}", claim.namespace, claim.name), error, "cannot prepare a resource claim; kubelet retries");
-                    NodePrepareResourceResponse { devices: Vec::new(), error }
-                }
-            };
-            claims.insert(claim.uid, answer);
-        }
+        let claims = to_its_end(prepare(Arc::clone(&self.preparer), request.into_inner().claims)).await?;
         Ok(Response::new(NodePrepareResourcesResponse { claims }))
     }
 
@@ -55,20 +43,48 @@ impl DRAPlugin for Driver {
         &self,
         request: Request<NodeUnprepareResourcesRequest>,
     ) -> Result<Response<NodeUnprepareResourcesResponse>, Status> {
-        let mut claims = HashMap::new();
-        for claim in request.into_inner().claims {
-            let error = match self.preparer.unprepare(&claim).await {
-                Ok(()) => String::new(),
-                Err(error) => {
-                    let error = ErrorChain(&error).to_string();
-                    tracing::warn!(claim = %format_args!("{}/{}", claim.namespace, claim.name), error, "cannot unprepare a resource claim; kubelet retries");
-                    error
-                }
-            };
-            claims.insert(claim.uid, NodeUnprepareResourceResponse { error });
-        }
+        let claims = to_its_end(unprepare(Arc::clone(&self.preparer), request.into_inner().claims)).await?;
         Ok(Response::new(NodeUnprepareResourcesResponse { claims }))
     }
+}
+
+/// Runs a call in a task of its own. The request is dropped when kubelet gives up waiting for it;
+/// the plugin goes on then, and the claim has to count as worked on until it is done.
+async fn to_its_end<T: Send + 'static>(call: impl Future<Output = T> + Send + 'static) -> Result<T, Status> {
+    tokio::spawn(call).await.map_err(|error| Status::internal(error.to_string()))
+}
+
+async fn prepare(preparer: Arc<Preparer>, claims: Vec<Claim>) -> HashMap<String, NodePrepareResourceResponse> {
+    let mut answers = HashMap::new();
+    // In order: those of one pod share its names of interfaces.
+    for claim in claims {
+        let answer = match preparer.prepare(&claim).await {
+            Ok(devices) => NodePrepareResourceResponse { devices, error: String::new() },
+            Err(error) => {
+                let error = ErrorChain(&error).to_string();
+                tracing::warn!(claim = %format_args!("{}/{}", claim.namespace, claim.name), error, "cannot prepare a resource claim; kubelet retries");
+                NodePrepareResourceResponse { devices: Vec::new(), error }
+            }
+        };
+        answers.insert(claim.uid, answer);
+    }
+    answers
+}
+
+async fn unprepare(preparer: Arc<Preparer>, claims: Vec<Claim>) -> HashMap<String, NodeUnprepareResourceResponse> {
+    let mut answers = HashMap::new();
+    for claim in claims {
+        let error = match preparer.unprepare(&claim).await {
+            Ok(()) => String::new(),
+            Err(error) => {
+                let error = ErrorChain(&error).to_string();
+                tracing::warn!(claim = %format_args!("{}/{}", claim.namespace, claim.name), error, "cannot unprepare a resource claim; kubelet retries");
+                error
+            }
+        };
+        answers.insert(claim.uid, NodeUnprepareResourceResponse { error });
+    }
+    answers
 }
 
 #[tonic::async_trait]
@@ -94,5 +110,33 @@ impl DRAResourceHealth for Driver {
             Some((Ok(NodeWatchResourcesResponse { devices }), health))
         });
         Ok(Response::new(states.boxed()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::preparer::tests::node;
+    use super::*;
+    use tokio::sync::watch::channel;
+    use usnet_dataplane::attachment::ClaimUid;
+
+    #[tokio::test]
+    async fn a_call_that_kubelet_gives_up_goes_on_to_its_end() {
+        let (_node, preparer) = node();
+        let (preparer, uid) = (Arc::new(preparer), "c-1".parse::<ClaimUid>().unwrap());
+        let driver = Driver { preparer: Arc::clone(&preparer), health: channel(Vec::new()).1 };
+        let claims = vec![Claim { namespace: "default".into(), uid: "c-1".into(), name: "web-uplink-x7".into() }];
+        let call = driver.node_prepare_resources(Request::new(NodePrepareResourcesRequest { claims }));
+        // It is polled once: the plugin's ADD has begun.
+        tokio::select! {
+            biased;
+            _ = call => panic!("it should wait for the plugin"),
+            () = tokio::task::yield_now() => {}
+        }
+        assert!(preparer.busy.enter(&uid).is_none(), "the plugin still attaches");
+        while preparer.busy.enter(&uid).is_none() {
+            tokio::task::yield_now().await;
+        }
+        assert!(preparer.records.read(&uid).unwrap().unwrap().is_prepared());
     }
 }

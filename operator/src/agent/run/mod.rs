@@ -148,7 +148,7 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
         reports: reports_of_agent.clone(),
     };
     let persisted_spec = agent.persisted_spec();
-    let claims_inputs = agent.claims_inputs();
+    let (owners, claims_inputs) = agent.claims_inputs();
     let background = async {
         tokio::join!(
             unselected::publish(paths.clone(), inputs_of_agent.clone(), reports_of_agent.clone()),
@@ -167,12 +167,12 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
             Source::ApiServer(client) => {
                 let journal = Journal::open(paths)?;
                 let (requests, requests_of_node) = channel(None);
-                let (attached, attached_in_writer) = channel(None);
-                let attachments = (requests, attached_in_writer);
+                let (attached, attachments) = channel(None);
+                let senders = (inputs, requests, owners);
                 let node = options.node_name;
                 tokio::join!(
                     claims::run(client.clone(), node.clone(), claims_inputs),
-                    sync_with_api_server(client.clone(), node, inputs, reports_of_agent.clone(), attachments, metrics),
+                    sync_with_api_server(client.clone(), node, senders, reports_of_agent.clone(), attachments, metrics),
                     attachments::run(paths, journal.clone(), requests_of_node, attached),
                     pod_annotations::run(client, paths, journal),
                 );
@@ -186,13 +186,13 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
 async fn sync_with_api_server(
     client: Client,
     node: String,
-    inputs: Sender<Option<Input>>,
+    (inputs, requests, owners): (Sender<Option<Input>>, Sender<Option<attachments::Requested>>, Sender<watch::Owners>),
     reports: Receiver<Option<Report>>,
-    (requests, attachments): (Sender<Option<attachments::Requested>>, Receiver<Option<attachments::Reported>>),
+    attachments: Receiver<Option<attachments::Reported>>,
     metrics: Metrics,
 ) {
     let (statuses, present) = channel(None);
-    let subscribers = watch::Subscribers { inputs, statuses, attachments: requests };
+    let subscribers = watch::Subscribers { inputs, statuses, attachments: requests, owners };
     let sources = status_writer::Sources { reports, attachments, present };
     tokio::join!(
         watch::follow(client.clone(), node.clone(), subscribers),

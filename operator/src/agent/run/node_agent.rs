@@ -16,7 +16,7 @@ use crate::agent::report::node_report::NodeReport;
 use crate::agent::report::{call_counter, garbage_counter};
 use crate::agent::selection::persisted_state::PersistedState;
 use crate::agent::selection::spec_store::SpecStore;
-use crate::agent::watch::{folder_watch, link_watch};
+use crate::agent::watch::{Owners, folder_watch, link_watch};
 use crate::agent::writable_directories::WritableDirectories;
 use crate::display::ErrorChain;
 use crate::node::history_file::HistoryFile;
@@ -125,15 +125,18 @@ impl Agent {
         self.specs.subscribe().borrow().clone()
     }
 
-    /// What resource claims need of it.
-    pub(super) fn claims_inputs(&self) -> claims::Inputs {
-        claims::Inputs {
+    /// What resource claims need of it, and of the node state.
+    pub(super) fn claims_inputs(&self) -> (Sender<Owners>, claims::Inputs) {
+        let (sender, owners) = channel(None);
+        let inputs = claims::Inputs {
             paths: self.paths.clone(),
             agent_state: Rc::clone(&self.agent_state),
             specs: self.specs.subscribe(),
             files: self.networks_folder.clone(),
             attachments: self.changes.subscribe(),
-        }
+            owners,
+        };
+        (sender, inputs)
     }
 
     /// The agent's metrics, to be registered.

@@ -5,7 +5,7 @@ use super::api_backoff::{ApiServerBackoff, with_jitter};
 use super::collect::Collector;
 use super::list_watch::{Event, ListWatch, Object};
 use super::node_slices::NodeSlices;
-use super::node_state::{OwnState, StoredStatus};
+use super::node_state::{OwnState, Owners, StoredStatus};
 use super::uplinks::Uplinks;
 use crate::agent::attachments::Requested;
 use crate::agent::model::input::Input;
@@ -30,6 +30,8 @@ pub(crate) struct Subscribers {
     pub statuses: watch::Sender<Option<StoredStatus>>,
     /// To the attachments of the node; none before they are known.
     pub attachments: watch::Sender<Option<Requested>>,
+    /// To the slices of the node.
+    pub owners: watch::Sender<Owners>,
 }
 
 /// Follows the objects that concern `node`. An absent API server is waited for; a node state that
@@ -41,7 +43,7 @@ pub(crate) async fn follow(client: Client, node: String, subscribers: Subscriber
         follow_kind(&mut list_watch, "CompiledNetworks", |event| collector.borrow_mut().networks(event)).await;
     };
     let node_state = async {
-        let mut own = OwnState::new(&collector, subscribers.statuses, subscribers.attachments);
+        let mut own = OwnState::new(&collector, subscribers.statuses, subscribers.attachments, subscribers.owners);
         let mut list_watch =
             ListWatch::<UserspaceNodeState>::new(client.clone(), Some(format!("metadata.name={node}")));
         follow_kind(&mut list_watch, "UserspaceNodeState", |event| own.on_event(event)).await;

@@ -22,4 +22,4 @@ mod tests;
 mod uplinks;
 
 pub(crate) use follow::{Subscribers, follow};
-pub(crate) use node_state::StoredStatus;
+pub(crate) use node_state::{Owners, StoredStatus};

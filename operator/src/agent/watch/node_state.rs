@@ -4,6 +4,8 @@
 use super::collect::Collector;
 use super::list_watch::{Event, Object};
 use crate::agent::attachments::Requested;
+use crate::channels::send_if_changed;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use std::cell::RefCell;
 use tokio::sync::watch;
 use usnet_crds::node_selection::resource_version;
@@ -21,11 +23,15 @@ pub(crate) struct StoredStatus {
     pub status: UserspaceNodeStateStatus,
 }
 
+/// The owners of the node state: its Node. None while there is no node state.
+pub(crate) type Owners = Option<Vec<OwnerReference>>;
+
 /// The node state of this node.
 pub(super) struct OwnState<'a> {
     collector: &'a RefCell<Collector>,
     statuses: watch::Sender<Option<StoredStatus>>,
     attachments: watch::Sender<Option<Requested>>,
+    owners: watch::Sender<Owners>,
     lists: u64,
     /// Whether the existence of the object is known.
     is_known: bool,
@@ -36,8 +42,9 @@ impl<'a> OwnState<'a> {
         collector: &'a RefCell<Collector>,
         statuses: watch::Sender<Option<StoredStatus>>,
         attachments: watch::Sender<Option<Requested>>,
+        owners: watch::Sender<Owners>,
     ) -> Self {
-        Self { collector, statuses, attachments, lists: 0, is_known: false }
+        Self { collector, statuses, attachments, owners, lists: 0, is_known: false }
     }
 
     pub(super) fn on_event(&mut self, event: Event<UserspaceNodeState>) {
@@ -58,6 +65,7 @@ impl<'a> OwnState<'a> {
 
     fn apply(&mut self, object: &Object<UserspaceNodeState>) {
         self.is_known = true;
+        send_if_changed(&self.owners, Some(object.metadata.owner_references.clone().unwrap_or_default()));
         match object.spec::<UserspaceNodeStateSpec>() {
             Ok(spec) => {
                 let generation = object.metadata.generation.unwrap_or_default();
@@ -81,6 +89,7 @@ impl<'a> OwnState<'a> {
             tracing::info!("there is no UserspaceNodeState for this node; waiting for the controller to create it");
         }
         self.statuses.send_replace(None);
+        send_if_changed(&self.owners, None);
     }
 }
 

@@ -1,6 +1,7 @@
 use super::collect::Collector;
 use super::follow::{Subscribers, follow};
 use super::list_watch::{Event, Object};
+use super::node_state::{OwnState, StoredStatus};
 use super::uplinks::Uplinks;
 use crate::agent::model::input::{Input, NodeAddresses};
 use crate::agent::testing::api_server::{Answer, ApiServer};
@@ -103,6 +104,26 @@ fn what_a_new_list_does_not_change_stays_the_same_in_memory() {
     assert_eq!(input.version, 7, "the list counts, also when it is older");
 }
 
+fn subscribers(inputs: watch::Sender<Option<Input>>, statuses: watch::Sender<Option<StoredStatus>>) -> Subscribers {
+    Subscribers { inputs, statuses, attachments: channel(None).0, owners: channel(None).0 }
+}
+
+#[test]
+fn the_owner_of_the_node_state_is_known_while_there_is_one() {
+    let collector = RefCell::new(collector().0);
+    let (owners, seen) = channel(None);
+    let mut own = OwnState::new(&collector, channel(None).0, channel(None).0, owners);
+    let mut state = node_state();
+    let owned = |uid: &str| json!([{"apiVersion": "v1", "kind": "Node", "name": "node-a", "uid": uid}]);
+    for uid in ["n-1", "n-2"] {
+        state["metadata"]["ownerReferences"] = owned(uid);
+        own.on_event(Event::Applied(serde_json::from_str(&state.to_string()).unwrap()));
+        assert_eq!(json!(*seen.borrow()), owned(uid));
+    }
+    own.on_event(Event::Deleted(serde_json::from_str(&state.to_string()).unwrap()));
+    assert_eq!(*seen.borrow(), None);
+}
+
 fn list(kind: &str, version: u64, items: &[Value]) -> Answer {
     let list = json!({
         "apiVersion": "usnet.dev/v1alpha1",
@@ -148,8 +169,7 @@ async fn after_a_restore_of_etcd_the_input_is_what_the_api_server_has() {
         }
     });
     let ((inputs, mut inputs_of_agent), (statuses, statuses_in_writer)) = (channel(None), channel(None));
-    let follow =
-        follow(server.client(), "node-a".into(), Subscribers { inputs, statuses, attachments: channel(None).0 });
+    let follow = follow(server.client(), "node-a".into(), subscribers(inputs, statuses));
     let check = async {
         let is = |version: u64| move |input: &Option<Input>| input.as_ref().is_some_and(|it| it.version == version);
         inputs_of_agent.wait_for(is(2000)).await.unwrap();
@@ -255,8 +275,7 @@ async fn slices_of_nodes_are_watched_only_while_they_are_needed() {
         }
     });
     let ((inputs, mut inputs_of_agent), (statuses, _statuses)) = (channel(None), channel(None));
-    let follow =
-        follow(server.client(), "node-a".into(), Subscribers { inputs, statuses, attachments: channel(None).0 });
+    let follow = follow(server.client(), "node-a".into(), subscribers(inputs, statuses));
     let check = async {
         inputs_of_agent.wait_for(Option::is_some).await.unwrap();
         let is_slice = |line: &String| line.contains("userspacenodeslices");

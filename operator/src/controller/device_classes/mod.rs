@@ -1,9 +1,11 @@
 //! A DeviceClass for each network with resource claims (IO; the [`class`] itself is pure), in a
 //! task of its own: where the component `resource-claims` is not installed, or Kubernetes is too
-//! old, its failures concern nothing else. It requests nothing before there is such a network.
+//! old, its failures concern nothing else. It watches nothing before there is such a network, or a
+//! class of an earlier one.
 
 mod class;
 
+use crate::api::any::is_any;
 use crate::api::error::is_not_found;
 use crate::api::reflector::Objects;
 use crate::api::watch::watch;
@@ -13,7 +15,7 @@ use crate::display::FirstFailure;
 use crate::leader::REQUEST_TIMEOUT;
 use class::{DeviceClass, classes};
 use futures::StreamExt;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 use serde_json::json;
@@ -22,8 +24,10 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
+use tokio::sync::watch::error::RecvError;
 use tokio::time::{sleep, timeout};
 use usnet_crds::NetworkName;
+use usnet_crds::nad::NETWORK_LABEL;
 
 /// Between two attempts to write.
 const RETRY: Duration = Duration::from_secs(5);
@@ -64,10 +68,11 @@ struct Classes {
 
 /// Keeps the classes of the networks, indefinitely; none while this replica is not the leader.
 pub async fn publish(watcher: Client, writer: Client, mut networks: Receiver<Option<Claimable>>) -> Infallible {
-    if networks.wait_for(|networks| networks.as_ref().is_some_and(|all| !all.is_empty())).await.is_err() {
+    let watched = Api::<DeviceClass>::all(watcher);
+    if wait_until_needed(&watched, &mut networks).await.is_err() {
         return pending().await;
     }
-    let events = watch(Api::<DeviceClass>::all(watcher), watcher::Config::default());
+    let events = watch(watched, watcher::Config::default());
     tokio::pin!(events);
     let mut classes = Classes { api: Api::all(writer), present: Objects::default(), drops_resource: false };
     let (mut failure, mut watch_failure) = (FirstFailure::default(), FirstFailure::default());
@@ -90,6 +95,25 @@ pub async fn publish(watcher: Client, writer: Client, mut networks: Receiver<Opt
                 pending::<()>().await;
             },
             () = sleep(RETRY), if failed => {}
+        }
+    }
+}
+
+/// The last network may have lost its resource claims while no replica was the leader: each term
+/// begins with a look for its class.
+async fn wait_until_needed(
+    api: &Api<DeviceClass>,
+    networks: &mut Receiver<Option<Claimable>>,
+) -> Result<(), RecvError> {
+    loop {
+        let is_needed = networks.wait_for(Option::is_some).await?.as_ref().is_some_and(|all| !all.is_empty());
+        if is_needed {
+            return Ok(());
+        }
+        let has_ended_or_begun = |networks: &Option<Claimable>| networks.as_ref().is_none_or(|all| !all.is_empty());
+        tokio::select! {
+            true = is_any(api, ListParams::default().labels(NETWORK_LABEL)) => return Ok(()),
+            changed = networks.wait_for(has_ended_or_begun) => drop(changed?),
         }
     }
 }
@@ -146,4 +170,52 @@ impl Classes {
 async fn request<T>(class: &str, request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
     let answer = timeout(REQUEST_TIMEOUT, request).await.map_err(|_| Error::Timeout)?;
     answer.map_err(|error| Error::Request { class: class.to_owned(), source: Box::new(error) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::testing::api_server::{Answer, ApiServer};
+    use tokio::sync::watch::channel;
+
+    /// What the leader asks for in a cluster without networks with resource claims.
+    async fn requests_without_networks(present: Option<DeviceClass>) -> Vec<String> {
+        let server = ApiServer::choosing(move |line| match &present {
+            _ if line.contains("watch=") => None,
+            None => Some(Answer::new(403, json!({"kind": "Status", "status": "Failure", "code": 403}).to_string())),
+            Some(class) if line.starts_with("DELETE") => Some(Answer::ok(json!(class).to_string())),
+            Some(class) => {
+                let list = json!({
+                    "apiVersion": DeviceClass::api_version(&()), "kind": "DeviceClassList",
+                    "metadata": {"resourceVersion": "1"}, "items": [class],
+                });
+                Some(Answer::ok(list.to_string()))
+            }
+        });
+        let (sender, networks) = channel(None);
+        let publish = publish(server.client(), server.client(), networks);
+        tokio::pin!(publish);
+        assert!(timeout(RETRY / 100, publish.as_mut()).await.is_err());
+        assert_eq!(server.requests(), [""; 0], "it is not the leader");
+        sender.send_replace(Some(Claimable::new()));
+        assert!(timeout(RETRY / 20, publish.as_mut()).await.is_err());
+        server.requests()
+    }
+
+    #[tokio::test]
+    async fn a_class_that_was_left_is_deleted() {
+        let left = classes(&class::tests::claimable("blue")).remove("usnet-blue").unwrap();
+        let requests = requests_without_networks(Some(left)).await;
+        let written: Vec<&String> = requests.iter().filter(|line| !line.starts_with("GET")).collect();
+        assert!(
+            matches!(written[..], [line] if line.starts_with("DELETE") && line.contains("usnet-blue")),
+            "{requests:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn without_the_right_to_list_classes_it_is_asked_once() {
+        let requests = requests_without_networks(None).await;
+        assert_eq!(requests.len(), 1, "{requests:?}");
+    }
 }

@@ -4,7 +4,7 @@ use super::slice::{Attribute, Capacity, Device, Pool, RequestPolicy, ResourceSli
 use crate::agent::claims::offered::{Offered, State};
 use crate::api::device_api::DRIVER;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use usnet_crds::DeviceId;
+use usnet_crds::{DeviceCount, DeviceId};
 
 /// The most devices of a slice: half as many with taints as without.
 const DEVICES_MAX: usize = 64;
@@ -85,12 +85,19 @@ fn devices(network: &Offered, support: Support) -> Vec<Device> {
     }
     let one = "1".to_owned();
     let policy = RequestPolicy { default: one.clone(), valid_values: vec![one] };
-    let capacity = Capacity { value: i64::from(network.ports).to_string(), request_policy: Some(policy) };
+    let capacity = Capacity { value: quantity(network.ports), request_policy: Some(policy) };
     vec![Device {
         capacity: [("ports".to_owned(), capacity)].into(),
         allow_multiple_allocations: Some(true),
         ..device(network.name.to_string())
     }]
+}
+
+/// As the API server writes it, with a suffix for thousands: slices are compared with what it keeps.
+fn quantity(ports: DeviceCount) -> String {
+    let ports = i64::from(ports);
+    let thousands = ports / 1000;
+    if ports > 0 && thousands * 1000 == ports { format!("{thousands}k") } else { ports.to_string() }
 }
 
 #[cfg(test)]
@@ -127,6 +134,12 @@ mod tests {
             },
         });
         assert_eq!(serde_json::to_value(&slice).unwrap(), expected);
+    }
+
+    #[test]
+    fn quantities_are_as_the_api_server_writes_them() {
+        let quantity = |ports: i64| quantity(DeviceCount::try_from(ports).unwrap());
+        assert_eq!([1, 999, 1000].map(quantity), ["1", "999", "1k"]);
     }
 
     #[test]

@@ -5,7 +5,10 @@ mod build;
 mod slice;
 
 use super::offered::Offered;
+use super::plan::Networks;
 use crate::agent::report::status_writer::FIELD_MANAGER;
+use crate::agent::watch::Owners;
+use crate::api::any::is_any;
 use crate::api::device_api::DRIVER;
 use crate::api::error::is_not_found;
 use crate::api::reflector::Objects;
@@ -13,7 +16,8 @@ use crate::api::watch::watch;
 use crate::display::FirstFailure;
 use build::{Support, probe, slices};
 use futures::StreamExt;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource};
 use serde_json::{Value, json};
@@ -21,9 +25,10 @@ use slice::ResourceSlice;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// Between two attempts to write.
 const RETRY: Duration = Duration::from_secs(3);
@@ -36,6 +41,18 @@ enum Error {
     Request(#[from] Box<kube::Error>),
     #[error("the API server does not answer within {} s", REQUEST_TIMEOUT.as_secs())]
     Timeout,
+    #[error("the API server keeps other ResourceSlices than those that were written")]
+    NotKept,
+}
+
+/// What slices are made of.
+#[derive(Debug)]
+pub(super) struct Inputs {
+    /// The networks of the node; none before its first spec, when nothing is known of `offered`.
+    pub(super) networks: Receiver<Option<Arc<Networks>>>,
+    pub(super) offered: Receiver<Vec<Offered>>,
+    /// The owners of the node state.
+    pub(super) owners: Receiver<Owners>,
 }
 
 /// The slices of one node.
@@ -44,24 +61,32 @@ struct Slices {
     node: String,
     present: Objects<ResourceSlice>,
     support: Support,
+    /// The Node: slices of a node that is removed are deleted with it.
+    owner: Option<OwnerReference>,
 }
 
-/// Publishes what is offered, indefinitely. Nothing is requested from the API server before there
-/// is a network with resource claims.
-pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<Vec<Offered>>) -> Infallible {
-    if offered.wait_for(|networks| !networks.is_empty()).await.is_err() {
-        return pending().await;
-    }
-    let api = Api::all(client);
-    let own = watcher::Config::default().fields(&format!("spec.driver={DRIVER},spec.nodeName={node}"));
-    let events = watch(api.clone(), own);
+/// Publishes what is offered, indefinitely. Nothing is watched before there is a network with
+/// resource claims, or a slice of an earlier one. Without a node state nothing is written: a node that is
+/// removed loses it, and slices that its agent still wrote would stay for ever.
+pub(super) async fn publish(client: Client, node: String, inputs: Inputs) -> Infallible {
+    let Inputs { networks, mut offered, mut owners } = inputs;
+    let (api, own) = (Api::all(client), format!("spec.driver={DRIVER},spec.nodeName={node}"));
+    wait_until_needed(&api, &own, networks, &mut offered).await;
+    let events = watch(api.clone(), watcher::Config::default().fields(&own));
     tokio::pin!(events);
-    let mut slices = Slices { api, node, present: Objects::default(), support: Support::ALL };
+    let mut slices = Slices { api, node, present: Objects::default(), support: Support::ALL, owner: None };
     let (mut failure, mut watch_failure) = (FirstFailure::default(), FirstFailure::default());
+    // Events do not end the pause after a failure: some are of what was just written.
+    let mut paused_until: Option<Instant> = None;
     loop {
         let wanted = offered.borrow_and_update().clone();
-        let result = slices.reconcile(&wanted).await;
-        let failed = failure.log(&result, "cannot publish the node's devices for resource claims; retrying");
+        let known = owners.borrow_and_update().clone();
+        if let (Some(known), true) = (known, paused_until.is_none_or(|end| end <= Instant::now())) {
+            slices.owner = node_among(&known);
+            let result = slices.reconcile(&wanted).await;
+            let failed = failure.log(&result, "cannot publish the node's devices for resource claims; retrying");
+            paused_until = failed.then(|| Instant::now() + RETRY);
+        }
         tokio::select! {
             event = events.next() => match event {
                 Some(event) => {
@@ -73,8 +98,31 @@ pub(super) async fn publish(client: Client, node: String, mut offered: Receiver<
             changed = offered.changed() => if changed.is_err() {
                 pending::<()>().await;
             },
-            () = sleep(RETRY), if failed => {}
+            changed = owners.changed() => if changed.is_err() {
+                pending::<()>().await;
+            },
+            () = sleep_until(paused_until.unwrap_or_else(Instant::now)), if paused_until.is_some() => {}
         }
+    }
+}
+
+/// The last network may have lost its resource claims while no agent ran.
+async fn wait_until_needed(
+    api: &Api<ResourceSlice>,
+    own: &str,
+    mut networks: Receiver<Option<Arc<Networks>>>,
+    offered: &mut Receiver<Vec<Offered>>,
+) {
+    let is_left = async {
+        networks.wait_for(Option::is_some).await.is_ok() && is_any(api, ListParams::default().fields(own)).await
+    };
+    let is_ended = tokio::select! {
+        biased;
+        is_offered = offered.wait_for(|networks| !networks.is_empty()) => is_offered.is_err(),
+        true = is_left => false,
+    };
+    if is_ended {
+        pending::<()>().await;
     }
 }
 
@@ -92,7 +140,7 @@ impl Slices {
             }
         }
         let generation = self.generation() + 1;
-        let wanted = slices(offered, &self.node, self.support, generation);
+        let wanted = self.wanted(offered, generation);
         tracing::info!(
             slices = wanted.len(),
             devices = wanted.iter().map(|slice| slice.spec.devices.len()).sum::<usize>(),
@@ -111,7 +159,15 @@ impl Slices {
             }
         }
         self.present.by_name = present;
-        Ok(())
+        if self.is_current(offered) { Ok(()) } else { Err(Error::NotKept) }
+    }
+
+    fn wanted(&self, offered: &[Offered], generation: i64) -> Vec<ResourceSlice> {
+        let mut wanted = slices(offered, &self.node, self.support, generation);
+        for slice in &mut wanted {
+            slice.metadata.owner_references = self.owner.clone().map(|owner| vec![owner]);
+        }
+        wanted
     }
 
     fn generation(&self) -> i64 {
@@ -119,8 +175,13 @@ impl Slices {
     }
 
     fn is_current(&self, offered: &[Offered]) -> bool {
-        let wanted = slices(offered, &self.node, self.support, self.generation());
-        wanted.iter().map(|slice| &slice.spec).eq(self.present.by_name.values().map(|slice| &slice.spec))
+        let wanted = self.wanted(offered, self.generation());
+        let is_present = |slice: &ResourceSlice| {
+            let present = slice.metadata.name.as_ref().and_then(|name| self.present.by_name.get(name));
+            present.is_some_and(|present| present.spec == slice.spec && has_owners(present, slice))
+        };
+        // By name: the order of names is not that of their numbers from 100 slices on.
+        wanted.len() == self.present.by_name.len() && wanted.iter().all(is_present)
     }
 
     async fn apply(&self, slice: &ResourceSlice, is_dry_run: bool) -> Result<ResourceSlice, Error> {
@@ -133,11 +194,26 @@ impl Slices {
 fn body(slice: &ResourceSlice) -> Value {
     json!({
         "apiVersion": ResourceSlice::api_version(&()), "kind": ResourceSlice::kind(&()),
-        "metadata": {"name": slice.metadata.name}, "spec": slice.spec,
+        "metadata": slice.metadata, "spec": slice.spec,
     })
+}
+
+/// The Node, as Kubernetes' own drivers name it. `blockOwnerDeletion` would need more rights.
+fn node_among(owners: &[OwnerReference]) -> Option<OwnerReference> {
+    let node = owners.iter().find(|owner| (owner.api_version.as_str(), owner.kind.as_str()) == ("v1", "Node"))?;
+    Some(OwnerReference { controller: Some(true), block_owner_deletion: None, ..node.clone() })
+}
+
+/// Whether a slice has the owners that are wanted; others do not matter.
+fn has_owners(present: &ResourceSlice, wanted: &ResourceSlice) -> bool {
+    let present = present.metadata.owner_references.as_deref().unwrap_or_default();
+    wanted.metadata.owner_references.iter().flatten().all(|owner| present.contains(owner))
 }
 
 async fn request<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, Error> {
     let answer = timeout(REQUEST_TIMEOUT, request).await.map_err(|_| Error::Timeout)?;
     answer.map_err(|error| Error::Request(Box::new(error)))
 }
+
+#[cfg(test)]
+mod tests;
