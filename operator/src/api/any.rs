@@ -11,9 +11,9 @@ use tokio::time::{sleep, timeout};
 const RETRY: Duration = Duration::from_secs(5);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whether there is any of these objects. Those that may not be listed, or whose kind the API server
-/// does not have, are of no concern here: there is none. An API server that cannot be reached is
-/// waited for.
+/// Whether there is any of these objects. Those that may not be listed, or whose kind the API
+/// server does not have, are of no concern here: there is none. An API server that cannot be
+/// reached is waited for.
 pub(crate) async fn is_any<K>(api: &Api<K>, which: ListParams) -> bool
 where
     K: Clone + DeserializeOwned + Debug,

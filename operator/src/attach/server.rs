@@ -111,7 +111,7 @@ async fn answer(mut stream: UnixStream, options: &Arc<Options>, calls: &Semaphor
 }
 
 /// Waits until the plugin may run for a request. That fails when the requester has given up: it may
-/// want something else by then, and nobody would know of what the plugin did.
+/// want something else by then, and what the plugin did would remain unknown.
 pub(super) async fn turn<'a>(
     calls: &'a Semaphore,
     stream: &UnixStream,

@@ -2,9 +2,9 @@
 //! the node state; the agent reads neither the objects nor pods.
 //!
 //! For each of them the [`plan`] says what is next, from the records of the pod and its sandbox
-//! that are [`found`]; the [`plugin`] attaches and detaches, called by the service for attachments; the [`worker`] has
-//! the calls in flight, repeats what fails, and publishes what is reported. All that it knows
-//! follows from the journal, so that a restart loses nothing.
+//! that are [`found`]; the [`plugin`] attaches and detaches, called by the service for attachments;
+//! the [`worker`] has the calls in flight, repeats what fails, and publishes what is reported. All
+//! that it knows follows from the journal, so that a restart loses nothing.
 
 mod found;
 mod plan;

@@ -33,16 +33,16 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 const WAITING_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it is checked whether the sandboxes of attached interfaces are there.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// How often all records of the node are read, for interfaces that nobody requests. There may be ten
-/// thousand of other callers.
+/// How often all records of the node are read, for interfaces that are not requested. There may be
+/// ten thousand of other callers.
 const SEARCH_INTERVAL: Duration = Duration::from_secs(30);
 /// How long an interface is kept that a node state does not request which was just created, and
 /// which the controller has not written requests to.
 const GRACE: Duration = Duration::from_secs(15);
 /// That of a node state that the controller has only created.
 const FIRST_GENERATION: i64 = 1;
-/// Stands for that of the node state while it is not known what is attached: of what is not reported
-/// then, nobody may conclude that it is gone.
+/// Stands for that of the node state while it is not known what is attached: what is not reported
+/// then may not be taken for gone.
 const UNKNOWN_GENERATION: i64 = 0;
 /// How many ADDs are in flight: with as many calls as the service takes, there would be none left
 /// for resource claims.
@@ -106,7 +106,7 @@ impl Attachment {
         !self.is_in_flight && self.retry_at.is_none_or(|at| at <= now)
     }
 
-    /// Since when a call is due. Whoever has waited longest gets the next free slot.
+    /// Since when a call is due. The one that is due longest gets the next free slot.
     fn due(&self) -> Instant {
         self.retry_at.or(self.unrequested).unwrap_or(self.since)
     }
@@ -178,8 +178,8 @@ impl<P: Plugin> Worker<P> {
         }
     }
 
-    /// Looks for interfaces that are not requested: of an earlier run of the agent, and of ADDs that
-    /// ended after nobody waited for them any more. Returns all records by pod if it was time for
+    /// Looks for interfaces that are not requested: of an earlier run of the agent, and of ADDs
+    /// that ended after their requester had given up. Returns all records by pod if it was time for
     /// that.
     fn search(&mut self, now: Instant) -> Option<BTreeMap<PodUid, Vec<Record>>> {
         if self.searched.is_some_and(|at| now.saturating_duration_since(at) < SEARCH_INTERVAL) {

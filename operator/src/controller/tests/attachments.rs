@@ -182,7 +182,7 @@ fn new_ones_beyond_the_limit_take_nothing_from_a_pod() {
     assert_eq!(new, ["True Attached", "False TooManyAttachments", "False TooManyAttachments"]);
 }
 
-/// An agent that is not there reports no end: the finalizer would stay for ever.
+/// An agent that is not there reports no end: the finalizer would stay indefinitely.
 #[test]
 fn nothing_is_written_for_a_node_without_an_agent() {
     let mut cluster = Cluster::new();

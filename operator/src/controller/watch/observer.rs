@@ -228,8 +228,8 @@ impl Observer {
 }
 
 /// Pods are not watched: one that was read for an older attachment, or for one that has gone with
-/// it, may have been replaced. The uid of a pod that is gone would be that of an owner that is gone,
-/// and Kubernetes would delete the attachment.
+/// it, may have been replaced. The uid of a pod that is gone would be that of an owner that is
+/// gone, and Kubernetes would delete the attachment.
 fn attachment(cache: &mut Cache, dirty: &mut Dirty, (name, before): Changed<ObjectName, Attachment>) {
     let Attachments { objects, pods, .. } = &mut cache.attachments;
     let now = objects.get(&name);

@@ -93,7 +93,8 @@ fn devices(network: &Offered, support: Support) -> Vec<Device> {
     }]
 }
 
-/// As the API server writes it, with a suffix for thousands: slices are compared with what it keeps.
+/// As the API server writes it, with a suffix for thousands: slices are compared with what it
+/// keeps.
 fn quantity(ports: DeviceCount) -> String {
     let ports = i64::from(ports);
     let thousands = ports / 1000;

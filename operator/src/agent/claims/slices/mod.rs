@@ -66,8 +66,8 @@ struct Slices {
 }
 
 /// Publishes what is offered, indefinitely. Nothing is watched before there is a network with
-/// resource claims, or a slice of an earlier one. Without a node state nothing is written: a node that is
-/// removed loses it, and slices that its agent still wrote would stay for ever.
+/// resource claims, or a slice of an earlier one. Without a node state nothing is written: a node
+/// that is removed loses it, and slices that its agent still wrote would stay indefinitely.
 pub(super) async fn publish(client: Client, node: String, inputs: Inputs) -> Infallible {
     let Inputs { networks, mut offered, mut owners } = inputs;
     let (api, own) = (Api::all(client), format!("spec.driver={DRIVER},spec.nodeName={node}"));
