@@ -125,7 +125,7 @@ impl<'a> Segment<'a> {
 
     /// Deletes these pods and the networks.
     pub(super) fn delete(&self, pods: &[Station]) {
-        pods.iter().for_each(|pod| self.scene.delete_pod(&pod.name));
+        self.scene.delete_pods(pods.iter().map(|pod| pod.name.as_str()));
         let networks = self.networks();
         let names = networks.iter().map(|(_, network)| network.as_str());
         kubectl(&["delete", "usn", timeout()].into_iter().chain(names).collect::<Vec<_>>());

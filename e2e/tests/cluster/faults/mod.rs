@@ -94,7 +94,7 @@ fn running_pods_lose_packets_only_with_their_engine_and_nothing_is_left() {
     assert!(failed.is_empty(), "{failed:#?}\n{}", fault::logs());
 
     drop(traffic);
-    pods.iter().for_each(|pod| scene.delete_pod(pod));
+    scene.delete_pods(pods.iter().map(String::as_str));
     for uid in &uids {
         eventually("everything of the pod is gone", || check(remains(uid).is_empty(), remains(uid)));
     }

@@ -115,8 +115,6 @@ fn pods_of_two_nodes_share_a_pool_and_what_fails_holds_nothing() {
     scene.delete_pod("two");
     wait_running(&scene, "three");
 
-    for pod in ["left", "right", "one", "three"] {
-        scene.delete_pod(pod);
-    }
+    scene.delete_pods(["left", "right", "one", "three"]);
     eventually("all addresses are given back", || check(held() == 0, held().to_string()));
 }

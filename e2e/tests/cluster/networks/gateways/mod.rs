@@ -168,7 +168,7 @@ fn pods_reach_the_networks_of_their_routing_domain_and_no_others() {
     ALL.iter().for_each(|network| wait_ready(network.name));
     check_reachable(web, db, &[other, alone]);
 
-    ALL.iter().for_each(|network| scene.delete_pod(network.name));
+    scene.delete_pods(ALL.iter().map(|network| network.name));
     let names = ALL.iter().map(|network| network.name).chain([overlapping.name]);
     kubectl(&["delete", "usn", timeout()].into_iter().chain(names).collect::<Vec<_>>());
     eventually("the routing tables are gone", || {
