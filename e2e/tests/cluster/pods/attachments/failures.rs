@@ -24,34 +24,34 @@ fn await_gone(scene: &Scene, name: &str) {
 
 #[test]
 fn what_cannot_be_attached_says_why_and_leaves_nothing() {
-    let scene = Scene::new("plugfail");
+    let scene = Scene::new("plugbad");
     let other = Scene::new("plugother");
-    scene.network("plugfail", &json!({}));
+    scene.network("plugbad", &json!({}));
     other.network("plugother", &json!({}));
-    start(&scene, &sleeping_pod(&scene, "web", "plugfail"));
+    start(&scene, &sleeping_pod(&scene, "web", "plugbad"));
     let mut on_host = pod_without_volume(&scene, "host", "");
     on_host["spec"]["hostNetwork"] = json!(true);
     start(&scene, &on_host);
     start(&scene, &pod_without_volume(&scene, "plain", ""));
     let items = [
-        ("taken", "web", "plugfail", "net1"),
-        ("first", "web", "plugfail", INTERFACE),
-        ("second", "web", "plugfail", INTERFACE),
+        ("taken", "web", "plugbad", "net1"),
+        ("first", "web", "plugbad", INTERFACE),
+        ("second", "web", "plugbad", INTERFACE),
         ("forbidden", "web", "plugother", "net3"),
         ("unknown", "web", "plugnowhere", "net4"),
-        ("nopod", "late", "plugfail", "net5"),
-        ("hostnet", "host", "plugfail", "net6"),
-        ("nosandbox", "plain", "plugfail", "net6"),
+        ("nopod", "late", "plugbad", "net5"),
+        ("hostnet", "host", "plugbad", "net6"),
+        ("nosandbox", "plain", "plugbad", "net6"),
     ];
     apply_all(&attachments(&scene, &items));
     // A tenant can name pods of no other namespace.
     apply_all(&attachments(&other, &[("thief", "web", "plugother", "net9")]));
     for (name, reason, word) in [
         ("taken", "InterfaceTaken", "net1"),
-        ("forbidden", "AttachFailed", "plugfail"),
+        ("forbidden", "AttachFailed", "plugbad"),
         ("unknown", "NetworkUnknown", "plugnowhere"),
-        ("nopod", "PodNotFound", "plugfail/late"),
-        ("hostnet", "HostNetwork", "plugfail/host"),
+        ("nopod", "PodNotFound", "plugbad/late"),
+        ("hostnet", "HostNetwork", "plugbad/host"),
         ("nosandbox", "NoSandbox", "hot-plug.md"),
     ] {
         let message = await_reason(&scene, name, reason);
@@ -61,8 +61,8 @@ fn what_cannot_be_attached_says_why_and_leaves_nothing() {
     assert!(await_reason(&other, "thief", "PodNotFound").contains("plugother/web"));
     one_of_two_has_the_interface_and_the_other_one_after_it(&scene);
     // A pod that comes late.
-    let mut late = sleeping_pod(&scene, "late", "plugfail");
-    late["metadata"]["annotations"] = json!({"k8s.v1.cni.cncf.io/networks": "plugfail"});
+    let mut late = sleeping_pod(&scene, "late", "plugbad");
+    late["metadata"]["annotations"] = json!({"k8s.v1.cni.cncf.io/networks": "plugbad"});
     start(&scene, &late);
     await_ready(&scene, &["nopod"]);
 
@@ -86,15 +86,15 @@ fn one_of_two_has_the_interface_and_the_other_one_after_it(scene: &Scene) {
 
 #[test]
 fn attachments_end_with_their_pod_and_outlive_the_agent() {
-    let scene = Scene::new("plugend");
-    scene.network("plugend", &json!({}));
+    let scene = Scene::new("plugpod");
+    scene.network("plugpod", &json!({}));
     for pod in ["kept", "killed"] {
-        start(&scene, &sleeping_pod(&scene, pod, "plugend"));
+        start(&scene, &sleeping_pod(&scene, pod, "plugpod"));
     }
-    plug(&scene, &["kept"], "plugend");
+    plug(&scene, &["kept"], "plugpod");
     // The pod is deleted while its interfaces are being attached.
     let names: Vec<String> = (10..16).map(|number| format!("net{number}")).collect();
-    let items: Vec<Value> = names.iter().map(|name| attachment(&scene, name, "killed", "plugend", name)).collect();
+    let items: Vec<Value> = names.iter().map(|name| attachment(&scene, name, "killed", "plugpod", name)).collect();
     apply_all(&items);
     scene.delete_pod("killed");
     // One that came too late for the pod is waiting for another one, and nothing owns it.
@@ -121,7 +121,7 @@ fn attachments_end_with_their_pod_and_outlive_the_agent() {
     unplug(&scene, &["kept"]);
     assert_nothing_left(&scene);
 
-    plug(&scene, &["kept"], "plugend");
+    plug(&scene, &["kept"], "plugpod");
     scene.delete_pod("kept");
     await_gone(&scene, "kept");
     assert_nothing_left(&scene);

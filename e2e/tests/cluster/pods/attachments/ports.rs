@@ -27,7 +27,7 @@ fn with_addresses(mut spec: Value, number: u8) -> Value {
 
 #[test]
 fn every_type_of_port_is_plugged_into_running_pods_and_unplugged() {
-    let scene = Scene::new("plug");
+    let scene = Scene::new("plugtypes");
     scene.network("plug-base", &json!({}));
     let networks = [
         ("plug-ovs", json!({"engine": "OVS"}), Some(Driver::VhostServer)),
