@@ -1,5 +1,5 @@
-//! Interfaces of pods that end: Multus detaches them only if it is called twice, its controller does
-//! not, and usnet's garbage collection does.
+//! Interfaces of pods that end: Multus detaches them only if it is called twice, its controller
+//! does not, and usnet's garbage collection does.
 
 use super::super::garbage::QuickCollector;
 use super::{HotPlug, daemon, element, ports, sleeper};
