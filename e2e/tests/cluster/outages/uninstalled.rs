@@ -90,9 +90,7 @@ fn a_network_that_is_deleted_by_force_goes_and_its_pods_keep_their_ports() {
     eventually("the network goes", || check(get(&["usn", "force"]).is_none(), "still there"));
     await_kept_by_node("force", "force/right");
     assert_traffic(&scene);
-    for pod in ["left", "right"] {
-        scene.delete_pod(pod);
-    }
+    scene.delete_pods(["left", "right"]);
     await_nothing("force");
 }
 
@@ -172,9 +170,7 @@ fn usnet_removed_under_running_pods_leaves_their_traffic_and_tidies_up_when_it_i
         check(["left", "right"].iter().all(|pod| message.contains(&format!("removed/{pod}"))), message)
     });
     assert_traffic(&scene);
-    for pod in ["left", "right"] {
-        scene.delete_pod(pod);
-    }
+    scene.delete_pods(["left", "right"]);
     await_nothing("removed");
     eventually("the CRD goes with the last network", || {
         check(get(&["crd", "userspacenetworks.usnet.dev"]).is_none(), "still there")

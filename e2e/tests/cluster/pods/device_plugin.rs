@@ -124,9 +124,7 @@ fn pods_get_their_sockets_by_devices_of_the_node_that_has_the_network() {
         "cd $USNET_DEVICES_DEVICES && echo *",
     ]);
     assert_eq!(seen.trim(), "net1.json", "the folder is the pod's own");
-    for pod in ["right", "third"] {
-        scene.delete_pod(pod);
-    }
+    scene.delete_pods(["right", "third"]);
     eventually("all folders are gone", || {
         let found = folders("node-b");
         check(found.is_empty(), found)

@@ -122,9 +122,7 @@ fn a_pod_that_requests_an_address_of_another_is_rejected_with_its_name(scene: &S
     scene.await_refusal("thief", &["10.60.3.77", &format!("net3 of pod {}/{POD}", scene.name)]);
     apply(&asking("twin", json!({"mac": "02:60:00:00:00:03"})));
     scene.await_refusal("twin", &["02:60:00:00:00:03", &format!("net3 of pod {}/{POD}", scene.name)]);
-    for pod in ["thief", "twin"] {
-        scene.delete_pod(pod);
-    }
+    scene.delete_pods(["thief", "twin"]);
     start(scene, &asking("honest", json!({"ips": ["10.60.3.78/24"]})));
     scene.delete_pod("honest");
 }

@@ -93,15 +93,11 @@ fn files_of_the_runtime_come_back_and_so_do_slices_after_a_restart_of_kubelet() 
     run("component", &["start", "kubelet", NODE]);
     scene.await_refusal("one", &["reserved for 2 pods", "ResourceClaimTemplate"]);
     await_device(NODE, "claimfiles");
-    for pod in ["one", "two"] {
-        scene.delete_pod(pod);
-    }
+    scene.delete_pods(["one", "two"]);
     start(&scene, &sleeper(&scene, "after", "port"));
     // A pod that ends at once is gone from the API server before kubelet has its claim unprepared.
     kubectl(&["delete", "pod", "after", "-n", &scene.name, "--grace-period=0", "--force", "--wait=false"]);
-    for pod in ["left", "right"] {
-        scene.delete_pod(pod);
-    }
+    scene.delete_pods(["left", "right"]);
     await_nothing_left(NODE);
 }
 

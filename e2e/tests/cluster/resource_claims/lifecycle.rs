@@ -57,9 +57,7 @@ fn a_network_has_a_class_and_its_pods_see_its_health_and_its_end() {
     kubectl(&["patch", "resourceclaim", &claim, "-n", &scene.name, "--type=merge", "-p", no_finalizers]);
 
     drain(&scene);
-    for pod in ["late", "claiming"] {
-        scene.delete_pod(pod);
-    }
+    scene.delete_pods(["late", "claiming"]);
     kubectl(&["wait", "--for=delete", "usn/claimlife", timeout()]);
     await_nothing_left(NODE);
 }

@@ -47,9 +47,7 @@ fn pods_get_vhost_user_ports_by_claims_alone_on_the_node_that_has_the_network() 
     scene.await_refusal("third", &["cannot allocate all claims"]);
     scene.delete_pod("left");
     wait_running(&scene, "third");
-    for pod in ["right", "third"] {
-        scene.delete_pod(pod);
-    }
+    scene.delete_pods(["right", "third"]);
     await_nothing_left("node-b");
 }
 
@@ -67,7 +65,7 @@ fn pods_get_memifs_by_claims() {
             start(&scene, &dpdk_pod(&scene, name, "port", mode, Driver::Memif));
         }
         await_packets(&scene, "right", 1);
-        ["left", "right"].iter().for_each(|pod| scene.delete_pod(pod));
+        scene.delete_pods(["left", "right"]);
     } else {
         start(&scene, &sleeper(&scene, "alone", "port"));
         scene.delete_pod("alone");

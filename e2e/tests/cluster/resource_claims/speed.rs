@@ -39,7 +39,7 @@ fn ten_pods_at_once() {
         }
         pods.iter().for_each(|name| wait_running(&scene, name));
         println!("{PODS} pods {kind} claims: all Ready after {:.1} s", started.elapsed().as_secs_f64());
-        pods.iter().for_each(|name| scene.delete_pod(name));
+        scene.delete_pods(pods.iter().map(String::as_str));
     }
 }
 

@@ -41,8 +41,8 @@ const SEARCH_INTERVAL: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(15);
 /// That of a node state that the controller has only created.
 const FIRST_GENERATION: i64 = 1;
-/// Stands for that of the node state while it is not known what is attached: what is not reported
-/// then may not be taken for gone.
+/// The generation that is reported while it is not known what is attached: with it, the controller
+/// takes nothing that the report lacks for detached.
 const UNKNOWN_GENERATION: i64 = 0;
 /// How many ADDs are in flight: with as many calls as the service takes, there would be none left
 /// for resource claims.

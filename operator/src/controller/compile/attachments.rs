@@ -192,11 +192,11 @@ fn requested(cache: &Cache, node: &str) -> Vec<RequestedAttachment> {
     requested
 }
 
-/// As many as a node may have, in the order of their uids. Those that the node was told of stay: a
+/// As many as a node may have, in the order of their uids. Those that are in the node state stay: a
 /// new one takes away no interface that a pod uses.
-fn limit(requested: &mut Vec<RequestedAttachment>, told: &[RequestedAttachment]) {
-    let told: BTreeSet<&str> = told.iter().map(|entry| entry.uid.as_str()).collect();
-    requested.sort_by_cached_key(|entry| (!told.contains(entry.uid.as_str()), entry.uid.clone()));
+fn limit(requested: &mut Vec<RequestedAttachment>, present: &[RequestedAttachment]) {
+    let present: BTreeSet<&str> = present.iter().map(|entry| entry.uid.as_str()).collect();
+    requested.sort_by_cached_key(|entry| (!present.contains(entry.uid.as_str()), entry.uid.clone()));
     requested.truncate(REQUESTED_MAX);
     requested.sort_by(|one, other| one.uid.cmp(&other.uid));
 }

@@ -9,6 +9,9 @@ use crate::support::scene::wait_ready;
 use serde_json::{Value, json};
 use std::time::Instant;
 
+/// The log of the Multus that the runtime calls.
+const MULTUS_LOG: &str = "/var/log/multus.log";
+
 fn on(node: &str) -> Value {
     json!({"nodeSelector": {"matchLabels": {"kubernetes.io/hostname": node}}})
 }
@@ -46,9 +49,13 @@ fn interfaces_of_pods_that_end_are_collected_also_if_they_were_just_being_attach
     }
     // Multus' first DEL of a sandbox is for what its ADD attached. A second one, which kubelet may
     // cause while the pod exists, is for the annotation, and detaches.
-    if !left_of(&uids[0]).contains(".net7.json") {
-        println!("left out: Multus was called twice and detached the interface");
-    }
+    let by_multus = on_node(
+        NODE,
+        &["sh", "-c", &format!("grep 'Del: plugend:attached:{}:plugend:net7' {MULTUS_LOG}; true", uids[0])],
+    );
+    let is_left = left_of(&uids[0]).contains(".net7.json");
+    assert!(is_left || !by_multus.is_empty(), "neither Multus nor its controller detached it");
+    println!("Multus was called {} for the sandbox", if by_multus.is_empty() { "once" } else { "twice" });
 
     let begun = Instant::now();
     let _collector = QuickCollector::start();

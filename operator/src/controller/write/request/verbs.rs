@@ -67,9 +67,14 @@ pub(super) fn patch_parameters() -> PatchParams {
 /// A patch that replaces fields, with the uid as precondition. Server-side apply would keep fields
 /// that others added.
 pub(super) fn replace(uid: &str, fields: &[(&str, &Value)]) -> Result<Patch<()>, kube::Error> {
-    let mut operations = vec![json!({"op": "test", "path": "/metadata/uid", "value": uid})];
-    operations.extend(fields.iter().map(|(path, value)| json!({"op": "add", "path": path, "value": value})));
-    serde_json::from_value(operations.into()).map(Patch::Json).map_err(kube::Error::SerdeError)
+    json_patch(uid, fields.iter().map(|(path, value)| json!({"op": "add", "path": path, "value": value})))
+}
+
+/// A JSON patch, with the uid as precondition.
+fn json_patch(uid: &str, operations: impl IntoIterator<Item = Value>) -> Result<Patch<()>, kube::Error> {
+    let mut all = vec![json!({"op": "test", "path": "/metadata/uid", "value": uid})];
+    all.extend(operations);
+    serde_json::from_value(all.into()).map(Patch::Json).map_err(kube::Error::SerdeError)
 }
 
 /// Removes the finalizer at this index; the uid and the finalizer are preconditions. Server-side
@@ -86,12 +91,8 @@ where
     K: Clone + DeserializeOwned + Debug,
 {
     let path = format!("/metadata/finalizers/{index}");
-    let operations = json!([
-        {"op": "test", "path": "/metadata/uid", "value": uid},
-        {"op": "test", "path": path, "value": finalizer},
-        {"op": "remove", "path": path},
-    ]);
-    let patch = serde_json::from_value(operations).map(Patch::<()>::Json).map_err(kube::Error::SerdeError)?;
+    let is_it = json!({"op": "test", "path": path, "value": finalizer});
+    let patch = json_patch(uid, [is_it, json!({"op": "remove", "path": path})])?;
     written(api.patch_metadata(name, &patch_parameters(), &patch).await)
 }
 
