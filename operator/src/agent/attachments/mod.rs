@@ -6,6 +6,7 @@
 //! the [`worker`] has the calls in flight, repeats what fails, and publishes what is reported. All
 //! that it knows follows from the journal, so that a restart loses nothing.
 
+mod attachment;
 mod found;
 mod plan;
 mod plugin;

@@ -1,6 +1,7 @@
 //! The loop: one pass over all attachments, then it waits for a request, the end of a call, or
 //! time.
 
+use super::attachment::Attachment;
 use super::found::{Finder, Found};
 use super::plan::{Step, step};
 use super::plugin::Plugin;
@@ -8,7 +9,6 @@ use super::report::{Failure, attached, report};
 use super::wanted::Wanted;
 use super::{Reported, Requested};
 use crate::attach;
-use crate::backoff::Backoff;
 use crate::display::ErrorChain;
 use futures::future::LocalBoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -25,10 +25,6 @@ use usnet_dataplane::network_namespace::{Presence, presence};
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::sandboxes::Sandbox;
 
-/// A pod that starts has its sandbox within a second or two.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-/// A cause that was removed takes effect after half a minute at the latest.
-const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// How often a sandbox that is not known is looked for.
 const WAITING_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it is checked whether the sandboxes of attached interfaces are there.
@@ -57,59 +53,6 @@ type Call = LocalBoxFuture<'static, (String, CallResult)>;
 enum CallResult {
     Attached(Result<(), attach::Error>),
     Detached(Result<(), attach::Error>),
-}
-
-/// One attachment, as long as it is requested or attached.
-#[derive(Debug)]
-struct Attachment {
-    pod: PodUid,
-    /// What users call it.
-    object: String,
-    /// When it was requested first, or found.
-    since: Instant,
-    /// Since when it is not requested.
-    unrequested: Option<Instant>,
-    is_in_flight: bool,
-    failure: Option<Failure>,
-    backoff: Backoff,
-    retry_at: Option<Instant>,
-}
-
-impl Attachment {
-    fn new(pod: PodUid, object: String, now: Instant) -> Self {
-        Self {
-            pod,
-            object,
-            since: now,
-            unrequested: None,
-            is_in_flight: false,
-            failure: None,
-            backoff: Backoff::new(FIRST_RETRY, LONGEST_RETRY),
-            retry_at: None,
-        }
-    }
-
-    fn failed(&mut self, failure: Failure, now: Instant) {
-        if self.failure.as_ref() != Some(&failure) {
-            tracing::warn!(attachment = self.object, reason = failure.reason, "{}; retrying", failure.message);
-        }
-        self.failure = Some(failure);
-        self.retry_at = Some(now + self.backoff.wait());
-    }
-
-    fn succeeded(&mut self) {
-        self.backoff.reset();
-        (self.failure, self.retry_at) = (None, None);
-    }
-
-    fn may_call(&self, now: Instant) -> bool {
-        !self.is_in_flight && self.retry_at.is_none_or(|at| at <= now)
-    }
-
-    /// Since when a call is due. The one that is due longest gets the next free slot.
-    fn due(&self) -> Instant {
-        self.retry_at.or(self.unrequested).unwrap_or(self.since)
-    }
 }
 
 /// What one pass goes by.

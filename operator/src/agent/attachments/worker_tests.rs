@@ -1,3 +1,4 @@
+use super::super::attachment::{FIRST_RETRY, LONGEST_RETRY};
 use super::super::wanted::tests::request;
 use super::*;
 use inotify::{Inotify, WatchMask};

@@ -202,7 +202,7 @@ mod tests {
         server.requests()
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_class_that_was_left_is_deleted() {
         let left = classes(&class::tests::claimable("blue")).remove("usnet-blue").unwrap();
         let requests = requests_without_networks(Some(left)).await;
@@ -213,7 +213,7 @@ mod tests {
         );
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn without_the_right_to_list_classes_it_is_asked_once() {
         let requests = requests_without_networks(None).await;
         assert_eq!(requests.len(), 1, "{requests:?}");

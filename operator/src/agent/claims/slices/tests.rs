@@ -55,7 +55,7 @@ fn writes(server: &ApiServer) -> usize {
     requests.iter().filter(|line| line.starts_with("PATCH") && !line.contains("dryRun")).count()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_api_server_does_not_keep_is_not_written_again_without_a_pause() {
     let server = stubborn();
     let (_sender, offered) = channel(vec![available("blue")]);
@@ -117,7 +117,7 @@ async fn slices_go_with_their_node_and_are_written_again_for_a_later_one() {
     assert!(!published.is_current(&networks), "the node was created again");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_written_for_a_node_without_a_state() {
     let server = stubborn();
     let ((_sender, offered), (owners, known)) = (channel(vec![available("blue")]), channel(None));
@@ -150,7 +150,7 @@ async fn requests_without_networks(present: Option<Value>) -> (Vec<String>, Vec<
     (before, server.requests())
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_slice_that_was_left_is_deleted_once_the_networks_are_known() {
     let (before, all) = requests_without_networks(Some(kept("2"))).await;
     assert_eq!(before, [""; 0]);
@@ -161,7 +161,7 @@ async fn a_slice_that_was_left_is_deleted_once_the_networks_are_known() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn without_the_right_to_list_slices_it_is_asked_once() {
     let (before, all) = requests_without_networks(None).await;
     assert_eq!((before.len(), all.len()), (0, 1), "{all:?}");

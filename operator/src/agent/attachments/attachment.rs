@@ -1,0 +1,64 @@
+//! What is remembered of one attachment between two passes. No IO.
+
+use super::report::Failure;
+use crate::backoff::Backoff;
+use std::time::{Duration, Instant};
+use usnet_dataplane::attachment::PodUid;
+
+/// A pod that starts has its sandbox within a second or two.
+pub(super) const FIRST_RETRY: Duration = Duration::from_secs(1);
+/// A cause that was removed takes effect after half a minute at the latest.
+pub(super) const LONGEST_RETRY: Duration = Duration::from_secs(30);
+
+/// One attachment, as long as it is requested or attached.
+#[derive(Debug)]
+pub(super) struct Attachment {
+    pub(super) pod: PodUid,
+    /// What users call it.
+    pub(super) object: String,
+    /// When it was requested first, or found.
+    since: Instant,
+    /// Since when it is not requested.
+    pub(super) unrequested: Option<Instant>,
+    pub(super) is_in_flight: bool,
+    pub(super) failure: Option<Failure>,
+    pub(super) backoff: Backoff,
+    pub(super) retry_at: Option<Instant>,
+}
+
+impl Attachment {
+    pub(super) fn new(pod: PodUid, object: String, now: Instant) -> Self {
+        Self {
+            pod,
+            object,
+            since: now,
+            unrequested: None,
+            is_in_flight: false,
+            failure: None,
+            backoff: Backoff::new(FIRST_RETRY, LONGEST_RETRY),
+            retry_at: None,
+        }
+    }
+
+    pub(super) fn failed(&mut self, failure: Failure, now: Instant) {
+        if self.failure.as_ref() != Some(&failure) {
+            tracing::warn!(attachment = self.object, reason = failure.reason, "{}; retrying", failure.message);
+        }
+        self.failure = Some(failure);
+        self.retry_at = Some(now + self.backoff.wait());
+    }
+
+    pub(super) fn succeeded(&mut self) {
+        self.backoff.reset();
+        (self.failure, self.retry_at) = (None, None);
+    }
+
+    pub(super) fn may_call(&self, now: Instant) -> bool {
+        !self.is_in_flight && self.retry_at.is_none_or(|at| at <= now)
+    }
+
+    /// Since when a call is due. The one that is due longest gets the next free slot.
+    pub(super) fn due(&self) -> Instant {
+        self.retry_at.or(self.unrequested).unwrap_or(self.since)
+    }
+}
