@@ -37,7 +37,7 @@ virtual-machines: setup
 	USNET_VM_ROUNDS=$${USNET_VM_ROUNDS:-5} e2e/world --nodes 2 -- \
 	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture --test-threads=1 virtual_machines::
 
-# Interfaces plugged into running pods and unplugged, USNET_HOT_PLUG_CYCLES times for each of three types of port by Multus' daemon
+# Interfaces plugged into running pods and unplugged, USNET_HOT_PLUG_CYCLES times for each type of port of each engine by Multus' daemon
 # (docs/hot-plug-multus.md), and by UserspaceAttachments (docs/hot-plug.md). USNET_DYNAMIC_NETWORKS names the program of
 # multus-dynamic-networks-controller; without it a stand-in is used, as in `make test`, which has a short form of both.
 hot-plug: setup

@@ -4,7 +4,7 @@ use super::super::api::services::d_r_a_plugin_client::DRAPluginClient;
 use super::super::api::services::d_r_a_resource_health_client::DRAResourceHealthClient;
 use super::super::api::services::registration_client::RegistrationClient;
 use super::super::api::{self, DeviceHealth, HealthStatus};
-use super::super::preparer::tests::node;
+use super::super::preparer::fake_node::node;
 use super::*;
 use futures::StreamExt;
 use hyper::Uri;

@@ -115,7 +115,7 @@ impl DRAResourceHealth for Driver {
 
 #[cfg(test)]
 mod tests {
-    use super::super::preparer::tests::node;
+    use super::super::preparer::fake_node::node;
     use super::*;
     use tokio::sync::watch::channel;
     use usnet_dataplane::attachment::ClaimUid;

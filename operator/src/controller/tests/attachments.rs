@@ -7,7 +7,17 @@ use usnet_crds::attachment::node::REQUESTED_MAX;
 
 /// A network, and a pod on node-b.
 fn cluster() -> Cluster {
+    settled(Cluster::new())
+}
+
+/// The same, without an agent on node-b from the beginning.
+fn cluster_where_no_agent_has_reported() -> Cluster {
     let mut cluster = Cluster::new();
+    cluster.without_agent.insert("node-b".to_owned());
+    settled(cluster)
+}
+
+fn settled(mut cluster: Cluster) -> Cluster {
     cluster.simple_network("blue");
     cluster.running_pod("web", "node-b");
     cluster.settle();
@@ -185,11 +195,7 @@ fn new_ones_beyond_the_limit_take_nothing_from_a_pod() {
 /// An agent that is not there reports no end: the finalizer would stay indefinitely.
 #[test]
 fn nothing_is_written_for_a_node_without_an_agent() {
-    let mut cluster = Cluster::new();
-    cluster.simple_network("blue");
-    cluster.running_pod("web", "node-b");
-    cluster.without_agent.insert("node-b".to_owned());
-    cluster.settle();
+    let mut cluster = cluster_where_no_agent_has_reported();
     cluster.attachment("extra", "web", "blue", "net7");
     cluster.settle();
     let (reason, message) = cluster.attachment_ready("extra");
@@ -207,11 +213,7 @@ fn nothing_is_written_for_a_node_without_an_agent() {
 
 #[test]
 fn what_was_requested_where_no_agent_has_ever_been_is_not_waited_for() {
-    let mut cluster = Cluster::new();
-    cluster.simple_network("blue");
-    cluster.running_pod("web", "node-b");
-    cluster.without_agent.insert("node-b".to_owned());
-    cluster.settle();
+    let mut cluster = cluster_where_no_agent_has_reported();
     cluster.attachment("extra", "web", "blue", "net7");
     // As earlier controllers did.
     let found = cluster.cache.attachments.objects.get_mut(&name("extra")).unwrap();

@@ -98,7 +98,7 @@ const DEFECTS: [Defect; 19] = [
     (
         "D14",
         "every node has a credential that may write any pod (here two annotations of the node's own pods)",
-        &["legacy::configurations::no_path_of_the_configuration_is_opened", "e2e/tests/cluster/abuse/guards.rs"],
+        &["legacy::configurations::no_path_of_the_configuration_is_opened", "e2e/tests/cluster/abuse/guards/mod.rs"],
     ),
     (
         "D15",

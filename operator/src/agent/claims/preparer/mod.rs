@@ -207,5 +207,6 @@ fn devices(record: &ClaimRecord) -> Vec<api::Device> {
 }
 
 #[cfg(test)]
-#[path = "preparer_tests.rs"]
-pub(super) mod tests;
+pub(super) mod fake_node;
+#[cfg(test)]
+mod tests;

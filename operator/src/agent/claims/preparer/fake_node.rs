@@ -1,0 +1,213 @@
+//! A node whose claims are prepared, with a service for attachments and an API server that can
+//! fail.
+
+use super::*;
+use crate::agent::claims::claim::ResourceClaim;
+use crate::agent::claims::claim::tests::claim as example;
+use crate::agent::claims::reporter::Reporter;
+use crate::agent::testing::{network, record};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use tokio::sync::watch::channel;
+use usnet_crds::NodeNetwork;
+use usnet_dataplane::journal::LockedAttachment;
+use usnet_dataplane::port::{PortBackend, SocketPath};
+
+/// An API server with one claim.
+#[derive(Default)]
+pub(in crate::agent::claims) struct OneClaim {
+    pub(in crate::agent::claims) claim: Mutex<Option<Value>>,
+    pub(in crate::agent::claims) reported: Mutex<Vec<ClaimRecord>>,
+    /// Of writes of the status.
+    pub(in crate::agent::claims) is_down: Mutex<bool>,
+}
+
+#[tonic::async_trait]
+impl Claims for OneClaim {
+    async fn get(&self, namespace: &str, name: &str) -> Result<ResourceClaim, reader::Error> {
+        let found = self.claim.lock().unwrap().clone();
+        found
+            .map(|claim| serde_json::from_value(claim).unwrap())
+            .ok_or(reader::Error::NotFound(format!("{namespace}/{name}")))
+    }
+
+    async fn report(&self, record: &ClaimRecord) -> Result<(), reader::Error> {
+        let claim = format!("{}/{}", record.namespace, record.name);
+        if *self.is_down.lock().unwrap() {
+            return Err(reader::Error::Timeout { action: "write the status of claim", claim });
+        }
+        if self.claim.lock().unwrap().is_none() {
+            return Err(reader::Error::NotFound(claim));
+        }
+        self.reported.lock().unwrap().push(record.clone());
+        Ok(())
+    }
+}
+
+/// Writes records as the plugin does. `failures` are those of the next calls.
+pub(in crate::agent::claims) struct FakePlugin {
+    paths: NodePaths,
+    journal: Journal,
+    pub(in crate::agent::claims) calls: Mutex<Vec<String>>,
+    failures: Mutex<VecDeque<&'static str>>,
+    /// DEL while the engine is down.
+    pub(in crate::agent::claims) is_engine_down: Mutex<bool>,
+    /// Whether another process locks what was attached, and what it has locked.
+    pub(in crate::agent::claims) is_locked_next: Mutex<bool>,
+    pub(in crate::agent::claims) locked: Mutex<Vec<LockedAttachment>>,
+}
+
+impl FakePlugin {
+    fn call(&self, verb: &str, id: &AttachmentId) -> Result<(), attach::Error> {
+        self.calls.lock().unwrap().push(format!("{verb} {}", id.interface));
+        match self.failures.lock().unwrap().pop_front() {
+            Some(text) => {
+                Err(attach::Error::Plugin(attach::CniError { code: 11, msg: text.to_owned(), details: String::new() }))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl Attacher for FakePlugin {
+    async fn attach(&self, pod: &Pod, id: &AttachmentId, port: &ClaimPort) -> Result<(), attach::Error> {
+        self.call("ADD", id)?;
+        // As the real one, it does not answer at once.
+        tokio::task::yield_now().await;
+        let locked = self.journal.lock(id).unwrap();
+        assert_eq!(locked.read().unwrap(), None, "attached twice");
+        let folder = port_folder(&self.paths, &id.container.claim().unwrap(), &id.interface);
+        fs::create_dir_all(&folder).unwrap();
+        let mut attached = record("x", &network(port.network.as_str()));
+        attached.id = id.clone();
+        attached.pod = pod.clone();
+        let socket = SocketPath::try_from(folder.join(format!("{}.sock", id.interface))).unwrap();
+        attached.port.backend = PortBackend::VhostUser { socket, engine_role: Default::default() };
+        attached.progress = Progress::Attached;
+        locked.write(&attached).unwrap();
+        if *self.is_locked_next.lock().unwrap() {
+            self.locked.lock().unwrap().push(locked);
+        }
+        Ok(())
+    }
+
+    async fn detach(&self, _: &Pod, id: &AttachmentId) -> Result<(), attach::Error> {
+        self.call("DEL", id)?;
+        let locked = self.journal.lock(id).unwrap();
+        match locked.read().unwrap() {
+            Some(record) if *self.is_engine_down.lock().unwrap() => {
+                locked.write(&Record { progress: Progress::Detached, ..record }).unwrap();
+            }
+            _ => locked.remove().unwrap(),
+        }
+        let _gone = fs::remove_dir(port_folder(&self.paths, &id.container.claim().unwrap(), &id.interface));
+        Ok(())
+    }
+}
+
+/// A node, and what prepares its claims.
+pub(in crate::agent::claims) fn node() -> (Node, Preparer) {
+    let node = Node::new();
+    let other = preparer(&node.paths, &node.api, &node.plugin, node.networks.subscribe());
+    (node, other)
+}
+
+/// A node with the network `blue`.
+pub(in crate::agent::claims) struct Node {
+    _folder: tempfile::TempDir,
+    pub(in crate::agent::claims) paths: NodePaths,
+    pub(in crate::agent::claims) api: Arc<OneClaim>,
+    pub(in crate::agent::claims) plugin: Arc<FakePlugin>,
+    pub(in crate::agent::claims) networks: Sender<Option<Arc<Networks>>>,
+    pub(in crate::agent::claims) preparer: Preparer,
+}
+
+pub(in crate::agent::claims) fn networks(network: NodeNetwork) -> Option<Arc<Networks>> {
+    Some(Arc::new([(network.name.clone(), Arc::new(network))].into()))
+}
+
+impl Node {
+    pub(in crate::agent::claims) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = NodePaths::below(folder.path());
+        let journal = Journal::open(&paths).unwrap();
+        let api = Arc::new(OneClaim { claim: Mutex::new(Some(example())), ..OneClaim::default() });
+        let plugin = Arc::new(FakePlugin {
+            paths: paths.clone(),
+            journal,
+            calls: Mutex::default(),
+            failures: Mutex::default(),
+            is_engine_down: Mutex::default(),
+            is_locked_next: Mutex::default(),
+            locked: Mutex::default(),
+        });
+        let (networks, receiver) = channel(networks(network("blue")));
+        let preparer = preparer(&paths, &api, &plugin, receiver);
+        Self { _folder: folder, paths, api, plugin, networks, preparer }
+    }
+
+    /// The agent is killed, and starts again.
+    pub(in crate::agent::claims) fn restart(&mut self) {
+        self.preparer = preparer(&self.paths, &self.api, &self.plugin, self.networks.subscribe());
+    }
+
+    pub(in crate::agent::claims) async fn prepare(&self) -> Result<Vec<api::Device>, String> {
+        let prepared = self.preparer.prepare(&call()).await;
+        prepared.map_err(|error| crate::display::ErrorChain(&error).to_string())
+    }
+
+    pub(in crate::agent::claims) async fn unprepare(&self) -> Result<(), String> {
+        let done = self.preparer.unprepare(&call()).await;
+        done.map_err(|error| crate::display::ErrorChain(&error).to_string())
+    }
+
+    pub(in crate::agent::claims) fn reporter(&self) -> Reporter {
+        let claims = Arc::clone(&self.api) as Arc<dyn Claims>;
+        Reporter { records: self.preparer.records.clone(), busy: self.preparer.busy.clone(), claims }
+    }
+
+    pub(in crate::agent::claims) fn change(&self, change: impl FnOnce(&mut Value)) {
+        change(self.api.claim.lock().unwrap().as_mut().unwrap());
+    }
+
+    pub(in crate::agent::claims) fn calls(&self) -> Vec<String> {
+        std::mem::take(&mut *self.plugin.calls.lock().unwrap())
+    }
+
+    pub(in crate::agent::claims) fn fail(&self, text: &'static str) {
+        self.plugin.failures.lock().unwrap().push_back(text);
+    }
+
+    /// What is left on the node.
+    pub(in crate::agent::claims) fn left(&self) -> Vec<String> {
+        let folders =
+            [self.paths.claims(), self.paths.claim_folders(), self.paths.claim_metadata(), self.paths.cdi.clone()];
+        let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+fn preparer(
+    paths: &NodePaths,
+    api: &Arc<OneClaim>,
+    plugin: &Arc<FakePlugin>,
+    networks: Receiver<Option<Arc<Networks>>>,
+) -> Preparer {
+    Preparer {
+        node: "node-a".into(),
+        paths: paths.clone(),
+        records: ClaimRecords::new(paths),
+        journal: Journal::open(paths).unwrap(),
+        networks,
+        claims: Arc::clone(api) as Arc<dyn Claims>,
+        attacher: Arc::clone(plugin) as Arc<dyn Attacher>,
+        busy: Busy::default(),
+        reports: channel(()).0,
+    }
+}
+
+fn call() -> api::Claim {
+    api::Claim { namespace: "default".into(), uid: "c-1".into(), name: "web-uplink-x7".into() }
+}
