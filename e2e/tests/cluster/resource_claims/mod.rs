@@ -4,6 +4,7 @@
 mod failures;
 mod lifecycle;
 mod ports;
+mod requests;
 mod speed;
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node};
@@ -44,12 +45,17 @@ fn claim_spec(network: &str, parameters: &Value) -> Value {
         let expression = format!("device.attributes['usnet.dev'].network == '{network}'");
         spec["devices"]["requests"][0]["exactly"] =
             json!({"deviceClassName": "usnet", "selectors": [{"cel": {"expression": expression}}]});
-        let mut parameters = parameters.clone();
-        parameters["apiVersion"] = json!("usnet.dev/v1alpha1");
-        parameters["kind"] = json!("PortRequest");
-        spec["devices"]["config"] = json!([{"opaque": {"driver": "usnet.dev", "parameters": parameters}}]);
+        spec["devices"]["config"] = json!([self::parameters(parameters)]);
     }
     spec
+}
+
+/// Parameters in the config of a claim.
+fn parameters(fields: &Value) -> Value {
+    let mut parameters = fields.clone();
+    parameters["apiVersion"] = json!("usnet.dev/v1alpha1");
+    parameters["kind"] = json!("PortRequest");
+    json!({"opaque": {"driver": "usnet.dev", "parameters": parameters}})
 }
 
 /// A template of claims.
