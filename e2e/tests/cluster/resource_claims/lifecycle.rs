@@ -1,20 +1,13 @@
 //! A network of an extended resource from its class to its end, with pods on it.
 
-use super::{await_device, await_nothing_left, claim_of, devices_of, here, is_served, sleeper, template};
+use super::{
+    await_device, await_nothing_left, claim_of, devices_of, here, is_served, sleeper, template, with_resource,
+};
 use crate::support::cluster::{apply, check, eventually, get, kubectl, run, timeout, vsctl};
 use crate::support::control_plane::tokens::Thief::Agent;
-use crate::support::pods::{NODE, in_pod, pod_without_volume, start};
+use crate::support::pods::{NODE, in_pod, start};
 use crate::support::scene::{ENGINE_GONE, Scene};
 use serde_json::{Value, json};
-
-/// A pod that requests the extended resource of a network, and has no claim, annotation or volume.
-fn with_resource(scene: &Scene, name: &str, network: &str) -> Value {
-    let mut pod = pod_without_volume(scene, name, "");
-    pod["metadata"].as_object_mut().unwrap().remove("annotations");
-    pod["spec"].as_object_mut().unwrap().remove("nodeName");
-    pod["spec"]["containers"][0]["resources"]["limits"][format!("usnet.dev/{network}")] = json!(1);
-    pod
-}
 
 /// What kubelet says of the health of a pod's devices.
 fn health(scene: &Scene, pod: &str) -> String {

@@ -8,7 +8,7 @@ mod requests;
 mod speed;
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node};
-use crate::support::pods::{NODE, sleeping_pod};
+use crate::support::pods::{NODE, pod_without_volume, sleeping_pod};
 use crate::support::scene::Scene;
 use crate::support::testpmd::{Driver, Program};
 use serde_json::{Value, json};
@@ -60,10 +60,14 @@ fn parameters(fields: &Value) -> Value {
 
 /// A template of claims.
 pub(crate) fn template(scene: &Scene, name: &str, network: &str, parameters: &Value) {
+    template_of(scene, name, &claim_spec(network, parameters));
+}
+
+/// A template of claims with this spec.
+fn template_of(scene: &Scene, name: &str, spec: &Value) {
     apply(&json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
-        "metadata": {"name": name, "namespace": scene.name},
-        "spec": {"spec": claim_spec(network, parameters)},
+        "metadata": {"name": name, "namespace": scene.name}, "spec": {"spec": spec},
     }));
 }
 
@@ -76,6 +80,15 @@ fn with_claim(mut pod: Value, template: &str) -> Value {
     let container = &mut pod["spec"]["containers"][0];
     container["volumeMounts"] = json!([]);
     container["resources"]["claims"] = json!([{"name": "uplink"}]);
+    pod
+}
+
+/// A pod that requests the extended resource of a network, and has no claim, annotation or volume.
+fn with_resource(scene: &Scene, name: &str, network: &str) -> Value {
+    let mut pod = pod_without_volume(scene, name, "");
+    pod["metadata"].as_object_mut().unwrap().remove("annotations");
+    pod["spec"].as_object_mut().unwrap().remove("nodeName");
+    pod["spec"]["containers"][0]["resources"]["limits"][format!("usnet.dev/{network}")] = json!(1);
     pod
 }
 

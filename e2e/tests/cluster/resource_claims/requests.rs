@@ -1,7 +1,10 @@
 //! Requests that leave a choice to the scheduler, and requests that a quota refuses.
 
-use super::{METADATA, await_device, await_nothing_left, claim_of, here, is_served, parameters, sleeper};
-use crate::support::cluster::{apply, check, eventually, get, try_apply};
+use super::{
+    METADATA, await_device, await_nothing_left, claim_of, claim_spec, here, is_served, parameters, sleeper,
+    template_of, with_resource,
+};
+use crate::support::cluster::{apply, check, eventually, get, try_run};
 use crate::support::pods::{NODE, in_pod, start};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
@@ -14,10 +17,7 @@ fn a_request_gets_its_alternative_with_the_parameters_of_that_one_and_quotas_ref
     let scene = Scene::new("claimreq");
     scene.network("claimreq", &here("OVS", 4));
     await_device(NODE, "claimreq");
-    apply(&json!({
-        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate",
-        "metadata": {"name": "either", "namespace": scene.name}, "spec": {"spec": either("claimreq")},
-    }));
+    template_of(&scene, "either", &either("claimreq"));
     start(&scene, &sleeper(&scene, "either", "either"));
     let allocated = claim_of(&scene, "either")["status"]["allocation"]["devices"]["results"][0]["request"].take();
     assert_eq!(allocated, "port/second");
@@ -25,17 +25,32 @@ fn a_request_gets_its_alternative_with_the_parameters_of_that_one_and_quotas_ref
     let metadata: Value = serde_json::from_str(&in_pod(&scene, "either", METADATA)).unwrap();
     assert_eq!(metadata["requests"][0]["name"], "port");
 
-    quota(&scene, &["usnet", "usnet-claimreq"]);
-    for class in ["usnet", "usnet-claimreq"] {
-        let request = json!({"name": "port", "exactly": {"deviceClassName": class}});
-        let observed = try_apply(&claim(&scene, &json!({"devices": {"requests": [request]}}))).unwrap_err();
-        assert!(observed.contains("exceeded quota") && observed.contains(class), "{observed}");
-    }
-    assert!(try_apply(&claim(&scene, &either("claimreq"))).unwrap_err().contains("exceeded quota"));
+    quotas_refuse_claims(&scene);
     assert_eq!(in_pod(&scene, "either", "ls $USNET_CLAIM_UPLINK_PORT"), "net8.json\n", "a running pod keeps its port");
 
     scene.delete_pod("either");
     await_nothing_left(NODE);
+}
+
+fn quotas_refuse_claims(scene: &Scene) {
+    let refusal = |class: &str| {
+        let request = json!({"name": "port", "exactly": {"deviceClassName": class}});
+        let observed = create(scene, &json!({"devices": {"requests": [request]}})).unwrap_err();
+        let counted = format!("{class}.deviceclass.resource.k8s.io/devices");
+        assert!(observed.contains("exceeded quota") && observed.contains(&counted), "{observed}");
+    };
+    quota(scene, &["usnet-claimreq"]);
+    refusal("usnet-claimreq");
+    create(scene, &claim_spec("claimreq", &json!({}))).expect("by the class of all networks");
+    quota(scene, &["usnet", "usnet-claimreq"]);
+    ["usnet", "usnet-claimreq"].into_iter().for_each(refusal);
+    assert!(create(scene, &either("claimreq")).unwrap_err().contains("exceeded quota"));
+    if get(&["deviceclass", "usnet-claimreq"]).unwrap()["spec"]["extendedResourceName"].is_string() {
+        apply(&with_resource(scene, "resource", "claimreq"));
+        scene.await_refusal("resource", &["exceeded quota", "usnet-claimreq.deviceclass.resource.k8s.io/devices"]);
+    } else {
+        println!("left out: this Kubernetes has no extended resources of classes");
+    }
 }
 
 /// A claim for a port of a network: with VPP, or else as it is, each with its own interface.
@@ -54,11 +69,13 @@ fn either(network: &str) -> Value {
     json!({"devices": {"requests": [{"name": "port", "firstAvailable": [first, second]}], "config": config}})
 }
 
-fn claim(scene: &Scene, spec: &Value) -> Value {
-    json!({
+/// What the API server says to a claim, without creating it.
+fn create(scene: &Scene, spec: &Value) -> Result<String, String> {
+    let claim = json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
-        "metadata": {"name": "refused", "namespace": scene.name}, "spec": spec,
-    })
+        "metadata": {"name": "another", "namespace": scene.name}, "spec": spec,
+    });
+    try_run("kubectl", &["create", "--dry-run=server", "-f", "-"], &claim.to_string())
 }
 
 /// Allows the namespace no device of these classes, as docs/resource-claims.md recommends.

@@ -16,11 +16,11 @@ use usnet_dataplane::port::{PortBackend, SocketPath};
 
 /// An API server with one claim.
 #[derive(Default)]
-pub(in crate::agent::claims) struct OneClaim {
-    pub(in crate::agent::claims) claim: Mutex<Option<Value>>,
-    pub(in crate::agent::claims) reported: Mutex<Vec<ClaimRecord>>,
+pub(super) struct OneClaim {
+    pub(super) claim: Mutex<Option<Value>>,
+    pub(super) reported: Mutex<Vec<ClaimRecord>>,
     /// Of writes of the status.
-    pub(in crate::agent::claims) is_down: Mutex<bool>,
+    pub(super) is_down: Mutex<bool>,
 }
 
 #[tonic::async_trait]
@@ -46,16 +46,16 @@ impl Claims for OneClaim {
 }
 
 /// Writes records as the plugin does. `failures` are those of the next calls.
-pub(in crate::agent::claims) struct FakePlugin {
+pub(super) struct FakePlugin {
     paths: NodePaths,
     journal: Journal,
-    pub(in crate::agent::claims) calls: Mutex<Vec<String>>,
+    pub(super) calls: Mutex<Vec<String>>,
     failures: Mutex<VecDeque<&'static str>>,
     /// DEL while the engine is down.
-    pub(in crate::agent::claims) is_engine_down: Mutex<bool>,
+    pub(super) is_engine_down: Mutex<bool>,
     /// Whether another process locks what was attached, and what it has locked.
-    pub(in crate::agent::claims) is_locked_next: Mutex<bool>,
-    pub(in crate::agent::claims) locked: Mutex<Vec<LockedAttachment>>,
+    pub(super) is_locked_next: Mutex<bool>,
+    pub(super) locked: Mutex<Vec<LockedAttachment>>,
 }
 
 impl FakePlugin {
@@ -118,18 +118,18 @@ pub(in crate::agent::claims) fn node() -> (Node, Preparer) {
 pub(in crate::agent::claims) struct Node {
     _folder: tempfile::TempDir,
     pub(in crate::agent::claims) paths: NodePaths,
-    pub(in crate::agent::claims) api: Arc<OneClaim>,
-    pub(in crate::agent::claims) plugin: Arc<FakePlugin>,
-    pub(in crate::agent::claims) networks: Sender<Option<Arc<Networks>>>,
-    pub(in crate::agent::claims) preparer: Preparer,
+    pub(super) api: Arc<OneClaim>,
+    pub(super) plugin: Arc<FakePlugin>,
+    pub(super) networks: Sender<Option<Arc<Networks>>>,
+    pub(super) preparer: Preparer,
 }
 
-pub(in crate::agent::claims) fn networks(network: NodeNetwork) -> Option<Arc<Networks>> {
+pub(super) fn networks(network: NodeNetwork) -> Option<Arc<Networks>> {
     Some(Arc::new([(network.name.clone(), Arc::new(network))].into()))
 }
 
 impl Node {
-    pub(in crate::agent::claims) fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let paths = NodePaths::below(folder.path());
         let journal = Journal::open(&paths).unwrap();
@@ -149,39 +149,39 @@ impl Node {
     }
 
     /// The agent is killed, and starts again.
-    pub(in crate::agent::claims) fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.preparer = preparer(&self.paths, &self.api, &self.plugin, self.networks.subscribe());
     }
 
-    pub(in crate::agent::claims) async fn prepare(&self) -> Result<Vec<api::Device>, String> {
+    pub(super) async fn prepare(&self) -> Result<Vec<api::Device>, String> {
         let prepared = self.preparer.prepare(&call()).await;
         prepared.map_err(|error| crate::display::ErrorChain(&error).to_string())
     }
 
-    pub(in crate::agent::claims) async fn unprepare(&self) -> Result<(), String> {
+    pub(super) async fn unprepare(&self) -> Result<(), String> {
         let done = self.preparer.unprepare(&call()).await;
         done.map_err(|error| crate::display::ErrorChain(&error).to_string())
     }
 
-    pub(in crate::agent::claims) fn reporter(&self) -> Reporter {
+    pub(super) fn reporter(&self) -> Reporter {
         let claims = Arc::clone(&self.api) as Arc<dyn Claims>;
         Reporter { records: self.preparer.records.clone(), busy: self.preparer.busy.clone(), claims }
     }
 
-    pub(in crate::agent::claims) fn change(&self, change: impl FnOnce(&mut Value)) {
+    pub(super) fn change(&self, change: impl FnOnce(&mut Value)) {
         change(self.api.claim.lock().unwrap().as_mut().unwrap());
     }
 
-    pub(in crate::agent::claims) fn calls(&self) -> Vec<String> {
+    pub(super) fn calls(&self) -> Vec<String> {
         std::mem::take(&mut *self.plugin.calls.lock().unwrap())
     }
 
-    pub(in crate::agent::claims) fn fail(&self, text: &'static str) {
+    pub(super) fn fail(&self, text: &'static str) {
         self.plugin.failures.lock().unwrap().push_back(text);
     }
 
     /// What is left on the node.
-    pub(in crate::agent::claims) fn left(&self) -> Vec<String> {
+    pub(super) fn left(&self) -> Vec<String> {
         let folders =
             [self.paths.claims(), self.paths.claim_folders(), self.paths.claim_metadata(), self.paths.cdi.clone()];
         let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
