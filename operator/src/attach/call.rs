@@ -1,36 +1,50 @@
 //! One call of the plugin, as a child process (IO).
 
+use super::server::Options;
+use super::variables::taken;
 use super::{Answer, CniError, Request, SIZE_MAX};
 use serde_json::Value;
-use std::ffi::OsStr;
 use std::io::{self, Read, Write};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
+use usnet_plugin::protocol::environment::IPAM_PLUGINS;
 
 /// CNI's code of errors that are not the plugin's own.
 const INTERNAL: u32 = 999;
 /// How often it is checked whether the plugin has ended. Most calls take some tens of milliseconds.
 const POLL: Duration = Duration::from_millis(3);
 
-/// Runs the plugin with a time limit. Its environment is that of the request and, for the places of
-/// files, what begins with `USNET_` in that of this process.
-pub(super) fn run(plugin: &Path, plugin_folders: &OsStr, request: &Request, limit: Duration) -> Answer {
-    match call(plugin, plugin_folders, request, limit) {
+/// Runs the plugin with a time limit, if the request asks for nothing that it may not. Its
+/// environment are the variables that a request may set, those of this service, and, for the places
+/// of files, what begins with `USNET_` in that of this process.
+pub(super) fn run(options: &Options, request: &Request, limit: Duration) -> Answer {
+    if let Err(refusal) = options.ipam.check(&request.configuration) {
+        return failure(refusal);
+    }
+    let requested = match taken(&request.environment) {
+        Ok(requested) => requested,
+        Err(refusal) => return failure(refusal.to_string()),
+    };
+    match call(options, requested, request, limit) {
         Ok(answer) => answer,
-        Err(error) => failure(format!("cannot run {}: {error}", plugin.display())),
+        Err(error) => failure(format!("cannot run {}: {error}", options.plugin.display())),
     }
 }
 
-fn call(plugin: &Path, plugin_folders: &OsStr, request: &Request, limit: Duration) -> io::Result<Answer> {
+fn call<'a>(
+    options: &Options,
+    requested: impl Iterator<Item = (&'a String, &'a String)>,
+    request: &Request,
+    limit: Duration,
+) -> io::Result<Answer> {
     let own = std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"USNET_"));
-    let requested = request.environment.iter().filter(|(name, _)| name.starts_with("CNI_"));
-    let mut child = Command::new(plugin)
+    let mut child = Command::new(&options.plugin)
         .env_clear()
-        .envs(own)
-        .env("CNI_PATH", plugin_folders)
         .envs(requested)
+        .envs(own)
+        .env("CNI_PATH", &options.plugin_folders)
+        .env(IPAM_PLUGINS, options.ipam.variable())
         .env("CNI_COMMAND", request.command.as_str())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

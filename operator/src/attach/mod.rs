@@ -3,9 +3,14 @@
 //! requested.
 //!
 //! A [`request`] is one JSON object on a connection of its own, and so is the answer. Only root can
-//! connect.
+//! connect, and an agent that was taken over gains little by it:
+//! - [`variables`]: it chooses neither a program nor the network namespace of the node;
+//! - [`ipam_limits`]: only IPAM plugins of the service's own lists are run;
+//! - [`reading`], [`server`] (IO): clients that send nothing, or too much, delay no other one.
 
 mod call;
+mod ipam_limits;
+mod reading;
 mod server;
 mod variables;
 
@@ -21,9 +26,11 @@ use tokio::time::timeout;
 use usnet_dataplane::paths::NodePaths;
 
 pub use server::{Error as ServerError, Options, run};
-pub use variables::variables;
+pub use variables::{NO_NETWORK_NAMESPACE, variables};
 
-/// The longest request and the longest answer, in bytes.
+/// The longest request, in bytes: a NetworkAttachmentDefinition has 64 KB at most.
+const REQUEST_MAX: u64 = 256 << 10;
+/// The longest answer, in bytes.
 const SIZE_MAX: u64 = 1 << 20;
 /// How long a requester waits: longer than the service lets the plugin run.
 const TIMEOUT: Duration = Duration::from_secs(40);

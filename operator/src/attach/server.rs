@@ -1,7 +1,9 @@
 //! The service: a socket, and a child process for each request (IO).
 
 use super::call::{self, failure};
-use super::{Answer, Request, SIZE_MAX, TIMEOUT};
+use super::ipam_limits::IpamOptions;
+use super::reading::{Evicted, Reading};
+use super::{Answer, REQUEST_MAX, Request, SIZE_MAX, TIMEOUT};
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs;
@@ -10,19 +12,21 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest, copy, sink};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 use usnet_dataplane::paths::NodePaths;
 
-/// How long a request may take to arrive.
-const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a request may take to arrive, and its answer to be read.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the plugin may run. An IPAM plugin may take half a minute.
 const PLUGIN_TIMEOUT: Duration = Duration::from_secs(35);
 /// How many plugins run at once.
 pub(super) const CALLS_MAX: usize = 16;
+/// How many bytes requests may have that wait for their turn.
+const WAITING_BYTES: usize = 32 << 20;
 /// Pause after a failed accept, as when no descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -35,6 +39,24 @@ pub struct Options {
     /// The folders of IPAM plugins, separated by colons.
     #[arg(long, env = "CNI_PATH", value_name = "FOLDERS", default_value = "/opt/cni/bin")]
     pub plugin_folders: OsString,
+    /// What IPAM plugins may do.
+    #[command(flatten)]
+    pub ipam: IpamOptions,
+}
+
+/// What is shared out among requests.
+#[derive(Debug)]
+pub(super) struct Shares {
+    /// Plugins that run.
+    pub(super) calls: Semaphore,
+    /// Bytes of requests that wait.
+    waiting: Semaphore,
+}
+
+impl Shares {
+    pub(super) fn new(calls: usize) -> Self {
+        Self { calls: Semaphore::new(calls), waiting: Semaphore::new(WAITING_BYTES) }
+    }
 }
 
 /// Why it ends.
@@ -70,15 +92,15 @@ pub(super) fn listen(path: &Path) -> io::Result<UnixListener> {
 }
 
 pub(super) async fn serve(listener: UnixListener, options: Options) -> Infallible {
-    let (options, calls) = (Arc::new(options), Arc::new(Semaphore::new(CALLS_MAX)));
-    let mut connections = JoinSet::new();
+    let (options, shares) = (Arc::new(options), Arc::new(Shares::new(CALLS_MAX)));
+    let (mut connections, mut reading) = (JoinSet::new(), Reading::default());
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (options, calls) = (Arc::clone(&options), Arc::clone(&calls));
+                let (options, shares, evicted) = (Arc::clone(&options), Arc::clone(&shares), reading.add());
                 connections.spawn(async move {
-                    if let Err(error) = answer(stream, &options, &calls).await {
-                        tracing::warn!(%error, "a request for an attachment was not answered");
+                    if let Err(error) = serve_client(stream, evicted, &options, &shares).await {
+                        tracing::debug!(%error, "a request for an attachment was not answered");
                     }
                 });
             }
@@ -88,26 +110,62 @@ pub(super) async fn serve(listener: UnixListener, options: Options) -> Infallibl
     }
 }
 
-async fn answer(mut stream: UnixStream, options: &Arc<Options>, calls: &Semaphore) -> io::Result<()> {
+async fn serve_client(
+    mut stream: UnixStream,
+    evicted: Evicted,
+    options: &Arc<Options>,
+    shares: &Shares,
+) -> io::Result<()> {
     let accepted = Instant::now();
-    let mut text = Vec::new();
-    let read = timeout(READ_TIMEOUT, (&mut stream).take(SIZE_MAX).read_to_end(&mut text)).await;
-    read.map_err(|_| io::Error::from(ErrorKind::TimedOut))??;
-    let answer = match serde_json::from_slice::<Request>(&text) {
-        Ok(request) => {
-            let _permit = turn(calls, &stream, TIMEOUT.saturating_sub(accepted.elapsed())).await?;
-            let options = Arc::clone(options);
-            // The plugin is waited for even if the requester is not there any more.
-            let run = move || call::run(&options.plugin, &options.plugin_folders, &request, PLUGIN_TIMEOUT);
-            spawn_blocking(run).await.map_err(io::Error::other)?
-        }
-        Err(error) => failure(format!("not a request: {error}")),
-    };
+    let text = read(&mut stream, evicted).await?;
+    let answer = answer(&text, &stream, accepted, options, shares).await?;
     if let Answer::Error(error) = &answer {
         tracing::warn!(%error, "an attachment failed");
     }
-    stream.write_all(&serde_json::to_vec(&answer)?).await?;
-    stream.shutdown().await
+    let write = async {
+        stream.write_all(&serde_json::to_vec(&answer)?).await?;
+        stream.shutdown().await
+    };
+    timeout(CLIENT_TIMEOUT, write).await.map_err(|_| io::Error::from(ErrorKind::TimedOut))?
+}
+
+/// The text of a request. A client that does not send one is not waited for.
+async fn read(stream: &mut UnixStream, evicted: Evicted) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let read = async {
+        (&mut *stream).take(REQUEST_MAX + 1).read_to_end(&mut text).await?;
+        // What is not read resets the connection, and the client would not get its answer.
+        copy(&mut stream.take(SIZE_MAX), &mut sink()).await
+    };
+    tokio::select! {
+        read = timeout(CLIENT_TIMEOUT, read) => read.map_err(|_| io::Error::from(ErrorKind::TimedOut))??,
+        _gone = evicted => return Err(io::Error::new(ErrorKind::ConnectionAborted, "too many clients that send nothing")),
+    };
+    Ok(text)
+}
+
+async fn answer(
+    text: &[u8],
+    stream: &UnixStream,
+    accepted: Instant,
+    options: &Arc<Options>,
+    shares: &Shares,
+) -> io::Result<Answer> {
+    if text.len() as u64 > REQUEST_MAX {
+        return Ok(failure(format!("not a request: it is longer than {REQUEST_MAX} bytes")));
+    }
+    let size = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    let Ok(_waits) = shares.waiting.try_acquire_many(size) else {
+        return Ok(failure("too many requests wait for the CNI plugin: try again later".to_owned()));
+    };
+    let _permit = turn(&shares.calls, stream, TIMEOUT.saturating_sub(accepted.elapsed())).await?;
+    let request = match serde_json::from_slice::<Request>(text) {
+        Ok(request) => request,
+        Err(error) => return Ok(failure(format!("not a request: {error}"))),
+    };
+    let options = Arc::clone(options);
+    // The plugin is waited for even if the requester is not there any more.
+    spawn_blocking(move || call::run(&options, &request, PLUGIN_TIMEOUT)).await.map_err(io::Error::other)
 }
 
 /// Waits until the plugin may run for a request. That fails when the requester has given up: it may

@@ -1,10 +1,20 @@
+use super::ipam_limits::IpamOptions;
 use super::*;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use tokio::io::Interest;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
+use usnet_dataplane::definition_ipam::DefinitionIpam;
+
+fn options(plugin: PathBuf) -> Options {
+    let plugins = || DefinitionIpam::PLUGINS.map(str::to_owned).into();
+    let ipam =
+        IpamOptions { definition_ipam_plugins: plugins(), definition_ipam_keys: Vec::new(), ipam_plugins: plugins() };
+    Options { plugin, plugin_folders: "/plugins".into(), ipam }
+}
 
 /// A service with a shell script in place of the plugin.
 struct Service {
@@ -23,15 +33,22 @@ impl Service {
 
     fn with_plugin(folder: tempfile::TempDir, plugin: PathBuf) -> Self {
         let listener = server::listen(&NodePaths::below(folder.path()).attach_socket()).unwrap();
-        let options = Options { plugin, plugin_folders: "/plugins".into() };
+        let options = options(plugin);
         Self { folder, task: tokio::spawn(server::serve(listener, options)) }
     }
 
     async fn add(&self) -> Result<Value, Error> {
-        let environment = [("CNI_IFNAME", "net1"), ("LD_PRELOAD", "/x")];
-        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let add = Request { command: Command::Add, environment, configuration: json!({"name": "blue"}) };
-        request(&NodePaths::below(self.folder.path()), &add).await
+        self.request(&[("CNI_IFNAME", "net1")], json!({"name": "blue"})).await
+    }
+
+    async fn request(&self, environment: &[(&str, &str)], configuration: Value) -> Result<Value, Error> {
+        let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let add = Request { command: Command::Add, environment, configuration };
+        request(&self.paths(), &add).await
+    }
+
+    fn paths(&self) -> NodePaths {
+        NodePaths::below(self.folder.path())
     }
 }
 
@@ -43,10 +60,51 @@ impl Drop for Service {
 
 #[tokio::test]
 async fn the_plugin_gets_the_request_and_nothing_else() {
-    let script = r#"printf '{"in": %s, "env": "%s"}' "$(cat)" "$CNI_COMMAND $CNI_IFNAME $CNI_PATH $LD_PRELOAD$HOME""#;
-    let result = Service::new(script).add().await.unwrap();
-    assert_eq!(result, json!({"in": {"name": "blue"}, "env": "ADD net1 /plugins "}));
+    let script = r#"printf '{"in": %s, "env": "%s"}' "$(cat)" "$CNI_COMMAND $CNI_IFNAME $CNI_PATH $USNET_IPAM_PLUGINS $LD_PRELOAD$HOME$USNET_RUN_DIR""#;
+    let service = Service::new(script);
+    let hostile = ["CNI_PATH", "CNI_COMMAND", "LD_PRELOAD", "PATH", "HOME", "USNET_RUN_DIR", "USNET_IPAM_PLUGINS"];
+    let environment: Vec<_> = hostile.iter().map(|name| (*name, "/tmp")).chain([("CNI_IFNAME", "net1")]).collect();
+    let result = service.request(&environment, json!({"name": "blue"})).await.unwrap();
+    let expected = "ADD net1 /plugins dhcp,host-local,static,whereabouts, ";
+    assert_eq!(result, json!({"in": {"name": "blue"}, "env": expected}));
     assert_eq!(Service::new("cat >/dev/null").add().await.unwrap(), Value::Null);
+}
+
+#[tokio::test]
+async fn what_a_request_may_not_ask_for_runs_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = folder.path().join("ran");
+    let service = Service::new(&format!("touch {}", ran.display()));
+    let blue = json!({"name": "blue"});
+    for (environment, configuration, expected) in [
+        ([("CNI_PATH", "/tmp")], json!({"name": "blue", "ipam": {"type": "evil"}}), "allows dhcp, host-local"),
+        ([("CNI_NETNS", "/proc/1/ns/net")], blue.clone(), "network namespace of a pod"),
+        ([("CNI_IFNAME", "net1")], json!({"x": "x".repeat(300 << 10)}), "longer than"),
+    ] {
+        let error = service.request(&environment, configuration).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert!(!ran.exists(), "{expected}");
+    }
+    service.request(&[("CNI_NETNS", "/run/netns/cni-1")], blue).await.unwrap();
+    assert!(ran.exists());
+}
+
+#[tokio::test]
+async fn silent_clients_delay_no_request() {
+    let service = Service::new("echo '{}'");
+    let mut held = Vec::new();
+    for _ in 0..400 {
+        held.push(UnixStream::connect(service.paths().attach_socket()).await.unwrap());
+    }
+    let slow = UnixStream::connect(service.paths().attach_socket()).await.unwrap();
+    timeout(Duration::from_secs(1), service.add()).await.expect("it waits for silent clients").unwrap();
+    // Those for which there is no room are closed, and the newest are not.
+    let mut closed = 0;
+    for stream in &mut held {
+        closed += usize::from(stream.ready(Interest::WRITABLE).await.unwrap().is_write_closed());
+    }
+    assert!(closed >= 400 - reading::MAX, "{closed} of 400 are closed");
+    assert!(!slow.ready(Interest::WRITABLE).await.unwrap().is_write_closed());
 }
 
 #[tokio::test]
@@ -69,7 +127,7 @@ fn a_plugin_that_hangs_is_killed() {
     fs::write(&plugin, "#!/bin/sh\nexec sleep 60\n").unwrap();
     fs::set_permissions(&plugin, fs::Permissions::from_mode(0o755)).unwrap();
     let add = Request { command: Command::Del, environment: BTreeMap::new(), configuration: Value::Null };
-    let answer = call::run(&plugin, "/plugins".as_ref(), &add, Duration::from_millis(50));
+    let answer = call::run(&options(plugin), &add, Duration::from_millis(50));
     assert!(matches!(&answer, Answer::Error(error) if error.msg.contains("did not end")), "{answer:?}");
 }
 

@@ -14,6 +14,10 @@ const NETWORK_NAMESPACE: &str = "CNI_NETNS";
 const INTERFACE: &str = "CNI_IFNAME";
 const ARGUMENTS: &str = "CNI_ARGS";
 const PLUGIN_PATH: &str = "CNI_PATH";
+/// The IPAM plugins that may be run, separated by commas; if it is not set, all. It is no variable
+/// of CNI: `usnet serve-attachments` sets it, because the files of the node that name IPAM plugins
+/// are not its own.
+pub const IPAM_PLUGINS: &str = "USNET_IPAM_PLUGINS";
 
 /// A verb of the specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +73,7 @@ impl Environment {
 
     /// The variables that `lookup` finds.
     pub fn new(lookup: impl Fn(&'static str) -> Option<OsString>) -> Self {
-        let names = [COMMAND, CONTAINER, NETWORK_NAMESPACE, INTERFACE, ARGUMENTS, PLUGIN_PATH];
+        let names = [COMMAND, CONTAINER, NETWORK_NAMESPACE, INTERFACE, ARGUMENTS, PLUGIN_PATH, IPAM_PLUGINS];
         let set = names.into_iter().filter_map(|name| lookup(name).map(|value| (name, value)));
         Self(set.filter(|(_, value)| !value.is_empty()).collect())
     }
@@ -162,6 +166,12 @@ impl Environment {
     pub fn plugin_folders(&self) -> Result<Vec<PathBuf>, EnvironmentError> {
         let path = self.0.get(PLUGIN_PATH).ok_or_else(|| EnvironmentError::Missing(vec![PLUGIN_PATH]))?;
         Ok(env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()).collect())
+    }
+
+    /// Whether an IPAM plugin may be run.
+    pub fn allows_ipam_plugin(&self, plugin: &str) -> bool {
+        let allowed = self.0.get(IPAM_PLUGINS).map(|list| list.to_string_lossy());
+        allowed.is_none_or(|list| list.split(',').any(|allowed| allowed == plugin))
     }
 
     /// The variables for a delegate plugin that is called with `verb`.
@@ -279,6 +289,14 @@ mod tests {
             environment(&[(ARGUMENTS, "IgnoreUnknown=1;IP=10.0.0.1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
         let without = environment(&[(ARGUMENTS, "IgnoreUnknown=1;K8S_POD_NAME=IP;MAC=02:00:00:00:00:01;")]);
         assert_eq!(with_address.without_requested_address(), without);
+    }
+
+    #[test]
+    fn ipam_plugins_are_limited_where_the_caller_says_so() {
+        let limited = environment(&[(IPAM_PLUGINS, "host-local,static")]);
+        let allowed = ["host-local", "static", "bridge", "host", ""].map(|plugin| limited.allows_ipam_plugin(plugin));
+        assert_eq!(allowed, [true, true, false, false, false]);
+        assert!(environment(&[]).allows_ipam_plugin("any"));
     }
 
     #[test]

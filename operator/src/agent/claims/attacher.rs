@@ -12,9 +12,6 @@ use usnet_dataplane::paths::NodePaths;
 /// The name of the configuration that the plugin is called with: no runtime has one of this name,
 /// and none collects its attachments as garbage.
 const CONFIGURATION: &str = "usnet-resource-claims";
-/// Stands for the network namespace that the pod does not have yet. IPAM plugins refuse ADD without
-/// one.
-const NETWORK_NAMESPACE: &str = "/proc/self/ns/net";
 
 /// Attaches and detaches ports.
 #[tonic::async_trait]
@@ -57,7 +54,7 @@ impl Plugin {
 
 /// The variables of a call of CNI.
 fn environment(pod: &Pod, id: &AttachmentId) -> BTreeMap<String, String> {
-    let mut variables = attach::variables(pod, id, Path::new(NETWORK_NAMESPACE));
+    let mut variables = attach::variables(pod, id, Path::new(attach::NO_NETWORK_NAMESPACE));
     // Plugins written in Go refuse their own namespace otherwise.
     variables.insert("CNI_NETNS_OVERRIDE".to_owned(), "1".to_owned());
     variables

@@ -37,6 +37,11 @@ pub enum IpamError {
         "\"ipam.{0}\" of the network configuration is not allowed on this node: remove it, set it in spec.ipam of the UserspaceNetwork, or start the usnet agent with --definition-ipam-keys={0}"
     )]
     KeyNotAllowed(String),
+    /// The service for attachments does not run the plugin.
+    #[error(
+        "the service for attachments does not run IPAM plugin {0}: add it to USNET_IPAM_PLUGINS of the container `attach` of the agent's pods"
+    )]
+    NotOfService(String),
     /// The search path of plugins is not set.
     #[error("cannot search for IPAM plugin {0}")]
     NoFolders(String, #[source] EnvironmentError),
@@ -131,6 +136,7 @@ impl IpamError {
             Self::NoType
             | Self::OwnPlugin(_)
             | Self::PluginNotAllowed { .. }
+            | Self::NotOfService(_)
             | Self::KeyNotAllowed(_)
             | Self::NeedsInterface(_)
             | Self::OfGateway(_)

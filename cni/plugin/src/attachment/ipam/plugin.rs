@@ -51,6 +51,9 @@ impl<'a> Ipam<'a> {
         if plugin == PLUGIN {
             return Err(IpamError::OwnPlugin(plugin.to_owned()));
         }
+        if !environment.allows_ipam_plugin(plugin) {
+            return Err(IpamError::NotOfService(plugin.to_owned()));
+        }
         let folders = environment.plugin_folders();
         let folders = folders.map_err(|source| IpamError::NoFolders(plugin.to_owned(), source))?;
         let program = folders.iter().map(|folder| folder.join(plugin)).find(|program| program.is_file());
