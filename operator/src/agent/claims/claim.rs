@@ -1,5 +1,6 @@
 //! A resource claim as the API server has it, and what it allocates on this node. No IO.
 
+use super::names;
 use super::port_request::{self, PortRequest};
 use crate::api::device_api::{DRIVER, device_api_kind};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -12,6 +13,9 @@ use usnet_dataplane::attachment::{ClaimUid, Pod};
 const POD_CLAIM_NAME: &str = "resource.kubernetes.io/pod-claim-name";
 /// Set by Kubernetes on a claim that it creates for extended resources of a pod.
 const EXTENDED_RESOURCE: &str = "resource.kubernetes.io/extended-resource-claim";
+
+/// How much of a wrong name is repeated, in characters.
+const REPEATED_MAX: usize = 100;
 
 /// Why a claim cannot be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +36,10 @@ pub(super) enum Error {
     NotForPod(String, String),
     #[error("the uid of claim {0} or of its pod is not valid")]
     Uid(String, #[source] usnet_dataplane::attachment::InvalidIdentifier),
+    #[error(
+        "{what} of claim {claim} is {found:?}, and names what containers get: it must be {expected}. Kubernetes sets it so; recreate the claim without it"
+    )]
+    Name { what: &'static str, claim: String, found: String, expected: &'static str },
     #[error(transparent)]
     Parameters(#[from] port_request::Error),
 }
@@ -136,17 +144,43 @@ impl Allocation {
         let allocation = claim.status.allocation.as_ref().ok_or_else(|| Error::NotAllocated(text.clone()))?;
         let devices = devices(allocation, &text, node)?;
         let annotations = metadata.annotations.as_ref();
+        let pod_claim_name = annotations.and_then(|all| all.get(POD_CLAIM_NAME)).cloned();
+        check_names(&text, metadata, pod_claim_name.as_deref(), &devices)?;
         Ok(Self {
             pod: pod(&claim.status.reserved_for, &namespace, &text)?,
             uid: uid.clone(),
             generation: metadata.generation.unwrap_or_default(),
-            pod_claim_name: annotations.and_then(|all| all.get(POD_CLAIM_NAME)).cloned(),
+            pod_claim_name,
             is_of_extended_resource: annotations.is_some_and(|all| all.contains_key(EXTENDED_RESOURCE)),
             namespace,
             name,
             devices,
         })
     }
+}
+
+/// Paths and variables of containers are made of these names. The annotation is free text of who
+/// wrote the claim; the others were checked by the API server, whose rules are its own.
+fn check_names(
+    claim: &str,
+    metadata: &ObjectMeta,
+    pod_claim_name: Option<&str>,
+    devices: &[Allocated],
+) -> Result<(), Error> {
+    let of_claim = [("the namespace", metadata.namespace.as_deref()), ("the name", metadata.name.as_deref())];
+    let annotation = [("the annotation resource.kubernetes.io/pod-claim-name", pod_claim_name)];
+    let requests = devices.iter().map(|device| ("a request", Some(device.request.as_str())));
+    let shares = devices.iter().map(|device| ("a share", device.share_id.as_deref()));
+    let (label, subdomain) = (names::is_dns_label as fn(&str) -> bool, names::is_dns_subdomain as fn(&str) -> bool);
+    let labels = annotation.into_iter().chain(requests).map(|(what, name)| (what, name, label, "a DNS label"));
+    let subdomains = of_claim.into_iter().chain(shares).map(|(what, name)| (what, name, subdomain, "a DNS subdomain"));
+    for (what, name, is_valid, expected) in labels.chain(subdomains) {
+        if let Some(found) = name.filter(|name| !is_valid(name)) {
+            let found = found.chars().take(REPEATED_MAX).collect();
+            return Err(Error::Name { what, claim: claim.to_owned(), found, expected });
+        }
+    }
+    Ok(())
 }
 
 fn devices(allocation: &AllocationResult, claim: &str, node: &str) -> Result<Vec<Allocated>, Error> {
@@ -263,6 +297,43 @@ pub(super) mod tests {
         extended["metadata"]["annotations"] = json!({"resource.kubernetes.io/extended-resource-claim": "true"});
         let read = allocation(&extended).unwrap();
         assert!(read.is_of_extended_resource && read.pod_claim_name.is_none());
+    }
+
+    #[test]
+    fn a_name_that_is_no_dns_label_is_refused() {
+        let long = "a".repeat(64);
+        for name in [
+            "../../../../etc",
+            "/usr/bin",
+            "/proc/self",
+            "a\nUSNET_EVIL=1",
+            "a\0b",
+            "",
+            ".",
+            "..",
+            "a.b",
+            "A",
+            "-a",
+            "a-",
+            "a=b",
+            "a b",
+            "ä",
+            &long,
+        ] {
+            let mut evil = claim();
+            evil["metadata"]["annotations"][POD_CLAIM_NAME] = json!(name);
+            let refused = refusal(&evil);
+            assert!(refused.contains("pod-claim-name of claim default/web-uplink-x7 is"), "{name:?}: {refused}");
+            assert!(!refused.contains('\n') && !refused.contains('\0'), "{refused}");
+            let mut evil = claim();
+            evil["status"]["allocation"]["devices"]["results"][0]["request"] = json!(name.replace('/', "|"));
+            assert!(refusal(&evil).contains("a request of claim"), "{name:?}");
+        }
+        for name in ["a", "uplink-2", &"a".repeat(63)] {
+            let mut good = claim();
+            good["metadata"]["annotations"][POD_CLAIM_NAME] = json!(name);
+            assert_eq!(allocation(&good).unwrap().pod_claim_name.as_deref(), Some(name));
+        }
     }
 
     #[test]

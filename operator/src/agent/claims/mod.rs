@@ -17,6 +17,7 @@ mod container;
 mod files;
 mod keeper;
 mod metadata;
+mod names;
 mod offered;
 mod plan;
 mod port_request;
