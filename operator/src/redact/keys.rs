@@ -1,10 +1,13 @@
 //! Which names are those of secrets.
 
 /// Parts of such names, in lower case and without `-` and `_`.
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 15] = [
     "secret",
     "password",
     "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
     "token",
     "kubeconfig",
     "credential",

@@ -1,10 +1,16 @@
 //! Removes secrets from what leaves a node or a cluster in a bundle of diagnostics. Pure.
 //!
 //! A secret is the value of a key whose name says so, in documents as well as in texts. Its value
-//! is remembered, and removed wherever else it stands: a program may have logged it.
+//! is remembered, and removed wherever else it stands: a program may have logged it. Where others
+//! than usnet choose the keys, only what is known is kept: [annotations], configurations of
+//! [IPAM plugins](ipam) and [NetworkAttachmentDefinitions](definition).
 
+mod annotations;
+mod definition;
+mod ipam;
 mod keys;
 mod text;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -12,6 +18,7 @@ mod tests;
 use keys::is_secret;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 /// What stands in the place of a secret.
 pub(crate) const REMOVED: &str = "(removed)";
@@ -35,6 +42,15 @@ impl Redactor {
         self.visit(value, 0);
     }
 
+    /// A NetworkAttachmentDefinition, reduced to what is known of it.
+    pub(crate) fn definition(&mut self, value: &mut Value) {
+        let reduced = definition::known(value);
+        // What is named a secret is remembered.
+        self.document(value);
+        *value = reduced;
+        self.document(value);
+    }
+
     /// Remembers a secret that is in no document.
     pub(crate) fn remember(&mut self, secret: &str) {
         if secret.len() >= SEARCHED_MIN && !keys::is_setting(secret) {
@@ -44,7 +60,8 @@ impl Redactor {
 
     /// The text without known secrets, and without what follows the name of one.
     pub(crate) fn text(&self, text: &str) -> String {
-        let mut text = text::without_named_secrets(text);
+        let text = text::without_private_keys(&text::without_credentials(text));
+        let mut text = text::without_named_secrets(&text);
         for (_, secret) in self.known.iter().rev() {
             if text.contains(secret.as_str()) {
                 text = text.replace(secret.as_str(), REMOVED);
@@ -95,12 +112,29 @@ impl Redactor {
         // A variable of a container: `{"name": "API_TOKEN", "value": "…"}`.
         let is_named_secret = fields.get("name").and_then(Value::as_str).is_some_and(is_secret);
         for (key, value) in fields.iter_mut() {
+            match value {
+                Value::Object(parts) if key.eq_ignore_ascii_case("ipam") => self.ipam(parts),
+                Value::Object(parts) if key == "annotations" => annotations::reduce(parts),
+                _ => {}
+            }
             if is_secret(key) || is_named_secret && key == "value" {
                 self.remove(value);
             } else {
                 self.visit(value, nested);
             }
         }
+    }
+
+    /// Values that are left out are remembered: the plugin or the API server may have repeated
+    /// them.
+    fn ipam(&mut self, ipam: &mut Map<String, Value>) {
+        let kept = ipam::known(ipam);
+        let mut left_out = BTreeSet::new();
+        texts(&Value::Object(std::mem::replace(ipam, kept)), &mut left_out);
+        let mut present = BTreeSet::new();
+        texts(&Value::Object(ipam.clone()), &mut present);
+        let secrets = left_out.difference(&present).filter(|text| !is_address(text));
+        secrets.for_each(|text| self.remember(text));
     }
 
     /// A text may be a document itself, as the configuration of a NetworkAttachmentDefinition is.
@@ -131,5 +165,20 @@ impl Redactor {
                 *text = REMOVED.to_owned();
             }
         }
+    }
+}
+
+/// Addresses and ranges are no secrets, and stand everywhere.
+fn is_address(text: &str) -> bool {
+    text.split('/').next().is_some_and(|address| address.parse::<IpAddr>().is_ok())
+}
+
+/// All texts of a document.
+fn texts(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        Value::String(text) => drop(found.insert(text.clone())),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -3,6 +3,45 @@
 use super::keys::is_secret;
 use super::{REMOVED, keys};
 
+/// Where the authority of a URL ends.
+const AFTER_AUTHORITY: [char; 12] = ['/', '?', '#', ' ', '"', '\'', '\\', '\n', '\r', '\t', '<', '>'];
+const BEGIN: &str = "-----BEGIN ";
+const END: &str = "-----END ";
+
+/// The text without users and passwords in URLs.
+pub(super) fn without_credentials(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        kept.push_str("://");
+        let (authority, rest) = part.split_at(part.find(AFTER_AUTHORITY).unwrap_or(part.len()));
+        match authority.rfind('@') {
+            Some(end) => kept.extend([REMOVED, authority.get(end..).unwrap_or_default()]),
+            None => kept.push_str(authority),
+        }
+        kept.push_str(rest);
+    }
+    kept
+}
+
+/// The text without what PEM files have between `BEGIN … KEY` and `END`.
+pub(super) fn without_private_keys(text: &str) -> String {
+    let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(begin) = rest.find(BEGIN) {
+        let (before, block) = rest.split_at(begin);
+        kept.push_str(before);
+        let (block, after) = block.split_at(block.find(END).unwrap_or(block.len()));
+        let is_key = block.lines().next().is_some_and(|line| line.contains("KEY-----"));
+        kept.push_str(if is_key { REMOVED } else { block });
+        let end = after.strip_prefix(END).and_then(|end| end.find("-----")).map_or(0, |end| END.len() + end + 5);
+        let (end, after) = after.split_at(end);
+        kept.push_str(end);
+        rest = after;
+    }
+    kept.push_str(rest);
+    kept
+}
+
 /// The text without the values of names of secrets. Line ends stay.
 pub(super) fn without_named_secrets(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());

@@ -12,6 +12,9 @@ struct Kind {
     is_kept: fn(&Value) -> bool,
 }
 
+/// Of these only what is known is kept: any tenant writes them, for any plugin.
+const DEFINITIONS: &str = "network-attachment-definitions";
+
 fn kinds(usnet: &str) -> Vec<Kind> {
     let all: fn(&Value) -> bool = |_| true;
     let kind = |file, path: String, is_kept| Kind { file, path, is_kept };
@@ -26,11 +29,7 @@ fn kinds(usnet: &str) -> Vec<Kind> {
         kind("userspacenodeslices", of_usnet("userspacenodeslices"), all),
         kind("nodes", "/api/v1/nodes".to_owned(), all),
         kind("namespaces", "/api/v1/namespaces".to_owned(), all),
-        kind(
-            "network-attachment-definitions",
-            "/apis/k8s.cni.cncf.io/v1/network-attachment-definitions".to_owned(),
-            is_for_usnet,
-        ),
+        kind(DEFINITIONS, format!("/apis/k8s.cni.cncf.io/v1/{DEFINITIONS}"), all),
         kind("pods-of-usnet", core("pods"), all),
         kind("events-of-usnet", core("events"), all),
         kind("events-of-objects", "/api/v1/namespaces/default/events".to_owned(), is_about_usnet),
@@ -47,11 +46,6 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Those of other plugins are not of interest, and may have anything in them.
-fn is_for_usnet(definition: &Value) -> bool {
-    text(definition, "/spec/config").contains("\"userspace\"")
-}
-
 /// Events of objects without a namespace are in this one, beside those of pods.
 fn is_about_usnet(event: &Value) -> bool {
     text(event, "/involvedObject/apiVersion").starts_with("usnet.dev/")
@@ -64,7 +58,12 @@ pub(super) async fn collect(collection: &mut Collection<'_>) -> Result<(), Error
         match collection.cluster.list_raw(file, &path).await {
             Ok(mut objects) => {
                 objects.retain(is_kept);
-                objects.iter_mut().for_each(|object| collection.redactor.document(object));
+                let redactor = &mut collection.redactor;
+                let mut reduce = |object| match file {
+                    DEFINITIONS => redactor.definition(object),
+                    _ => redactor.document(object),
+                };
+                objects.iter_mut().for_each(&mut reduce);
                 files.push((file, objects));
             }
             // Without Multus there are no NetworkAttachmentDefinitions.
@@ -98,9 +97,6 @@ mod tests {
 
     #[test]
     fn only_what_concerns_usnet_is_kept() {
-        let definition = |config: &str| json!({"spec": {"config": config}});
-        assert!(is_for_usnet(&definition(r#"{"type": "userspace"}"#)));
-        assert!(!is_for_usnet(&definition(r#"{"type": "macvlan"}"#)) && !is_for_usnet(&json!({})));
         let event = |version: &str| json!({"involvedObject": {"apiVersion": version}});
         assert!(is_about_usnet(&event("usnet.dev/v1alpha1")) && !is_about_usnet(&event("v1")));
     }
