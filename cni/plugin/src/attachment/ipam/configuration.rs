@@ -13,6 +13,13 @@ use usnet_dataplane::network_file::NetworkFile;
 
 /// Longest name of a pool, in bytes: host-local names a folder after it.
 const POOL_NAME_MAX: usize = 255;
+/// Longest name of a pool of whereabouts, in bytes: an object of Kubernetes is named after it and a
+/// range.
+const POOL_OBJECT_MAX: usize = 200;
+/// The IPAM plugin whose pools are not named after the configuration, but by this key of `ipam`,
+/// and without it by their ranges: any other configuration with the range would have the same one.
+const WHEREABOUTS: &str = "whereabouts";
+const WHEREABOUTS_POOL: &str = "network_name";
 
 /// The configuration for the IPAM plugin: with the network's `ipam` or, if it has none, that of the
 /// network configuration. None if there are no addresses to assign.
@@ -40,7 +47,49 @@ pub fn configuration_for(
         Target::Bridge(_) if is_legacy_pool(node, name) => name.to_owned(),
         Target::Bridge(_) | Target::Network(_) => pool_name(network_name, name),
     };
-    Ok(Some(configuration.for_ipam(&pool, &own)))
+    Ok(Some(configuration.for_ipam(&pool, &in_own_pool(own, network_name, name))))
+}
+
+/// Two calls of an IPAM plugin for one attachment, which may be of different releases: the name of
+/// a pool follows from the network and the configuration.
+pub fn is_same_request(one: &Value, other: &Value) -> bool {
+    let without_pool = |request: &Value| {
+        let mut request = request.clone();
+        if let Some(ipam) = request.pointer_mut("/ipam").and_then(Value::as_object_mut) {
+            ipam.retain(|key, _| !key.eq_ignore_ascii_case(WHEREABOUTS_POOL));
+        }
+        request
+    };
+    one == other || without_pool(one) == without_pool(other)
+}
+
+/// The same `ipam`, with a pool of the network and no other one. An author who names a pool has one
+/// of that name, which configurations with other names share on this network.
+fn in_own_pool(mut ipam: Value, network: &NetworkName, name: &str) -> Value {
+    let Some(parts) = ipam.as_object_mut() else { return ipam };
+    let plugin = parts.iter().find(|(key, _)| key.eq_ignore_ascii_case("type")).and_then(|(_, value)| value.as_str());
+    if plugin != Some(WHEREABOUTS) {
+        return ipam;
+    }
+    let is_pool = |key: &str| key.eq_ignore_ascii_case(WHEREABOUTS_POOL);
+    let named = parts.iter().find(|(key, _)| is_pool(key)).and_then(|(_, value)| value.as_str());
+    let pool = pool_object(network, named.filter(|named| !named.is_empty()).unwrap_or(name));
+    // Plugins in Go match keys case-insensitively, and would find two.
+    parts.retain(|key, _| !is_pool(key));
+    parts.insert(WHEREABOUTS_POOL.to_owned(), pool.into());
+    ipam
+}
+
+/// As [`pool_name`], as the name of an object of Kubernetes. Names that differ stay different.
+fn pool_object(network: &NetworkName, name: &str) -> String {
+    let pool = format!("{network}.{name}");
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_part =
+        |part: &str| !part.is_empty() && part.bytes().all(is_inner) && !part.starts_with('-') && !part.ends_with('-');
+    if pool.len() <= POOL_OBJECT_MAX && pool.split('.').all(is_part) {
+        return pool;
+    }
+    format!("{network}.{:016x}.hash", fnv1a(name.as_bytes()))
 }
 
 fn check_allowed(node: &Node, ipam: &Value) -> Result<(), Error> {
@@ -68,13 +117,49 @@ fn pool_name(network: &NetworkName, name: &str) -> String {
 /// be, the pool of another network.
 fn is_legacy_pool(node: &Node, name: &str) -> bool {
     let network = name.parse().ok().and_then(|name| node.networks.read(&name).ok().flatten());
-    let has_ipam = |file| matches!(file, NetworkFile::Programmed(programmed) if programmed.network.ipam.is_some());
-    !name.contains('.') && !network.is_some_and(has_ipam)
+    // Of one that is not programmed now it is not known.
+    let may_have_ipam =
+        |file| !matches!(file, NetworkFile::Programmed(programmed) if programmed.network.ipam.is_none());
+    !name.contains('.') && !network.is_some_and(may_have_ipam)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_configuration_with_whereabouts_has_a_pool_of_its_own_network() {
+        let blue = "blue".parse().unwrap();
+        let named = |ipam: Value, name: &str| in_own_pool(ipam, &blue, name);
+        let range = json!({"type": "whereabouts", "range": "10.0.0.0/24"});
+        let pool = |ipam: Value, name: &str| named(ipam, name)["network_name"].as_str().unwrap().to_owned();
+        assert_eq!(pool(range.clone(), "mine"), "blue.mine");
+        let asked = json!({"type": "whereabouts", "Network_Name": "corp", "range": "10.0.0.0/24"});
+        let answered = named(asked, "mine");
+        let expected = json!({"type": "whereabouts", "network_name": "blue.corp", "range": "10.0.0.0/24"});
+        assert_eq!(answered, expected, "not the pool that network corp has");
+        let long = "a".repeat(250);
+        let names = ["corp", "Corp", "CORP", "a_b", "a..b", ".", "a.", "-a", &long, "mine.x"];
+        let pools: BTreeSet<String> = names.into_iter().map(|name| pool(range.clone(), name)).collect();
+        assert_eq!(pools.len(), names.len(), "{pools:?}");
+        let is_object = |pool: &String| {
+            let part = |part: &str| part.parse::<NetworkName>().is_ok() || part.len() > 50;
+            pool.len() <= POOL_OBJECT_MAX && pool.split('.').count() > 1 && pool.split('.').all(part)
+        };
+        assert!(pools.iter().all(is_object), "{pools:?}");
+        let other = json!({"type": "static", "network_name": "corp"});
+        assert_eq!(named(other.clone(), "mine"), other);
+        assert!(is_same_request(
+            &json!({"name": "a", "ipam": range}),
+            &json!({"name": "a", "ipam": named(range.clone(), "a")})
+        ));
+        assert!(!is_same_request(
+            &json!({"name": "a", "ipam": range}),
+            &json!({"name": "a", "ipam": {"type": "static"}})
+        ));
+    }
 
     #[test]
     fn no_name_of_a_configuration_yields_the_pool_of_a_network_or_a_name_that_is_too_long() {

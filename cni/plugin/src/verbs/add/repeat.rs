@@ -4,6 +4,7 @@
 use super::prepare::Prepared;
 use super::request::AddRequest;
 use super::run::Attached;
+use crate::attachment::ipam::is_same_request;
 use crate::attachment::node::Node;
 use crate::error::Error;
 use crate::protocol::result::Assignment;
@@ -37,6 +38,10 @@ impl AddRequest<'_> {
 /// which may have changed meanwhile.
 fn differences(requested: &Record, attached: &Record) -> Vec<&'static str> {
     let addresses_differ = requested.addresses.iter().any(|address| !attached.addresses.contains(address));
+    let is_same_ipam = match (&requested.ipam, &attached.ipam) {
+        (Some(requested), Some(attached)) => is_same_request(requested, attached),
+        (requested, attached) => requested == attached,
+    };
     let compared = [
         ("pod", requested.pod != attached.pod),
         ("network", requested.network != attached.network || requested.engine != attached.engine),
@@ -47,7 +52,7 @@ fn differences(requested: &Record, attached: &Record) -> Vec<&'static str> {
         ),
         ("directory", requested.pod_directory != attached.pod_directory),
         ("MAC address", requested.mac != attached.mac),
-        ("addresses", requested.ipam != attached.ipam || addresses_differ),
+        ("addresses", addresses_differ || !is_same_ipam),
         ("rate limits", requested.requested_rate_limit != attached.requested_rate_limit),
         ("name of the configuration", requested.configuration_name != attached.configuration_name),
         ("interface of the call", requested.invoked_ifname != attached.invoked_ifname),

@@ -7,6 +7,7 @@ use nix::mount::{MntFlags, umount2};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use usnet_dataplane::network_file::NetworkFile;
 
 const FOLDER: &str = "/run/plugins";
 /// A plugin that works as long as this file exists.
@@ -136,13 +137,83 @@ fn a_configuration_names_neither_files_of_the_node_nor_any_plugin_that_it_likes(
     });
 }
 
-/// The name under which an IPAM plugin is called, as it wrote it to a file.
-fn pool(node: &TestNode, configuration: &Value) -> String {
+/// What an IPAM plugin was called with, as it wrote it to a file.
+fn called(node: &TestNode, configuration: &Value) -> Value {
     let pod = node.pod("p");
     call(node, "ADD", &pod, configuration).result();
+    let added = fs::read("/run/plugins/input").unwrap();
     call(node, "DEL", &pod, configuration).assert_done();
-    let called = serde_json::from_slice::<Value>(&fs::read("/run/plugins/input").unwrap()).unwrap();
-    called["name"].as_str().unwrap().to_owned()
+    let called: Value = serde_json::from_slice(&added).unwrap();
+    let deleted: Value = serde_json::from_slice(&fs::read("/run/plugins/input").unwrap()).unwrap();
+    assert_eq!(called["ipam"], deleted["ipam"], "DEL releases from the pool of ADD");
+    called
+}
+
+/// The name under which an IPAM plugin is called.
+fn pool(node: &TestNode, configuration: &Value) -> String {
+    called(node, configuration)["name"].as_str().unwrap().to_owned()
+}
+
+/// A legacy configuration for the bridge of network blue.
+fn legacy(node: &TestNode, name: &str, ipam: &Value) -> Value {
+    json!({
+        "cniVersion": "0.3.1", "name": name, "type": "userspace", "ipam": ipam,
+        "host": {"engine": "ovs-dpdk", "iftype": "vhostuser", "netType": "bridge", "vhost": {"mode": "client"}, "bridge": {"bridgeName": node.bridge()}},
+        "container": {"engine": "vpp", "iftype": "vhostuser", "netType": "interface", "vhost": {"mode": "server"}},
+    })
+}
+
+#[test]
+fn a_configuration_with_whereabouts_cannot_use_the_pool_of_another_network() {
+    on_a_node(|node| {
+        let answer = r#"{"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.7/24"}]}"#;
+        install("whereabouts", &format!("cat > /run/plugins/input; echo '{answer}'"));
+        let range = |rest: Value| {
+            let mut ipam = json!({"type": "whereabouts", "range": "10.0.0.0/24"});
+            ipam.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            ipam
+        };
+        let corp = range(json!({"network_name": "shared"}));
+        node.program_network("corp", Some(corp.clone()));
+        let mut own = with_ipam("whereabouts");
+        for (name, ipam, expected) in [
+            ("mine", range(json!({})), "blue.mine"),
+            ("corp", range(json!({})), "blue.corp"),
+            ("mine", range(json!({"network_name": "shared"})), "blue.shared"),
+            ("mine", range(json!({"NETWORK_NAME": "shared"})), "blue.shared"),
+            ("mine", range(json!({"network_name": ""})), "blue.mine"),
+        ] {
+            (own["name"], own["ipam"]) = (json!(name), ipam.clone());
+            let used = called(node, &own)["ipam"].clone();
+            assert_eq!(used, range(json!({"network_name": expected})), "{ipam}");
+            // Neither does one of the Userspace CNI, whose other pools have their plain names.
+            let used = called(node, &legacy(node, name, &ipam))["ipam"].clone();
+            assert_eq!(used["network_name"], expected, "{ipam}");
+        }
+        // The administrator's is as it was written.
+        own["network"] = json!("corp");
+        assert_eq!(called(node, &own)["ipam"], corp);
+    });
+}
+
+#[test]
+fn an_attachment_of_a_release_that_named_no_pools_is_released_as_it_was_made() {
+    on_a_node(|node| {
+        let answer = r#"{"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.7/24"}]}"#;
+        install("whereabouts", &format!("cat > /run/plugins/input; echo '{answer}'"));
+        let (pod, mut own) = (node.pod("p"), with_ipam("whereabouts"));
+        own["ipam"] = json!({"type": "whereabouts", "range": "10.0.0.0/24"});
+        call(node, "ADD", &pod, &own).result();
+        let path = node.records().remove(0);
+        let text = fs::read_to_string(&path).unwrap();
+        let pool = r#","network_name":"blue.blue""#;
+        assert_eq!(text.matches(pool).count(), 1, "{text}");
+        fs::write(&path, text.replace(pool, "")).unwrap();
+        call(node, "ADD", &pod, &own).result();
+        call(node, "DEL", &pod, &own).assert_done();
+        let deleted: Value = serde_json::from_slice(&fs::read("/run/plugins/input").unwrap()).unwrap();
+        assert_eq!(deleted["ipam"], own["ipam"]);
+    });
 }
 
 #[test]
@@ -158,15 +229,16 @@ fn a_configuration_cannot_use_up_the_addresses_of_another_network() {
         assert_eq!(pool(node, &own), "green", "the network's own");
 
         // Intel's plugin used the plain name, and pods that it attached hold addresses there.
-        let mut legacy = json!({
-            "cniVersion": "0.3.1", "name": "old", "type": "userspace", "ipam": {"type": "static"},
-            "host": {"engine": "ovs-dpdk", "iftype": "vhostuser", "netType": "bridge", "vhost": {"mode": "client"}, "bridge": {"bridgeName": node.bridge()}},
-            "container": {"engine": "vpp", "iftype": "vhostuser", "netType": "interface", "vhost": {"mode": "server"}},
-        });
+        let mut legacy = legacy(node, "old", &json!({"type": "static"}));
         assert_eq!(pool(node, &legacy), "old");
         for name in ["green", "green.own"] {
             legacy["name"] = json!(name);
             assert_eq!(pool(node, &legacy), format!("blue.{name}"));
         }
+        // Whether a network that is not programmed now has addresses is not known.
+        let (reason, message) = ("EngineUnreachable".to_owned(), "down".to_owned());
+        node.publish_file(&NetworkFile::Unavailable { name: "green".parse().unwrap(), reason, message });
+        legacy["name"] = json!("green");
+        assert_eq!(pool(node, &legacy), "blue.green");
     });
 }
