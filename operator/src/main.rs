@@ -22,8 +22,8 @@ fn main() -> ExitCode {
     logging::start(command_line.log_format);
     match command_line.run() {
         Ok(exit_code) => exit_code,
-        // A person asked, not a service: a sentence instead of a log line.
-        Err(error @ Error::Node(_)) => {
+        // A person or a kubelet asked: a sentence instead of a log line.
+        Err(error @ (Error::Node(_) | Error::Probe(_))) => {
             let _written = writeln!(io::stderr(), "usnet: {}", ErrorChain(&error));
             ExitCode::FAILURE
         }

@@ -13,8 +13,8 @@ pub mod types;
 mod update;
 
 pub use types::{
-    ACCEPTED, DEFINITIONS_READY, DELETION_BLOCKED, MANIFESTS_ACCEPTED, OVS_CONNECTED, PROGRAMMED, READY, RECONCILING,
-    STALLED, VPP_CONNECTED, engine_connected,
+    ACCEPTED, DEFINITIONS_READY, DELETION_BLOCKED, MANIFESTS_ACCEPTED, METRICS_SERVED, OVS_CONNECTED, PROGRAMMED,
+    READY, RECONCILING, STALLED, VPP_CONNECTED, engine_connected,
 };
 #[cfg(feature = "api")]
 pub use update::{ConditionUpdate, Status, find, merge};

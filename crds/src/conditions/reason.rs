@@ -94,6 +94,8 @@ pub const WAITING: &str = "Waiting";
 pub const UNREADABLE: &str = "Unreadable";
 /// Ready of a node: the agent cannot use a file of its own.
 pub const AGENT_FAILED: &str = "AgentFailed";
+/// MetricsServed: another program of the node has the address. Networks are served.
+pub const ADDRESS_TAKEN: &str = "AddressTaken";
 /// Ready of a node, and its networks: the state or run directory of the node is full or read-only,
 /// so that no pod can attach.
 pub const STATE_NOT_WRITABLE: &str = "StateNotWritable";

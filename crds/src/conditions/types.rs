@@ -20,6 +20,8 @@ pub const DELETION_BLOCKED: &str = "DeletionBlocked";
 pub const OVS_CONNECTED: &str = engine_connected(EngineKind::OpenVswitch);
 /// Node: the agent is connected to VPP.
 pub const VPP_CONNECTED: &str = engine_connected(EngineKind::Vpp);
+/// Node, only while false: its agent serves metrics, probes and traffic where it should.
+pub const METRICS_SERVED: &str = "MetricsServed";
 /// Node without an API server: every file in its folder of manifests can be used.
 pub const MANIFESTS_ACCEPTED: &str = "ManifestsAccepted";
 

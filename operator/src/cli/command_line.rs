@@ -2,11 +2,12 @@
 
 use super::logging::LogFormat;
 use super::{install_plugin, shutdown};
+use crate::telemetry::probe;
 use crate::{agent, attach, controller, garbage, kubevirt, node};
 use clap::{Parser, Subcommand};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use tokio::runtime::Builder;
 
@@ -33,6 +34,8 @@ enum Program {
     ServeAttachments(attach::Options),
     /// Shows the state of this node and its last changes, without an API server.
     Node(node::Options),
+    /// Asks the program of this container how it is: the probe of its pod.
+    Probe(probe::Options),
     /// Installs the CNI plugin into the node's folder of CNI plugins.
     InstallPlugin(install_plugin::Options),
     /// Gives a virtual machine of KubeVirt the vhost-user ports of its pod (a sidecar of
@@ -61,6 +64,9 @@ pub enum Error {
     /// The state or the history of the node cannot be printed.
     #[error(transparent)]
     Node(#[from] node::Error),
+    /// The program of this container does not work.
+    #[error(transparent)]
+    Probe(#[from] probe::Error),
     /// The plugin was not installed.
     #[error(transparent)]
     InstallPlugin(#[from] install_plugin::Error),
@@ -98,6 +104,7 @@ impl CommandLine {
                     () = requested => Ok(()),
                 }
             }),
+            Program::Probe(options) => Ok(probe::run(&options).map(|said| print_line(&said))?),
             Program::Node(options) => Ok(node::run(options)?),
             Program::KubevirtSidecar(options) => run_until_shutdown(&mut one_thread(), async |requested| {
                 tokio::select! {
@@ -108,6 +115,13 @@ impl CommandLine {
             Program::InstallPlugin(options) => Ok(install_plugin::run(&options).map(|()| ExitCode::SUCCESS)?),
         }
     }
+}
+
+/// The kubelet repeats it in an event if the probe fails.
+fn print_line(text: &str) -> ExitCode {
+    // Standard output may be closed.
+    let _written = writeln!(io::stdout(), "{text}");
+    ExitCode::SUCCESS
 }
 
 /// Enough for the agent, which is mostly idle; each thread would have its own memory arena.

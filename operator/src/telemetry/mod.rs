@@ -4,6 +4,10 @@
 //! API server decides which token may read them ([`access`]). The traffic of pods is served on the
 //! loopback device alone, as `/metrics/ports`.
 //!
+//! Probes of the manifests are answered at a unix socket of the container, which [`probe`] asks:
+//! no other program can use it up, and it needs no port. A program whose address is taken does its
+//! work without what would be served there, says so, and tries again.
+//!
 //! Connections are accepted by the thread that does the work: a program that hangs does not respond
 //! to `/healthz`, and Kubernetes restarts it.
 
@@ -12,6 +16,7 @@ pub mod certificate;
 mod connections;
 pub(crate) mod current_series;
 pub mod options;
+pub mod probe;
 pub mod program;
 mod server;
 
@@ -25,11 +30,13 @@ pub use options::{ListenOptions, loopback};
 use prometheus::{Encoder, Registry, TextEncoder};
 pub use server::Error;
 use server::{Clients, Served};
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::sync::watch::{Receiver, Sender};
 
 /// What is served.
 #[derive(Debug, Default)]
@@ -40,7 +47,12 @@ pub struct Telemetry {
     problems: Mutex<Vec<String>>,
     /// The traffic of this node; none in a program that has no node.
     ports: OnceLock<PortScrape>,
+    /// What cannot be served, and why.
+    unserved: Sender<Unserved>,
 }
+
+/// What cannot be served now, and why.
+pub type Unserved = BTreeMap<&'static str, String>;
 
 impl Telemetry {
     /// That of a program, with the metrics that each has.
@@ -69,6 +81,18 @@ impl Telemetry {
         *self.problems.lock().unwrap_or_else(PoisonError::into_inner) = problems;
     }
 
+    /// What cannot be served, whenever that changes.
+    pub fn unserved(&self) -> Receiver<Unserved> {
+        self.unserved.subscribe()
+    }
+
+    fn set_unserved(&self, what: &'static str, problem: Option<String>) {
+        self.unserved.send_if_modified(|unserved| match problem {
+            Some(problem) => unserved.insert(what, problem.clone()).as_ref() != Some(&problem),
+            None => unserved.remove(what).is_some(),
+        });
+    }
+
     /// What `/metrics/ports` answers from now on.
     pub fn set_ports(&self, ports: PortScrape) {
         // A program has one node.
@@ -78,8 +102,10 @@ impl Telemetry {
     /// Serves indefinitely what has an address. The reviewer says who may read metrics at an
     /// address that others reach.
     ///
+    /// An address that cannot be bound is tried again.
+    ///
     /// # Errors
-    /// When an address cannot be bound, or would show metrics to every client.
+    /// When there is no certificate, or an address would show metrics to every client.
     pub async fn serve(
         self: Arc<Self>,
         options: ListenOptions,
@@ -88,8 +114,14 @@ impl Telemetry {
         let clients = Clients::of_metrics(&options, reviewer)?;
         let metrics = Arc::clone(&self).serve_at(options.listen_metrics, Served::Metrics, clients);
         let probes = Arc::clone(&self).serve_at(options.listen_probes, Served::Probes, Clients::All);
+        let probe_socket = Arc::clone(&self).serve_probes_at(options.probe_socket);
         let ports = self.serve_at(options.listen_ports, Served::Ports, Clients::All);
-        tokio::try_join!(metrics, probes, ports).map(|(never, ..)| never)
+        tokio::select! {
+            never = metrics => match never {},
+            never = probes => match never {},
+            never = probe_socket => match never {},
+            never = ports => match never {},
+        }
     }
 
     async fn answer(&self, served: Served, method: &Method, path: &str) -> Response<Full<Bytes>> {

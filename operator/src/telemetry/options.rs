@@ -4,6 +4,9 @@ use super::certificate::Files;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+/// The variable of the socket of probes: containers set it for the program and for its probes.
+pub(super) const PROBE_SOCKET: &str = "USNET_PROBE_SOCKET";
+
 /// Where a program listens.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ListenOptions {
@@ -22,6 +25,10 @@ pub struct ListenOptions {
     /// absent.
     #[arg(long, env = "USNET_LISTEN_PROBES", value_name = "ADDRESS:PORT")]
     pub listen_probes: Option<SocketAddr>,
+    /// The unix socket that serves /healthz and /readyz, for `usnet probe`; none if absent. A file
+    /// of that name is replaced.
+    #[arg(long, env = PROBE_SOCKET, value_name = "FILE")]
+    pub probe_socket: Option<PathBuf>,
     /// The address that serves /metrics/ports; none if absent. Only the agent has ports.
     #[arg(skip)]
     pub listen_ports: Option<SocketAddr>,

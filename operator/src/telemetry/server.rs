@@ -5,6 +5,7 @@ use super::access::{Access, Refusal};
 use super::certificate::{self, Certificate};
 use super::connections::Connections;
 use super::{ListenOptions, Telemetry, plain};
+use crate::display::{ErrorChain, FirstFailure};
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -14,12 +15,14 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
-use std::io;
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -34,21 +37,25 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long a request may be. Tokens are 1 to 2 KB.
 const REQUEST_LIMIT: usize = 16 * 1024;
 
+/// How often it is tried to listen. Another program of the node may have the address; an agent that
+/// ends releases the node before its address.
+pub(super) const LISTEN_RETRY: Duration = Duration::from_secs(1);
+
+/// The address or file cannot be bound. The program does its work without what is served there.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot listen at {place} for {what}: does another program of the node listen there? Set another one with {option}"
+)]
+struct Unbound {
+    place: String,
+    what: &'static str,
+    option: &'static str,
+    source: io::Error,
+}
+
 /// Why a program cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The address cannot be bound.
-    #[error("cannot listen at {address} for {what}: set another address with {option}")]
-    Listen {
-        /// Which address.
-        address: SocketAddr,
-        /// What would be served.
-        what: &'static str,
-        /// The option that sets it.
-        option: &'static str,
-        /// Why.
-        source: io::Error,
-    },
     /// Every client would read the metrics.
     #[error(
         "metrics are not served at {0}: without an API server no client can be authenticated. Set an address of the loopback device, such as 127.0.0.1:8443, with --listen-metrics"
@@ -110,17 +117,17 @@ impl Clients {
 }
 
 impl Telemetry {
+    /// Serves at an address, as soon as it can be bound.
     pub(super) async fn serve_at(
         self: Arc<Self>,
         address: Option<SocketAddr>,
         served: Served,
         clients: Clients,
-    ) -> Result<Infallible, Error> {
+    ) -> Infallible {
         let Some(address) = address else { return std::future::pending().await };
-        let (what, option) = (served.paths(), served.option());
-        let listener = listen(address).await.map_err(|source| Error::Listen { address, what, option, source })?;
+        let listener = self.bound(served, served.option(), address, || listen(address)).await;
         let address = listener.local_addr().unwrap_or(address);
-        tracing::info!(%address, "serving {what}");
+        tracing::info!(%address, "serving {}", served.paths());
         let mut connections = Connections::default();
         loop {
             match listener.accept().await {
@@ -134,6 +141,50 @@ impl Telemetry {
                     connections.add(peer.ip(), task.abort_handle());
                 }
                 Err(_) => sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+
+    /// Serves probes at a unix socket, which programs of the same container reach and no others.
+    pub(super) async fn serve_probes_at(self: Arc<Self>, socket: Option<PathBuf>) -> Infallible {
+        let Some(socket) = socket else { return std::future::pending().await };
+        let (served, local) = (Served::Probes, IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let listener = self.bound(served, "--probe-socket", socket.display(), || listen_at(&socket)).await;
+        tracing::info!(socket = %socket.display(), "serving {}", served.paths());
+        let mut connections = Connections::default();
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let telemetry = Arc::clone(&self);
+                    let task = tokio::spawn(async move {
+                        let connection = telemetry.serve_stream(stream, local, served, None);
+                        let _ended = timeout(CONNECTION_TIMEOUT, connection).await;
+                    });
+                    connections.add(local, task.abort_handle());
+                }
+                Err(_) => sleep(ACCEPT_PAUSE).await,
+            }
+        }
+    }
+
+    /// Listens as soon as that is possible, and says meanwhile that it is not.
+    async fn bound<T, F: Future<Output = io::Result<T>>>(
+        &self,
+        served: Served,
+        option: &'static str,
+        place: impl Display,
+        bind: impl Fn() -> F,
+    ) -> T {
+        let mut failure = FirstFailure::default();
+        loop {
+            let unbound = |source| Unbound { place: place.to_string(), what: served.paths(), option, source };
+            let result = bind().await.map_err(unbound);
+            failure.log(&result, "going on without it, and trying again");
+            let problem = result.as_ref().err().map(|error| ErrorChain(error).to_string());
+            self.set_unserved(served.paths(), problem);
+            match result {
+                Ok(listener) => return listener,
+                Err(_) => sleep(LISTEN_RETRY).await,
             }
         }
     }
@@ -179,6 +230,14 @@ fn refused(refusal: Refusal) -> Response<Full<Bytes>> {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
+}
+
+/// The file of an earlier run of the container is replaced.
+async fn listen_at(socket: &Path) -> io::Result<UnixListener> {
+    match fs::remove_file(socket) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => UnixListener::bind(socket),
+    }
 }
 
 /// `[::]` also accepts IPv4. Where the kernel has no IPv6 it is replaced by 0.0.0.0.

@@ -1,12 +1,13 @@
 use super::access::tests::FakeReviewer;
-use super::server::HEADER_TIMEOUT;
+use super::probe::Question;
+use super::server::{HEADER_TIMEOUT, LISTEN_RETRY};
 use super::*;
 use prometheus::IntCounter;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -53,15 +54,62 @@ async fn metrics_have_a_content_type_and_other_paths_do_not_exist() {
     assert!(ask(&telemetry, Served::Metrics, "DELETE /metrics").await.starts_with("HTTP/1.1 405 "));
 }
 
+/// Waits until it holds.
+async fn until(holds: impl AsyncFn() -> bool) {
+    let wait = async {
+        while !holds().await {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(LISTEN_RETRY * 5, wait).await.expect("in time");
+}
+
 #[tokio::test]
-async fn an_address_that_is_taken_is_named() {
+async fn an_address_that_is_taken_is_named_and_taken_over_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("probes");
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = taken.local_addr().unwrap();
-    let error = Arc::new(Telemetry::default())
-        .serve(ListenOptions { listen_probes: Some(address), ..ListenOptions::default() }, None)
-        .await
-        .unwrap_err();
-    assert!(error.to_string().contains(&address.to_string()), "{error}");
+    let telemetry = Arc::new(Telemetry::default());
+    let options =
+        ListenOptions { listen_metrics: Some(address), probe_socket: Some(socket.clone()), ..ListenOptions::default() };
+    let serving = tokio::spawn(Arc::clone(&telemetry).serve(options, None));
+    let mut unserved = telemetry.unserved();
+    let said = unserved.wait_for(|all| all.contains_key("/metrics")).await.unwrap().clone();
+    let said = said.get("/metrics").unwrap();
+    assert!(said.contains(&address.to_string()) && said.contains("--listen-metrics"), "{said}");
+    // Everything else goes on.
+    until(async || UnixStream::connect(&socket).await.is_ok()).await;
+    let answer = request(UnixStream::connect(&socket).await.unwrap(), "/healthz").await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK") && !serving.is_finished(), "{answer}");
+    drop(taken);
+    timeout(LISTEN_RETRY * 5, unserved.wait_for(Unserved::is_empty)).await.expect("it tries again").unwrap();
+    let answer = request(TcpStream::connect(address).await.unwrap(), "/metrics").await;
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_probe_asks_the_program_of_its_container() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("probes");
+    let probe = async |question| {
+        let options = probe::Options { question, probe_socket: socket.clone() };
+        tokio::task::spawn_blocking(move || probe::run(&options)).await.unwrap().map_err(|error| error.to_string())
+    };
+    let error = probe(Question::Healthz).await.unwrap_err();
+    assert!(error.contains("no answer at"), "{error}");
+    // As an earlier run of the container left it.
+    drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
+    let telemetry = Arc::new(Telemetry::default());
+    let options = ListenOptions { probe_socket: Some(socket.clone()), ..ListenOptions::default() };
+    tokio::spawn(Arc::clone(&telemetry).serve(options, None));
+    until(async || UnixStream::connect(&socket).await.is_ok()).await;
+    assert_eq!(probe(Question::Healthz).await.as_deref(), Ok("ok"));
+    let error = probe(Question::Readyz).await.unwrap_err();
+    assert!(error.starts_with("not ready:"), "{error}");
+    telemetry.set_ready();
+    telemetry.set_problems(vec!["Ready is False".to_owned()]);
+    assert_eq!(probe(Question::Readyz).await.as_deref(), Ok("ok\nReady is False"));
 }
 
 /// A peer that opens connections and sends nothing, as any pod can.
@@ -120,6 +168,31 @@ async fn half_open_connections_delay_no_probe() {
         assert!(answer.expect("it waits for half-open connections").starts_with("HTTP/1.1 200 OK"));
         let answer = timeout(limit, request(other, "/readyz")).await;
         assert!(answer.expect("another peer took its place").starts_with("HTTP/1.1 200 OK"));
+    }
+}
+
+/// Twelve pods of a tenant, each of which keeps twenty requests half open.
+#[tokio::test]
+async fn half_open_requests_of_many_peers_delay_no_probe() {
+    let (_, probes) = serving().await;
+    for peer in 0..12 * 20_u8 {
+        tokio::spawn(async move {
+            loop {
+                let mut held = connect_from(Ipv4Addr::new(127, 0, 1, peer % 12), probes).await;
+                held.write_all(b"GET /healthz HTTP/1.1\r\nhost:").await.unwrap();
+                // Until it is closed, and then again.
+                let _closed = held.read_to_end(&mut Vec::new()).await;
+                sleep(Duration::from_millis(1)).await;
+            }
+        });
+    }
+    sleep(Duration::from_millis(100)).await;
+    for probe in 0..50 {
+        let stream = connect_from(Ipv4Addr::LOCALHOST, probes).await;
+        // The kubelet sends its request after the connection was accepted.
+        sleep(Duration::from_millis(20)).await;
+        let answer = timeout(HEADER_TIMEOUT / 2, request(stream, "/readyz")).await.expect("in time");
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "probe {probe}: {answer}");
     }
 }
 

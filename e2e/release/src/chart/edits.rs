@@ -34,6 +34,11 @@ const REPLACEABLE: [(&str, &str, &str, Form); 9] = [
     ("Deployment/usnet-controller", "spec/template/spec/imagePullSecrets", "imagePullSecrets", Form::Block),
 ];
 
+/// The port of the agent's metrics in `config/`, and what stands for it. With the network of the
+/// node another program may have it.
+const METRICS_PORT: u64 = 28181;
+const METRICS_PORT_VALUE: &str = "{{ .Values.agent.metricsPort }}";
+
 /// Folders of a node that differ among distributions; the mounts of the agent stay the same.
 const NODE_FOLDERS: [(&str, &str); 3] = [
     ("/opt/cni/bin", "{{ .Values.cniBinDir | quote }}"),
@@ -92,6 +97,9 @@ fn substitute(tree: &mut Tree, path: &mut Vec<String>, image: &str) {
                 *tree = Tree::Expression(expression);
             }
         }
+        Tree::Value(Value::Number(number)) if number.as_u64() == Some(METRICS_PORT) => {
+            *tree = Tree::Expression(METRICS_PORT_VALUE.to_owned());
+        }
         Tree::Value(_) | Tree::Expression(_) | Tree::Block(_) => {}
     }
 }
@@ -105,11 +113,12 @@ fn expression_for(string: &str, path: &[String], image: &str) -> Option<String> 
     {
         return Some((*expression).to_owned());
     }
-    if !string.contains(NAMESPACE) {
+    let port = format!(":{METRICS_PORT}");
+    if !string.contains(NAMESPACE) && !string.ends_with(&port) {
         return None;
     }
     let text = template::escape(&Value::from(string).to_string());
-    Some(text.replace(NAMESPACE, "{{ .Release.Namespace }}"))
+    Some(text.replace(NAMESPACE, "{{ .Release.Namespace }}").replace(&port, &format!(":{METRICS_PORT_VALUE}")))
 }
 
 /// None when the object has no such place.

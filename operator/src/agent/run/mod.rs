@@ -9,6 +9,7 @@ use self::error::Error;
 use self::node_agent::Agent;
 use super::model::input::Input;
 use super::model::report::Report;
+use super::reconcile::agent_state::AgentState;
 use super::report::metrics::Metrics;
 use super::report::{state_writer, status_writer};
 use super::selection::{spec_builder, unselected};
@@ -17,12 +18,12 @@ use crate::api::client;
 use crate::ports::scrape::PortScrape;
 use crate::standalone;
 use crate::telemetry::access::reviewer::{self, Reviewer};
-use crate::telemetry::{self, Telemetry};
+use crate::telemetry::{self, Telemetry, Unserved};
 use kube::Client;
-use std::cell::Cell;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tracing::Instrument;
@@ -98,7 +99,6 @@ pub async fn run(options: Options) -> Result<(), Error> {
 /// As [`run`].
 pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
     let telemetry = Arc::new(Telemetry::of_program()?);
-    let is_only = Cell::new(false);
     // Also while it waits: a container that does not answer its probes is killed.
     telemetry.set_ports(PortScrape::new(options.node_name.clone(), paths.clone()));
     let listen = telemetry::ListenOptions { listen_ports: options.listen_port_metrics, ..options.telemetry.clone() };
@@ -107,10 +107,9 @@ pub async fn run_at(paths: &NodePaths, options: Options) -> Result<(), Error> {
         None => Source::ApiServer(client::client().await?),
     };
     let reviewer = source.client().map(|client| Arc::new(reviewer::ApiServer::new(client)) as Arc<dyn Reviewer>);
-    let serve = only_agent::serve(&telemetry, listen, reviewer, &is_only);
+    let serve = async { Ok(Arc::clone(&telemetry).serve(listen, reviewer).await?) };
     let work = async {
         let _lock = only_agent::wait(paths, &telemetry).await?;
-        is_only.set(true);
         work(paths, options.clone(), source, &telemetry).await
     };
     tokio::try_join!(serve, work).map(drop)
@@ -147,7 +146,7 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
         problems: problems_in_writer,
         reports: reports_of_agent.clone(),
     };
-    let persisted_spec = agent.persisted_spec();
+    let (persisted_spec, agent_state) = (agent.persisted_spec(), agent.state());
     let (owners, claims_inputs) = agent.claims_inputs();
     let background = async {
         tokio::join!(
@@ -155,6 +154,7 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
             spec_builder::build(persisted_spec.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
             state_writer::write(paths.clone(), state),
             report_readiness(reports_of_agent.clone(), telemetry),
+            report_unserved(telemetry.unserved(), agent_state),
         );
         Ok(())
     };
@@ -198,6 +198,19 @@ async fn sync_with_api_server(
         watch::follow(client.clone(), node.clone(), subscribers),
         status_writer::write(client, node, sources, metrics),
     );
+}
+
+/// Says in the status of the node what is not served, such as metrics at an address that another
+/// program has: a scraper only sees that they are missing.
+async fn report_unserved(mut unserved: Receiver<Unserved>, agent_state: Rc<AgentState>) {
+    loop {
+        let problems: Vec<String> = unserved.borrow_and_update().values().cloned().collect();
+        let problem = (!problems.is_empty()).then(|| problems.join("; "));
+        agent_state.node_report.borrow_mut().set_unserved(problem);
+        if unserved.changed().await.is_err() {
+            return;
+        }
+    }
 }
 
 /// The agent is ready once it has observed its engines or has timed out waiting for them. An engine

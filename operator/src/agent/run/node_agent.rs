@@ -125,6 +125,11 @@ impl Agent {
         self.specs.subscribe().borrow().clone()
     }
 
+    /// What its parts share.
+    pub(super) fn state(&self) -> Rc<AgentState> {
+        Rc::clone(&self.agent_state)
+    }
+
     /// What resource claims need of it, and of the node state.
     pub(super) fn claims_inputs(&self) -> (Sender<Owners>, claims::Inputs) {
         let (sender, owners) = channel(None);

@@ -70,7 +70,7 @@ impl Controller {
 
 /// Asks the agent of a node for its metrics, from that node.
 pub(crate) fn scrape(node: &str, address: &str) -> Result<String, String> {
-    curl(node, &format!("http://{address}:8081/metrics"), &[])
+    curl(node, &format!("http://{address}:28181/metrics"), &[])
 }
 
 fn curl(node: &str, url: &str, options: &[&str]) -> Result<String, String> {

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use tokio::sync::watch::Sender;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node as message;
-use usnet_crds::conditions::reason::{AGENT_FAILED, ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING, STATE_NOT_WRITABLE};
-use usnet_crds::conditions::{ConditionUpdate, READY, Status};
+use usnet_crds::conditions::reason::{
+    ADDRESS_TAKEN, AGENT_FAILED, ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING, STATE_NOT_WRITABLE,
+};
+use usnet_crds::conditions::{ConditionUpdate, METRICS_SERVED, READY, Status};
 use usnet_crds::node_state::{AFFECTED_PODS_MAX, AffectedPod, DEGRADED_MAX, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 
@@ -21,6 +23,8 @@ pub(crate) struct NodeReport {
     problems: BTreeMap<EngineKind, String>,
     /// Why the state or run directory cannot be written.
     state_problem: Option<String>,
+    /// Why metrics are not served.
+    unserved: Option<String>,
     reports: Sender<Option<Report>>,
     waits_for_all: bool,
 }
@@ -29,7 +33,14 @@ impl NodeReport {
     /// An empty one. Nothing is reported before all engines are known, or
     /// [`stop_waiting`](Self::stop_waiting) is called.
     pub(crate) fn new(reports: Sender<Option<Report>>) -> Self {
-        Self { engines: BTreeMap::new(), problems: BTreeMap::new(), state_problem: None, reports, waits_for_all: true }
+        Self {
+            engines: BTreeMap::new(),
+            problems: BTreeMap::new(),
+            state_problem: None,
+            unserved: None,
+            reports,
+            waits_for_all: true,
+        }
     }
 
     /// Sets the result of one engine.
@@ -67,6 +78,14 @@ impl NodeReport {
         self.publish();
     }
 
+    /// Sets why metrics are not served, if so. Networks are.
+    pub(crate) fn set_unserved(&mut self, problem: Option<String>) {
+        if self.unserved != problem {
+            self.unserved = problem;
+            self.publish();
+        }
+    }
+
     /// An engine that is not known by now may hang: the others are reported without it.
     pub(crate) fn stop_waiting(&mut self) {
         self.waits_for_all = false;
@@ -78,7 +97,12 @@ impl NodeReport {
         if self.engines.is_empty() || (self.waits_for_all && !all_are_known) {
             return;
         }
-        let report = Some(merge(&self.engines, &self.problems, self.state_problem.as_deref()));
+        let mut report = merge(&self.engines, &self.problems, self.state_problem.as_deref());
+        let unserved = self.unserved.as_ref();
+        report.findings.extend(
+            unserved.map(|problem| ConditionUpdate::new(METRICS_SERVED, Status::False, ADDRESS_TAKEN, problem)),
+        );
+        let report = Some(report);
         self.reports.send_if_modified(|known| {
             let changed = *known != report;
             *known = report;

@@ -11,7 +11,7 @@ use usnet_crds::EngineKind;
 use usnet_crds::conditions::reason::{
     AGENT_FAILED, ENGINE_UNREACHABLE, FOREIGN_PORTS, NEVER_SEEN, RECORD_UNREADABLE, STATE_NOT_WRITABLE,
 };
-use usnet_crds::conditions::{self, ConditionUpdate, READY, Status, engine_connected};
+use usnet_crds::conditions::{self, ConditionUpdate, METRICS_SERVED, READY, Status, engine_connected};
 use usnet_crds::node_state::{
     ATTACHMENT_MESSAGE_MAX, ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DEGRADED_OF_NODE_MAX, DegradedAttachment, EngineEnd,
     EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX, REPORTS_MAX,
@@ -137,7 +137,11 @@ impl Report {
             let failed = self.uplinks.iter().find(|entry| entry.state == UplinkState::Failed);
             failed.map(|entry| format!("uplink {}: {}", entry.name, entry.reason))
         };
-        disconnected.or_else(agent).or_else(uplink).or_else(network)
+        let unserved = || {
+            let found = self.findings.iter().find(|it| it.kind == METRICS_SERVED && it.status == Status::False);
+            found.map(|finding| format!("{}: {}", finding.kind, finding.reason))
+        };
+        disconnected.or_else(agent).or_else(uplink).or_else(network).or_else(unserved)
     }
 }
 

@@ -2,7 +2,7 @@
 //! sentence each. Their messages often say the same with names; that is then the why.
 
 /// Reasons, and what to do.
-const REMEDIES: [(&str, &str); 49] = [
+const REMEDIES: [(&str, &str); 50] = [
     (
         "BridgeExists",
         "remove the bridge that usnet does not own from the node, or create a network with another spec.bridge.name or spec.bridge.id",
@@ -50,6 +50,10 @@ const REMEDIES: [(&str, &str); 49] = [
     ("DeviceFailed", "act on the kernel's error in the message; the agent retries, at most 30 s apart"),
     ("PortFailed", "act on the engine's error in the message: it names the port; look at the log of the engine"),
     ("StateNotWritable", "free space in /var/lib/usnet and /run/usnet on the node, or mount them writable"),
+    (
+        "AddressTaken",
+        "end the other program of the node, or set another port: agent.metricsPort of the chart, or --listen-metrics of the agent",
+    ),
     ("Unreadable", "use the same release of usnet for controllers and agents"),
     ("AgentFailed", "check the disk and the mounts of the file that the message names"),
     (
@@ -79,7 +83,7 @@ const REMEDIES: [(&str, &str); 49] = [
     ),
     (
         "NotConnected",
-        "make the program take the side of the socket that the message names: net1.json in the volume has it as role",
+        "make the program take the side of the socket that the message names (net1.json in the volume has it as role), and have its container remove the old socket before it starts: rm -f",
     ),
     (
         "SocketUnusable",
@@ -133,6 +137,7 @@ mod tests {
             reason::DEVICE_FAILED,
             reason::PORT_FAILED,
             reason::STATE_NOT_WRITABLE,
+            reason::ADDRESS_TAKEN,
             reason::UNREADABLE,
             reason::AGENT_FAILED,
             reason::NIC_MISSING,

@@ -6,7 +6,9 @@ use crate::kubectl::model::{Gap, Part, Pod, Snapshot};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use usnet_crds::conditions::reason::{NOT_CONNECTED, needs_operator};
-use usnet_crds::conditions::{DELETION_BLOCKED, READY, STALLED, Status, engine_connected, find, reason};
+use usnet_crds::conditions::{
+    DELETION_BLOCKED, METRICS_SERVED, READY, STALLED, Status, engine_connected, find, reason,
+};
 use usnet_crds::network::NodeFailure;
 use usnet_crds::{EngineKind, UserspaceNodeStateStatus};
 
@@ -215,6 +217,11 @@ fn node(name: &str, status: &UserspaceNodeStateStatus, report: &mut Report) {
     {
         let problem = Problem { node: Some(name.to_owned()), ..problem("agent", &ready.reason, &ready.message) };
         report.needs_action.push(problem);
+    }
+    let unserved = find(&status.conditions, METRICS_SERVED).filter(|it| it.status == Status::False.as_str());
+    if let Some(unserved) = unserved {
+        let problem = problem("metrics", &unserved.reason, &unserved.message);
+        report.needs_action.push(Problem { node: Some(name.to_owned()), ..problem });
     }
     for engine in EngineKind::ALL {
         let down = find(&status.conditions, engine_connected(engine));

@@ -7,7 +7,7 @@ use crate::kubectl::commands::shared::some;
 use crate::kubectl::model::snapshot::CONTROLLER;
 use crate::kubectl::model::{Part, Pod, Snapshot};
 use usnet_crds::conditions::reason::{AGENT_FAILED, NEVER_SEEN, STATE_NOT_WRITABLE};
-use usnet_crds::conditions::{READY, Status, engine_connected, find};
+use usnet_crds::conditions::{METRICS_SERVED, READY, Status, engine_connected, find};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::uplink::report::UplinkState;
 use usnet_crds::{EngineKind, UserspaceNodeStateStatus};
@@ -33,6 +33,7 @@ pub(crate) fn causes(snapshot: &Snapshot, name: &str) -> Vec<Finding> {
             .of(format!("uplink {}", uplink.name))
     }));
     found.extend(status.networks.iter().filter_map(interfaces));
+    found.extend(metrics(status));
     found
 }
 
@@ -121,6 +122,13 @@ fn files(status: &UserspaceNodeStateStatus) -> Option<Finding> {
     [STATE_NOT_WRITABLE, AGENT_FAILED]
         .contains(&ready.reason.as_str())
         .then(|| Finding::new(&ready.reason, ready.message.clone(), remedy(&ready.reason)))
+}
+
+/// Networks are served nevertheless.
+fn metrics(status: &UserspaceNodeStateStatus) -> Option<Finding> {
+    let served = find(&status.conditions, METRICS_SERVED)?;
+    (served.status == Status::False.as_str())
+        .then(|| Finding::new(&served.reason, served.message.clone(), remedy(&served.reason)))
 }
 
 /// An engine that is not connected. One that never was is a problem only if networks require it.

@@ -102,6 +102,13 @@ fn files_that_cannot_be_written() {
 }
 
 #[test]
+fn an_address_that_another_program_has() {
+    let unserved = condition("MetricsServed", "False", "AddressTaken", "cannot listen at 127.0.0.1:28181");
+    let snapshot = with(|state| state["status"]["conditions"].as_array_mut().unwrap().push(unserved));
+    check(&snapshot, "AddressTaken", &["cannot listen at 127.0.0.1:28181", "agent.metricsPort"]);
+}
+
+#[test]
 fn engines_that_are_not_connected() {
     for (reason, remedy) in [("Disconnected", "start the engine"), ("NotActing", "start ovs-vswitchd")] {
         let down = condition("OVSConnected", "False", reason, "connection refused");
