@@ -259,11 +259,36 @@ pub fn port_failed(engine: EngineKind, port: &dyn Display, attachment: &dyn Disp
     format!("{engine} could not bring up port {port} of attachment {attachment}: {error}")
 }
 
-/// An attachment without a connected program, and which side has to listen.
-pub fn not_connected(interface: &dyn Display, engine: EngineKind, socket: &str, pod_listens: bool) -> String {
-    let remedy = match pod_listens {
-        true => format!("it has to listen on {socket} (server side); {engine} connects to it"),
-        false => format!("it has to connect to {socket} (client side); {engine} listens there"),
+/// What is where the program of a pod should listen, which is not connected to its engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodSocket {
+    /// It should not: the engine listens.
+    OfEngine,
+    /// Nothing.
+    Absent,
+    /// A socket on which no program answers.
+    Abandoned,
+    /// Something else.
+    Other,
+    /// That cannot be seen.
+    Unknown,
+}
+
+/// An attachment without a connected program, and what its program has to do.
+pub fn not_connected(interface: &dyn Display, engine: EngineKind, socket: &str, found: PodSocket) -> String {
+    let remedy = match found {
+        PodSocket::OfEngine => format!("it has to connect to {socket} (client side); {engine} listens there"),
+        PodSocket::Unknown => format!("it has to listen on {socket} (server side); {engine} connects to it"),
+        PodSocket::Absent => {
+            format!("it has to listen on {socket} (server side); there is no socket, so no program has begun to")
+        }
+        PodSocket::Abandoned => format!(
+            "{socket} is there and no program answers: one that was killed left it, and none can listen there again: \
+             remove it before the start (rm -f)"
+        ),
+        PodSocket::Other => {
+            format!("it has to listen on {socket} (server side); what is there is no socket: remove it")
+        }
     };
     format!("interface {interface}: no program of the pod is connected to {engine}: {remedy}")
 }

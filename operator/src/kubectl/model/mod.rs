@@ -14,5 +14,5 @@ pub(crate) mod snapshot;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use pod::Pod;
+pub(crate) use pod::{Mount, Pod};
 pub(crate) use snapshot::{Gap, Part, Snapshot};

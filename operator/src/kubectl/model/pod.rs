@@ -8,6 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const NETWORKS: &str = "k8s.v1.cni.cncf.io/networks";
 /// The annotation in which Multus reports the interfaces.
 pub(crate) const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";
+/// The annotation by which the kubelet marks the copy of a static pod. Its value is the uid of the
+/// pod itself, and the copy has another one in the API server.
+const MIRROR: &str = "kubernetes.io/config.mirror";
 /// The label of the programs of usnet.
 const COMPONENT: &str = "app.kubernetes.io/component";
 /// What the names of resources of networks begin with.
@@ -22,6 +25,8 @@ pub(crate) struct Pod {
     pub name: String,
     /// Its uid.
     pub uid: String,
+    /// The uid by which the container runtime, and so its node, knows it.
+    pub runtime_uid: String,
     /// The program of usnet that it is, by its label.
     pub component: Option<String>,
     /// The networks that it selects, as written.
@@ -40,8 +45,8 @@ pub(crate) struct Pod {
     pub host_network: bool,
     /// Its volumes, and whether each is an emptyDir.
     pub volumes: BTreeMap<String, bool>,
-    /// The volumes that its containers mount.
-    pub mounted: BTreeSet<String>,
+    /// The volumes that its containers mount, and how.
+    pub mounted: BTreeMap<String, Vec<Mount>>,
     /// The resources of networks that its containers request.
     pub resources: BTreeSet<String>,
     /// Pending, Running, Succeeded, Failed.
@@ -52,6 +57,17 @@ pub(crate) struct Pod {
     pub unscheduled: Option<String>,
     /// Its containers.
     pub containers: Vec<Container>,
+}
+
+/// A mount of a volume in a container.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Mount {
+    /// The container.
+    pub container: String,
+    /// The part of the volume that is mounted, by `subPath` or `subPathExpr`.
+    pub sub_path: Option<String>,
+    /// The container may not write there.
+    pub is_read_only: bool,
 }
 
 /// A container of a pod.
@@ -119,15 +135,13 @@ impl From<v1::Pod> for Pod {
             owner: owner.map(|owner| format!("{} {}", owner.kind, owner.name)),
             namespace: metadata.namespace.unwrap_or_default(),
             name: metadata.name.unwrap_or_default(),
+            runtime_uid: annotation(MIRROR).or_else(|| metadata.uid.clone()).unwrap_or_default(),
             uid: metadata.uid.unwrap_or_default(),
             created: metadata.creation_timestamp.map(|time| time.0),
             is_deleting: metadata.deletion_timestamp.is_some(),
             host_network: spec.host_network == Some(true),
             volumes: volumes.map(|volume| (volume.name.clone(), volume.empty_dir.is_some())).collect(),
-            mounted: containers
-                .clone()
-                .flat_map(|container| container.volume_mounts.iter().flatten().map(|mount| mount.name.clone()))
-                .collect(),
+            mounted: mounts(containers.clone()),
             resources: containers.flat_map(resources).collect(),
             containers: spec.containers.iter().map(view).collect(),
             node: spec.node_name.filter(|node| !node.is_empty()),
@@ -136,6 +150,21 @@ impl From<v1::Pod> for Pod {
             phase: status.phase.unwrap_or_default(),
         }
     }
+}
+
+fn mounts<'a>(containers: impl Iterator<Item = &'a v1::Container>) -> BTreeMap<String, Vec<Mount>> {
+    let mut mounted: BTreeMap<String, Vec<Mount>> = BTreeMap::new();
+    for container in containers {
+        for mount in container.volume_mounts.iter().flatten() {
+            let sub_path = mount.sub_path.clone().or_else(|| mount.sub_path_expr.clone());
+            mounted.entry(mount.name.clone()).or_default().push(Mount {
+                container: container.name.clone(),
+                sub_path: sub_path.filter(|path| !path.is_empty()),
+                is_read_only: mount.read_only == Some(true),
+            });
+        }
+    }
+    mounted
 }
 
 fn resources(container: &v1::Container) -> impl Iterator<Item = String> + use<'_> {
@@ -161,6 +190,13 @@ fn container_view(container: &v1::Container, status: Option<&ContainerStatus>) -
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_static_pod_is_known_to_its_node_by_another_uid() {
+        let copy = json!({"metadata": {"uid": "of-the-copy", "annotations": {MIRROR: "0123abcd"}}});
+        let pod = Pod::from(serde_json::from_value::<v1::Pod>(copy).unwrap());
+        assert_eq!((pod.uid.as_str(), pod.runtime_uid.as_str()), ("of-the-copy", "0123abcd"));
+    }
 
     #[test]
     fn what_concerns_networks_is_kept() {
@@ -189,7 +225,9 @@ mod tests {
         assert_eq!((pod.reference().as_str(), pod.state()), ("web/dpdk-0", "ContainerCreating"));
         assert_eq!((pod.networks.as_deref(), pod.owner.as_deref()), (Some("blue"), Some("StatefulSet dpdk")));
         assert_eq!(pod.volumes, BTreeMap::from([("usnet".to_owned(), true)]));
-        assert!(pod.mounted.contains("usnet") && !pod.has_ended());
+        let mount = Mount { container: "app".to_owned(), ..Mount::default() };
+        assert_eq!((pod.mounted.get("usnet"), pod.has_ended()), (Some(&vec![mount]), false));
+        assert_eq!((pod.uid.as_str(), pod.runtime_uid.as_str()), ("u", "u"));
         assert_eq!(pod.resources, BTreeSet::from(["usnet.dev/blue".to_owned()]));
         assert_eq!(pod.container("app").map(|container| container.restarts), Some(2));
     }

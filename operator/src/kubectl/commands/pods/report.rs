@@ -145,7 +145,7 @@ pub(crate) fn report_of(
             continue;
         };
         report.interfaces.push(Attached {
-            program: program(snapshot, network, place, (&pod.uid, &interface)),
+            program: program(snapshot, network, place, (&pod.runtime_uid, &interface)),
             pod: name,
             interface,
             node: pod.node.clone().unwrap_or_default(),

@@ -65,6 +65,18 @@ fn a_program_is_connected_if_nodes_say_so() {
 }
 
 #[test]
+fn a_static_pod_is_known_to_its_node_by_another_uid() {
+    let degraded =
+        json!([{"pod": "web/x", "uid": "0123", "interface": "net1", "reason": "NotConnected", "message": ""}]);
+    let mut snapshot = with_pods(&json!({"attachments": 1, "connected": 0, "degraded": degraded}));
+    snapshot.pods.clear();
+    let mut copy = attached();
+    copy["metadata"]["annotations"]["kubernetes.io/config.mirror"] = json!("0123");
+    add(&mut snapshot, &pod_object("dpdk-0", &copy));
+    assert_eq!(report(&snapshot, "blue", None).interfaces[0].program, Program::NotConnected);
+}
+
+#[test]
 fn without_the_right_to_read_pods_those_that_nodes_name_are_listed() {
     let mut snapshot = with_pods(&json!({"attachments": 3, "connected": 3, "pods": ["db/mysql-0"]}));
     snapshot.pods.clear();

@@ -1,6 +1,8 @@
-//! The programs in the pods, at the other end of the ports of one engine. Pure; time is passed in.
+//! The programs in the pods, at the other end of the ports of one engine. Pure, but for the look at
+//! the [socket of a pod](pod_socket) that is not connected; time is passed in.
 
 mod last_connected;
+mod pod_socket;
 mod unconnected;
 
 use crate::agent::engines::Reconnected;
@@ -25,7 +27,8 @@ pub(crate) struct Programs {
 impl Programs {
     /// Nothing is known yet.
     pub(crate) fn of(engine: EngineKind) -> Self {
-        Self { engine, unconnected: UnconnectedPorts::default(), last_connected: LastConnected::default() }
+        let unconnected = UnconnectedPorts::new(pod_socket::look);
+        Self { engine, unconnected, last_connected: LastConnected::default() }
     }
 
     /// Called with each observation of the engine, before it is worked on. Returns the end of the

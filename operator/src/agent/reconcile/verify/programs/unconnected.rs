@@ -7,7 +7,7 @@ use crate::agent::model::health::Why;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use usnet_crds::conditions::message::node::not_connected;
+use usnet_crds::conditions::message::node::{PodSocket, not_connected};
 use usnet_crds::conditions::reason::NOT_CONNECTED;
 use usnet_crds::{EngineKind, SocketRole};
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
@@ -19,12 +19,19 @@ use usnet_dataplane::port::PortBackend;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The ports without a connected program, and since when.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct UnconnectedPorts {
     since: BTreeMap<AttachmentId, Instant>,
+    /// What is where the program should listen.
+    look: fn(&Record) -> PodSocket,
 }
 
 impl UnconnectedPorts {
+    /// None is known yet.
+    pub(crate) fn new(look: fn(&Record) -> PodSocket) -> Self {
+        Self { since: BTreeMap::new(), look }
+    }
+
     /// Updates them from what was observed; returns those to report, and why. While the engine is
     /// down nothing is known of its ports.
     pub(crate) fn update(
@@ -41,10 +48,12 @@ impl UnconnectedPorts {
         self.since.retain(|id, _| waiting.contains_key(id));
         let mut overdue = BTreeMap::new();
         for (id, record) in waiting {
-            let Some(message) = message(engine, record) else { continue };
+            let Some(pod_listens) = pod_listens(record) else { continue };
             let since = *self.since.entry(id.clone()).or_insert(now);
             if now >= since + PATIENCE {
-                overdue.insert(id.clone(), Why { reason: NOT_CONNECTED, message });
+                // An engine that connects tries it more often than this time.
+                let found = if pod_listens { (self.look)(record) } else { PodSocket::OfEngine };
+                overdue.insert(id.clone(), Why { reason: NOT_CONNECTED, message: message(engine, record, found) });
             }
         }
         overdue
@@ -64,16 +73,19 @@ fn absent_peers(view: &EngineView) -> BTreeSet<&AttachmentId> {
     absent.filter_map(|port| port.owner.as_ref()?.attachment()).collect()
 }
 
-/// None for a port that no program connects to.
-fn message(engine: EngineKind, record: &Record) -> Option<String> {
-    let pod_listens = match &record.port.backend {
-        PortBackend::VhostUser { engine_role, .. } => *engine_role == SocketRole::Client,
-        PortBackend::Memif { .. } => false,
-        PortBackend::Veth { .. } => return None,
-    };
+/// Whether the program listens, and the engine connects to it; none for a port without a program.
+fn pod_listens(record: &Record) -> Option<bool> {
+    match &record.port.backend {
+        PortBackend::VhostUser { engine_role, .. } => Some(*engine_role == SocketRole::Client),
+        PortBackend::Memif { .. } => Some(false),
+        PortBackend::Veth { .. } => None,
+    }
+}
+
+fn message(engine: EngineKind, record: &Record, found: PodSocket) -> String {
     let file = record.port.backend.socket_file().and_then(Path::file_name);
     let socket = file.map_or_else(|| "its abstract socket".into(), |name| name.to_string_lossy());
-    Some(not_connected(&record.id.interface, engine, &socket, pod_listens))
+    not_connected(&record.id.interface, engine, &socket, found)
 }
 
 #[cfg(test)]
@@ -104,7 +116,7 @@ mod tests {
     fn a_port_is_reported_once_its_program_has_not_connected_for_too_long() {
         let start = Instant::now();
         let late = start + PATIENCE;
-        let mut ports = UnconnectedPorts::default();
+        let mut ports = UnconnectedPorts::new(|_| PodSocket::Absent);
         let pod = [record("c1", &network("blue"))];
         let (absent, connected) = (view(&pod, Peer::Absent), view(&pod, Peer::Connected));
         assert!(reported(&mut ports, &pod, &absent, start).is_empty());
@@ -122,9 +134,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_at_the_socket_is_said() {
+        let start = Instant::now();
+        let pod = [record("c1", &network("blue"))];
+        let absent = view(&pod, Peer::Absent);
+        let said = |look| {
+            let mut ports = UnconnectedPorts::new(look);
+            let _first = reported(&mut ports, &pod, &absent, start);
+            reported(&mut ports, &pod, &absent, start + PATIENCE).remove(0)
+        };
+        let abandoned = said(|_| PodSocket::Abandoned);
+        assert!(abandoned.contains("was killed") && abandoned.contains("remove it before the start"), "{abandoned}");
+        assert!(said(|_| PodSocket::Absent).contains("there is no socket"));
+        assert!(said(|_| PodSocket::Other).contains("is no socket"));
+        let unknown = said(|_| PodSocket::Unknown);
+        assert!(unknown.contains("has to listen on net1.sock") && !unknown.contains("there is"), "{unknown}");
+    }
+
+    #[test]
     fn only_ports_of_attached_pods_with_a_socket_count() {
         let start = Instant::now();
-        let mut ports = UnconnectedPorts::default();
+        let mut ports = UnconnectedPorts::new(|_| PodSocket::Absent);
         let mut attaching = record("c1", &network("blue"));
         attaching.progress = Progress::Attaching;
         let mut veth = record("c2", &network("blue"));

@@ -3,8 +3,9 @@
 use super::context::Context;
 use crate::kubectl::commands::explain::finding::Finding;
 use crate::kubectl::commands::explain::remedy::remedy;
+use crate::kubectl::model::Mount;
 use usnet_crds::device::resource_name;
-use usnet_crds::{MemifSecretKind, MemifSocketKind, PortType};
+use usnet_crds::{MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole};
 
 /// Whether a pod and the engine share a folder, as the plugin decides it.
 fn needs_volume(context: &Context<'_>) -> bool {
@@ -54,12 +55,42 @@ pub(super) fn volume_not_mounted(context: &Context<'_>) -> Option<Finding> {
     let pod = context.pod;
     let volume = context.valid()?.port.volume_name();
     let has_volume = pod.volumes.contains_key(volume);
-    let is_hidden = has_volume && !pod.mounted.contains(volume) && needs_volume(context) && !pod.has_ended();
+    let is_hidden = has_volume && !pod.mounted.contains_key(volume) && needs_volume(context) && !pod.has_ended();
     let why = format!("no container of the pod mounts its volume {volume:?}, so that no program finds the socket");
     let remedy = format!(
         "add volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}] to the container of the program, and create the pod again"
     );
     is_hidden.then(|| Finding::new("VolumeNotMounted", why, remedy).of(context.subject()))
+}
+
+/// A socket can be neither made nor found through any mount of the volume.
+pub(super) fn mount_unusable(context: &Context<'_>) -> Option<Finding> {
+    let pod = context.pod;
+    let valid = context.valid()?;
+    let volume = valid.port.volume_name();
+    let mounts = pod.mounted.get(volume)?;
+    let problem = |mount: &Mount| match &mount.sub_path {
+        Some(path) => Some(format!(
+            "container {} mounts subPath {path:?} of volume {volume:?}, and the socket is in the volume itself",
+            mount.container
+        )),
+        None if mount.is_read_only && program_listens(&valid.port) => Some(format!(
+            "container {} mounts volume {volume:?} with readOnly, so that its program cannot make the socket on which it has to listen",
+            mount.container
+        )),
+        None => None,
+    };
+    let problems: Option<Vec<String>> = mounts.iter().map(problem).collect();
+    let problems = problems.filter(|_| needs_volume(context) && !pod.has_ended())?;
+    let remedy = format!(
+        "mount the whole volume, writable, into the container of the program: volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}], and create the pod again"
+    );
+    Some(Finding::new("MountUnusable", problems.join("; "), remedy).of(context.subject()))
+}
+
+/// Whether the engine connects to a socket of the program.
+fn program_listens(port: &Port) -> bool {
+    port.port_type == PortType::VhostUser && port.vhost_user.engine_role == SocketRole::Client
 }
 
 /// The pod runs without the interface.
@@ -85,6 +116,6 @@ pub(super) fn added_later(context: &Context<'_>) -> Option<Finding> {
 
 /// Attached, with a problem of its own.
 pub(super) fn degraded(context: &Context<'_>) -> Option<Finding> {
-    let entry = context.place.as_ref()?.degraded(&context.pod.uid, &context.element.interface)?;
+    let entry = context.place.as_ref()?.degraded(&context.pod.runtime_uid, &context.element.interface)?;
     Some(Finding::new(&entry.reason, entry.message.clone(), remedy(&entry.reason)).of(context.subject()))
 }

@@ -62,6 +62,7 @@ pub(crate) fn report(snapshot: &Snapshot, pod: &Pod) -> Report {
         rows.push(row(&context, element, found.as_ref()));
         findings.extend(found);
         findings.extend(attachment::volume_not_mounted(&context));
+        findings.extend(attachment::mount_unusable(&context));
     }
     Report {
         subject: format!("pod {}", pod.reference()),
@@ -93,7 +94,7 @@ fn row(context: &Context<'_>, element: &Selected, found: Option<&Finding>) -> [S
     let state = match (context.is_attached(), found) {
         _ if !context.is_of_usnet() => "not of usnet".to_owned(),
         (true, _) => {
-            let interface = (context.pod.uid.as_str(), element.interface.as_str());
+            let interface = (context.pod.runtime_uid.as_str(), element.interface.as_str());
             match program(context.snapshot, network, context.place.as_ref(), interface) {
                 Program::Connected => "attached, program connected".to_owned(),
                 Program::NotConnected => "attached, program not connected".to_owned(),

@@ -30,7 +30,7 @@ pub(crate) async fn read_events(cluster: &Cluster, snapshot: &mut Snapshot, pod:
     let listed = cluster.list(Scope::Namespace(&pod.namespace), Some(&fields), |event: v1::Event| event).await;
     snapshot.unread.remove(&Part::Events);
     let listed = optional(snapshot, Part::Events, &format!("events in {}", pod.namespace), listed);
-    snapshot.events = events(listed, &pod.uid);
+    snapshot.events = events(listed, pod);
 }
 
 /// The pod of this name.
@@ -70,10 +70,11 @@ fn only(mut pods: Vec<Pod>, name: &str) -> Result<Option<Pod>, Error> {
     Ok(pods.pop())
 }
 
-/// The events of this pod, and not of an earlier one of its name, the latest last.
-fn events(listed: Vec<v1::Event>, uid: &str) -> Vec<Event> {
-    let is_of_pod =
-        |event: &v1::Event| event.involved_object.uid.as_deref().is_none_or(|of| of.is_empty() || of == uid);
+/// The events of this pod, and not of an earlier one of its name, the latest last. Those of kubelet
+/// and of agents about a static pod have the uid that it has on its node.
+fn events(listed: Vec<v1::Event>, pod: &Pod) -> Vec<Event> {
+    let is_uid = |uid: &str| ["", &pod.uid, &pod.runtime_uid].contains(&uid);
+    let is_of_pod = |event: &v1::Event| event.involved_object.uid.as_deref().is_none_or(is_uid);
     let event = |event: v1::Event| Event {
         reason: event.reason.unwrap_or_default(),
         message: event.message.unwrap_or_default(),
@@ -105,9 +106,11 @@ mod tests {
             let time = format!("1970-01-01T00:00:0{second}Z");
             json!({"metadata": {}, "involvedObject": {"uid": uid}, "message": message, "reason": "r", "lastTimestamp": time})
         };
-        let listed = json!([event("u", "late", 2), event("old", "other", 3), event("u", "early", 1)]);
+        let listed = json!([event("u", "late", 2), event("old", "other", 3), event("node", "early", 1)]);
+        // A static pod has another uid on its node.
+        let pod = Pod { uid: "u".to_owned(), runtime_uid: "node".to_owned(), ..Pod::default() };
         let messages: Vec<_> =
-            events(serde_json::from_value(listed).unwrap(), "u").into_iter().map(|it| it.message).collect();
+            events(serde_json::from_value(listed).unwrap(), &pod).into_iter().map(|it| it.message).collect();
         assert_eq!(messages, ["early", "late"]);
     }
 }

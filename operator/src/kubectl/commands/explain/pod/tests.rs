@@ -129,6 +129,49 @@ fn volume_without_a_mount() {
 }
 
 #[test]
+fn mounts_through_which_no_program_makes_the_socket() {
+    let mounted = |mounts: Value| {
+        let containers = json!([{"name": "app", "image": "app:1", "volumeMounts": mounts}]);
+        let mut pod = attached();
+        merge(&mut pod, &json!({"spec": {"containers": containers}}));
+        pod_object("app", &pod)
+    };
+    let mount = |rest: Value| {
+        let mut mount = json!({"name": "usnet", "mountPath": "/run/usnet"});
+        merge(&mut mount, &rest);
+        mount
+    };
+    let whole = mount(json!({}));
+    for (part, said) in [
+        (json!({"subPath": "data"}), "container app mounts subPath \"data\" of volume \"usnet\""),
+        (json!({"subPathExpr": "$(POD_NAME)"}), "subPath \"$(POD_NAME)\""),
+        (json!({"readOnly": true}), "container app mounts volume \"usnet\" with readOnly"),
+    ] {
+        let pod = mounted(json!([mount(part.clone())]));
+        check(&mut cluster(), &pod, "MountUnusable", &[said, "mount the whole volume"]);
+        let beside = mounted(json!([mount(part), whole]));
+        assert_eq!(explain(&mut cluster(), &beside).findings, [], "another mount is as it should be");
+    }
+    let mut server = cluster();
+    let port = json!({"type": "VhostUser", "vhostUser": {"engineRole": "Server"}});
+    add_network(&mut server, &network_object("blue", &json!({"engine": "VPP", "port": port})));
+    let read_only = mounted(json!([mount(json!({"readOnly": true}))]));
+    assert_eq!(explain(&mut server, &read_only).findings, [], "the program connects to a socket of VPP");
+}
+
+#[test]
+fn a_static_pod_is_told_from_its_copy() {
+    let mut snapshot = cluster();
+    let degraded = json!([{"pod": "web/app", "uid": "0123abcd", "interface": "net1", "reason": "NotConnected", "message": "it has to listen"}]);
+    let report = network_report("blue", "Programmed", &json!({"attachments": 1, "degraded": degraded}));
+    add(&mut snapshot, &state_object("node-a", &json!([report])));
+    let mut pod = attached();
+    let copy = json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "0123abcd", "kubernetes.io/config.hash": "0123abcd"}}});
+    merge(&mut pod, &copy);
+    check(&mut snapshot, &pod_object("app", &pod), "NotConnected", &["attached, program not connected"]);
+}
+
+#[test]
 fn program_on_the_wrong_side() {
     let mut snapshot = cluster();
     let degraded = json!([{"pod": "web/app", "uid": "uid of app", "interface": "net1", "reason": "NotConnected", "message": "interface net1: Open vSwitch connects, and the program has to listen on net1.sock"}]);
