@@ -10,7 +10,7 @@
 
 mod call;
 mod ipam_limits;
-mod reading;
+pub(crate) mod reading;
 mod server;
 mod variables;
 

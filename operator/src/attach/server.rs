@@ -2,8 +2,8 @@
 
 use super::call::{self, failure};
 use super::ipam_limits::IpamOptions;
-use super::reading::{Evicted, Reading};
-use super::{Answer, REQUEST_MAX, Request, SIZE_MAX, TIMEOUT};
+use super::reading::{CLIENT_TIMEOUT, Evicted, Reading, read};
+use super::{Answer, REQUEST_MAX, Request, TIMEOUT};
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs;
@@ -12,15 +12,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest, copy, sink};
+use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 use usnet_dataplane::paths::NodePaths;
 
-/// How long a request may take to arrive, and its answer to be read.
-const CLIENT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the plugin may run. An IPAM plugin may take half a minute.
 const PLUGIN_TIMEOUT: Duration = Duration::from_secs(35);
 /// How many plugins run at once.
@@ -117,7 +115,7 @@ async fn serve_client(
     shares: &Shares,
 ) -> io::Result<()> {
     let accepted = Instant::now();
-    let text = read(&mut stream, evicted).await?;
+    let text = read(&mut stream, evicted, REQUEST_MAX).await?;
     let answer = answer(&text, &stream, accepted, options, shares).await?;
     if let Answer::Error(error) = &answer {
         tracing::warn!(%error, "an attachment failed");
@@ -127,21 +125,6 @@ async fn serve_client(
         stream.shutdown().await
     };
     timeout(CLIENT_TIMEOUT, write).await.map_err(|_| io::Error::from(ErrorKind::TimedOut))?
-}
-
-/// The text of a request. A client that does not send one is not waited for.
-async fn read(stream: &mut UnixStream, evicted: Evicted) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let read = async {
-        (&mut *stream).take(REQUEST_MAX + 1).read_to_end(&mut text).await?;
-        // What is not read resets the connection, and the client would not get its answer.
-        copy(&mut stream.take(SIZE_MAX), &mut sink()).await
-    };
-    tokio::select! {
-        read = timeout(CLIENT_TIMEOUT, read) => read.map_err(|_| io::Error::from(ErrorKind::TimedOut))??,
-        _gone = evicted => return Err(io::Error::new(ErrorKind::ConnectionAborted, "too many clients that send nothing")),
-    };
-    Ok(text)
 }
 
 async fn answer(

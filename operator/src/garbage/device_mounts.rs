@@ -3,8 +3,9 @@
 //! system of its own, what its programs write there fills the node's `/run`.
 //!
 //! A request is the name of a device on a connection of its own; the reply is [`DONE`], or why it
-//! failed. Only root can connect.
+//! failed. Only root can connect, and clients that send nothing delay no other one.
 
+use crate::attach::reading::{Evicted, Reading, read};
 use crate::display::ErrorChain;
 use std::convert::Infallible;
 use std::fs;
@@ -13,6 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use usnet_crds::DeviceId;
 use usnet_dataplane::paths::NodePaths;
@@ -72,20 +74,24 @@ pub(super) fn listen(paths: &NodePaths) -> io::Result<UnixListener> {
     UnixListener::bind(socket)
 }
 
-/// Serves requests indefinitely, one after another.
+/// Serves requests indefinitely. Mounts are made one after another.
 pub(super) async fn serve(listener: UnixListener, paths: NodePaths) -> Infallible {
+    let (mut connections, mut reading) = (JoinSet::new(), Reading::default());
     loop {
         match listener.accept().await {
-            // What the requester does not read is its own loss.
-            Ok((stream, _)) => drop(timeout(TIMEOUT, answer(stream, &paths)).await),
+            Ok((stream, _)) => {
+                let (paths, evicted) = (paths.clone(), reading.add());
+                // What the requester does not read is its own loss.
+                connections.spawn(async move { drop(timeout(TIMEOUT, answer(stream, &paths, evicted)).await) });
+            }
             Err(_) => sleep(ACCEPT_PAUSE).await,
         }
+        while connections.try_join_next().is_some() {}
     }
 }
 
-async fn answer(mut stream: UnixStream, paths: &NodePaths) -> io::Result<()> {
-    let mut name = String::new();
-    (&mut stream).take(REQUEST_MAX).read_to_string(&mut name).await?;
+async fn answer(mut stream: UnixStream, paths: &NodePaths, evicted: Evicted) -> io::Result<()> {
+    let name = String::from_utf8_lossy(&read(&mut stream, evicted, REQUEST_MAX).await?).into_owned();
     let reply = match name.parse::<DeviceId>() {
         Ok(device) => match allocate_device(paths, &device) {
             Ok(()) => DONE.to_owned(),
@@ -97,4 +103,31 @@ async fn answer(mut stream: UnixStream, paths: &NodePaths) -> io::Result<()> {
         Err(_) => format!("{name:?} is not a device"),
     };
     stream.write_all(reply.as_bytes()).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn silent_clients_delay_no_request() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = NodePaths::below(folder.path());
+        let listener = listen(&paths).unwrap();
+        let serving = tokio::spawn(serve(listener, paths.clone()));
+        let mut held = Vec::new();
+        for _ in 0..400 {
+            held.push(UnixStream::connect(paths.device_mounts_socket()).await.unwrap());
+        }
+        let ask = async {
+            let mut stream = UnixStream::connect(paths.device_mounts_socket()).await?;
+            stream.write_all(b"../no device").await?;
+            stream.shutdown().await?;
+            let mut reply = String::new();
+            stream.read_to_string(&mut reply).await.map(|_| reply)
+        };
+        let reply = timeout(Duration::from_secs(1), ask).await.expect("it waits for silent clients").unwrap();
+        assert_eq!(reply, "\"../no device\" is not a device");
+        serving.abort();
+    }
 }

@@ -147,6 +147,8 @@ pub(super) const PODS: &[Row] = &[
     ),
     ("usnet node ports", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node ports")),
     ("usnet node history", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node history")),
+    ("usnet probe healthz", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet probe healthz")),
+    ("usnet probe readyz", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet probe readyz")),
     ("usnet node status", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node status")),
     ("usnet node attachments", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node attachments")),
     (

@@ -6,5 +6,6 @@ mod crds_removed;
 mod etcd_restored;
 mod missed_events;
 mod silent_agent;
+mod taken_port;
 pub(crate) mod uninstalled;
 mod vpp;

@@ -68,11 +68,18 @@ fn on_node_b(mut pod: Value) -> Value {
     pod
 }
 
-/// How many addresses it holds.
-fn held() -> usize {
+/// How many addresses each pool holds, the most first.
+fn pool_sizes() -> Vec<usize> {
     let pools = get(&[&format!("ippools.{GROUP}"), "--all-namespaces"]).unwrap();
     let allocations = |pool: &Value| pool["spec"]["allocations"].as_object().map_or(0, serde_json::Map::len);
-    pools["items"].as_array().unwrap().iter().map(allocations).sum()
+    let mut sizes: Vec<usize> = pools["items"].as_array().unwrap().iter().map(allocations).collect();
+    sizes.sort_by_key(|size| std::cmp::Reverse(*size));
+    sizes
+}
+
+/// How many addresses it holds.
+fn held() -> usize {
+    pool_sizes().into_iter().sum()
 }
 
 #[test]
@@ -100,6 +107,23 @@ fn pods_of_two_nodes_share_a_pool_and_what_fails_holds_nothing() {
         "each once in the cluster: {addresses:?}"
     );
     assert_eq!(held(), 4);
+
+    // A tenant's own configuration with the same range and pool takes none of them.
+    let stolen = json!({"type": "whereabouts", "range": "10.66.0.0/24", "gateway": "10.66.0.1", "network_name": ""});
+    let definition = json!({"cniVersion": "1.1.0", "name": "shared", "type": "userspace", "network": "shared-other", "ipam": stolen});
+    scene.network("shared-other", &json!({}));
+    apply(&json!({
+        "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
+        "metadata": {"name": "thief", "namespace": scene.name}, "spec": {"config": definition.to_string()},
+    }));
+    start(&scene, &sleeping_pod(&scene, "thief", "thief"));
+    let taken = description(&scene, "thief", "net1")["ips"][0]["address"].clone();
+    assert!(
+        addresses[0].iter().chain(&addresses[1]).any(|other| other["address"] == taken),
+        "of a pool of its own: {taken}"
+    );
+    assert_eq!(pool_sizes(), [2, 2, 1]);
+    scene.delete_pod("thief");
 
     // Two addresses and three pods.
     scene.network("shared-small", &json!({"ipam": ipam(&json!([{"range": "10.67.0.0/30"}]))}));

@@ -2,5 +2,6 @@
 
 mod mixed;
 mod traffic;
+mod unconnected;
 mod veth;
 mod vpp_traffic;

@@ -1,6 +1,6 @@
 //! The bundle of diagnostics: what is in it, and what must not be.
 
-use crate::support::cluster::{apply, eventually, nodes, on_node, run};
+use crate::support::cluster::{apply, eventually, kubectl, nodes, on_node, run};
 use crate::support::kubectl_usnet::{Answer, usnet};
 use crate::support::pods::{NODE, description, pod_without_volume, sleeping_pod, start};
 use crate::support::scene::Scene;
@@ -10,8 +10,15 @@ use std::path::Path;
 use tempfile::TempDir;
 
 const NETWORK: &str = "ask-bundle";
-/// In a definition, in a variable of a pod and in a file of a node.
-const PLANTED: [&str; 3] = ["planted-of-ipam-7f3a", "planted-of-container-91bc", "planted-of-node-c2d4"];
+/// In a definition, in a variable of a pod, in a file of a node, and in a definition of another
+/// plugin and an annotation, under names that say nothing.
+const PLANTED: [&str; 5] = [
+    "planted-of-ipam-7f3a",
+    "planted-of-container-91bc",
+    "planted-of-node-c2d4",
+    "planted-of-macvlan-5e0b",
+    "planted-of-namespace-ad41",
+];
 
 /// The answer, and the files of the bundle without the folder that all are in.
 fn bundle() -> (Answer, BTreeMap<String, String>) {
@@ -46,6 +53,15 @@ fn plant(scene: &Scene) -> Vec<String> {
         "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
         "metadata": {"name": "planted", "namespace": scene.name}, "spec": {"config": config.to_string()},
     }));
+    let foreign = json!({"cniVersion": "1.1.0", "name": "foreign", "plugins": [
+        {"type": "macvlan", "master": "eth0", "pin": PLANTED[3], "ipam": {"type": "static", "passphrase": PLANTED[3]}},
+        {"type": "tuning", "url": format!("https://user:{}@localhost/", PLANTED[3])},
+    ]});
+    apply(&json!({
+        "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
+        "metadata": {"name": "foreign", "namespace": scene.name}, "spec": {"config": foreign.to_string()},
+    }));
+    kubectl(&["annotate", "namespace", &scene.name, &format!("example.org/note={}", PLANTED[4])]);
     let mut pod = sleeping_pod(scene, "variable", NETWORK);
     pod["spec"]["containers"][0]["env"] = json!([{"name": "API_TOKEN", "value": PLANTED[1]}]);
     start(scene, &pod);
@@ -84,7 +100,8 @@ fn a_bundle_has_what_finds_a_fault_and_no_secret() {
         }
     }
     let all = |name: &str| files.get(name).unwrap_or_else(|| panic!("{name} is not in {:?}", files.keys()));
-    assert!(all("cluster/network-attachment-definitions.yaml").contains("(removed)"));
+    let definitions = all("cluster/network-attachment-definitions.yaml");
+    assert!(definitions.contains("(removed)") && definitions.contains("type: macvlan"), "{definitions}");
     assert!(all("pods.txt").contains("NoVolume of net1") && all("pods.txt").contains("ask-bundle/keeper"));
     assert!(all("cluster/userspacenetworks.yaml").contains(NETWORK));
     for node in nodes() {

@@ -191,6 +191,29 @@ fn a_state_directory_that_cannot_be_written_comes_before_everything_else() {
 }
 
 #[test]
+fn metrics_that_are_not_served_are_a_condition_of_their_own_and_the_node_stays_ready() {
+    let (sender, mut reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    ENGINES.into_iter().for_each(|engine| node_report.update(engine, facts(engine, 1, &[])));
+    let served = |reports: &mut watch::Receiver<Option<Report>>| {
+        let report = reports.borrow_and_update().clone().unwrap();
+        assert_eq!(ready_of(&report).status, Status::True);
+        let found = report.findings.iter().find(|finding| finding.kind == METRICS_SERVED).cloned();
+        let problem = report.api_status(&[], &Time(k8s_openapi::jiff::Timestamp::UNIX_EPOCH)).summary.problem;
+        (found.map(|found| (found.status, found.reason, found.message)), problem)
+    };
+    assert_eq!(served(&mut reports), (None, String::new()));
+    node_report.set_unserved(Some("cannot listen at 127.0.0.1:28181".to_owned()));
+    let message = "cannot listen at 127.0.0.1:28181".to_owned();
+    let found = (Status::False, ADDRESS_TAKEN.to_owned(), message.clone());
+    assert_eq!(served(&mut reports), (Some(found), "MetricsServed: AddressTaken".to_owned()));
+    node_report.set_unserved(Some(message));
+    assert!(!reports.has_changed().unwrap(), "the same is reported once");
+    node_report.set_unserved(None);
+    assert_eq!(served(&mut reports), (None, String::new()));
+}
+
+#[test]
 fn a_node_whose_uplink_is_not_programmed_is_not_ready() {
     let uplink = |name: &str, state, message: &str| UplinkReport {
         name: name.to_owned(),

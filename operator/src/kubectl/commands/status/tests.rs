@@ -85,6 +85,18 @@ fn problems_are_listed_by_what_they_need() {
 }
 
 #[test]
+fn metrics_that_are_not_served_need_action_and_nothing_else_is_wrong() {
+    let mut snapshot = snapshot();
+    let mut state = state_object("node-b", &json!([]));
+    let unserved = condition("MetricsServed", "False", "AddressTaken", "cannot listen at 127.0.0.1:28181");
+    state["status"]["conditions"].as_array_mut().unwrap().push(unserved);
+    add(&mut snapshot, &state);
+    let found = report(&snapshot);
+    let action: Vec<_> = found.needs_action.iter().map(|it| (it.subject.as_str(), it.reason.as_str())).collect();
+    assert_eq!((action, found.recovers.len()), (vec![("metrics", "AddressTaken")], 0));
+}
+
+#[test]
 fn without_a_right_the_rest_is_answered_and_the_gap_named() {
     let mut snapshot = snapshot();
     snapshot.usnet_pods.clear();
