@@ -53,6 +53,8 @@ pub(super) struct Cluster {
     pub(super) legacy: legacy::Options,
     /// Interfaces that cannot be attached.
     pub(super) refused_interfaces: BTreeSet<String>,
+    /// What the API server says of NADs in namespaces that refuse them.
+    pub(super) refusing: BTreeMap<String, String>,
     /// Compiled networks in the API server.
     pub(super) compiled: BTreeMap<String, CompiledNetworkSpec>,
     /// NADs in the API server.
@@ -90,6 +92,7 @@ impl Cluster {
             kept_bridges: BTreeMap::new(),
             legacy: legacy::Options::default(),
             refused_interfaces: BTreeSet::new(),
+            refusing: BTreeMap::new(),
             compiled: BTreeMap::new(),
             nads: BTreeMap::new(),
             agents: BTreeMap::new(),
@@ -237,7 +240,7 @@ impl Cluster {
         let now = self.now();
         let guards = Guards::default();
         while let Some(write) = self.evaluator.next_nad_write(&self.cache, &guards) {
-            writes.push(write);
+            writes.extend(self.answer_to_nad(write));
         }
         assert_eq!(sorted(&writes), sorted(&self.evaluate_everything()), "the writes of an evaluation of everything");
         for write in &writes {
@@ -287,9 +290,26 @@ impl Cluster {
         evaluator.evaluate_legacy(&self.cache, &self.legacy, &mut outbox);
         let mut writes: Vec<Write> = queue.writes().cloned().collect();
         while let Some(write) = evaluator.next_nad_write(&self.cache, &guards) {
-            writes.push(write);
+            writes.extend(Some(write).filter(|write| self.refusal(write).is_none()));
         }
         writes
+    }
+
+    fn refusal(&self, write: &Write) -> Option<(NadKey, String)> {
+        let Write::Nad { key, .. } = write else { return None };
+        Some((key.clone(), self.refusing.get(&key.namespace)?.clone()))
+    }
+
+    /// The write of a NAD, unless its namespace refuses it.
+    fn answer_to_nad(&mut self, write: Write) -> Option<Write> {
+        if let Some((key, words)) = self.refusal(&write) {
+            self.evaluator.record_nad_result(&key, Some(words));
+            return None;
+        }
+        if let Write::Nad { key, .. } = &write {
+            self.evaluator.record_nad_result(key, None);
+        }
+        Some(write)
     }
 
     fn changes(&mut self) -> Dirty {
@@ -332,7 +352,8 @@ impl Cluster {
             let writes = self.pass();
             let before = self.cache.states.clone();
             self.report();
-            if writes.is_empty() && before == self.cache.states {
+            let is_settled = writes.is_empty() && !self.evaluator.has_uncounted();
+            if is_settled && before == self.cache.states {
                 return;
             }
         }

@@ -2,7 +2,7 @@
 //! sentence each. Their messages often say the same with names; that is then the why.
 
 /// Reasons, and what to do.
-const REMEDIES: [(&str, &str); 49] = [
+const REMEDIES: [(&str, &str); 50] = [
     (
         "BridgeExists",
         "remove the bridge that usnet does not own from the node, or create a network with another spec.bridge.name or spec.bridge.id",
@@ -68,6 +68,10 @@ const REMEDIES: [(&str, &str); 49] = [
     (
         "NameConflict",
         "rename or delete the NetworkAttachmentDefinition that usnet does not own, or exclude its namespace with spec.namespaceSelector",
+    ),
+    (
+        "DefinitionRefused",
+        "raise the quota or change the admission policy of the namespace that the message quotes, or exclude the namespace with spec.namespaceSelector",
     ),
     ("Unavailable", "install Multus, whose CRD is missing, or see docs/without-multus.md"),
     ("CompiledNetworkRefused", "shorten what the message names, such as the list of namespaces or spec.attachments"),
@@ -143,6 +147,7 @@ mod tests {
             reason::INVALID,
             reason::ADDRESSES_NOT_UNIQUE,
             reason::NAME_CONFLICT,
+            reason::DEFINITION_REFUSED,
             reason::UNAVAILABLE,
             reason::COMPILED_NETWORK_REFUSED,
             reason::IN_USE,
