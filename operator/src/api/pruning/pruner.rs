@@ -227,6 +227,10 @@ impl Pruner {
     }
 
     fn begin_value(&mut self, plan: Plan, first: u8) -> usize {
+        if matches!(first, b',' | b':' | b'}' | b']') {
+            self.state = State::Broken;
+            return 0;
+        }
         if !matches!(plan, Plan::Skip | Plan::Bounded { .. }) {
             self.begin_member();
         }

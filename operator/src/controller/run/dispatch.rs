@@ -97,20 +97,28 @@ mod tests {
         Client::new(service, "default")
     }
 
+    /// The reads that one namespace may have.
+    const SHARE: usize = POD_READS_MAX / 2;
+
     #[tokio::test]
     async fn a_few_pods_are_read_at_a_time_and_the_others_wait() {
         let (mut state, client, now) = (LeaderState::default(), client(), Instant::now());
         let name = |number| ObjectName { namespace: "team-a".to_owned(), name: format!("pod-{number:02}") };
-        (0..POD_READS_MAX + 4).for_each(|number| state.evaluator.read_again(name(number)));
+        (0..SHARE + 4).for_each(|number| state.evaluator.read_again(name(number)));
         for _ in 0..2 {
             state.dispatch(&Cache::default(), &client, now);
-            assert_eq!(state.reads.len(), POD_READS_MAX);
+            assert_eq!(state.reads.len(), SHARE);
         }
+        let other = ObjectName { namespace: "team-b".to_owned(), name: "web".to_owned() };
+        state.evaluator.read_again(other.clone());
+        state.dispatch(&Cache::default(), &client, now);
+        assert!(state.guards.is_blocked(&Target::Pod(other.clone())), "another namespace does not wait");
+        state.guards.finished(&Target::Pod(other));
         // A read that failed waits as well.
         state.postpone_pod(name(0), now);
         state.dispatch(&Cache::default(), &client, now);
-        assert_eq!(state.guards.in_flight(|_| true), POD_READS_MAX);
-        assert!(state.guards.is_blocked(&Target::Pod(name(POD_READS_MAX))), "it is read now");
+        assert_eq!(state.guards.in_flight(|_| true), SHARE);
+        assert!(state.guards.is_blocked(&Target::Pod(name(SHARE))), "it is read now");
         let later = state.guards.next_expiry().unwrap();
         assert_eq!(state.guards.expired(later), [Target::Pod(name(0))]);
         state.guards.finished(&Target::Pod(name(1)));

@@ -1,6 +1,6 @@
 //! Validation, and that a rejection changes nothing that works.
 
-use super::super::write::Target;
+use super::super::write::{Target, Write};
 use super::model::{Cluster, key};
 use serde_json::json;
 use usnet_crds::BridgeDomainId;
@@ -224,10 +224,15 @@ fn a_namespace_that_refuses_its_nad_is_named_and_affects_itself_alone() {
     );
     assert_eq!(cluster.message("blue", "DefinitionsReady"), expected);
     assert_eq!(cluster.generated("blue"), ["third"]);
+    // A controller that begins to lead does not know who refuses, and changes nothing.
+    let known = std::mem::take(&mut cluster.refused);
+    let writes = cluster.evaluate_everything();
+    assert!(!writes.iter().any(|write| matches!(write, Write::Status { .. })), "{writes:?}");
+    cluster.refused = known;
     // A namespace that needs the network later has it, and the network does not become not Ready.
     cluster.namespace("fourth", &[("team", "a")]);
     cluster.pass();
-    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+    assert_eq!(cluster.condition("blue", "DefinitionsReady"), "False DefinitionRefused");
     cluster.settle();
     assert_eq!(cluster.generated("blue"), ["fourth", "third"]);
     cluster.refusing.clear();
