@@ -1,8 +1,8 @@
 //! As many attachments of one namespace as a node has places, none of which can be attached, beside
 //! one of another: `USNET_IMPOSSIBLE_ATTACHMENTS` sets their number.
 
-use super::{INTERFACE, assert_nothing_left, attachment, await_ready, await_reason, status, unplug};
-use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout};
+use super::{INTERFACE, assert_nothing_left, attachment, await_ready, status, unplug};
+use crate::support::cluster::{apply, check, condition, eventually, get, kubectl, timeout};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
@@ -18,6 +18,17 @@ fn requested(scene: &Scene) -> usize {
     let state = get(&["usns", NODE]).unwrap_or_default();
     let all = state["spec"]["attachments"].as_array().cloned().unwrap_or_default();
     all.iter().filter(|entry| entry["namespace"] == scene.name.as_str()).count()
+}
+
+/// Waits until one of them has this reason; returns its message.
+fn await_one(scene: &Scene, reason: &str) -> String {
+    eventually(reason, || {
+        let all = get(&["usna", "-n", &scene.name]).unwrap_or_default()["items"].take();
+        let ready = |object: &Value| condition(object, "Ready").cloned().unwrap_or_default();
+        let mut conditions = all.as_array().into_iter().flatten().map(ready);
+        let found = conditions.find(|ready| ready["reason"] == reason).ok_or("there is none")?;
+        Ok(found["message"].as_str().unwrap_or_default().to_owned())
+    })
 }
 
 #[test]
@@ -42,17 +53,9 @@ fn another_namespace_does_not_wait_for_hundreds_that_cannot_be_attached() {
     eventually("the namespace has its share of the places of the node", || {
         check(requested(&greedy) == share, requested(&greedy).to_string())
     });
-    await_reason(&greedy, "bad-0", "AttachFailed");
+    await_one(&greedy, "AttachFailed");
     if count > share {
-        let is_left = |object: &Value| object["status"]["conditions"][0]["reason"] == "TooManyAttachments";
-        let left = eventually("one that is left", || {
-            let all = get(&["usna", "-n", &greedy.name]).unwrap_or_default()["items"].take();
-            all.as_array()
-                .and_then(|all| all.iter().find(|object| is_left(object)).cloned())
-                .ok_or("none")
-                .map_err(str::to_owned)
-        });
-        let message = left["status"]["conditions"][0]["message"].as_str().unwrap();
+        let message = await_one(&greedy, "TooManyAttachments");
         println!("{message}");
         assert!(message.contains("greedy has 256") && message.contains("half of what other"), "{message}");
     }
