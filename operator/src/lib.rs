@@ -20,5 +20,6 @@ pub mod leader;
 pub mod node;
 pub mod ports;
 pub(crate) mod redact;
+pub(crate) mod shares;
 pub mod standalone;
 pub mod telemetry;

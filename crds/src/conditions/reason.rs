@@ -8,6 +8,9 @@ pub const INVALID: &str = "Invalid";
 /// DefinitionsReady: a NetworkAttachmentDefinition of the network's name is not owned by usnet.
 /// Only its namespace is affected.
 pub const NAME_CONFLICT: &str = "NameConflict";
+/// DefinitionsReady: the API server does not accept the NetworkAttachmentDefinition in a namespace,
+/// by a quota or an admission policy. Only that namespace is affected.
+pub const DEFINITION_REFUSED: &str = "DefinitionRefused";
 /// A network on a node, and Accepted where it is so on every node: another network has the same
 /// bridge there.
 pub const BRIDGE_CONFLICT: &str = "BridgeConflict";

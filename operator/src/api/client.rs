@@ -1,5 +1,6 @@
 //! The client of the API server, configured by the pod's service account or `KUBECONFIG`.
 
+use super::pruning::pruned;
 use kube::config::InferConfigError;
 use kube::{Client, Config};
 
@@ -15,12 +16,13 @@ pub enum Error {
 }
 
 /// A client without built-in retries: those would back off for minutes after a restart of the API
-/// server, without logs and without cancellation. Each of our loops retries by itself.
+/// server, without logs and without cancellation. Each of our loops retries by itself. Its answers
+/// are pruned.
 ///
 /// # Errors
 /// When the address of the API server or the credentials are not configured.
 pub async fn client() -> Result<Client, Error> {
     let mut config = Config::infer().await.map_err(|error| Error::Config(Box::new(error)))?;
     config.default_retry = false;
-    Client::try_from(config).map_err(|error| Error::Client(Box::new(error)))
+    Client::try_from(config).map(pruned).map_err(|error| Error::Client(Box::new(error)))
 }

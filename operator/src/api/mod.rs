@@ -5,6 +5,7 @@
 //! - [`device_api`]: kinds of dynamic resource allocation;
 //! - [`error`]: its errors, for users and for retries;
 //! - [`partial_object`]: objects of which only the used fields are deserialized;
+//! - [`pruning`] (IO): answers without what is not used of them;
 //! - [`reflector`]: applies watch events to what was observed;
 //! - [`watch`](mod@watch) (IO): watches that recover from any failure.
 
@@ -13,5 +14,6 @@ pub mod client;
 pub(crate) mod device_api;
 pub(crate) mod error;
 pub(crate) mod partial_object;
+pub(crate) mod pruning;
 pub mod reflector;
 pub(crate) mod watch;

@@ -36,6 +36,8 @@ pub const NODES_OUTDATED: &str = "the network has not been sent to the nodes yet
 pub const NO_NODES: &str = "no node is selected";
 /// Most namespaces in one message.
 pub const NAMESPACES_MAX: usize = 10;
+/// Most namespaces that refuse a definition in one message.
+pub const REFUSING_MAX: usize = 5;
 /// Most pods in one message.
 const PODS_MAX: usize = 10;
 
@@ -103,6 +105,31 @@ pub fn nad_conflict(counts: NadCounts, network: &str, first_namespace: &str, con
     format!(
         "{counts}; NetworkAttachmentDefinition {first_namespace}/{network} is not owned by usnet{more}: rename or delete it, or exclude its namespace by the namespaceSelector"
     )
+}
+
+/// Namespaces that refuse a definition.
+#[derive(Debug, Clone, Copy)]
+pub struct Refusals<'a> {
+    /// The first of them, at most [`REFUSING_MAX`].
+    pub named: &'a [String],
+    /// How many there are.
+    pub all: usize,
+    /// What the API server said about the first.
+    pub words: &'a str,
+}
+
+/// DefinitionsReady: namespaces refuse the definition.
+pub fn definition_refused(counts: NadCounts, network: &str, refusals: Refusals<'_>) -> String {
+    let Refusals { named, all, words } = refusals;
+    let names = named.join(", ");
+    let who = match (all, all.saturating_sub(named.len())) {
+        (0 | 1, _) => format!("namespace {names} refuses NetworkAttachmentDefinition {network}"),
+        (_, 0) => format!("namespaces {names} refuse NetworkAttachmentDefinition {network}, the first"),
+        (_, more) => {
+            format!("namespaces {names} and {more} more refuse NetworkAttachmentDefinition {network}, the first")
+        }
+    };
+    format!("{counts}; {who}: {words}; it is tried again at most 30 s apart")
 }
 
 /// The nodes of a network.

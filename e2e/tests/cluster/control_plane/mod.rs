@@ -2,6 +2,7 @@
 //! cost.
 
 mod footprint;
+mod large_objects;
 mod leaders;
 mod report_storm;
 mod slow_api_server;

@@ -8,6 +8,7 @@ mod kubectl_usnet;
 mod manual_edits;
 mod nads;
 mod node_slices;
+mod refused_definitions;
 mod samples;
 mod status;
 mod uplinks;

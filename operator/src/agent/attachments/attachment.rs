@@ -3,37 +3,47 @@
 use super::report::Failure;
 use crate::backoff::Backoff;
 use std::time::{Duration, Instant};
-use usnet_dataplane::attachment::PodUid;
+use usnet_dataplane::attachment::{Pod, PodUid};
 
 /// A pod that starts has its sandbox within a second or two.
 pub(super) const FIRST_RETRY: Duration = Duration::from_secs(1);
 /// A cause that was removed takes effect after half a minute at the latest.
 pub(super) const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Attach,
+    Detach,
+}
+
 /// One attachment, as long as it is requested or attached.
 #[derive(Debug)]
 pub(super) struct Attachment {
     pub(super) pod: PodUid,
+    /// The namespace of the pod, which has a share of the calls.
+    pub(super) namespace: String,
     /// What users call it.
     pub(super) object: String,
     /// When it was requested first, or found.
     since: Instant,
     /// Since when it is not requested.
     pub(super) unrequested: Option<Instant>,
-    pub(super) is_in_flight: bool,
+    pub(super) in_flight: Option<Kind>,
     pub(super) failure: Option<Failure>,
     pub(super) backoff: Backoff,
     pub(super) retry_at: Option<Instant>,
 }
 
 impl Attachment {
-    pub(super) fn new(pod: PodUid, object: String, now: Instant) -> Self {
+    pub(super) fn new(pod: &Pod, object: String, now: Instant) -> Self {
         Self {
-            pod,
+            pod: pod.uid.clone(),
+            namespace: pod.namespace.clone(),
             object,
             since: now,
             unrequested: None,
-            is_in_flight: false,
+            in_flight: None,
             failure: None,
             backoff: Backoff::new(FIRST_RETRY, LONGEST_RETRY),
             retry_at: None,
@@ -51,10 +61,6 @@ impl Attachment {
     pub(super) fn succeeded(&mut self) {
         self.backoff.reset();
         (self.failure, self.retry_at) = (None, None);
-    }
-
-    pub(super) fn may_call(&self, now: Instant) -> bool {
-        !self.is_in_flight && self.retry_at.is_none_or(|at| at <= now)
     }
 
     /// Since when a call is due. The one that is due longest gets the next free slot.

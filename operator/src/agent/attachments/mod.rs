@@ -3,14 +3,16 @@
 //!
 //! For each of them the [`plan`] says what is next, from the records of the pod and its sandbox
 //! that are [`found`]; the [`plugin`] attaches and detaches, called by the service for attachments;
-//! the [`worker`] has the calls in flight, repeats what fails, and publishes what is reported. All
-//! that it knows follows from the journal, so that a restart loses nothing.
+//! the [`worker`] has the calls in flight, of which each namespace has a share ([`slots`]), repeats
+//! what fails, and publishes what is reported. All that it knows follows from the journal, so that
+//! a restart loses nothing.
 
 mod attachment;
 mod found;
 mod plan;
 mod plugin;
 mod report;
+mod slots;
 mod wanted;
 mod worker;
 

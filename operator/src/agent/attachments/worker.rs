@@ -1,11 +1,12 @@
 //! The loop: one pass over all attachments, then it waits for a request, the end of a call, or
 //! time.
 
-use super::attachment::Attachment;
+use super::attachment::{Attachment, Kind};
 use super::found::{Finder, Found};
 use super::plan::{Step, step};
 use super::plugin::Plugin;
 use super::report::{Failure, attached, report};
+use super::slots;
 use super::wanted::Wanted;
 use super::{Reported, Requested};
 use crate::attach;
@@ -40,20 +41,23 @@ const FIRST_GENERATION: i64 = 1;
 /// The generation that is reported while it is not known what is attached: with it, the controller
 /// takes nothing that the report lacks for detached.
 const UNKNOWN_GENERATION: i64 = 0;
-/// How many ADDs are in flight: with as many calls as the service takes, there would be none left
-/// for resource claims.
-const ATTACHING_MAX: usize = 8;
-/// How many DELs are in flight. They have slots of their own: an ADD that fails takes seconds, and
-/// neither kind must keep the other waiting.
-const DETACHING_MAX: usize = 4;
 
-type Call = LocalBoxFuture<'static, (String, CallResult)>;
+type Running = LocalBoxFuture<'static, (String, CallResult)>;
 
 /// The end of a call.
 enum CallResult {
     Attached(Result<(), attach::Error>),
     Detached(Result<(), attach::Error>),
 }
+
+/// A call that is due.
+enum Call {
+    Attach(Box<Wanted>, Sandbox),
+    Detach(Box<Record>),
+}
+
+/// After which time an attachment is looked at again, and what is reported of it.
+type Visited = (Option<Duration>, Option<AttachmentReport>);
 
 /// What one pass goes by.
 struct Pass {
@@ -70,11 +74,7 @@ pub(super) struct Worker<P> {
     finder: Finder,
     plugin: P,
     attachments: BTreeMap<String, Attachment>,
-    calls: FuturesUnordered<Call>,
-    /// How many of the calls are ADDs.
-    attaching: usize,
-    /// How many are DELs.
-    detaching: usize,
+    calls: FuturesUnordered<Running>,
     /// When all records were read last.
     searched: Option<Instant>,
     /// Why the journal could not be read.
@@ -88,8 +88,6 @@ impl<P: Plugin> Worker<P> {
             plugin,
             attachments: BTreeMap::new(),
             calls: FuturesUnordered::new(),
-            attaching: 0,
-            detaching: 0,
             searched: None,
             problem: None,
         }
@@ -152,7 +150,7 @@ impl<P: Plugin> Worker<P> {
                 continue;
             };
             let described = format!("{} of pod {}", record.id.interface, record.pod);
-            let mut attachment = Attachment::new(record.pod.uid.clone(), described, now);
+            let mut attachment = Attachment::new(&record.pod, described, now);
             attachment.unrequested = Some(now);
             self.attachments.insert(object.to_owned(), attachment);
         }
@@ -192,8 +190,16 @@ impl<P: Plugin> Worker<P> {
         self.track(&wanted, now);
         let pass = Pass { wanted, generation: requested.generation, pods: self.read(all, now), now };
         let mut wake = self.until_search(now);
+        let mut due = Vec::new();
+        let mut visited: Vec<(String, Visited)> = Vec::new();
         for uid in self.in_turn() {
-            let (next, reported) = self.visit(&uid, &pass);
+            match self.visit(&uid, &pass) {
+                Ok(done) => visited.push((uid, done)),
+                Err(call) => due.push((uid, call)),
+            }
+        }
+        visited.extend(self.begin_calls(due, &pass));
+        for (uid, (next, reported)) in visited {
             wake = next.map_or(wake, |next| wake.min(next));
             reports.extend(reported.map(|report| (uid, report)));
         }
@@ -210,7 +216,7 @@ impl<P: Plugin> Worker<P> {
 
     fn track(&mut self, wanted: &BTreeMap<String, Wanted>, now: Instant) {
         for (uid, wanted) in wanted {
-            let new = || Attachment::new(wanted.pod.uid.clone(), wanted.object.clone(), now);
+            let new = || Attachment::new(&wanted.pod, wanted.object.clone(), now);
             let attachment = self.attachments.entry(uid.clone()).or_insert_with(new);
             attachment.object.clone_from(&wanted.object);
             attachment.unrequested = None;
@@ -223,7 +229,7 @@ impl<P: Plugin> Worker<P> {
     /// What there is of the pods of all attachments, from all records if these were read just now.
     /// Each is read once, however many attachments it has.
     fn read(&mut self, mut all: Option<BTreeMap<PodUid, Vec<Record>>>, now: Instant) -> BTreeMap<PodUid, Found> {
-        let awaited = self.attachments.values().filter(|attachment| !attachment.is_in_flight);
+        let awaited = self.attachments.values().filter(|attachment| attachment.in_flight.is_none());
         let pods: BTreeSet<PodUid> = awaited.map(|attachment| attachment.pod.clone()).collect();
         let mut found = BTreeMap::new();
         for pod in pods {
@@ -243,100 +249,83 @@ impl<P: Plugin> Worker<P> {
         found
     }
 
-    /// Does what is next for one attachment.
-    fn visit(&mut self, uid: &str, pass: &Pass) -> (Option<Duration>, Option<AttachmentReport>) {
-        let Some(attachment) = self.attachments.get_mut(uid) else { return (None, None) };
+    /// Does what is next for one attachment, but for calls.
+    fn visit(&mut self, uid: &str, pass: &Pass) -> Result<Visited, Call> {
+        let Some(attachment) = self.attachments.get_mut(uid) else { return Ok((None, None)) };
         let wanted = pass.wanted.get(uid);
-        let state = if wanted.is_some() { AttachmentState::Pending } else { AttachmentState::Detaching };
-        if attachment.is_in_flight {
-            let failure = attachment.failure.as_ref().filter(|_| wanted.is_none());
-            return (None, Some(report(uid, state, failure)));
+        if attachment.in_flight.is_some() {
+            return Ok((None, Some(unfinished(uid, attachment, wanted.is_some()))));
         }
         let Some(found) = pass.pods.get(&attachment.pod) else {
-            return (Some(WAITING_INTERVAL), Some(report(uid, state, None)));
+            let state = if wanted.is_some() { AttachmentState::Pending } else { AttachmentState::Detaching };
+            return Ok((Some(WAITING_INTERVAL), Some(report(uid, state, None))));
         };
         let next = step(uid, wanted.is_some(), &found.seen, found.sandbox.as_ref());
-        match next {
-            Step::Gone => {
+        let call = match (next, wanted) {
+            (Step::Gone, _) => {
                 self.attachments.remove(uid);
-                (None, None)
+                return Ok((None, None));
             }
-            Step::Attached(record) => {
+            (Step::Attached(record), _) => {
                 attachment.succeeded();
-                (Some(INTERVAL), Some(attached(uid, &record)))
+                return Ok((Some(INTERVAL), Some(attached(uid, &record))));
             }
-            Step::NoSandbox | Step::TwoSandboxes => {
-                let text = if next == Step::NoSandbox { NO_SANDBOX } else { TWO_SANDBOXES };
+            (no_sandbox @ (Step::NoSandbox | Step::TwoSandboxes), _) => {
+                let text = if no_sandbox == Step::NoSandbox { NO_SANDBOX } else { TWO_SANDBOXES };
                 let failure = Failure::new(reason::NO_SANDBOX, text);
-                (Some(WAITING_INTERVAL), Some(report(uid, AttachmentState::Failed, Some(&failure))))
+                return Ok((Some(WAITING_INTERVAL), Some(report(uid, AttachmentState::Failed, Some(&failure)))));
             }
-            Step::Attach(sandbox) => match wanted {
-                Some(wanted) => self.attach(wanted, sandbox, pass.now),
-                None => (None, None),
-            },
-            Step::Detach(id) => {
+            (Step::Attach(sandbox), Some(wanted)) => Call::Attach(Box::new(wanted.clone()), sandbox),
+            (Step::Attach(_), None) => return Ok((None, None)),
+            (Step::Detach(id), _) => {
                 let record = found.seen.iter().find(|seen| seen.record.id == id).map(|seen| seen.record.clone());
-                self.detach(uid, record, pass)
+                let Some(record) = record else { return Ok((None, None)) };
+                if let Some(left) = grace(attachment, &record, pass) {
+                    return Ok((Some(left), Some(unfinished(uid, attachment, wanted.is_some()))));
+                }
+                Call::Detach(Box::new(record))
             }
+        };
+        match attachment.retry_at.filter(|at| *at > pass.now) {
+            Some(at) => Ok((Some(at - pass.now), Some(unfinished(uid, attachment, wanted.is_some())))),
+            None => Err(call),
         }
     }
 
-    fn attach(
-        &mut self,
-        wanted: &Wanted,
-        sandbox: Sandbox,
-        now: Instant,
-    ) -> (Option<Duration>, Option<AttachmentReport>) {
-        let uid = wanted.uid.as_str();
-        let Some(attachment) = self.attachments.get_mut(uid) else { return (None, None) };
-        let is_slot_free = self.attaching < ATTACHING_MAX;
-        if !is_slot_free || !attachment.may_call(now) {
-            return waiting(uid, attachment, AttachmentState::Failed, is_slot_free, now);
+    /// Begins those of the calls for which there is a slot; the end of a call wakes the others.
+    fn begin_calls(&mut self, due: Vec<(String, Call)>, pass: &Pass) -> Vec<(String, Visited)> {
+        let kind = |call: &Call| if matches!(call, Call::Attach(..)) { Kind::Attach } else { Kind::Detach };
+        let kinds: Vec<_> = due.iter().map(|(uid, call)| (uid.as_str(), kind(call))).collect();
+        let chosen = slots::choose(&self.attachments, &kinds);
+        let mut visited = Vec::new();
+        for (uid, call) in due {
+            let Some(attachment) = self.attachments.get_mut(&uid) else { continue };
+            let reported = Some(unfinished(&uid, attachment, pass.wanted.contains_key(&uid)));
+            let wake = if chosen.contains(&uid) {
+                attachment.in_flight = Some(kind(&call));
+                self.begin(uid.clone(), call);
+                None
+            } else {
+                Some(INTERVAL)
+            };
+            visited.push((uid, (wake, reported)));
         }
-        attachment.is_in_flight = true;
-        self.attaching += 1;
-        let (plugin, wanted) = (self.plugin.clone(), wanted.clone());
-        self.calls.push(Box::pin(async move {
-            let uid = wanted.uid.clone();
-            (uid, CallResult::Attached(plugin.attach(wanted, sandbox).await))
-        }));
-        (None, Some(report(uid, AttachmentState::Pending, None)))
+        visited
     }
 
-    fn detach(
-        &mut self,
-        uid: &str,
-        record: Option<Record>,
-        pass: &Pass,
-    ) -> (Option<Duration>, Option<AttachmentReport>) {
-        let (Some(record), Some(attachment)) = (record, self.attachments.get_mut(uid)) else { return (None, None) };
-        let (is_wanted, now) = (pass.wanted.contains_key(uid), pass.now);
-        let state = if is_wanted { AttachmentState::Pending } else { AttachmentState::Detaching };
-        let is_certain = pass.generation > FIRST_GENERATION || presence(&record) == Presence::Gone;
-        let unrequested = attachment.unrequested.map_or(GRACE, |since| now.saturating_duration_since(since));
-        if !is_certain && unrequested < GRACE {
-            return (Some(GRACE - unrequested), Some(report(uid, state, None)));
-        }
-        let is_slot_free = self.detaching < DETACHING_MAX;
-        if !is_slot_free || !attachment.may_call(now) {
-            return waiting(uid, attachment, state, is_slot_free, now);
-        }
-        attachment.is_in_flight = true;
-        self.detaching += 1;
-        let reported = report(uid, state, attachment.failure.as_ref().filter(|_| !is_wanted));
-        let (plugin, uid) = (self.plugin.clone(), uid.to_owned());
-        self.calls.push(Box::pin(async move { (uid, CallResult::Detached(plugin.detach(record).await)) }));
-        (None, Some(reported))
+    fn begin(&self, uid: String, call: Call) {
+        let plugin = self.plugin.clone();
+        self.calls.push(match call {
+            Call::Attach(wanted, sandbox) => {
+                Box::pin(async move { (uid, CallResult::Attached(plugin.attach(*wanted, sandbox).await)) })
+            }
+            Call::Detach(record) => Box::pin(async move { (uid, CallResult::Detached(plugin.detach(*record).await)) }),
+        });
     }
 
     fn end_call(&mut self, uid: &str, result: CallResult, now: Instant) {
-        let kind = match result {
-            CallResult::Attached(_) => &mut self.attaching,
-            CallResult::Detached(_) => &mut self.detaching,
-        };
-        *kind = kind.saturating_sub(1);
         let Some(attachment) = self.attachments.get_mut(uid) else { return };
-        attachment.is_in_flight = false;
+        attachment.in_flight = None;
         match result {
             CallResult::Attached(Ok(())) => {
                 tracing::info!(attachment = attachment.object, "attached an interface to a running pod");
@@ -354,23 +343,23 @@ impl<P: Plugin> Worker<P> {
     }
 }
 
-/// The report of what cannot be done now.
-fn waiting(
-    uid: &str,
-    attachment: &Attachment,
-    state: AttachmentState,
-    is_slot_free: bool,
-    now: Instant,
-) -> (Option<Duration>, Option<AttachmentReport>) {
+/// How long it is still kept although nothing requests it.
+fn grace(attachment: &Attachment, record: &Record, pass: &Pass) -> Option<Duration> {
+    let is_certain = pass.generation > FIRST_GENERATION || presence(record) == Presence::Gone;
+    let unrequested = attachment.unrequested.map_or(GRACE, |since| pass.now.saturating_duration_since(since));
+    (!is_certain && unrequested < GRACE).then(|| GRACE - unrequested)
+}
+
+/// The report of what is not done yet. What has failed stays so while it is tried again: else each
+/// try would be two changes, for the controller and for users.
+fn unfinished(uid: &str, attachment: &Attachment, is_wanted: bool) -> AttachmentReport {
     let failure = attachment.failure.as_ref();
-    // Without a failure it only waits for its turn.
-    let state = if failure.is_none() && state == AttachmentState::Failed { AttachmentState::Pending } else { state };
-    let wake = match attachment.retry_at {
-        Some(at) if is_slot_free => at.saturating_duration_since(now),
-        // The end of a call wakes the loop.
-        _ => INTERVAL,
+    let state = match (is_wanted, failure) {
+        (false, _) => AttachmentState::Detaching,
+        (true, Some(_)) => AttachmentState::Failed,
+        (true, None) => AttachmentState::Pending,
     };
-    (Some(wake), Some(report(uid, state, failure)))
+    report(uid, state, failure)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::super::attachment::{FIRST_RETRY, LONGEST_RETRY};
+use super::super::slots::ATTACHING_MAX;
 use super::super::wanted::tests::request;
 use super::*;
 use inotify::{Inotify, WatchMask};
@@ -177,12 +178,19 @@ fn many(count: usize) -> Requested {
     requested(2, &requests)
 }
 
+/// The share of one namespace.
+const SHARE: usize = ATTACHING_MAX / 2;
+
+fn in_flight(worker: &Worker<Fake>, kind: Kind) -> usize {
+    worker.attachments.values().filter(|attachment| attachment.in_flight == Some(kind)).count()
+}
+
 #[tokio::test]
 async fn whoever_has_waited_longest_gets_the_next_slot() {
     let (node, start) = (Node::new(), Instant::now());
     let mut worker = node.worker();
     *node.fake.is_failing.borrow_mut() = true;
-    let wanted = many(ATTACHING_MAX * 2 + 1);
+    let wanted = many(SHARE * 2 + 1);
     for round in 0..3 {
         // Those that failed are due again each time.
         pass(&mut worker, &wanted, start + LONGEST_RETRY * round).await;
@@ -198,12 +206,12 @@ async fn detachments_do_not_wait_for_attachments() {
     let before = requested(2, &[request("o99", "web", "net7")]);
     pass(&mut worker, &before, now).await;
     assert_eq!(pass(&mut worker, &before, now).await, [is("o99", Attached, "")]);
-    let wanted = many(ATTACHING_MAX + 1);
+    let wanted = many(SHARE + 1);
     worker.pass(&wanted, now);
-    assert_eq!((worker.attaching, worker.detaching), (ATTACHING_MAX, 1));
+    assert_eq!((in_flight(&worker, Kind::Attach), in_flight(&worker, Kind::Detach)), (SHARE, 1));
     pass(&mut worker, &wanted, now).await;
     assert!(node.calls().contains(&"DEL c1 net7".to_owned()), "{:?}", node.calls());
-    assert_eq!((worker.attaching, worker.detaching), (0, 0));
+    assert_eq!((in_flight(&worker, Kind::Attach), in_flight(&worker, Kind::Detach)), (0, 0));
 }
 
 #[tokio::test]
@@ -211,18 +219,47 @@ async fn without_a_free_slot_the_loop_sleeps_until_a_call_ends() {
     let (node, start) = (Node::new(), Instant::now());
     let mut worker = node.worker();
     *node.fake.is_failing.borrow_mut() = true;
-    let wanted = many(ATTACHING_MAX + 1);
-    pass(&mut worker, &wanted, start).await;
-    pass(&mut worker, &wanted, start).await;
-    assert_eq!(node.calls().len(), ATTACHING_MAX + 1);
-    let due = start + LONGEST_RETRY;
-    let (wake, _) = worker.pass(&wanted, due);
-    assert_eq!((worker.attaching, wake), (ATTACHING_MAX, INTERVAL));
+    let wanted = many(SHARE + 1);
+    let (wake, _) = worker.pass(&wanted, start);
+    assert_eq!((in_flight(&worker, Kind::Attach), wake), (SHARE, INTERVAL));
     while let Some((uid, result)) = worker.calls.next().await {
-        worker.end_call(&uid, result, due);
+        worker.end_call(&uid, result, start);
     }
-    let (wake, _) = worker.pass(&wanted, due);
-    assert_eq!((worker.attaching, wake), (1, FIRST_RETRY * 2), "a free slot waits for the next that is due");
+    let (wake, _) = worker.pass(&wanted, start);
+    assert_eq!(
+        (in_flight(&worker, Kind::Attach), wake),
+        (1, FIRST_RETRY),
+        "a free slot waits for the next that is due"
+    );
+}
+
+/// Each try would be two changes of a status otherwise.
+#[tokio::test]
+async fn what_has_failed_stays_so_while_it_is_tried_again() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    *node.fake.is_failing.borrow_mut() = true;
+    let wanted = requested(2, &[request("o1", "web", "net7")]);
+    pass(&mut worker, &wanted, start).await;
+    let (_, reported) = worker.pass(&wanted, start + FIRST_RETRY);
+    assert_eq!(in_flight(&worker, Kind::Attach), 1);
+    assert_eq!(reported.attachments[0].state, Failed);
+    assert_eq!(worker.pass(&wanted, start + FIRST_RETRY).1, reported);
+}
+
+#[tokio::test]
+async fn a_pod_of_another_namespace_does_not_wait_for_hundreds_that_fail() {
+    let (node, start) = (Node::new(), Instant::now());
+    let mut worker = node.worker();
+    put(&node.fake.journal, &of_pod("c2.net1".parse().unwrap(), "shop-uid"));
+    let mut wanted = many(300);
+    worker.pass(&wanted, start);
+    let other = RequestedAttachment { namespace: "shop".parse().unwrap(), ..request("other", "shop", "net7") };
+    wanted.attachments.push(other);
+    worker.pass(&wanted, start);
+    let begun = |uid: &str| worker.attachments[uid].in_flight.is_some();
+    assert!(begun("other"), "hundreds are due longer than it");
+    assert_eq!(in_flight(&worker, Kind::Attach), SHARE + 1);
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The cached part of each kind of object.
 
+use crate::shares::Shares;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::{Selector, SelectorExt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,9 @@ use usnet_crds::{
     AttachmentReport, CompiledOverlay, EngineKind, Gateway, NetworkName, NetworkUplink, Phase, RequestedAttachment,
     UplinkName, UserspaceNetworkStatus, UserspaceUplinkStatus, ValidUplink,
 };
+
+/// Most attachments of which it is remembered since when they are not requested.
+const UNREQUESTED_MAX: usize = 4 * REQUESTED_MAX;
 
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
@@ -200,6 +204,8 @@ pub struct NodeState {
     pub labels: Labels,
     /// The attachments that are requested of the node.
     pub attachments: Vec<RequestedAttachment>,
+    /// Attachments that were requested, with the generation since which they are not.
+    pub unrequested: BTreeMap<String, i64>,
     /// What the agent reports; none before its first report.
     pub status: Option<NodeStatus>,
 }
@@ -233,9 +239,27 @@ impl NodeState {
         self.owner.as_ref() == Some(&node.uid)
     }
 
-    /// Whether another attachment can be requested of the node.
-    pub const fn has_room(&self) -> bool {
-        self.status.is_some() && self.attachments.len() < REQUESTED_MAX
+    /// The places for attachments of the node, and the namespaces that have them.
+    pub(crate) fn places(&self) -> Shares<'_> {
+        let mut places = Shares::halves(REQUESTED_MAX);
+        self.attachments.iter().for_each(|entry| places.take(entry.namespace.as_str()));
+        places
+    }
+
+    /// Whether an attachment can be requested of the node that could not before.
+    pub(crate) fn has_more_room_than(&self, before: Option<&Self>) -> bool {
+        if self.status.is_none() {
+            return false;
+        }
+        let Some(before) = before.filter(|before| before.status.is_some()) else { return true };
+        let (places, earlier) = (self.places(), before.places());
+        let mut candidates = earlier.namespaces().chain([""]);
+        candidates.any(|namespace| places.may_take(namespace) && !earlier.may_take(namespace))
+    }
+
+    /// The generation of the node state since which this attachment is not requested.
+    pub fn unrequested_since(&self, uid: &str) -> i64 {
+        self.unrequested.get(uid).copied().unwrap_or(self.generation)
     }
 
     /// Whether the agent has observed number and labels of the node.
@@ -249,6 +273,23 @@ impl NodeState {
         let selection = |state: &Self| (state.uid.clone(), state.number, state.labels.clone());
         if selection(self) == selection(before) {
             self.selected_generation = self.selected_generation.min(before.selected_generation);
+        }
+        if self.uid == before.uid {
+            self.continue_unrequested(before);
+        }
+    }
+
+    /// Also since when attachments are not requested: while many are deleted, the agent is always
+    /// behind the last change.
+    fn continue_unrequested(&mut self, before: &Self) {
+        self.unrequested.clone_from(&before.unrequested);
+        let now: BTreeSet<&str> = self.attachments.iter().map(|entry| entry.uid.as_str()).collect();
+        let ended = before.attachments.iter().filter(|entry| !now.contains(entry.uid.as_str()));
+        self.unrequested.extend(ended.map(|entry| (entry.uid.clone(), self.generation)));
+        self.unrequested.retain(|uid, _| !now.contains(uid.as_str()));
+        if self.unrequested.len() > UNREQUESTED_MAX {
+            // For those the last change counts.
+            self.unrequested.clear();
         }
     }
 

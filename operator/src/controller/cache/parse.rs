@@ -15,6 +15,7 @@ use kube::Resource;
 use kube::core::Selector;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use usnet_crds::attachment::node::{IPS_MAX_REPORTED, REPORTED_MAX};
 use usnet_crds::attachment::{spec as attachment_spec, validate as attachment_rules};
@@ -162,6 +163,7 @@ pub(crate) fn node_state(object: &NodeStateObject) -> (String, NodeState) {
         selected_generation: metadata.generation.unwrap_or_default(),
         number: spec.as_ref().map(|spec| spec.number),
         attachments: spec.as_ref().map(|spec| spec.attachments.clone()).unwrap_or_default(),
+        unrequested: BTreeMap::new(),
         labels: spec.map(|spec| spec.labels).unwrap_or_default(),
         status: read::<UserspaceNodeStateStatus>(object.status.as_deref()).ok().map(node_status),
     };

@@ -96,6 +96,10 @@ impl<'de> Deserialize<'de> for Config {
             fn visit_str<E>(self, text: &str) -> Result<Config, E> {
                 Ok(if text.len() > CONFIG_MAX { Config::TooLong(text.len()) } else { Config::Text(text.to_owned()) })
             }
+            /// The length of an oversized one that was not read: [`crate::api::pruning`].
+            fn visit_u64<E>(self, length: u64) -> Result<Config, E> {
+                Ok(Config::TooLong(usize::try_from(length).unwrap_or(usize::MAX)))
+            }
             fn visit_unit<E>(self) -> Result<Config, E> {
                 Ok(Config::default())
             }
@@ -129,6 +133,8 @@ mod tests {
         assert_eq!(read.metadata.managed_fields, None);
         assert_eq!(read.metadata.annotations.unwrap().into_keys().collect::<Vec<_>>(), [RESOURCE_ANNOTATION]);
         assert_eq!(nad(&"x".repeat(CONFIG_MAX + 1)).spec.config, Config::TooLong(CONFIG_MAX + 1));
+        let pruned: NadObject = serde_json::from_str(r#"{"metadata": {}, "spec": {"config": 70000}}"#).unwrap();
+        assert_eq!(pruned.spec.config, Config::TooLong(70_000));
     }
 
     #[test]

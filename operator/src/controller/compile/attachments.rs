@@ -6,6 +6,7 @@
 use crate::controller::cache::attachments::{Attachment, FoundPod, ObjectName, Pod};
 use crate::controller::cache::{Cache, NodeState};
 use crate::controller::write::{AttachmentWrite, Write};
+use crate::shares::Shares;
 use std::collections::BTreeSet;
 use usnet_crds::RequestedAttachment;
 use usnet_crds::attachment::node::REQUESTED_MAX;
@@ -86,8 +87,8 @@ pub fn place(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Place
     };
     match cache.states.get(node) {
         None => nowhere(ATTACHING, message::no_node_state(node)),
-        Some(state) if state.attachments.len() >= REQUESTED_MAX => {
-            nowhere(TOO_MANY_ATTACHMENTS, message::too_many(node, REQUESTED_MAX))
+        Some(state) if !state.places().may_take(&name.namespace) => {
+            nowhere(TOO_MANY_ATTACHMENTS, too_many(node, &state.places(), &name.namespace))
         }
         // It could not be deleted: no agent would report that it is detached.
         Some(state) if state.status.is_none() && !is_prepared(attachment, uid) => {
@@ -95,6 +96,19 @@ pub fn place(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Place
         }
         Some(_) => Place::Node { node: node.clone(), pod_uid: uid.clone() },
     }
+}
+
+/// Names who has the places.
+fn too_many(node: &str, places: &Shares<'_>, namespace: &str) -> String {
+    message::too_many(&message::Places {
+        node,
+        namespace,
+        most: REQUESTED_MAX,
+        taken: places.taken(),
+        own: places.of(namespace),
+        share: places.limit(namespace),
+        largest: &places.largest(message::LARGEST_MAX),
+    })
 }
 
 /// Whether finalizer and owner are set, which come before the entry of the node state.
@@ -152,7 +166,8 @@ fn is_detached(cache: &Cache, attachment: &Attachment) -> bool {
 fn has_left(state: &NodeState, attachment: &Attachment) -> bool {
     match &state.status {
         Some(status) => {
-            status.observed_generation >= Some(state.generation) && !status.attachments.contains_key(&attachment.uid)
+            let since = state.unrequested_since(&attachment.uid);
+            status.observed_generation >= Some(since) && !status.attachments.contains_key(&attachment.uid)
         }
         None => attachment.created.as_ref().zip(state.created.as_ref()).is_some_and(|(it, state)| it > state),
     }
@@ -192,11 +207,20 @@ fn requested(cache: &Cache, node: &str) -> Vec<RequestedAttachment> {
     requested
 }
 
-/// As many as a node may have, in the order of their uids. Those that are in the node state stay: a
-/// new one takes away no interface that a pod uses.
+/// As many as a node may have, shared out among namespaces. Those that are in the node state stay:
+/// a new one takes away no interface that a pod uses.
 fn limit(requested: &mut Vec<RequestedAttachment>, present: &[RequestedAttachment]) {
-    let present: BTreeSet<&str> = present.iter().map(|entry| entry.uid.as_str()).collect();
-    requested.sort_by_cached_key(|entry| (!present.contains(entry.uid.as_str()), entry.uid.clone()));
-    requested.truncate(REQUESTED_MAX);
     requested.sort_by(|one, other| one.uid.cmp(&other.uid));
+    let present: BTreeSet<&str> = present.iter().map(|entry| entry.uid.as_str()).collect();
+    let (kept, new): (Vec<_>, Vec<_>) = requested
+        .iter()
+        .map(|entry| (entry.namespace.as_str(), entry.uid.as_str()))
+        .partition(|(_, uid)| present.contains(uid));
+    let mut places = Shares::halves(REQUESTED_MAX);
+    kept.iter().for_each(|(namespace, _)| places.take(namespace));
+    let chosen: BTreeSet<String> =
+        kept.into_iter().map(|(_, uid)| uid).chain(places.share_out(new)).map(str::to_owned).collect();
+    requested.retain(|entry| chosen.contains(&entry.uid));
+    // Earlier releases may have written more.
+    requested.truncate(REQUESTED_MAX);
 }

@@ -5,7 +5,8 @@ use super::stage::Stage;
 use crate::controller::cache::fingerprint;
 use crate::controller::cache::{Cache, NadKey, Network};
 use crate::controller::write::{DesiredNad, Write};
-use usnet_crds::conditions::message::network::NAMESPACES_MAX;
+use std::collections::BTreeMap;
+use usnet_crds::conditions::message::network::{NAMESPACES_MAX, REFUSING_MAX};
 use usnet_crds::device::resource_name;
 use usnet_crds::nad;
 use usnet_crds::validate::ValidNetwork;
@@ -36,22 +37,48 @@ pub struct NadProgress {
     pub first_conflict: Option<String>,
     /// The number of such namespaces. They are not counted as desired.
     pub conflicts: usize,
+    /// The first namespaces that refuse it, at most [`REFUSING_MAX`].
+    pub refusing: Vec<String>,
+    /// What the API server said about the first of these.
+    pub refusal: String,
+    /// The number of such namespaces. They are not counted as desired.
+    pub refusals: usize,
 }
 
+/// The namespaces that refuse the NAD of a network, with the words of the API server.
+pub type Refusing = BTreeMap<String, String>;
+
 /// Compares desired with existing NADs.
-pub fn progress(cache: &Cache, name: &str, network: &Network, valid: &ValidNetwork) -> NadProgress {
+pub fn progress(
+    cache: &Cache,
+    name: &str,
+    network: &Network,
+    valid: &ValidNetwork,
+    refusing: &Refusing,
+) -> NadProgress {
     let desired = fingerprint_of(&desired(network, valid), name);
     let mut progress = NadProgress::default();
     for (namespace, _) in cache.namespaces.iter().filter(|(key, namespace)| network.needs_nad(valid, key, namespace)) {
         if cache.nads.is_taken(name, namespace) {
             progress.conflicts += 1;
             progress.first_conflict.get_or_insert_with(|| namespace.clone());
+            continue;
+        }
+        let is_present = cache.nads.generated(name, namespace) == Some(desired);
+        if let Some(words) = refusing.get(namespace).filter(|_| !is_present) {
+            progress.refusals += 1;
+            if progress.refusing.is_empty() {
+                progress.refusal.clone_from(words);
+            }
+            if progress.refusing.len() < REFUSING_MAX {
+                progress.refusing.push(namespace.clone());
+            }
         } else {
             progress.desired += 1;
             if progress.namespaces.len() < NAMESPACES_MAX {
                 progress.namespaces.push(namespace.clone());
             }
-            progress.present += usize::from(cache.nads.generated(name, namespace) == Some(desired));
+            progress.present += usize::from(is_present);
         }
     }
     progress

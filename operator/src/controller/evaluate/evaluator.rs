@@ -3,9 +3,10 @@
 use super::attachments;
 use super::nad_scans::NadScans;
 use super::outbox::Outbox;
+use super::refusals::Refusals;
 use crate::controller::cache::attachments::ObjectName;
 use crate::controller::cache::dirty::{Dirty, all_slices};
-use crate::controller::cache::{Cache, Network, Overlays, RoutingDomains, UplinkUse};
+use crate::controller::cache::{Cache, NadKey, Network, Overlays, RoutingDomains, UplinkUse};
 use crate::controller::compile::{self, Stage, nads, nodes, slices};
 use crate::controller::events::EventRecord;
 use crate::controller::legacy;
@@ -40,6 +41,7 @@ pub struct Evaluator {
     deletable: BTreeSet<String>,
     rejections: BTreeMap<String, Rejection>,
     nads: NadScans,
+    refusals: Refusals,
     times: StatusTimes,
     uplink_times: StatusTimes,
     /// Pods that attachments need and that were not read.
@@ -152,8 +154,8 @@ impl Evaluator {
         for name in names {
             let writes = attachments::evaluate(cache, &name, &outbox.now.time);
             self.unread_pods.extend(writes.unread_pod);
-            outbox.put_now(&Target::AttachmentMetadata(name.clone()), writes.metadata, Class::Network);
-            outbox.put_now(&Target::AttachmentStatus(name), writes.status, Class::Status);
+            outbox.put_now(&Target::AttachmentMetadata(name.clone()), writes.metadata, Class::Attachment);
+            outbox.put_now(&Target::AttachmentStatus(name), writes.status, Class::Attachment);
         }
         for node in nodes {
             let write = compile::attachments::write(cache, &node);
@@ -166,10 +168,14 @@ impl Evaluator {
         self.unread_pods.insert(pod);
     }
 
-    /// Takes a pod that has to be read and may be read now.
-    pub fn next_pod(&mut self, is_blocked: impl Fn(&Target) -> bool) -> Option<ObjectName> {
-        let next = self.unread_pods.iter().find(|pod| !is_blocked(&Target::Pod((*pod).clone()))).cloned()?;
-        self.unread_pods.take(&next)
+    /// The pods that have to be read.
+    pub fn unread_pods(&self) -> impl Iterator<Item = &ObjectName> {
+        self.unread_pods.iter()
+    }
+
+    /// A pod is being read.
+    pub fn take_pod(&mut self, pod: &ObjectName) {
+        self.unread_pods.remove(pod);
     }
 
     /// Marks the networks that can have their uplinks now and could not before, or vice versa, and
@@ -235,6 +241,7 @@ impl Evaluator {
             self.progress.remove(name);
             self.deletable.remove(name);
             self.rejections.remove(name);
+            self.refusals.remove(name);
             self.times.remove(name);
             outbox.queue.remove(&Target::Status(name.to_owned()));
         }
@@ -300,7 +307,8 @@ impl Evaluator {
         for name in std::mem::take(&mut self.uncounted) {
             let network = cache.networks.get(&name).and_then(|network| Some((network, network.spec.as_ref().ok()?)));
             let Some((network, valid)) = network else { continue };
-            let progress = nads::progress(cache, &name, network, valid);
+            self.refusals.retain(&name, |namespace| cache.namespaces.contains_key(namespace));
+            let progress = nads::progress(cache, &name, network, valid, self.refusals.of(&name));
             if self.progress.get(&name) != Some(&progress) {
                 self.progress.insert(name.clone(), progress);
                 self.dirty.statuses.insert(name);
@@ -341,6 +349,13 @@ impl Evaluator {
             Write::Status { network, status, .. } => self.times.record_write(network, status.as_ref(), now),
             Write::UplinkStatus { uplink, status, .. } => self.uplink_times.record_write(uplink, status.as_ref(), now),
             _ => {}
+        }
+    }
+
+    /// Records whether the API server accepted a NAD (none) or what it said.
+    pub fn record_nad_result(&mut self, key: &NadKey, refusal: Option<String>) {
+        if self.refusals.record(key, refusal) {
+            self.uncounted.insert(key.name.clone());
         }
     }
 

@@ -12,6 +12,7 @@ mod attachments;
 mod evaluator;
 mod nad_scans;
 mod outbox;
+mod refusals;
 
 pub use evaluator::Evaluator;
 pub use outbox::{Now, Outbox};

@@ -2,9 +2,11 @@
 
 use super::leader_state::{LeaderState, Response};
 use crate::controller::cache::Cache;
+use crate::controller::cache::attachments::ObjectName;
 use crate::controller::write::queue::Class;
 use crate::controller::write::request::send;
 use crate::controller::write::{Target, Write};
+use crate::shares::Shares;
 use futures::future::FutureExt;
 use kube::Client;
 use tokio::time::Instant;
@@ -19,11 +21,7 @@ const POD_READS_MAX: usize = 16;
 impl LeaderState {
     /// Sends what is due, within the limit of requests in flight.
     pub(super) fn dispatch(&mut self, cache: &Cache, writer: &Client, now: Instant) {
-        let pod_reads = self.guards.in_flight(|target| matches!(target, Target::Pod(_)));
-        for _ in pod_reads..POD_READS_MAX {
-            let Some(pod) = self.evaluator.next_pod(|target| self.guards.is_blocked(target)) else { break };
-            self.read_pod(pod, writer);
-        }
+        self.read_pods(writer);
         loop {
             let (limit, in_flight) = (self.limiter.limit(now), self.responses.len());
             if in_flight >= limit {
@@ -35,7 +33,7 @@ impl LeaderState {
             let is_counts_due = self.counts_bucket.has_token(now);
             let may_send = |class| match class {
                 Class::Network | Class::Status => true,
-                Class::LegacyNetwork => in_flight < limit.saturating_sub(RESERVED_REQUESTS).max(1),
+                Class::Attachment | Class::LegacyNetwork => in_flight < limit.saturating_sub(RESERVED_REQUESTS).max(1),
                 Class::Counts => is_counts_due,
                 Class::NetworkFromNad => networks == 0,
             };
@@ -55,6 +53,24 @@ impl LeaderState {
         }
     }
 
+    /// Reads pods that attachments name. Those of one namespace leave some reads to others.
+    fn read_pods(&mut self, writer: &Client) {
+        let guards = &self.guards;
+        let mut reads = Shares::halves(POD_READS_MAX);
+        let reading: Vec<&str> = guards.targets_in_flight().filter_map(pod_namespace).collect();
+        reading.into_iter().for_each(|namespace| reads.take(namespace));
+        if reads.taken() >= POD_READS_MAX {
+            return;
+        }
+        let unread = self.evaluator.unread_pods().filter(|pod| !guards.is_blocked(&Target::Pod((*pod).clone())));
+        let chosen: Vec<ObjectName> =
+            reads.share_out(unread.map(|pod| (pod.namespace.as_str(), pod))).into_iter().cloned().collect();
+        for pod in chosen {
+            self.evaluator.take_pod(&pod);
+            self.read_pod(pod, writer);
+        }
+    }
+
     fn start(&mut self, write: Write, cache: &Cache, writer: &Client, now: Instant) {
         self.reported_conditions.remember(cache, &write.target());
         self.evaluator.record_status_write(&write, now);
@@ -63,10 +79,16 @@ impl LeaderState {
     }
 }
 
+fn pod_namespace(target: &Target) -> Option<&str> {
+    match target {
+        Target::Pod(name) => Some(&name.namespace),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::controller::cache::attachments::ObjectName;
 
     fn client() -> Client {
         let service = tower::service_fn(|_| async {
@@ -75,20 +97,28 @@ mod tests {
         Client::new(service, "default")
     }
 
+    /// The reads that one namespace may have.
+    const SHARE: usize = POD_READS_MAX / 2;
+
     #[tokio::test]
     async fn a_few_pods_are_read_at_a_time_and_the_others_wait() {
         let (mut state, client, now) = (LeaderState::default(), client(), Instant::now());
         let name = |number| ObjectName { namespace: "team-a".to_owned(), name: format!("pod-{number:02}") };
-        (0..POD_READS_MAX + 4).for_each(|number| state.evaluator.read_again(name(number)));
+        (0..SHARE + 4).for_each(|number| state.evaluator.read_again(name(number)));
         for _ in 0..2 {
             state.dispatch(&Cache::default(), &client, now);
-            assert_eq!(state.reads.len(), POD_READS_MAX);
+            assert_eq!(state.reads.len(), SHARE);
         }
+        let other = ObjectName { namespace: "team-b".to_owned(), name: "web".to_owned() };
+        state.evaluator.read_again(other.clone());
+        state.dispatch(&Cache::default(), &client, now);
+        assert!(state.guards.is_blocked(&Target::Pod(other.clone())), "another namespace does not wait");
+        state.guards.finished(&Target::Pod(other));
         // A read that failed waits as well.
         state.postpone_pod(name(0), now);
         state.dispatch(&Cache::default(), &client, now);
-        assert_eq!(state.guards.in_flight(|_| true), POD_READS_MAX);
-        assert!(state.guards.is_blocked(&Target::Pod(name(POD_READS_MAX))), "it is read now");
+        assert_eq!(state.guards.in_flight(|_| true), SHARE);
+        assert!(state.guards.is_blocked(&Target::Pod(name(SHARE))), "it is read now");
         let later = state.guards.next_expiry().unwrap();
         assert_eq!(state.guards.expired(later), [Target::Pod(name(0))]);
         state.guards.finished(&Target::Pod(name(1)));

@@ -33,8 +33,10 @@ impl LeaderState {
                 if is_seen {
                     self.evaluator.mark_target(target);
                 }
-                if let Write::Compiled { network, .. } = &write {
-                    self.evaluator.record_compile_result(network, None);
+                match &write {
+                    Write::Compiled { network, .. } => self.evaluator.record_compile_result(network, None),
+                    Write::Nad { key, .. } => self.evaluator.record_nad_result(key, None),
+                    _ => {}
                 }
                 self.reported_conditions.transitions(&write)
             }
@@ -54,8 +56,18 @@ impl LeaderState {
         if cause.is_none_or(is_overload) {
             self.limiter.overloaded(now, cause.and_then(retry_after));
         }
-        if let (Write::Compiled { network, .. }, Some(message)) = (write, error.rejection()) {
-            self.evaluator.record_compile_result(network, Some(message));
+        match write {
+            Write::Compiled { network, .. } => {
+                if let Some(message) = error.rejection() {
+                    self.evaluator.record_compile_result(network, Some(message));
+                }
+            }
+            Write::Nad { key, .. } => {
+                if let Some(words) = error.refusal() {
+                    self.evaluator.record_nad_result(key, Some(words));
+                }
+            }
+            _ => {}
         }
         // The outcome is unknown, or the cached object is stale: it is read before anything is sent
         // again.

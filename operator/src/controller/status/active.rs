@@ -5,13 +5,14 @@
 use super::inputs::StatusInputs;
 use crate::controller::cache::nads::Availability;
 use crate::controller::compile::Stage;
-use usnet_crds::conditions::message::network::{self as message, NadCounts, NodeProgress};
+use crate::controller::compile::nads::NadProgress;
+use usnet_crds::conditions::message::network::{self as message, NadCounts, NodeProgress, Refusals};
 use usnet_crds::conditions::reason::{
-    ALL_NODES, BRIDGE_CONFLICT, COMPILED_NETWORK_REFUSED, NAME_CONFLICT, NO_MATCHING_NODES, PENDING, SYNCED, SYNCING,
-    UNAVAILABLE, VALID,
+    ALL_NODES, BRIDGE_CONFLICT, COMPILED_NETWORK_REFUSED, DEFINITION_REFUSED, NAME_CONFLICT, NO_MATCHING_NODES,
+    PENDING, SYNCED, SYNCING, UNAVAILABLE, VALID,
 };
 use usnet_crds::conditions::{
-    ACCEPTED, ConditionUpdate, DEFINITIONS_READY, PROGRAMMED, READY, RECONCILING, STALLED, Status,
+    ACCEPTED, ConditionUpdate, DEFINITIONS_READY, PROGRAMMED, READY, RECONCILING, STALLED, Status, find,
 };
 use usnet_crds::network::NodeFailure;
 use usnet_crds::node_selection::selector_text;
@@ -19,8 +20,9 @@ use usnet_crds::node_selection::selector_text;
 pub(super) fn conditions(inputs: &StatusInputs<'_>) -> Vec<ConditionUpdate> {
     let (accepted, nads, mut programmed) = (accepted(inputs), nads(inputs), programmed(inputs));
     let needs_operator = accepted.status != Status::True || inputs.tally.needs_operator();
-    // A NAD that usnet does not own affects only its namespace.
-    let blocks_ready = |part: &&ConditionUpdate| part.status != Status::True && part.reason != NAME_CONFLICT;
+    // They affect only their namespace.
+    let is_of_namespace = |reason: &str| [NAME_CONFLICT, DEFINITION_REFUSED].contains(&reason);
+    let blocks_ready = |part: &&ConditionUpdate| part.status != Status::True && !is_of_namespace(&part.reason);
     let blocking = [&accepted, &nads, &programmed].into_iter().find(blocks_ready);
     let ConditionUpdate { reason, message, .. } = blocking.unwrap_or(&programmed).clone();
     let ready = ConditionUpdate::new(READY, Status::from(blocking.is_none()), reason.clone(), message);
@@ -75,7 +77,15 @@ fn nads(inputs: &StatusInputs<'_>) -> ConditionUpdate {
     };
     let counts = NadCounts { present: progress.present, desired: progress.desired };
     if progress.present != progress.desired {
-        return update(Status::False, SYNCING, &counts.to_string());
+        return match held_refusal(inputs) {
+            Some(message) => update(Status::False, DEFINITION_REFUSED, message),
+            None => update(Status::False, SYNCING, &counts.to_string()),
+        };
+    }
+    if progress.refusals > 0 {
+        let NadProgress { refusing: named, refusals: all, refusal: words, .. } = progress;
+        let refusals = Refusals { named, all: *all, words };
+        return update(Status::False, DEFINITION_REFUSED, &message::definition_refused(counts, inputs.name, refusals));
     }
     match &progress.first_conflict {
         None => {
@@ -89,6 +99,14 @@ fn nads(inputs: &StatusInputs<'_>) -> ConditionUpdate {
             update(Status::False, NAME_CONFLICT, &message)
         }
     }
+}
+
+/// What was said of this spec before. A controller that has just begun to lead does not know yet
+/// which namespaces refuse the definition; the network must not become not Ready meanwhile.
+fn held_refusal<'a>(inputs: &StatusInputs<'a>) -> Option<&'a str> {
+    let old = find(&inputs.network.status.as_ref()?.conditions, DEFINITIONS_READY)?;
+    let is_current = old.observed_generation == Some(inputs.network.generation);
+    (old.reason == DEFINITION_REFUSED && is_current).then_some(old.message.as_str())
 }
 
 fn programmed(inputs: &StatusInputs<'_>) -> ConditionUpdate {

@@ -1,5 +1,6 @@
 //! Validation, and that a rejection changes nothing that works.
 
+use super::super::write::{Target, Write};
 use super::model::{Cluster, key};
 use serde_json::json;
 use usnet_crds::BridgeDomainId;
@@ -198,4 +199,69 @@ fn a_generated_nad_that_lost_its_owner_is_adopted_again() {
     cluster.settle();
     assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
     assert!(cluster.nads[&key("team-a", "blue")].owner.is_some());
+}
+
+const QUOTA: &str = "blue is forbidden: exceeded quota: none";
+
+#[test]
+fn a_namespace_that_refuses_its_nad_is_named_and_affects_itself_alone() {
+    let mut cluster = Cluster::new();
+    cluster.namespace("third", &[("team", "a")]);
+    cluster.refusing.insert("team-a".to_owned(), QUOTA.to_owned());
+    cluster.simple_network("blue");
+    cluster.settle();
+    for (kind, expected) in [
+        ("Ready", "True AllNodes"),
+        ("Accepted", "True Valid"),
+        ("DefinitionsReady", "False DefinitionRefused"),
+        ("Stalled", ""),
+        ("Reconciling", ""),
+    ] {
+        assert_eq!(cluster.condition("blue", kind), expected);
+    }
+    let expected = format!(
+        "1 of 1 namespace have the definition; namespace team-a refuses NetworkAttachmentDefinition blue: {QUOTA}; it is tried again at most 30 s apart"
+    );
+    assert_eq!(cluster.message("blue", "DefinitionsReady"), expected);
+    assert_eq!(cluster.generated("blue"), ["third"]);
+    // A controller that begins to lead does not know who refuses, and changes nothing.
+    let known = std::mem::take(&mut cluster.refused);
+    let writes = cluster.evaluate_everything();
+    assert!(!writes.iter().any(|write| matches!(write, Write::Status { .. })), "{writes:?}");
+    cluster.refused = known;
+    // A namespace that needs the network later has it, and the network does not become not Ready.
+    cluster.namespace("fourth", &[("team", "a")]);
+    cluster.pass();
+    assert_eq!(cluster.condition("blue", "DefinitionsReady"), "False DefinitionRefused");
+    cluster.settle();
+    assert_eq!(cluster.generated("blue"), ["fourth", "third"]);
+    cluster.refusing.clear();
+    cluster.mark(Target::Nad(key("team-a", "blue")));
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "DefinitionsReady"), "True Synced");
+    assert_eq!(cluster.generated("blue"), ["fourth", "team-a", "third"]);
+}
+
+#[test]
+fn many_namespaces_that_refuse_are_counted_and_a_few_of_them_named() {
+    let mut cluster = Cluster::new();
+    for number in 0..8 {
+        let name = format!("team-{number}");
+        cluster.namespace(&name, &[("team", "a")]);
+        cluster.refusing.insert(name, QUOTA.to_owned());
+    }
+    cluster.simple_network("blue");
+    cluster.settle();
+    let message = cluster.message("blue", "DefinitionsReady");
+    assert!(message.contains("namespaces team-0, team-1, team-2, team-3, team-4 and 3 more refuse"), "{message}");
+    assert!(message.contains(QUOTA), "{message}");
+    // One that is gone, and one that the network does not select any more.
+    cluster.cache.namespaces.remove("team-0");
+    cluster.namespace("team-1", &[]);
+    cluster.settle();
+    let message = cluster.message("blue", "DefinitionsReady");
+    assert!(message.contains("namespaces team-2, team-3, team-4, team-5, team-6 and 1 more"), "{message}");
+    cluster.delete_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.generated("blue"), [""; 0]);
 }

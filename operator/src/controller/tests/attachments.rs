@@ -176,7 +176,8 @@ fn a_pod_that_was_replaced_is_not_attached_to() {
 #[test]
 fn new_ones_beyond_the_limit_take_nothing_from_a_pod() {
     let mut cluster = cluster();
-    let old: Vec<String> = (1..REQUESTED_MAX).map(|number| format!("net{number}")).collect();
+    let share = REQUESTED_MAX / 2;
+    let old: Vec<String> = (1..share).map(|number| format!("net{number}")).collect();
     old.iter().for_each(|interface| cluster.attachment(interface, "web", "blue", interface));
     cluster.settle();
     for interface in ["new1", "new2", "new3"] {
@@ -186,10 +187,35 @@ fn new_ones_beyond_the_limit_take_nothing_from_a_pod() {
     }
     cluster.settle();
     let requested = cluster.requested("node-b");
-    assert_eq!(requested.len(), REQUESTED_MAX);
+    assert_eq!(requested.len(), share);
     assert!(old.iter().all(|interface| requested.contains(&format!("web {interface}"))));
     let new = ["new1", "new2", "new3"].map(|interface| cluster.attachment_ready(interface).0);
     assert_eq!(new, ["True Attached", "False TooManyAttachments", "False TooManyAttachments"]);
+    let message = cluster.attachment_ready("new2").1;
+    let expected = "namespace team-a has 256 attachments on node node-b, and may have 256, half of what other namespaces leave of 512: delete some, or use a pod on another node (most have: team-a 256)";
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn a_namespace_finds_places_beside_one_that_wants_all() {
+    let mut cluster = cluster();
+    for number in 0..REQUESTED_MAX + 8 {
+        let name = format!("net{number}");
+        cluster.attachment(&name, "web", "blue", &name);
+    }
+    cluster.settle();
+    assert_eq!(cluster.requested("node-b").len(), REQUESTED_MAX / 2);
+    cluster.attachment_in("team-b", "theirs", "db", "blue", "net7");
+    cluster.running_pod_in("team-b", "db", "node-b");
+    cluster.settle();
+    assert!(cluster.requested("node-b").contains(&"db net7".to_owned()));
+    // Now half of what is left is less than what the first has, which it keeps.
+    assert_eq!(cluster.requested("node-b").len(), REQUESTED_MAX / 2 + 1);
+    for number in 0..3 {
+        cluster.delete_attachment(&format!("net{number}"));
+    }
+    cluster.settle();
+    assert_eq!(cluster.requested("node-b").len(), REQUESTED_MAX / 2, "one more than before of the first's share");
 }
 
 /// An agent that is not there reports no end: the finalizer would stay indefinitely.

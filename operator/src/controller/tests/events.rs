@@ -48,6 +48,14 @@ fn each_transition_of_a_life_is_reported_once() {
     cluster.namespace("other", &[("team", "a")]);
     let events = reporter.settle(&mut cluster);
     assert!(events.contains(&"Warning NameConflict".to_owned()), "{events:?}");
+    cluster.refusing.insert("third".to_owned(), "exceeded quota".to_owned());
+    cluster.namespace("third", &[("team", "a")]);
+    let events = reporter.settle(&mut cluster);
+    assert_eq!(events.iter().filter(|event| *event == "Warning DefinitionRefused").count(), 1, "{events:?}");
+    assert_eq!(reporter.settle(&mut cluster), [""; 0]);
+    cluster.refusing.clear();
+    cluster.cache.namespaces.remove("third");
+    cluster.settle();
     cluster.delete_network("blue");
     assert_eq!(reporter.settle(&mut cluster), ["Normal Terminating", "Warning InUse"]);
 }

@@ -141,8 +141,7 @@ impl Observer {
             let status_now = now.and_then(|state| state.status.as_ref());
             self.events.extend(degraded(status, status_now));
             self.events.extend(affected_pods(name, status, status_now));
-            let has_room = |state: Option<&NodeState>| state.is_some_and(NodeState::has_room);
-            if has_room(now) && !has_room(before) {
+            if now.is_some_and(|now| now.has_more_room_than(before)) {
                 cache.attachments.forget_pods_of_node(name);
             }
             node_state(cache, dirty, changed);

@@ -68,6 +68,36 @@ fn a_pod_without_attachments_is_not_kept() {
     assert!(!is_known(&mut observer));
 }
 
+fn requested(uids: &[&str], generation: i64) -> NodeState {
+    let entry = |uid: &&str| {
+        let entry = json!({
+            "uid": uid, "namespace": "team-a", "name": "extra", "pod": "web", "podUID": "web-uid", "network": "blue",
+            "interface": "net7",
+        });
+        serde_json::from_value(entry).unwrap()
+    };
+    NodeState { generation, attachments: uids.iter().map(entry).collect(), ..NodeState::default() }
+}
+
+/// While many are deleted, the agent is always behind the last change.
+#[test]
+fn it_is_remembered_since_when_an_attachment_is_not_requested() {
+    let mut observer = Observer::default();
+    let since =
+        |observer: &mut Observer| ["a", "b"].map(|uid| observer.cache().states["node-b"].unrequested_since(uid));
+    see_node(&mut observer, requested(&["a", "b", "c"], 5));
+    see_node(&mut observer, requested(&["b", "c"], 6));
+    assert_eq!(since(&mut observer), [6, 6]);
+    see_node(&mut observer, requested(&["c"], 7));
+    see_node(&mut observer, requested(&[], 8));
+    assert_eq!(since(&mut observer), [6, 7]);
+    see_node(&mut observer, requested(&["a"], 9));
+    assert_eq!(since(&mut observer), [9, 7], "it is requested again");
+    // Of another object nothing is known.
+    see_node(&mut observer, NodeState { uid: "other".to_owned(), generation: 1, ..NodeState::default() });
+    assert_eq!(since(&mut observer), [1, 1]);
+}
+
 #[test]
 fn a_pod_is_read_again_when_its_node_takes_attachments() {
     let mut observer = Observer::default();

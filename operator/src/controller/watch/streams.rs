@@ -20,9 +20,9 @@ use usnet_crds::node_selection::resource_version;
 /// The page size of lists. A page is buffered while it is read; each object is a few KB. Smaller
 /// pages cost the API server more requests, larger ones the controller more memory.
 const PAGE: u32 = 500;
-/// The page size of lists of NADs: one may have a megabyte, and a tenant may create many. A page of
-/// the largest ones fits into the memory limit of the controller.
-const NAD_PAGE: u32 = 50;
+/// The page size of lists of objects that tenants write: one may have a megabyte, and most of it is
+/// removed while it arrives, but the API server has whole pages in its memory.
+const TENANTS_PAGE: u32 = 50;
 
 /// All watches as one stream, that of attachments only where these are enabled.
 pub(in crate::controller) fn changes(
@@ -64,7 +64,7 @@ fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> ObjectEvent) -> BoxSt
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
-    let page = if kind == Kind::Nads { NAD_PAGE } else { PAGE };
+    let page = if matches!(kind, Kind::Nads | Kind::Attachments) { TENANTS_PAGE } else { PAGE };
     let change = move |result: Result<Event<K>, watcher::Error>| {
         let version = match &result {
             Ok(Event::Apply(object) | Event::InitApply(object)) => {

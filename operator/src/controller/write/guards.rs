@@ -128,6 +128,11 @@ impl Guards {
         failed.chain(self.sent.values().map(|sent| sent.at + WATCH_TIMEOUT)).min()
     }
 
+    /// The targets of requests in flight.
+    pub fn targets_in_flight(&self) -> impl Iterator<Item = &Target> {
+        self.in_flight.keys()
+    }
+
     /// The number of requests in flight for these targets.
     pub fn in_flight(&self, is_of_kind: impl Fn(&Target) -> bool) -> usize {
         self.in_flight.keys().filter(|target| is_of_kind(target)).count()

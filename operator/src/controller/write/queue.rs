@@ -14,6 +14,9 @@ pub enum Class {
     Network,
     /// Statuses that users wait for.
     Status,
+    /// Finalizers, owners and statuses of attachments, of which any tenant can create many: the
+    /// namespaces take turns.
+    Attachment,
     /// Both for networks that are generated from NADs.
     LegacyNetwork,
     /// Statuses that change only counts.
@@ -28,29 +31,51 @@ struct Pending {
     write: Write,
     class: Class,
     due: Instant,
+    turn: usize,
 }
 
 /// Pending writes by priority.
 #[derive(Debug, Default)]
 pub struct Queue {
     pending: BTreeMap<Target, Pending>,
-    order: BTreeSet<(Class, Instant, Target)>,
+    order: BTreeSet<(Class, usize, Instant, Target)>,
+    /// How many writes of each namespace are pending, if namespaces take turns.
+    by_namespace: BTreeMap<String, usize>,
 }
 
 impl Queue {
     /// Sets the pending write of its target.
     pub fn set(&mut self, write: Write, class: Class, due: Instant) {
         let target = write.target();
+        let before = self.pending.get(&target).map(|pending| pending.turn);
         self.remove(&target);
-        self.order.insert((class, due, target.clone()));
-        self.pending.insert(target, Pending { write, class, due });
+        let line = target.namespace().map(|namespace| self.by_namespace.entry(namespace.to_owned()).or_default());
+        let turn = line.map_or(0, |line| {
+            *line += 1;
+            // A changed write keeps its place.
+            before.unwrap_or(*line - 1)
+        });
+        self.order.insert((class, turn, due, target.clone()));
+        self.pending.insert(target, Pending { write, class, due, turn });
     }
 
     /// Removes the pending write of this target.
     pub fn remove(&mut self, target: &Target) {
-        if let Some(Pending { class, due, .. }) = self.pending.remove(target) {
-            self.order.remove(&(class, due, target.clone()));
+        self.take(target);
+    }
+
+    fn take(&mut self, target: &Target) -> Option<(Class, Write)> {
+        let Pending { write, class, due, turn } = self.pending.remove(target)?;
+        self.order.remove(&(class, turn, due, target.clone()));
+        if let Some(namespace) = target.namespace()
+            && let Some(line) = self.by_namespace.get_mut(namespace)
+        {
+            *line = line.saturating_sub(1);
+            if *line == 0 {
+                self.by_namespace.remove(namespace);
+            }
         }
+        Some((class, write))
     }
 
     /// Removes all writes of a class whose targets are not among these.
@@ -69,16 +94,16 @@ impl Queue {
         may_send: impl Fn(Class) -> bool,
         is_blocked: impl Fn(&Target) -> bool,
     ) -> Option<(Class, Write)> {
-        let is_next =
-            |(class, due, target): &&(Class, Instant, Target)| *due <= now && may_send(*class) && !is_blocked(target);
-        let (class, _, target) = self.order.iter().find(is_next).cloned()?;
-        self.order.remove(&(class, self.pending.get(&target)?.due, target.clone()));
-        self.pending.remove(&target).map(|pending| (class, pending.write))
+        let is_next = |(class, _, due, target): &&(Class, usize, Instant, Target)| {
+            *due <= now && may_send(*class) && !is_blocked(target)
+        };
+        let (_, _, _, target) = self.order.iter().find(is_next).cloned()?;
+        self.take(&target)
     }
 
     /// When the next write that is not due yet becomes due.
     pub fn next_due(&self, now: Instant) -> Option<Instant> {
-        self.order.iter().map(|(_, due, _)| *due).filter(|due| *due > now).min()
+        self.order.iter().map(|(_, _, due, _)| *due).filter(|due| *due > now).min()
     }
 
     /// All pending writes.
@@ -101,6 +126,8 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controller::cache::attachments::ObjectName;
+    use crate::controller::write::AttachmentWrite;
     use std::time::Duration;
 
     fn drain(network: &str) -> Write {
@@ -118,6 +145,32 @@ mod tests {
         assert_eq!([pop(now), pop(now), pop(now)], [Some(drain("blue")), Some(drain("legacy")), None]);
         assert_eq!(queue.next_due(now), Some(now + Duration::from_secs(1)));
         assert_eq!(queue.len(), 1);
+    }
+
+    fn of_attachment(namespace: &str, name: &str) -> Write {
+        let name = ObjectName { namespace: namespace.to_owned(), name: name.to_owned() };
+        Write::Attachment(AttachmentWrite::RemoveFinalizer { name, uid: String::new(), index: 0 })
+    }
+
+    #[test]
+    fn namespaces_take_turns_with_writes_of_attachments() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        for number in 0..100 {
+            queue.set(of_attachment("a", &format!("{number:02}")), Class::Attachment, now);
+        }
+        let later = now + Duration::from_millis(1);
+        queue.set(of_attachment("b", "x"), Class::Attachment, later);
+        queue.set(of_attachment("b", "y"), Class::Attachment, later);
+        queue.set(of_attachment("a", "02"), Class::Attachment, later);
+        queue.set(drain("blue"), Class::Network, later);
+        let mut pop = || queue.pop(later, |_| true, |_| false).map(|(_, write)| write).unwrap();
+        let first: Vec<_> = (0..5).map(|_| pop()).collect();
+        let expected =
+            [("a", "00"), ("b", "x"), ("a", "01"), ("b", "y")].map(|(space, name)| of_attachment(space, name));
+        assert_eq!((&first[0], &first[1..]), (&drain("blue"), &expected[..]));
+        assert_eq!(pop(), of_attachment("a", "02"), "a write that was changed keeps its turn");
+        while queue.pop(later, |_| true, |_| false).is_some() {}
+        assert!(queue.by_namespace.is_empty());
     }
 
     #[test]

@@ -33,3 +33,14 @@ pub enum Target {
     /// A NetworkAttachmentDefinition.
     Nad(NadKey),
 }
+
+impl Target {
+    /// The namespace whose users cause the write, if the cluster shares out its turns among
+    /// namespaces: attachments are theirs.
+    pub fn namespace(&self) -> Option<&str> {
+        match self {
+            Self::AttachmentMetadata(name) | Self::AttachmentStatus(name) | Self::Pod(name) => Some(&name.namespace),
+            _ => None,
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod cycles;
 mod failures;
+mod fairness;
 mod ports;
 
 use crate::support::cluster::{apply, check, condition, eventually, get, kubectl, on_node, timeout, try_run};

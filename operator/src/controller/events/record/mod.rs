@@ -8,7 +8,7 @@ use kube::Resource;
 pub use kube::runtime::events::EventType;
 use std::collections::BTreeSet;
 use usnet_crds::conditions::message::network::SEE_READY;
-use usnet_crds::conditions::reason::{NAME_CONFLICT, PENDING, SYNCING, TERMINATING};
+use usnet_crds::conditions::reason::{DEFINITION_REFUSED, NAME_CONFLICT, PENDING, SYNCING, TERMINATING};
 use usnet_crds::conditions::{ACCEPTED, DEFINITIONS_READY, DELETION_BLOCKED, READY, STALLED, Status, find};
 use usnet_crds::{UserspaceNetwork, UserspaceUplink};
 
@@ -75,12 +75,12 @@ pub fn transitions(regarding: &ObjectReference, old: &[Condition], new: &[Condit
 }
 
 /// Status Unknown, an accepted spec and regular NAD progress are not reported; a NAD that usnet
-/// does not own is.
+/// does not own is, and one that a namespace refuses.
 fn is_reportable(old: Option<&Condition>, new: &Condition) -> bool {
     let is_same = old.is_some_and(|old| old.status == new.status && old.reason == new.reason);
     let is_expected = match new.type_.as_str() {
         ACCEPTED => new.status == Status::True.as_str(),
-        DEFINITIONS_READY => new.reason != NAME_CONFLICT,
+        DEFINITIONS_READY => ![NAME_CONFLICT, DEFINITION_REFUSED].contains(&new.reason.as_str()),
         _ => false,
     };
     !is_same && !is_expected && new.status != Status::Unknown.as_str()

@@ -16,11 +16,23 @@ pub(in super::super) fn name(name: &str) -> ObjectName {
 impl Cluster {
     /// Creates an attachment in the namespace `team-a`.
     pub(in super::super) fn attachment(&mut self, attachment: &str, pod: &str, network: &str, interface: &str) {
+        self.attachment_in("team-a", attachment, pod, network, interface);
+    }
+
+    /// Creates an attachment.
+    pub(in super::super) fn attachment_in(
+        &mut self,
+        namespace: &str,
+        attachment: &str,
+        pod: &str,
+        network: &str,
+        interface: &str,
+    ) {
         self.seconds += 1;
         let (uid, created) = (self.uid(), self.time());
         let object = json!({
             "metadata": {
-                "name": attachment, "namespace": "team-a", "uid": uid, "generation": 1, "creationTimestamp": created,
+                "name": attachment, "namespace": namespace, "uid": uid, "generation": 1, "creationTimestamp": created,
             },
             "spec": {"pod": pod, "network": network, "interface": interface},
         });
@@ -33,6 +45,13 @@ impl Cluster {
     pub(in super::super) fn running_pod(&mut self, pod: &str, node: &str) {
         let found = Pod { uid: format!("{pod}-uid"), node: Some(node.to_owned()), ..Pod::default() };
         self.read_pod(pod, FoundPod::Present(found));
+    }
+
+    /// The same in another namespace.
+    pub(in super::super) fn running_pod_in(&mut self, namespace: &str, pod: &str, node: &str) {
+        let found = Pod { uid: format!("{pod}-uid"), node: Some(node.to_owned()), ..Pod::default() };
+        let name = ObjectName { namespace: namespace.to_owned(), name: pod.to_owned() };
+        self.cache.attachments.pods.insert(name, FoundPod::Present(found));
     }
 
     pub(in super::super) fn read_pod(&mut self, pod: &str, found: FoundPod) {

@@ -53,6 +53,10 @@ pub(super) struct Cluster {
     pub(super) legacy: legacy::Options,
     /// Interfaces that cannot be attached.
     pub(super) refused_interfaces: BTreeSet<String>,
+    /// What the API server says of NADs in namespaces that refuse them.
+    pub(super) refusing: BTreeMap<String, String>,
+    /// The NADs that were refused, with these words: what the leader knows.
+    pub(super) refused: BTreeMap<NadKey, String>,
     /// Compiled networks in the API server.
     pub(super) compiled: BTreeMap<String, CompiledNetworkSpec>,
     /// NADs in the API server.
@@ -90,6 +94,8 @@ impl Cluster {
             kept_bridges: BTreeMap::new(),
             legacy: legacy::Options::default(),
             refused_interfaces: BTreeSet::new(),
+            refusing: BTreeMap::new(),
+            refused: BTreeMap::new(),
             compiled: BTreeMap::new(),
             nads: BTreeMap::new(),
             agents: BTreeMap::new(),
@@ -236,10 +242,14 @@ impl Cluster {
         let mut writes = self.evaluate_changes();
         let now = self.now();
         let guards = Guards::default();
+        let mut nads = Vec::new();
         while let Some(write) = self.evaluator.next_nad_write(&self.cache, &guards) {
-            writes.push(write);
+            nads.push(write);
         }
+        let refused = nads.extract_if(.., |write| self.refusal(write).is_some()).collect::<Vec<_>>();
+        writes.extend(nads);
         assert_eq!(sorted(&writes), sorted(&self.evaluate_everything()), "the writes of an evaluation of everything");
+        refused.iter().chain(&writes).for_each(|write| self.record_nad(write));
         for write in &writes {
             self.evaluator.record_status_write(write, now.instant);
             self.queue.remove(&write.target());
@@ -281,15 +291,32 @@ impl Cluster {
         let (mut evaluator, mut queue, guards) = (Evaluator::default(), Queue::default(), Guards::default());
         let now = self.now();
         evaluator.mark(Dirty::everything(&self.cache));
+        self.refused.iter().for_each(|(key, words)| evaluator.record_nad_result(key, Some(words.clone())));
         evaluator.count_nads(&self.cache);
         let mut outbox = Outbox { queue: &mut queue, guards: &guards, now: &now };
         evaluator.evaluate(&mut self.cache, &mut outbox);
         evaluator.evaluate_legacy(&self.cache, &self.legacy, &mut outbox);
         let mut writes: Vec<Write> = queue.writes().cloned().collect();
         while let Some(write) = evaluator.next_nad_write(&self.cache, &guards) {
-            writes.push(write);
+            writes.extend(Some(write).filter(|write| self.refusal(write).is_none()));
         }
         writes
+    }
+
+    fn refusal(&self, write: &Write) -> Option<(NadKey, String)> {
+        let Write::Nad { key, .. } = write else { return None };
+        Some((key.clone(), self.refusing.get(&key.namespace)?.clone()))
+    }
+
+    /// The leader learns whether a NAD is refused.
+    fn record_nad(&mut self, write: &Write) {
+        let Write::Nad { key, .. } = write else { return };
+        let words = self.refusal(write).map(|(_, words)| words);
+        self.evaluator.record_nad_result(key, words.clone());
+        match words {
+            Some(words) => drop(self.refused.insert(key.clone(), words)),
+            None => drop(self.refused.remove(key)),
+        }
     }
 
     fn changes(&mut self) -> Dirty {
@@ -332,7 +359,8 @@ impl Cluster {
             let writes = self.pass();
             let before = self.cache.states.clone();
             self.report();
-            if writes.is_empty() && before == self.cache.states {
+            let is_settled = writes.is_empty() && !self.evaluator.has_uncounted();
+            if is_settled && before == self.cache.states {
                 return;
             }
         }

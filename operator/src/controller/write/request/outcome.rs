@@ -2,7 +2,12 @@
 
 use crate::api::error::{message, reason_label};
 use crate::controller::write::operation::Write;
+use crate::display::OneLine;
 use crate::leader::{REQUEST_TIMEOUT, is_closed};
+use kube::core::Status;
+
+/// Most characters of what the API server says in a status.
+const WORDS_MAX: usize = 400;
 
 /// Why a write failed.
 #[derive(Debug, thiserror::Error)]
@@ -42,12 +47,37 @@ impl Error {
         self.cause().is_some_and(is_closed)
     }
 
+    /// The words by which a namespace refuses an object: its quota, its admission policies or a
+    /// webhook of them. None of other failures.
+    pub fn refusal(&self) -> Option<String> {
+        let kube::Error::Api(status) = self.cause()? else { return None };
+        let is_of_webhook = status.code == 500 && status.message.contains("webhook");
+        let is_refusal = matches!(status.code, 400 | 403 | 413 | 422) || is_of_webhook;
+        (is_refusal && !is_terminating(status)).then(|| words(&status.message))
+    }
+
     /// Why the API server rejects the object, if it does. What etcd finds too large is an internal
     /// error.
     pub fn rejection(&self) -> Option<String> {
         let kube::Error::Api(status) = self.cause()? else { return None };
         let is_rejection = matches!(status.code, 400 | 403 | 413 | 422) || status.message.contains("too large");
         is_rejection.then(|| format!("the API server does not accept its CompiledNetwork: {}", status.message))
+    }
+}
+
+/// Whether a namespace is being deleted: its watch will show it.
+fn is_terminating(status: &Status) -> bool {
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.any(|cause| cause.reason == "NamespaceTerminating")
+}
+
+/// One line of at most [`WORDS_MAX`] characters: anyone who writes a policy for a namespace writes
+/// these words.
+fn words(text: &str) -> String {
+    let line = OneLine(text).to_string();
+    match line.char_indices().nth(WORDS_MAX) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
     }
 }
 
@@ -69,4 +99,49 @@ pub struct Outcome {
     pub write: Write,
     /// What it did, or why it failed.
     pub result: Result<Done, Error>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answer(code: u16, message: &str, cause: &str) -> Error {
+        let status = json!({
+            "status": "Failure", "message": message, "code": code, "details": {"causes": [{"reason": cause}]},
+        });
+        let status: Status = serde_json::from_value(status).unwrap();
+        Error::Request { write: "write a".to_owned(), error: Box::new(kube::Error::Api(status.boxed())) }
+    }
+
+    #[test]
+    fn the_words_of_quotas_policies_and_webhooks_are_refusals() {
+        for (code, words) in [
+            (403, "exceeded quota: definitions"),
+            (422, "denied request: every definition needs the label team"),
+            (400, "admission webhook \"x\" denied the request"),
+            (500, "failed calling webhook \"x\": no endpoints"),
+        ] {
+            assert_eq!(answer(code, words, "").refusal().as_deref(), Some(words), "{code}");
+        }
+        for (code, words, cause) in [
+            (403, "because it is being terminated", "NamespaceTerminating"),
+            (409, "the object has been modified", ""),
+            (500, "etcdserver: request timed out", ""),
+            (503, "down", ""),
+            (429, "too many requests", ""),
+            (404, "namespaces \"a\" not found", ""),
+        ] {
+            assert_eq!(answer(code, words, cause).refusal(), None, "{code}");
+        }
+        assert_eq!(Error::Timeout { write: String::new() }.refusal(), None);
+    }
+
+    #[test]
+    fn the_words_are_one_line_and_bounded() {
+        let long = format!("no\nReady: True\u{1b}[2J {}", "ü".repeat(2 * WORDS_MAX));
+        let words = answer(403, &long, "").refusal().unwrap();
+        assert_eq!((words.chars().count(), words.contains(char::is_control)), (WORDS_MAX + 1, false));
+        assert!(words.starts_with("no\\nReady") && words.ends_with('…'), "{words}");
+    }
 }

@@ -73,6 +73,10 @@ const REMEDIES: [(&str, &str); 50] = [
         "NameConflict",
         "rename or delete the NetworkAttachmentDefinition that usnet does not own, or exclude its namespace with spec.namespaceSelector",
     ),
+    (
+        "DefinitionRefused",
+        "raise the quota or change the admission policy of the namespace that the message quotes, or exclude the namespace with spec.namespaceSelector",
+    ),
     ("Unavailable", "install Multus, whose CRD is missing, or see docs/without-multus.md"),
     ("CompiledNetworkRefused", "shorten what the message names, such as the list of namespaces or spec.attachments"),
     ("InUse", "delete the pods that still use it; the message names up to 10"),
@@ -148,6 +152,7 @@ mod tests {
             reason::INVALID,
             reason::ADDRESSES_NOT_UNIQUE,
             reason::NAME_CONFLICT,
+            reason::DEFINITION_REFUSED,
             reason::UNAVAILABLE,
             reason::COMPILED_NETWORK_REFUSED,
             reason::IN_USE,

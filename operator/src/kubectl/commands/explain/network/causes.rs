@@ -72,7 +72,8 @@ fn deletion(name: &str, network: &Network) -> Option<Finding> {
 
 fn definitions(network: &Network) -> Option<Finding> {
     let definitions = find(&network.status.as_ref()?.conditions, DEFINITIONS_READY)?;
-    let is_problem = [reason::NAME_CONFLICT, reason::UNAVAILABLE].contains(&definitions.reason.as_str());
+    let is_problem =
+        [reason::NAME_CONFLICT, reason::DEFINITION_REFUSED, reason::UNAVAILABLE].contains(&definitions.reason.as_str());
     (definitions.status == Status::False.as_str() && is_problem)
         .then(|| Finding::new(&definitions.reason, definitions.message.clone(), remedy(&definitions.reason)))
 }

@@ -76,6 +76,8 @@ fn rejected_specs() {
 fn definitions_that_are_not_there() {
     let conflict = condition("DefinitionsReady", "False", "NameConflict", "db/blue is not owned by usnet");
     check(&with(&[(2, conflict)], &json!({})), "NameConflict", &["db/blue", "rename or delete"]);
+    let refused = condition("DefinitionsReady", "False", "DefinitionRefused", "namespace db refuses: exceeded quota");
+    check(&with(&[(2, refused)], &json!({})), "DefinitionRefused", &["namespace db refuses", "raise the quota"]);
     let unavailable = condition("DefinitionsReady", "False", "Unavailable", "cannot be read");
     check(&with(&[(2, unavailable)], &json!({})), "Unavailable", &["install Multus"]);
 }

@@ -1,0 +1,119 @@
+//! Which calls of the plugin begin: each namespace has a share of them, so that attachments of one
+//! that fail, each after seconds, do not keep those of another waiting. Pure.
+
+use super::attachment::{Attachment, Kind};
+use crate::shares::Shares;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many ADDs are in flight: with as many calls as the service takes, there would be none left
+/// for resource claims.
+pub(super) const ATTACHING_MAX: usize = 8;
+/// How many DELs are in flight. They have slots of their own: an ADD that fails takes seconds, and
+/// neither kind must keep the other waiting.
+pub(super) const DETACHING_MAX: usize = 4;
+/// How many ADDs that failed before are in flight for one namespace. The rest of its share is for
+/// those that are new.
+const RETRYING_MAX: usize = 2;
+
+/// Chooses of the calls that are due, in the order in which they became due.
+pub(super) fn choose(attachments: &BTreeMap<String, Attachment>, due: &[(&str, Kind)]) -> BTreeSet<String> {
+    let (mut attaching, mut detaching) = (Shares::halves(ATTACHING_MAX), Shares::quarters(DETACHING_MAX));
+    let mut retrying: BTreeMap<&str, usize> = BTreeMap::new();
+    for attachment in attachments.values() {
+        match attachment.in_flight {
+            Some(Kind::Attach) => attaching.take(&attachment.namespace),
+            Some(Kind::Detach) => detaching.take(&attachment.namespace),
+            None => {}
+        }
+        if attachment.in_flight == Some(Kind::Attach) && attachment.failure.is_some() {
+            *retrying.entry(&attachment.namespace).or_default() += 1;
+        }
+    }
+    let of_kind = |kind| {
+        due.iter().filter(move |(_, own)| *own == kind).filter_map(|(uid, _)| Some((*uid, attachments.get(*uid)?)))
+    };
+    let (new, again): (Vec<_>, Vec<_>) =
+        of_kind(Kind::Attach).partition(|(_, attachment)| attachment.failure.is_none());
+    let again = again.into_iter().filter(|(_, attachment)| {
+        let number = retrying.entry(&attachment.namespace).or_default();
+        *number += 1;
+        *number <= RETRYING_MAX
+    });
+    let mut chosen = attaching.share_out(new.into_iter().map(in_namespace));
+    chosen.extend(attaching.share_out(again.map(in_namespace)));
+    chosen.extend(detaching.share_out(of_kind(Kind::Detach).map(in_namespace)));
+    chosen.into_iter().map(str::to_owned).collect()
+}
+
+fn in_namespace<'a>((uid, attachment): (&'a str, &'a Attachment)) -> (&'a str, &'a str) {
+    (&attachment.namespace, uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Failure;
+    use super::*;
+    use std::time::Instant;
+    use usnet_dataplane::attachment::Pod;
+
+    /// Attachments of a namespace; those that are `again` have failed before.
+    fn attachments(namespace: &str, count: usize, is_again: bool) -> BTreeMap<String, Attachment> {
+        let of = |number| {
+            let pod = Pod { namespace: namespace.to_owned(), name: "web".to_owned(), uid: "web-uid".parse().unwrap() };
+            let uid = format!("{namespace}{number:03}");
+            let mut attachment = Attachment::new(&pod, uid.clone(), Instant::now());
+            attachment.failure = is_again.then(|| Failure::new("AttachFailed", ""));
+            (uid, attachment)
+        };
+        (0..count).map(of).collect()
+    }
+
+    /// How many calls of each namespace begin if all are due.
+    fn begun(attachments: &mut BTreeMap<String, Attachment>, kind: Kind) -> BTreeMap<String, usize> {
+        let waiting: Vec<String> =
+            attachments.iter().filter(|(_, it)| it.in_flight.is_none()).map(|(uid, _)| uid.clone()).collect();
+        let due: Vec<_> = waiting.iter().map(|uid| (uid.as_str(), kind)).collect();
+        let mut count = BTreeMap::new();
+        for uid in choose(attachments, &due) {
+            let attachment = attachments.get_mut(&uid).unwrap();
+            attachment.in_flight = Some(kind);
+            *count.entry(attachment.namespace.clone()).or_default() += 1;
+        }
+        count
+    }
+
+    fn counts<const N: usize>(counts: [(&str, usize); N]) -> BTreeMap<String, usize> {
+        counts.map(|(namespace, count)| (namespace.to_owned(), count)).into()
+    }
+
+    #[test]
+    fn a_namespace_finds_a_slot_beside_very_many_of_another() {
+        let mut all = attachments("a", 512, false);
+        assert_eq!(begun(&mut all, Kind::Attach), counts([("a", 4)]));
+        assert_eq!(begun(&mut all, Kind::Attach), counts([]));
+        all.extend(attachments("b", 3, false));
+        assert_eq!(begun(&mut all, Kind::Attach), counts([("b", 2)]));
+        all.extend(attachments("c", 3, false));
+        assert_eq!(begun(&mut all, Kind::Attach), counts([("c", 1)]));
+        all.extend(attachments("d", 3, false));
+        assert_eq!(begun(&mut all, Kind::Attach), counts([("d", 1)]));
+    }
+
+    #[test]
+    fn what_is_new_does_not_wait_for_what_has_failed() {
+        let mut all = attachments("a", 512, true);
+        assert_eq!(begun(&mut all, Kind::Attach), counts([("a", RETRYING_MAX)]));
+        all.extend(attachments("a", 600, false).split_off("a512"));
+        assert_eq!(begun(&mut all, Kind::Attach), counts([("a", 2)]));
+        assert!(all["a512"].in_flight.is_some() && all["a513"].in_flight.is_some());
+    }
+
+    #[test]
+    fn detachments_have_slots_of_their_own() {
+        let mut all = attachments("a", 512, false);
+        begun(&mut all, Kind::Attach);
+        assert_eq!(begun(&mut all, Kind::Detach), counts([("a", 3)]));
+        all.extend(attachments("b", 2, false));
+        assert_eq!(begun(&mut all, Kind::Detach), counts([("b", 1)]));
+    }
+}
