@@ -2,7 +2,7 @@
 //! sentence each. Their messages often say the same with names; that is then the why.
 
 /// Reasons, and what to do.
-const REMEDIES: [(&str, &str); 49] = [
+const REMEDIES: [(&str, &str); 50] = [
     (
         "BridgeExists",
         "remove the bridge that usnet does not own from the node, or create a network with another spec.bridge.name or spec.bridge.id",
@@ -17,6 +17,10 @@ const REMEDIES: [(&str, &str); 49] = [
     ),
     ("BridgeUnusable", "change the adopted bridge as the message says, or create a network that adopts another one"),
     ("GatewayExists", "remove the interface that usnet does not own from the bridge domain, or remove spec.gateway"),
+    (
+        "GatewayHeld",
+        "find the pod that claims so many addresses and delete it; the gateway comes back by itself, later each time",
+    ),
     (
         "PeersUnknown",
         "give the Node an InternalIP that a device of the node has; with an API server it then recovers by itself",
