@@ -12,7 +12,7 @@ use super::ip::{Address, AddressFamily};
 use super::macros::{dumps, requests};
 use crate::wire::structure;
 
-/// In the flags of [`IpNeighbor`]: it was set by a client, and is neither learned anew nor forgotten.
+/// In the flags of [`IpNeighbor`]: a client has set it, and what is learned does not replace it.
 pub const STATIC_NEIGHBOR: u8 = 1;
 
 structure! {

@@ -96,7 +96,7 @@ fn what_the_pod_receives_is_limited_by_the_kernel() {
     assert_eq!(vsctl(&switch, "--bare --columns=type list QoS").trim(), "linux-htb");
 }
 
-/// It forgets an address of the port that has most of them for each new one, so that the others keep
+/// For each new address it forgets one of the port that has most of them, so that the others keep
 /// theirs.
 #[test]
 fn a_flood_of_mac_addresses_fills_the_table_of_its_bridge_only() {

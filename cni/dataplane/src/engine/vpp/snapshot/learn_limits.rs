@@ -6,8 +6,8 @@ use usnet_vpp::messages::CliInband;
 use usnet_vpp::wire::Text;
 use usnet_vpp::{Answers, Batch, Ticket};
 
-/// One line for each bridge domain, below a line with the titles of the columns. With an id it shows
-/// that one, and fails if it is not there.
+/// One line for each bridge domain, below a line with the titles of the columns. With an id it
+/// shows that one, and fails if it is not there.
 const COMMAND: &str = "show bridge-domain";
 /// What the titles of the columns begin with: VPP cuts them to the width of the column.
 const ID_TITLE: &str = "BD-ID";
