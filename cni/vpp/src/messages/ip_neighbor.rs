@@ -1,7 +1,7 @@
 //! The neighbours of VPP's own addresses (`ip_neighbor.api`): which MAC address each IP address on
 //! a link has.
 //!
-//! Seen in the source of VPP 26.06:
+//! Seen with VPP 26.06:
 //! - The limit is one for each family, for all interfaces together. By default it is 50000, nothing
 //!   ages, and a full table learns nothing more.
 //! - An interface that is set down loses the neighbours that it learned.

@@ -147,7 +147,7 @@ fn set_gateway(snapshot: &RoutingSnapshot, gateway: &NetworkGateway, domain: u32
     Ok(RoutingDecision::Apply(commands))
 }
 
-/// Nothing of its network reaches it any more. What else differs is changed when it is set up again.
+/// Nothing of its network reaches it any more. What else differs is changed when it is up again.
 fn set_down(index: u32, loopback: &Loopback) -> impl Iterator<Item = VppCommand> {
     let leave = loopback.domain.map(|id| VppCommand::RemoveFromBridgeDomain { index, id });
     let down = loopback.is_enabled.then_some(VppCommand::Routing(RoutingCommand::SetDown { index }));
