@@ -8,6 +8,7 @@ use crate::switch::Switch;
 use crate::values::{Values, attachment, bridge, converge, observe, port_name};
 use crate::vpp::switch::{VppSwitch, domain_id};
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use usnet_crds::NodeNetwork;
 use usnet_dataplane::desired::{Desired, DesiredAttachment};
@@ -144,7 +145,7 @@ fn flood_of_neighbours(switch: &VppSwitch, frame: impl Fn(u32) -> Vec<u8> + Send
             holds.set(holds.get() + 1);
         }
         // As the agent does, but not as long.
-        let held = if is_excess { [scene.blue.name.clone()].into() } else { Default::default() };
+        let held: BTreeSet<_> = is_excess.then(|| scene.blue.name.clone()).into_iter().collect();
         converge(&mut engine, &scene.desired.clone().with_held_gateways(held));
     });
     assert_ne!(holds.get(), 0, "the flood was not found");
