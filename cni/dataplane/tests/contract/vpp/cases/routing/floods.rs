@@ -140,11 +140,11 @@ fn flood_of_neighbours(switch: &VppSwitch, frame: impl Fn(u32) -> Vec<u8> + Send
     scene.endure(switch, frame, || {
         let mut engine = switch.engine();
         let observed = observe(&mut engine);
-        let is_excess = observed.routing.gateways[&scene.blue.name].excess.is_some();
+        let is_excess = holds.get() > 0 || observed.routing.gateways[&scene.blue.name].excess.is_some();
         if is_excess {
             holds.set(holds.get() + 1);
         }
-        // As the agent does, but not as long.
+        // As the agent does, for 30 s at first.
         let held: BTreeSet<_> = is_excess.then(|| scene.blue.name.clone()).into_iter().collect();
         converge(&mut engine, &scene.desired.clone().with_held_gateways(held));
     });
