@@ -68,6 +68,9 @@ pub const BRIDGE_MISSING: &str = "BridgeMissing";
 pub const BRIDGE_UNUSABLE: &str = "BridgeUnusable";
 /// A network on a node: its bridge has a gateway that is not owned by usnet.
 pub const GATEWAY_EXISTS: &str = "GatewayExists";
+/// A network on a node: its gateway is down for a while, because it has so many neighbours that
+/// other networks could be without any.
+pub const GATEWAY_HELD: &str = "GatewayHeld";
 /// Programmed: the API server rejects the CompiledNetwork from which nodes learn of it, for example
 /// because it would be too large.
 pub const COMPILED_NETWORK_REFUSED: &str = "CompiledNetworkRefused";

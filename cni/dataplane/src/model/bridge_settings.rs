@@ -16,6 +16,19 @@ pub struct BridgeSettings {
     pub mac_learning: MacLearning,
     /// How long it remembers them, in seconds; none means the engine's default.
     pub mac_age_seconds: Option<i64>,
+    /// How many it remembers at most.
+    pub mac_table: MacTable,
+}
+
+/// How many MAC addresses a bridge remembers at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MacTable {
+    /// The engine does not say so; it is set with each change.
+    Unreadable,
+    /// It is not set.
+    Unset,
+    /// This many.
+    Limited(i64),
 }
 
 /// The MTU of a bridge.
@@ -32,11 +45,12 @@ pub enum BridgeMtu {
 impl From<&Bridge> for BridgeSettings {
     /// What an engine with all of these settings reports of a bridge that needs no update.
     fn from(bridge: &Bridge) -> Self {
-        let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds } = bridge;
+        let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds, mac_table_size } = bridge;
         Self {
             mtu: BridgeMtu::Set((*mtu).into()),
             mac_learning: *mac_learning,
             mac_age_seconds: Some((*mac_age_seconds).into()),
+            mac_table: MacTable::Limited((*mac_table_size).into()),
         }
     }
 }
@@ -49,12 +63,16 @@ impl BridgeSettings {
             BridgeMtu::OfPortsOnly => BridgeMtu::OfPortsOnly,
             BridgeMtu::Unset | BridgeMtu::Set(_) => desired.mtu,
         };
-        *self == Self { mtu, ..desired }
+        let mac_table = match self.mac_table {
+            MacTable::Unreadable => MacTable::Unreadable,
+            MacTable::Unset | MacTable::Limited(_) => desired.mac_table,
+        };
+        *self == Self { mtu, mac_table, ..desired }
     }
 }
 
 /// The settings that a bridge should have, as text.
 pub(crate) fn desired_settings(bridge: &Bridge) -> impl fmt::Display {
-    let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds } = bridge;
-    format!("MTU {mtu}, MAC learning {mac_learning:?} for {mac_age_seconds} s")
+    let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds, mac_table_size } = bridge;
+    format!("MTU {mtu}, MAC learning {mac_learning:?} of {mac_table_size} addresses for {mac_age_seconds} s")
 }

@@ -23,6 +23,8 @@ pub struct Desired {
     pub patches: BTreeMap<NetworkName, DesiredPatch>,
     /// The tunnels of networks whose engine encapsulates.
     pub tunnels: BTreeMap<NetworkName, DesiredTunnels>,
+    /// The networks whose gateways are down for a while.
+    pub held_gateways: BTreeSet<NetworkName>,
     /// The attachments that must not have a port any more. A port that was not tagged yet is
     /// identified by its socket alone.
     pub detached: BTreeMap<AttachmentId, TornDownAttachment>,
@@ -98,6 +100,13 @@ impl Desired {
         self.uplinks = uplinks.into_iter().map(|uplink| (uplink.name.clone(), uplink)).collect();
         let patches = patches.into_iter().map(|patch| (patch.pair.network.clone(), patch));
         self.patches = patches.filter(|(network, _)| self.networks.contains_key(network)).collect();
+        self
+    }
+
+    /// With the gateways of these networks down.
+    #[must_use]
+    pub fn with_held_gateways(mut self, networks: BTreeSet<NetworkName>) -> Self {
+        self.held_gateways = networks;
         self
     }
 

@@ -6,6 +6,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test ends at the first surprise")]
 
 mod cases;
+mod flood;
 mod open_vswitch;
 mod switch;
 mod values;

@@ -42,6 +42,8 @@ pub(crate) trait Switch {
     fn remove_tag(&self, bridge: &str, network: &NetworkName);
     /// Another client changes the MAC learning and aging of a bridge.
     fn change_mac_settings(&self, bridge: &str);
+    /// Another client changes how many MAC addresses a bridge learns.
+    fn change_mac_table(&self, bridge: &str);
     /// The complete configuration. It differs after any write, even one without effect.
     fn dump(&self) -> String;
     /// An identity of a port that changes only if it is recreated.

@@ -9,6 +9,8 @@
 //!   (-120), but one with only a `uu-fwd` interface is.
 //! - An interface that is refused as BVI, because there is one (-152), has left its previous bridge
 //!   domain nevertheless.
+//! - A bridge domain that has learned as many addresses as it may learns no other, and forwards
+//!   its frames nevertheless. The default limit is 16777216, for which VPP's heap is too small.
 //! - MAC addresses are learned per bridge domain and member, whatever the VLAN: there are no
 //!   trunks.
 
@@ -110,6 +112,13 @@ requests! { BRIDGE_REQUESTS, None;
         /// In minutes; 0 disables aging.
         mac_age: u8,
     } => BridgeDomainSetMacAgeReply("e8d4e804") {}
+
+    /// Sets how many addresses a bridge domain learns at most. [`BridgeDomainDetails`] does not say
+    /// it; `show bridge-domain` does.
+    BridgeDomainSetLearnLimit("bridge_domain_set_learn_limit", "89c52b5f") {
+        bd_id: u32,
+        learn_limit: u32,
+    } => BridgeDomainSetLearnLimitReply("e8d4e804") {}
 
     /// Adds an interface to a bridge domain, or removes it. It is removed from its previous one.
     ///

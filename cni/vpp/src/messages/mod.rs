@@ -9,6 +9,7 @@ mod af_packet;
 mod bridge;
 mod interface;
 mod ip;
+mod ip_neighbor;
 mod macros;
 mod memclnt;
 mod memif;
@@ -26,6 +27,7 @@ pub use af_packet::*;
 pub use bridge::*;
 pub use interface::*;
 pub use ip::*;
+pub use ip_neighbor::*;
 pub use memclnt::*;
 pub use memif::*;
 pub use message::{Descriptor, Dump, Message, Reply, Request, write_message};
@@ -47,6 +49,8 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         SUB_INTERFACE_REQUESTS,
         IP_REQUESTS,
         IP_DUMPS,
+        NEIGHBOR_REQUESTS,
+        NEIGHBOR_DUMPS,
         ROUTE_REQUESTS,
         ROUTE_DUMPS,
         BRIDGE_REQUESTS,

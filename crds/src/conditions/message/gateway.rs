@@ -10,6 +10,13 @@ pub fn gateway_exists(bridge: &BridgeName, interface: &str) -> String {
     )
 }
 
+/// A network whose gateway was set down. The agent writes it.
+pub fn gateway_held(neighbours: usize, seconds: u64) -> String {
+    format!(
+        "its gateway on this node had {neighbours} neighbours of one family, of the engine's table that all networks share: it is down for {seconds} s, and its neighbours are forgotten; find the pod that claims so many addresses, and delete it"
+    )
+}
+
 /// A network whose subnet overlaps with that of another one in its routing domain.
 pub fn subnet_taken((network, own): (&str, IpNet), (holder, taken): (&str, IpNet), domain: &RoutingDomain) -> String {
     format!(

@@ -32,6 +32,25 @@ impl Default for MacAge {
     }
 }
 
+number!(
+    /// How many MAC addresses a bridge remembers at most. Both engines take the whole range.
+    MacTableSize: u32, "size of the MAC table", 16, 1_000_000
+);
+
+impl Default for MacTableSize {
+    /// That of Open vSwitch. VPP needs less than 100 bytes for each.
+    fn default() -> Self {
+        Self(8192)
+    }
+}
+
+impl MacTableSize {
+    /// Not written, so that files of bridges with the default are those of earlier releases.
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Whose a network's bridge is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
@@ -58,6 +77,9 @@ pub struct Bridge {
     /// How long it remembers them, in seconds.
     #[serde(default)]
     pub mac_age_seconds: MacAge,
+    /// How many it remembers at most.
+    #[serde(default, skip_serializing_if = "MacTableSize::is_default")]
+    pub mac_table_size: MacTableSize,
     /// Whether usnet creates and deletes it.
     #[serde(default)]
     pub ownership: Ownership,
@@ -71,6 +93,7 @@ impl Bridge {
             mtu: Mtu::default(),
             mac_learning: MacLearning::default(),
             mac_age_seconds: MacAge::default(),
+            mac_table_size: MacTableSize::default(),
             ownership: Ownership::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! What users write of the bridge of a network, and its rules in CEL and in Rust.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use super::{Bridge, MacAge, MacLearning, Ownership};
+use super::{Bridge, MacAge, MacLearning, MacTableSize, Ownership};
 use crate::cel::{at, immutable, in_range, range, rule, with_engine};
 use crate::engine::BridgeKey;
 use crate::problem::{Problem, Problems};
@@ -44,6 +44,12 @@ pub struct BridgeSpec {
     /// 15 to 3600. VPP: 60 to 15300 in whole minutes.
     #[serde(default = "default_mac_age_seconds")]
     pub mac_age_seconds: i64,
+    /// How many MAC addresses the bridge remembers at most: 16 to 1000000. When that many are in
+    /// use, Open vSwitch forgets one of the port that has most of them, and VPP learns no more
+    /// until others age. Frames to an address that is not known are flooded.
+    #[serde(default = "default_mac_table_size")]
+    #[x_kube(validation = mac_table_size())]
+    pub mac_table_size: i64,
     /// Managed: the bridge is created, kept as specified here, and deleted with the network.
     /// Adopted: it is not owned by usnet, and must be named (OVS: name, VPP: id); ports are
     /// added to it, of which `mtu` is the MTU, and nothing else of it is changed. It cannot
@@ -57,6 +63,10 @@ fn default_mac_age_seconds() -> i64 {
     MacAge::default().into()
 }
 
+fn default_mac_table_size() -> i64 {
+    MacTableSize::default().into()
+}
+
 impl Default for BridgeSpec {
     fn default() -> Self {
         Self {
@@ -65,6 +75,7 @@ impl Default for BridgeSpec {
             mtu: None,
             mac_learning: MacLearning::default(),
             mac_age_seconds: default_mac_age_seconds(),
+            mac_table_size: default_mac_table_size(),
             ownership: Ownership::default(),
         }
     }
@@ -92,6 +103,10 @@ fn bridge_name_not_reserved() -> Rule {
 
 fn mtu() -> Rule {
     range("MTU", Mtu::MINIMUM, Mtu::MAXIMUM)
+}
+
+fn mac_table_size() -> Rule {
+    range("size of the MAC table", MacTableSize::MINIMUM, MacTableSize::MAXIMUM)
 }
 
 fn bridge_domain_id() -> Rule {
@@ -131,11 +146,13 @@ pub(crate) fn bridge(
     };
     let mac_ages = (engine, engine.traits().mac_age);
     let mac_age = problems.check_range("spec.bridge.macAgeSeconds", spec.mac_age_seconds, mac_ages);
+    let mac_table_size = problems.check("spec.bridge.macTableSize", spec.mac_table_size.try_into());
     Some(Bridge {
         name: name?,
         mtu: mtu?,
         mac_learning: spec.mac_learning,
         mac_age_seconds: mac_age?,
+        mac_table_size: mac_table_size?,
         ownership: spec.ownership,
     })
 }

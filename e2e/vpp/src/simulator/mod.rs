@@ -56,7 +56,7 @@
 //! What it does not simulate: peers (a connection to a memif or vhost-user socket waits
 //! indefinitely, so no link of theirs comes up), the crash that a memif peer can cause, the hang
 //! when a client disconnects silently, the network namespace that is kept open, and commands
-//! (`cli_inband` shows nothing).
+//! (`cli_inband` shows bridge domains and nothing else).
 
 mod fault;
 mod handlers;

@@ -3,8 +3,9 @@
 use crate::{Fixture, on_each};
 use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{
-    BdFlags, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDetails, BridgeDomainDump, BridgeDomainSetMacAge,
-    BridgeFlags, DeleteLoopback, L2PortType, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceSetL2Bridge,
+    BdFlags, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDetails, BridgeDomainDump,
+    BridgeDomainSetLearnLimit, BridgeDomainSetMacAge, BridgeFlags, CliInband, DeleteLoopback, L2PortType,
+    NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceSetL2Bridge,
 };
 use usnet_vpp::wire::FixedText;
 
@@ -106,6 +107,27 @@ fn flags_and_age_can_be_changed() {
         for (bd_id, refused) in [(0, ReturnCode::BdNotModifiable), (998, ReturnCode::NoSuchEntry)] {
             assert_eq!(vpp.ask(flags(bd_id, true, BdFlags::LEARN)).err(), Some(refused));
             assert_eq!(vpp.ask(BridgeDomainSetMacAge { bd_id, mac_age: 1 }).err(), Some(refused));
+        }
+    });
+}
+
+#[test]
+fn a_command_tells_how_many_addresses_each_may_learn() {
+    on_each(|vpp| {
+        vpp.bridge(4, true).expect("add");
+        vpp.bridge(5, true).expect("add");
+        vpp.ask(BridgeDomainSetLearnLimit { bd_id: 5, learn_limit: 77 }).expect("limit");
+        let shown = vpp.ask(CliInband { cmd: "show bridge-domain".into() }).expect("a table").reply;
+        let lines: Vec<Vec<&str>> = shown.as_str().lines().map(|line| line.split_whitespace().collect()).collect();
+        let titles = lines.iter().find(|line| line.contains(&"BD-ID")).expect("titles");
+        let column = |title: &str| titles.iter().position(|found| found.starts_with(title)).expect("a column");
+        let (id, limit) = (column("BD-ID"), column("Learn-li"));
+        let rows = lines.iter().filter(|line| line.len() == titles.len() && *line != titles);
+        let mut limits: Vec<_> = rows.map(|row| (row[id], row[limit])).collect();
+        limits.sort_unstable();
+        assert_eq!(limits, [("4", "16777216"), ("5", "77")]);
+        for (bd_id, refused) in [(0, ReturnCode::BdNotModifiable), (998, ReturnCode::NoSuchEntry)] {
+            assert_eq!(vpp.ask(BridgeDomainSetLearnLimit { bd_id, learn_limit: 1 }).err(), Some(refused));
         }
     });
 }

@@ -11,6 +11,7 @@ mod faults;
 mod features;
 mod interfaces;
 mod miscount;
+mod neighbours;
 mod policers;
 mod ports;
 mod program;

@@ -26,6 +26,7 @@
 
 pub(crate) mod agent_state;
 mod apply;
+mod gateway_holds;
 pub(crate) mod journal;
 mod links;
 mod observer;

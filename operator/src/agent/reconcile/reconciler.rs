@@ -2,6 +2,7 @@
 
 use super::agent_state::AgentState;
 use super::apply::{self, ApplyContext, FailedOperations};
+use super::gateway_holds::GatewayHolds;
 use super::journal::{JournalSnapshot, finish_detached};
 use super::links::{self, EngineLinks, LinkContext, PreparedLinks, UplinkEvidence};
 use super::observer::{Observation as EngineObservation, ObservationTimes, Observer};
@@ -52,6 +53,7 @@ pub(super) struct EngineReconciler<W> {
     /// When the report changes although the engine does not.
     report_at: Option<Instant>,
     links: EngineLinks,
+    gateway_holds: GatewayHolds,
     /// The observed engine once nothing was left to do. While it stays the same there is no work.
     converged: Option<EngineView>,
 }
@@ -80,6 +82,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             programs: Programs::of(W::ENGINE),
             report_at: None,
             links: EngineLinks::new(W::ENGINE, network_namespace),
+            gateway_holds: GatewayHolds::default(),
             converged: None,
         }
     }
@@ -175,7 +178,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let now = Instant::now();
         let mut degraded = reconciled.degraded;
         degraded.extend(self.programs.update(&reconciled.records, &reconciled.view, now));
-        self.report_at = self.programs.next_due(now);
+        self.report_at = self.programs.next_due(now).into_iter().chain(self.gateway_holds.next_end(now)).min();
         let facts = engine_report::report(Facts {
             engine: W::ENGINE,
             spec: self.spec.as_ref(),
@@ -222,7 +225,9 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let link_context = LinkContext { metrics: &agent_state.metrics, plan: &plan_context, since: wake.since };
         let links = self.links.prepare(spec, &engine.observed, link_context).await?;
         let (devices, uplinks) = (&links.joinable, &links.uplinks);
-        let desired = DesiredState { networks: &spec.networks, devices, uplinks, context: &plan_context };
+        let held_gateways = &self.gateway_holds.update(&engine.observed.routing, Instant::now());
+        let (networks, context) = (&spec.networks, &plan_context);
+        let desired = DesiredState { networks, devices, uplinks, held_gateways, context };
         let mut planned = desired.plan(&engine.observed, &mut journal, &self.agent_state.journal)?;
         let due = self.failures.skip_backed_off(std::mem::take(&mut planned.operations), wake.retry);
         let (operations, causes): (Vec<Op>, Vec<Cause>) = due.into_iter().map(|due| (due.op, due.cause)).unzip();
@@ -356,6 +361,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let evidence = UplinkEvidence { desired, observed: &engine.observed, failures: self.failures.as_slice() };
         let uplinks = self.links.verify_uplinks(&links.uplinks, evidence);
         links::apply_to(&mut network_health, &uplinks.network_health);
+        self.gateway_holds.apply_to(&mut network_health, Instant::now());
         let problem = self.agent_state.state_problem.borrow().clone();
         if let Some(problem) = &problem {
             verify::without_writable_directories(&mut network_health, problem);

@@ -8,12 +8,14 @@ use crate::support::running_agent::RunningAgent;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{Gateway, NodeNetwork};
 use usnet_vpp::messages::{
-    CreateLoopbackInstance, DeleteLoopback, L2PortType, SwInterfaceDetails, SwInterfaceSetL2Bridge,
+    AddressFamily, CreateLoopbackInstance, DeleteLoopback, IpNeighbor, IpNeighborAddDel, IpNeighborDump, L2PortType,
+    NO_INTERFACE, SwInterfaceDetails, SwInterfaceSetL2Bridge,
 };
 
 on_each_vpp!(
     a_network_is_programmed_with_its_gateway_which_is_repaired_and_removed,
     a_gateway_of_others_is_reported_until_it_is_removed,
+    a_gateway_with_too_many_neighbours_is_set_down_and_others_stay,
 );
 
 fn with_gateway(name: &str) -> NodeNetwork {
@@ -46,6 +48,30 @@ fn a_network_is_programmed_with_its_gateway_which_is_repaired_and_removed(testbe
         entry.state == NetworkState::Programmed && entry.generation == 1
     });
     assert!(testbed.is_programmed("blue"));
+}
+
+/// Another client adds the neighbours, as VPP does for each ARP request of a pod.
+fn a_gateway_with_too_many_neighbours_is_set_down_and_others_stay(testbed: &VppTestbed) {
+    let agent = RunningAgent::start(&testbed.paths);
+    let addresses = vec!["10.2.0.1/24".parse().unwrap()];
+    let red = NodeNetwork { gateway: Some(Gateway { addresses, routing_domain: None }), ..network("red") };
+    agent.set_spec(1, &[with_gateway("blue"), red]);
+    ["blue", "red"].map(|name| testbed.wait_until_programmed(name));
+    let sw_if_index = gateway(testbed).expect("a gateway").sw_if_index;
+    let neighbours = || testbed.dump(IpNeighborDump { sw_if_index: NO_INTERFACE, af: AddressFamily::Ip4 }).len();
+    let last = u16::try_from(usnet_dataplane::routing::NEIGHBOUR_SHARE).unwrap();
+    testbed.request_all((0..=last).map(|place| {
+        let [high, low] = place.to_be_bytes();
+        let ip_address = std::net::IpAddr::from([10, 3, high, low]).into();
+        let neighbor = IpNeighbor { sw_if_index, flags: 0, mac_address: [2; 6], ip_address };
+        IpNeighborAddDel { is_add: true, neighbor }
+    }));
+    let entry = agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
+    assert_eq!(entry.reason, "GatewayHeld");
+    assert!(entry.message.contains("down for 30 s"), "{}", entry.message);
+    assert_eq!((bvi(testbed), neighbours()), (NO_INTERFACE, 0));
+    assert!(testbed.is_programmed("blue"), "pods attach");
+    assert!(testbed.is_programmed("red"));
 }
 
 fn a_gateway_of_others_is_reported_until_it_is_removed(testbed: &VppTestbed) {

@@ -15,7 +15,7 @@ use usnet_vpp::messages::{
     BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDump, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN,
     NO_INTERFACE, Request, SwInterfaceDetails, SwInterfaceDump, SwInterfaceSpanDump,
 };
-use usnet_vpp::{Answers, Batch};
+use usnet_vpp::{Answers, Batch, Dump};
 
 const AMPLE: Duration = Duration::from_secs(30);
 
@@ -82,6 +82,20 @@ impl VppTestbed {
         let mut batch = Batch::new();
         let ticket = batch.request(request);
         self.send(&batch).reply(ticket).unwrap()
+    }
+
+    /// Sends many in one batch.
+    pub(crate) fn request_all<R: Request>(&self, requests: impl IntoIterator<Item = R>) {
+        let mut batch = Batch::new();
+        let tickets: Vec<_> = requests.into_iter().map(|request| batch.request(request)).collect();
+        let answers = self.send(&batch);
+        tickets.into_iter().for_each(|ticket| drop(answers.reply(ticket).unwrap()));
+    }
+
+    pub(crate) fn dump<D: Dump>(&self, dump: D) -> Vec<D::Details> {
+        let mut batch = Batch::new();
+        let ticket = batch.dump(dump);
+        self.send(&batch).details(ticket).unwrap()
     }
 
     /// An attached pod with a memif.

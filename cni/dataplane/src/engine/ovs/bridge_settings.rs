@@ -1,11 +1,12 @@
 //! The settings of a bridge in the schema of Open vSwitch: how they are read, and the columns that
 //! set them.
 //!
-//! A bridge ages MAC addresses after `other_config:mac-aging-time` seconds and does not learn in
+//! A bridge ages MAC addresses after `other_config:mac-aging-time` seconds, remembers
+//! `other_config:mac-table-size` of them, and does not learn in
 //! the VLANs of `flood_vlans`; untagged frames are in VLAN 0 there. There is no single setting for
 //! all VLANs. Its MTU is that of the interface of its local port.
 
-use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
+use crate::model::bridge_settings::{BridgeMtu, BridgeSettings, MacTable};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{MacAddress, MacLearning};
 use usnet_ovsdb::{Bridge, Interface, Row, Value};
@@ -16,6 +17,10 @@ pub(super) const NETDEV: &str = "netdev";
 /// The key of `other_config` with the age of MAC addresses in seconds. The default of Open vSwitch
 /// is 300.
 const MAC_AGE_KEY: &str = "mac-aging-time";
+
+/// The key of `other_config` with the number of MAC addresses that are remembered at most. When the
+/// table is full, Open vSwitch removes an address of the port that has most of them.
+const MAC_TABLE_KEY: &str = "mac-table-size";
 
 /// The key of `other_config` with the MAC address of a bridge. Without it, it is one of those of
 /// its ports, and changes with them.
@@ -30,6 +35,11 @@ pub(super) fn observe(bridge: &Bridge, own_interface: Option<&Interface>) -> Bri
         mtu: own_interface.and_then(|interface| interface.mtu_request).map_or(BridgeMtu::Unset, BridgeMtu::Set),
         mac_learning: mac_learning(bridge).unwrap_or(MacLearning::Enabled),
         mac_age_seconds: bridge.other_config.get(MAC_AGE_KEY).and_then(|seconds| seconds.parse().ok()),
+        mac_table: bridge
+            .other_config
+            .get(MAC_TABLE_KEY)
+            .and_then(|size| size.parse().ok())
+            .map_or(MacTable::Unset, MacTable::Limited),
     }
 }
 
@@ -45,7 +55,10 @@ pub(super) fn columns(bridge: &usnet_crds::Bridge) -> Row {
 
 /// The keys of `other_config` that usnet owns. Others are kept.
 pub(super) fn other_config(bridge: &usnet_crds::Bridge) -> BTreeMap<String, String> {
-    BTreeMap::from([(MAC_AGE_KEY.to_owned(), bridge.mac_age_seconds.to_string())])
+    BTreeMap::from([
+        (MAC_AGE_KEY.to_owned(), bridge.mac_age_seconds.to_string()),
+        (MAC_TABLE_KEY.to_owned(), bridge.mac_table_size.to_string()),
+    ])
 }
 
 /// The MAC address that was set for a bridge.

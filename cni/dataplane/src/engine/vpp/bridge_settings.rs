@@ -2,10 +2,12 @@
 
 use super::command::{Find, add};
 use super::tags::Tag;
-use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
+use crate::model::bridge_settings::{BridgeMtu, BridgeSettings, MacTable};
 use usnet_crds::{Bridge, MacAge, MacLearning};
 use usnet_vpp::Batch;
-use usnet_vpp::messages::{BdFlags, BridgeDomainAddDelV2, BridgeDomainDetails, BridgeDomainSetMacAge, BridgeFlags};
+use usnet_vpp::messages::{
+    BdFlags, BridgeDomainAddDelV2, BridgeDomainDetails, BridgeDomainSetLearnLimit, BridgeDomainSetMacAge, BridgeFlags,
+};
 
 const SECONDS_PER_MINUTE: u8 = 60;
 
@@ -14,6 +16,7 @@ const SECONDS_PER_MINUTE: u8 = 60;
 pub(super) enum BridgeCommand {
     Flags(BridgeFlags),
     MacAge(BridgeDomainSetMacAge),
+    LearnLimit(BridgeDomainSetLearnLimit),
 }
 
 impl BridgeCommand {
@@ -21,6 +24,7 @@ impl BridgeCommand {
         match self {
             Self::Flags(request) => add(batch, request.clone()),
             Self::MacAge(request) => add(batch, request.clone()),
+            Self::LearnLimit(request) => add(batch, request.clone()),
         }
     }
 }
@@ -30,6 +34,8 @@ pub(super) fn observe(details: &BridgeDomainDetails) -> BridgeSettings {
         mtu: BridgeMtu::OfPortsOnly,
         mac_learning: if details.learn { MacLearning::Enabled } else { MacLearning::Disabled },
         mac_age_seconds: Some(i64::from(details.mac_age) * i64::from(SECONDS_PER_MINUTE)),
+        // The details have no such field: the snapshot adds it.
+        mac_table: MacTable::Unreadable,
     }
 }
 
@@ -38,7 +44,7 @@ pub(super) fn has_supported_datapath(details: &BridgeDomainDetails) -> bool {
     details.forward && details.flood && details.uu_flood && !details.arp_term && !details.arp_ufwd
 }
 
-/// Creates a bridge domain with all settings.
+/// Creates a bridge domain with all settings but those of [`complete`].
 pub(super) fn create(id: u32, tag: Tag, bridge: &Bridge) -> BridgeDomainAddDelV2 {
     BridgeDomainAddDelV2 {
         bd_id: id,
@@ -53,6 +59,11 @@ pub(super) fn create(id: u32, tag: Tag, bridge: &Bridge) -> BridgeDomainAddDelV2
     }
 }
 
+/// The settings that a new bridge domain gets by requests of their own.
+pub(super) fn complete(id: u32, bridge: &Bridge) -> BridgeCommand {
+    BridgeCommand::LearnLimit(BridgeDomainSetLearnLimit { bd_id: id, learn_limit: bridge.mac_table_size.get() })
+}
+
 /// Changes all settings, and restores the datapath.
 pub(super) fn update(id: u32, bridge: &Bridge) -> Vec<BridgeCommand> {
     let forwards = BdFlags::FWD | BdFlags::FLOOD | BdFlags::UU_FLOOD;
@@ -65,6 +76,7 @@ pub(super) fn update(id: u32, bridge: &Bridge) -> Vec<BridgeCommand> {
         BridgeCommand::Flags(BridgeFlags { bd_id: id, is_set: true, flags: set }),
         BridgeCommand::Flags(BridgeFlags { bd_id: id, is_set: false, flags: cleared }),
         BridgeCommand::MacAge(BridgeDomainSetMacAge { bd_id: id, mac_age: minutes(bridge.mac_age_seconds) }),
+        complete(id, bridge),
     ]
 }
 

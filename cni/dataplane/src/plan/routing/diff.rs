@@ -40,6 +40,7 @@ pub(in crate::plan) fn changes(
         .values()
         .filter(is_free)
         .filter_map(|network| Some((&network.name, NetworkGateway::new(network).filter(&accepts)?)))
+        .map(|(name, gateway)| (name, NetworkGateway { is_held: desired.held_gateways.contains(name), ..gateway }))
         .collect();
     let mut plan = RoutingChanges::default();
     let mut removed = BTreeSet::new();

@@ -63,6 +63,9 @@ impl fmt::Display for RoutingOp {
             Self::RemoveGateway { network } => write!(formatter, "remove the gateway of network {network}"),
             Self::CreateTable { table, .. } => write!(formatter, "create {table}"),
             Self::RemoveTable { table } => write!(formatter, "remove {table}"),
+            Self::SetGateway { gateway } if gateway.is_held => {
+                write!(formatter, "set the gateway of network {} down", gateway.network)
+            }
             Self::SetGateway { gateway } => {
                 let addresses = gateway.addresses.iter().map(|(ip, prefix)| format!("{ip}/{prefix}"));
                 let addresses = addresses.collect::<Vec<_>>().join(" and ");

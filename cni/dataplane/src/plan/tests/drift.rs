@@ -2,6 +2,7 @@
 
 use super::model::Model;
 use super::properties::converge;
+use crate::model::bridge_settings::MacTable;
 use crate::model::desired::Desired;
 use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
 use crate::model::port::PortName;
@@ -29,9 +30,10 @@ enum Drift {
     ChangeDatapath,
     ChangeLearning,
     ResetAge,
+    GrowMacTable,
 }
 
-const ALL: [Drift; 12] = [
+const ALL: [Drift; 13] = [
     Drift::DisablePort,
     Drift::RetagPort,
     Drift::LimitPort,
@@ -44,6 +46,7 @@ const ALL: [Drift; 12] = [
     Drift::ChangeDatapath,
     Drift::ChangeLearning,
     Drift::ResetAge,
+    Drift::GrowMacTable,
 ];
 
 fn bridge<'a>(observed: &'a mut Observed, index: &Index) -> Option<(String, &'a mut ObservedBridge)> {
@@ -90,6 +93,7 @@ fn apply_drift(observed: &mut Observed, drift: Drift, index: &Index) -> Option<(
         Drift::ChangeDatapath => bridge(observed, index)?.1.has_supported_datapath = false,
         Drift::ChangeLearning => bridge(observed, index)?.1.settings.mac_learning = MacLearning::Disabled,
         Drift::ResetAge => bridge(observed, index)?.1.settings.mac_age_seconds = None,
+        Drift::GrowMacTable => bridge(observed, index)?.1.settings.mac_table = MacTable::Limited(16_777_216),
     }
     Some(())
 }

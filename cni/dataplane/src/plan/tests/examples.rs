@@ -1,6 +1,6 @@
 use super::model::Model;
 use crate::model::attachment::{Progress, Record};
-use crate::model::bridge_settings::BridgeMtu;
+use crate::model::bridge_settings::{BridgeMtu, MacTable};
 use crate::model::desired::Desired;
 use crate::model::observed::Observed;
 use crate::model::port::PortName;
@@ -69,7 +69,7 @@ fn mtu_and_vlan_change_in_place() {
     assert_eq!(
         text(&Desired::new([changed], &records), &engine),
         [
-            "set MTU 9000, MAC learning Enabled for 300 s and the kind of bridge br-blue of network blue",
+            "set MTU 9000, MAC learning Enabled of 8192 addresses for 300 s and the kind of bridge br-blue of network blue",
             "set MTU 9000, VLAN 7 and no rate limit on port vhu3c7bbaa36bb of c1.net1",
         ]
     );
@@ -81,11 +81,31 @@ fn a_bridge_whose_mac_addresses_should_age_otherwise_changes_in_place() {
     let mut engine = engine_with(&Desired::new([blue.clone()], []));
     blue.bridge.mac_age_seconds = MacAge::try_from(600).unwrap();
     blue.bridge.mac_learning = MacLearning::Disabled;
-    let changed = ["set MTU 1500, MAC learning Disabled for 600 s and the kind of bridge br-blue of network blue"];
+    let changed = [
+        "set MTU 1500, MAC learning Disabled of 8192 addresses for 600 s and the kind of bridge br-blue of network blue",
+    ];
     assert_eq!(text(&Desired::new([blue], []), &engine), changed);
     // An earlier release without a MAC age wrote no such entry.
     engine.bridges.get_mut("br-blue").unwrap().settings.mac_age_seconds = None;
     assert_eq!(diff(&Desired::new([network("blue")], []), &engine).len(), 1);
+}
+
+#[test]
+fn a_mac_table_of_another_size_is_drift_and_one_that_cannot_be_read_is_not() {
+    let desired = Desired::new([network("blue")], []);
+    let expected = [
+        "set MTU 1500, MAC learning Enabled of 8192 addresses for 300 s and the kind of bridge br-blue of network blue",
+    ];
+    for (table, repaired) in [
+        (MacTable::Limited(8192), &[][..]),
+        (MacTable::Limited(16_777_216), &expected),
+        (MacTable::Unset, &expected),
+        (MacTable::Unreadable, &[]),
+    ] {
+        let mut engine = engine_with(&desired);
+        engine.bridges.get_mut("br-blue").unwrap().settings.mac_table = table;
+        assert_eq!(text(&desired, &engine), repaired, "{table:?}");
+    }
 }
 
 #[test]

@@ -45,13 +45,15 @@ pub(super) fn apply(observed: &mut Observed, operation: &RoutingOp) -> Result<()
 
 fn as_observed(gateway: &NetworkGateway) -> ObservedGateway {
     ObservedGateway {
-        bridge: Some(gateway.bridge.to_string()),
+        bridge: (!gateway.is_held).then(|| gateway.bridge.to_string()),
         mac: gateway.mac.octets(),
         mtu: gateway.mtu.get().into(),
         addresses: gateway.addresses.clone(),
         table: Some(gateway.table.clone()),
-        is_enabled: true,
+        is_enabled: !gateway.is_held,
         is_twice: false,
+        limits_neighbours: true,
+        excess: None,
     }
 }
 
@@ -125,6 +127,22 @@ fn a_gateway_of_others_is_reported_and_kept() {
     assert_eq!(blockers(&plain, &engine.observed), BTreeMap::new(), "a network without a gateway does not need it");
 }
 
+#[test]
+fn a_held_gateway_is_set_down_once_and_up_again() {
+    let wanted = desired(vec![with_gateway("blue", "10.1.0.1/24", None), with_gateway("red", "10.2.0.1/24", None)]);
+    let held = wanted.clone().with_held_gateways(["blue".parse().unwrap()].into());
+    let mut engine = converged(&wanted);
+    let operations = diff(&held, &engine.observed);
+    assert_eq!(texts(&operations), ["set the gateway of network blue down"]);
+    engine.apply_all(&operations).unwrap();
+    assert_eq!(diff(&held, &engine.observed), []);
+    let bridge = &wanted.networks.values().next().unwrap().bridge.name;
+    let up = format!(
+        "set 10.1.0.1/24 with the routing table of network blue on the gateway of network blue on bridge {bridge}"
+    );
+    assert_eq!(texts(&diff(&wanted, &engine.observed)), [up]);
+}
+
 /// The spec is gone, as when its compiled network cannot be read: pods go on.
 #[test]
 fn a_gateway_stays_with_the_bridge_of_attached_pods() {
@@ -162,6 +180,7 @@ fn drift(engine: &mut Model, which: u8) {
             4 => gateway.is_enabled = false,
             5 => gateway.is_twice = true,
             6 => gateway.mac = [2; 6],
+            9 => gateway.limits_neighbours = false,
             _ => {}
         }
     }
@@ -181,7 +200,7 @@ proptest! {
 
     #[test]
     fn a_plan_converges_in_one_step_and_leaves_what_others_own(
-        before in networks_strategy(), after in networks_strategy(), which in 0_u8..9,
+        before in networks_strategy(), after in networks_strategy(), which in 0_u8..10,
     ) {
         let mut engine = converged(&before);
         drift(&mut engine, which);

@@ -2,7 +2,7 @@
 
 use super::model::Model;
 use crate::model::attachment::AttachmentId;
-use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
+use crate::model::bridge_settings::{BridgeMtu, BridgeSettings, MacTable};
 use crate::model::desired::{Desired, DesiredAttachment, TornDownAttachment};
 use crate::model::memif::MemifSocket;
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
@@ -189,6 +189,7 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
                     mtu: mtu.map_or(BridgeMtu::Unset, BridgeMtu::Set),
                     mac_learning,
                     mac_age_seconds: has_age.then(|| age.into()),
+                    mac_table: if has_age { MacTable::Limited(8192) } else { MacTable::Unset },
                 },
                 state,
                 ports: BTreeMap::new(),

@@ -1,7 +1,7 @@
 //! Uplinks of the engine in memory.
 
 use super::model::{Model, check};
-use crate::model::bridge_settings::{BridgeMtu, BridgeSettings};
+use crate::model::bridge_settings::{BridgeMtu, BridgeSettings, MacTable};
 use crate::model::observed::{ElementState, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::{Owner, PortOwner};
 use crate::model::port::{PortBackend, PortName};
@@ -110,8 +110,12 @@ impl Model {
 
     fn create_uplink_bridge(&mut self, uplink: &UplinkName, bridge: &BridgeName) -> Result<(), String> {
         check(!self.name_is_taken(bridge.as_str()), "the name is taken")?;
-        let settings =
-            BridgeSettings { mtu: BridgeMtu::Unset, mac_learning: MacLearning::Enabled, mac_age_seconds: None };
+        let settings = BridgeSettings {
+            mtu: BridgeMtu::Unset,
+            mac_learning: MacLearning::Enabled,
+            mac_age_seconds: None,
+            mac_table: MacTable::Unset,
+        };
         let created = ObservedBridge {
             owner: None,
             uplink: Some(uplink.clone()),

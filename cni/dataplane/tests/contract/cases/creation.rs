@@ -5,7 +5,8 @@ use crate::values::{
     Values, access, apply, attachment, bridge, bridge_missing, changed, converge, observe, port_name, remove_bridge,
     update_bridge,
 };
-use usnet_crds::{MacAge, MacLearning};
+use usnet_crds::{MacAge, MacLearning, MacTableSize};
+use usnet_dataplane::bridge_settings::MacTable;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::{ElementState, Peer};
@@ -101,6 +102,21 @@ pub(crate) fn learning_and_age_of_mac_addresses_change_in_place(switch: &mut imp
     blue.bridge.mac_learning = MacLearning::Disabled;
     converge(&mut engine, &Desired::default());
     assert_eq!(converge(&mut engine, &switch.desired(&[blue], &[])).len(), 1);
+}
+
+pub(crate) fn the_size_of_the_mac_table_is_set_and_kept(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let mut blue = switch.network("blue");
+    for size in [8192, 16, 900_000] {
+        blue.bridge.mac_table_size = MacTableSize::try_from(size).expect("a size");
+        let desired = switch.desired(std::slice::from_ref(&blue), &["c1"]);
+        converge(&mut engine, &desired);
+        let observed = |engine: &mut _| observe(engine).bridges[bridge(&blue)].settings.mac_table;
+        assert_eq!(observed(&mut engine), MacTable::Limited(size));
+        switch.change_mac_table(bridge(&blue));
+        assert_eq!(converge(&mut engine, &desired), [update_bridge(&blue)], "others changed it from {size}");
+        assert_eq!(observed(&mut engine), MacTable::Limited(size));
+    }
 }
 
 pub(crate) fn two_hundred_networks_in_one_go(switch: &mut impl Switch) {

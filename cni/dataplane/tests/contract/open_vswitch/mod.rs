@@ -129,6 +129,10 @@ impl Switch for OneSwitch {
         vsctl(self, &format!("set Bridge {bridge} flood_vlans=7 other_config:mac-aging-time=20"));
     }
 
+    fn change_mac_table(&self, bridge: &str) {
+        vsctl(self, &format!("set Bridge {bridge} other_config:mac-table-size=1000000"));
+    }
+
     /// `_version` of a row changes with each write. The switch itself writes to interfaces and the
     /// table Open_vSwitch, so only the columns that usnet writes are compared there.
     fn dump(&self) -> String {
@@ -226,6 +230,7 @@ contract!(start();
     creation::a_second_apply_changes_nothing,
     creation::settings_change_in_place,
     creation::learning_and_age_of_mac_addresses_change_in_place,
+    creation::the_size_of_the_mac_table_is_set_and_kept,
     creation::two_hundred_networks_in_one_go,
     creation::several_attach_at_once,
     foreign::a_foreign_bridge_of_the_same_name_is_not_changed,

@@ -4,8 +4,11 @@
 //! of the bridge's devices, and so does change.
 
 use super::{Daemons, OneSwitch, vsctl};
+use crate::cases::counters::{FRAMES, received_by_pod, send, without_ipv6};
+use crate::flood::{Flood, length, of_mac_addresses};
 use crate::switch::{Switch, contract};
 use crate::values::{Values, apply, bridge, converge, observe, port_name};
+use std::time::{Duration, Instant};
 use usnet_dataplane::observed::{ElementState, Peer};
 use usnet_dataplane::port::{DeviceName, PortBackend};
 
@@ -91,4 +94,37 @@ fn what_the_pod_receives_is_limited_by_the_kernel() {
     let observed = String::from_utf8_lossy(&observed.stdout).into_owned();
     assert!(observed.contains("ceil 2Mbit"), "{observed}");
     assert_eq!(vsctl(&switch, "--bare --columns=type list QoS").trim(), "linux-htb");
+}
+
+/// For each new address it forgets one of the port that has most of them, so that the others keep
+/// theirs.
+#[test]
+fn a_flood_of_mac_addresses_fills_the_table_of_its_bridge_only() {
+    let switch = start().expect("Open vSwitch");
+    without_ipv6(&switch);
+    let (mut blue, red) = (switch.network("blue"), switch.network("red"));
+    blue.bridge.mac_table_size = usnet_crds::MacTableSize::try_from(1000).expect("a size");
+    let mut desired = switch.desired(&[red.clone(), blue.clone()], &["c2", "c3"]);
+    desired.attachments.extend(switch.desired(&[blue, red], &["c1"]).attachments);
+    converge(&mut switch.engine(), &desired);
+    let (flood, namespace) = (Flood::default(), switch.network_namespace());
+    let learned = |bridge: &str| switch.appctl(&["fdb/show", bridge]).expect("an FDB").lines().skip(1).count();
+    std::thread::scope(|scope| {
+        let device = port_name("c1").as_str().replace("vhu", "pod");
+        let running = flood.start(scope, (device, Some(&namespace)), of_mac_addresses);
+        let started = Instant::now();
+        while started.elapsed() < length() || flood.sent() < 10_000 {
+            let before = received_by_pod(&switch, "c3");
+            send(&switch, "c2");
+            let end = Instant::now() + Duration::from_secs(5);
+            while received_by_pod(&switch, "c3") < before + FRAMES {
+                assert!(Instant::now() < end, "frames of another network are lost");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            assert!(learned("br-blue") <= 1000, "{}", learned("br-blue"));
+        }
+        drop(running);
+    });
+    assert_eq!(learned("br-blue"), 1000);
+    assert!((1..10).contains(&learned("br-red")), "{}", learned("br-red"));
 }

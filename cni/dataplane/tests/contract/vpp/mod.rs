@@ -89,6 +89,7 @@ macro_rules! the_rest {
                 captures::only_a_port_of_the_attachment_is_captured,
                 counters::an_engine_that_does_not_answer_has_no_counters,
                 creation::learning_and_age_of_mac_addresses_change_in_place,
+                creation::the_size_of_the_mac_table_is_set_and_kept,
                 creation::two_hundred_networks_in_one_go,
                 foreign::a_foreign_bridge_of_the_same_name_is_not_changed,
                 foreign::a_bridge_without_a_tag_is_no_longer_owned,
@@ -135,6 +136,9 @@ macro_rules! the_rest {
                 gateways::overlapping_subnets_of_one_domain_are_refused_with_the_reason,
                 gateways::a_table_that_others_use_is_reported,
                 gateways::gateways_return_after_a_restart,
+                neighbours::the_limit_of_neighbours_is_set_with_a_gateway_and_kept,
+                neighbours::a_gateway_with_too_many_neighbours_is_set_down_and_up_again,
+                neighbours::of_a_table_that_is_nearly_full_the_largest_part_is_too_much,
                 routed_ports::a_routed_port_has_the_gateways_address_and_its_own_routes,
                 routed_ports::what_others_change_of_a_routed_port_is_repaired,
                 routed_ports::a_routed_port_stays_while_its_gateway_changes,
@@ -284,6 +288,9 @@ mod real_peers {
     );
     vpp_cases!(start(Kind::Real, PortKind::Veth);
         packets::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
+        floods::a_flood_of_mac_addresses_fills_the_table_of_its_network_only,
+        floods::a_flood_of_arp_requests_costs_its_own_gateway_only,
+        floods::a_flood_of_neighbour_solicitations_costs_its_own_gateway_only,
         uplink_traffic::frames_reach_their_network_and_no_other,
         tunnel_traffic::frames_reach_all_nodes_of_their_network_once,
     );

@@ -49,6 +49,16 @@ impl OtherClient {
         self.client().send(&batch).expect("VPP").reply(ticket).expect("a request of others")
     }
 
+    /// All in one batch.
+    pub(crate) fn request_all<R: Request>(&mut self, requests: impl IntoIterator<Item = R>) {
+        let mut batch = Batch::new();
+        let tickets: Vec<_> = requests.into_iter().map(|request| batch.request(request)).collect();
+        let answers = self.client().send(&batch).expect("VPP");
+        for ticket in tickets {
+            answers.reply(ticket).expect("a request of others");
+        }
+    }
+
     pub(crate) fn dump<D: Dump>(&mut self, dump: D) -> Vec<D::Details> {
         let mut batch = Batch::new();
         let ticket = batch.dump(dump);

@@ -17,8 +17,8 @@ use usnet_dataplane::vpp::Vpp as Driver;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
-    BdFlags, BridgeDomainSetMacAge, BridgeFlags, IfStatusFlags, L2FlagsGet, L2InputFeatures, L2InterfaceVlanTagRewrite,
-    L2OutputFeatures, PolicerAction, PolicerActionType, PolicerAddDel, PolicerInput, VtrOp,
+    BdFlags, BridgeDomainSetLearnLimit, BridgeDomainSetMacAge, BridgeFlags, IfStatusFlags, L2FlagsGet, L2InputFeatures,
+    L2InterfaceVlanTagRewrite, L2OutputFeatures, PolicerAction, PolicerActionType, PolicerAddDel, PolicerInput, VtrOp,
 };
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,6 +26,8 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) const SOCKET_IDS: [u32; 2] = [5000, 5999];
 /// The age set by [`Switch::change_mac_settings`], in minutes.
 const FOREIGN_MAC_AGE: u8 = 77;
+/// VPP's default, which its heap has no room for.
+const FOREIGN_LEARN_LIMIT: u32 = 16_777_216;
 
 /// The backends of ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,6 +189,11 @@ impl Switch for VppSwitch {
         let learns = other_client.domains()[&bd_id].learn;
         other_client.request(BridgeFlags { bd_id, is_set: !learns, flags: BdFlags::LEARN });
         other_client.request(BridgeDomainSetMacAge { bd_id, mac_age: FOREIGN_MAC_AGE });
+    }
+
+    fn change_mac_table(&self, bridge: &str) {
+        let (bd_id, learn_limit) = (domain_id(bridge), FOREIGN_LEARN_LIMIT);
+        self.other_client().request(BridgeDomainSetLearnLimit { bd_id, learn_limit });
     }
 
     fn dump(&self) -> String {

@@ -6,9 +6,10 @@ use crate::simulator::model::state::State;
 use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{
     BdFlags, BridgeDomainAddDel, BridgeDomainAddDelReply, BridgeDomainAddDelV2, BridgeDomainAddDelV2Reply,
-    BridgeDomainDetails, BridgeDomainDump, BridgeDomainSetMacAge, BridgeDomainSetMacAgeReply, BridgeDomainSwIf,
-    BridgeFlags, BridgeFlagsReply, L2FibTableDetails, L2FibTableDump, L2PortType, NO_BRIDGE_DOMAIN, NO_INTERFACE,
-    SwInterfaceSetL2Bridge, SwInterfaceSetL2BridgeReply,
+    BridgeDomainDetails, BridgeDomainDump, BridgeDomainSetLearnLimit, BridgeDomainSetLearnLimitReply,
+    BridgeDomainSetMacAge, BridgeDomainSetMacAgeReply, BridgeDomainSwIf, BridgeFlags, BridgeFlagsReply,
+    L2FibTableDetails, L2FibTableDump, L2PortType, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceSetL2Bridge,
+    SwInterfaceSetL2BridgeReply,
 };
 
 const ID_MAX: u32 = 0x00ff_ffff;
@@ -129,6 +130,13 @@ impl Handle for BridgeDomainSetMacAge {
     fn handle(&self, state: &mut State) -> Result<BridgeDomainSetMacAgeReply, Failure> {
         state.bridge(self.bd_id)?.mac_age = self.mac_age;
         Ok(BridgeDomainSetMacAgeReply::default())
+    }
+}
+
+impl Handle for BridgeDomainSetLearnLimit {
+    fn handle(&self, state: &mut State) -> Result<BridgeDomainSetLearnLimitReply, Failure> {
+        state.bridge(self.bd_id)?.learn_limit = self.learn_limit;
+        Ok(BridgeDomainSetLearnLimitReply::default())
     }
 }
 

@@ -42,6 +42,9 @@ impl Handle for SwInterfaceSetFlags {
             let event = state.events.entry(self.sw_if_index).or_default();
             event.admin_up |= admin_up;
             event.link_up |= link_up;
+            if !admin_up {
+                state.neighbours.forget_learned(self.sw_if_index);
+            }
         }
         Ok(SwInterfaceSetFlagsReply::default())
     }

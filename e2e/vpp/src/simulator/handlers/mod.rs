@@ -7,6 +7,7 @@ pub(crate) mod dispatch;
 mod features;
 mod interface;
 mod ip;
+mod ip_neighbor;
 mod memif;
 mod memif_messages;
 mod policer;

@@ -1,13 +1,14 @@
 //! The messages about VPP as a whole.
 
 use crate::simulator::handlers::dispatch::{Failure, Handle};
+use crate::simulator::model::bridge_domains::BridgeDomain;
 use crate::simulator::model::state::State;
 use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{
     CliInband, CliInbandReply, ControlPing, ControlPingReply, ShowVersion, ShowVersionReply, WantInterfaceEvents,
     WantInterfaceEventsReply,
 };
-use usnet_vpp::wire::FixedText;
+use usnet_vpp::wire::{FixedText, Text};
 
 impl Handle for ControlPing {
     /// VPP leaves the client's index out.
@@ -26,9 +27,23 @@ impl Handle for ShowVersion {
 }
 
 impl Handle for CliInband {
-    fn handle(&self, _state: &mut State) -> Result<CliInbandReply, Failure> {
-        Ok(CliInbandReply::default())
+    fn handle(&self, state: &mut State) -> Result<CliInbandReply, Failure> {
+        let Some(id) = self.cmd.as_str().strip_prefix("show bridge-domain") else {
+            return Ok(CliInbandReply::default());
+        };
+        let only = id.trim().parse().ok();
+        if only.is_some_and(|id| !state.bridges.0.contains_key(&id)) {
+            return Err(ReturnCode::Unspecified.into());
+        }
+        Ok(CliInbandReply { retval: 0, reply: Text::from(bridge_domains(state, only)) })
     }
+}
+
+/// The columns of VPP that are read from here, and one beside them.
+fn bridge_domains(state: &State, only: Option<u32>) -> String {
+    let line = |(id, domain): (&u32, &BridgeDomain)| format!("{id:^8} {:^8} {:^8} \n", 0, domain.learn_limit);
+    let lines = state.bridges.0.iter().filter(|(id, _)| **id != 0 && only.is_none_or(|only| only == **id)).map(line);
+    std::iter::once(" BD-ID   Learn-count Learn-limit\n".to_owned()).chain(lines).collect()
 }
 
 impl Handle for WantInterfaceEvents {

@@ -11,17 +11,35 @@ const CONSTANT_FEATURES: u32 = 0xffff_fd03;
 #[derive(Debug, Default)]
 pub(crate) struct BridgeDomains(pub(crate) BTreeMap<u32, BridgeDomain>);
 
+/// How many addresses a bridge domain learns unless it was set.
+const LEARN_LIMIT: u32 = 16_777_216;
+
 /// One bridge domain.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct BridgeDomain {
     pub(crate) flags: u32,
     /// In minutes.
     pub(crate) mac_age: u8,
+    pub(crate) learn_limit: u32,
     pub(crate) tag: FixedText<64>,
     /// In the order in which they came.
     pub(crate) members: Vec<u32>,
     pub(crate) bvi: Option<u32>,
     pub(crate) uu_fwd: Option<u32>,
+}
+
+impl Default for BridgeDomain {
+    fn default() -> Self {
+        Self {
+            flags: 0,
+            mac_age: 0,
+            learn_limit: LEARN_LIMIT,
+            tag: FixedText::default(),
+            members: Vec::new(),
+            bvi: None,
+            uu_fwd: None,
+        }
+    }
 }
 
 impl BridgeDomain {

@@ -6,6 +6,7 @@ pub(crate) mod features;
 pub(crate) mod interface;
 pub(crate) mod memif_address;
 pub(crate) mod memif_sockets;
+pub(crate) mod neighbours;
 pub(crate) mod policers;
 pub(crate) mod pool;
 pub(crate) mod random;

@@ -5,6 +5,7 @@ use crate::simulator::model::device::{Device, SubInterface};
 use crate::simulator::model::features::Features;
 use crate::simulator::model::interface::{Interface, Rewrite};
 use crate::simulator::model::memif_sockets::Sockets;
+use crate::simulator::model::neighbours::Neighbours;
 use crate::simulator::model::policers::Policers;
 use crate::simulator::model::pool::Pool;
 use crate::simulator::model::random::Random;
@@ -36,6 +37,7 @@ pub(crate) struct State {
     pub(crate) spans: BTreeMap<(u32, u32, bool), SpanState>,
     pub(crate) bridges: BridgeDomains,
     pub(crate) routing: Routing,
+    pub(crate) neighbours: Neighbours,
     pub(crate) sockets: Sockets,
     /// The numbers in the names of vhost-user interfaces.
     pub(crate) vhost_numbers: Pool<()>,
@@ -70,6 +72,7 @@ impl State {
             spans: BTreeMap::new(),
             bridges: BridgeDomains::default(),
             routing: Routing::default(),
+            neighbours: Neighbours::default(),
             sockets: Sockets::new(runtime_directory),
             vhost_numbers: Pool::default(),
             tunnel_slots: Pool::default(),
@@ -135,6 +138,7 @@ impl State {
             self.forget_l2(sw_if_index);
         }
         self.routing.forget(sw_if_index);
+        self.neighbours.forget(sw_if_index);
         if let Some(interface) = self.interfaces.remove(sw_if_index) {
             self.names.remove(&interface.name);
             self.stats.remove_interface(&interface.name, interface.device.tx_errors());

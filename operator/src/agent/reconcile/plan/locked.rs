@@ -4,7 +4,7 @@ use super::{attachments_to_lock, planned, without_contended};
 use crate::agent::reconcile::journal::{AttachmentLocks, JournalSnapshot};
 use crate::agent::reconcile::links::PreparedUplinks;
 use crate::agent::reconcile::steps::{Error, Planned};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::{NetworkName, NodeNetwork};
 use usnet_dataplane::desired::Desired;
@@ -20,6 +20,8 @@ pub(crate) struct DesiredState<'a> {
     pub(crate) devices: &'a BTreeMap<NetworkName, u32>,
     /// The uplinks, and the networks on them.
     pub(crate) uplinks: &'a PreparedUplinks,
+    /// The networks whose gateways are down for a while.
+    pub(crate) held_gateways: &'a BTreeSet<NetworkName>,
     /// What the planner needs to tell causes apart.
     pub(crate) context: &'a PlanContext,
 }
@@ -39,6 +41,7 @@ impl DesiredState<'_> {
             let PreparedUplinks { uplinks, patches, tunnels, .. } = self.uplinks;
             let desired = desired.with_uplinks(uplinks.iter().cloned(), patches.iter().cloned());
             let desired = desired.with_tunnels(tunnels.iter().cloned());
+            let desired = desired.with_held_gateways(self.held_gateways.clone());
             let operations = planned(&desired, observed, &snapshot.unreadable, self.context);
             (desired, operations)
         };

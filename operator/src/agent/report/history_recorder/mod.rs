@@ -254,7 +254,9 @@ fn is_desired(operation: &Op, desired: &Desired) -> bool {
         Op::Uplink(operation) => desired.uplinks.contains_key(operation.uplink()),
         Op::Routing(RoutingOp::SetGateway { gateway }) => {
             let network = desired.networks.get(&gateway.network);
-            network.and_then(|network| NetworkGateway::new(network)).as_ref() == Some(gateway)
+            let is_held = desired.held_gateways.contains(&gateway.network);
+            let wanted = network.and_then(|network| NetworkGateway::new(network));
+            wanted.is_some_and(|wanted| NetworkGateway { is_held, ..wanted } == *gateway)
         }
         Op::Routing(RoutingOp::CreateTable { network, .. }) => desired.networks.contains_key(network),
         Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::Routing(_) => false,

@@ -18,6 +18,10 @@ const REMEDIES: [(&str, &str); 50] = [
     ("BridgeUnusable", "change the adopted bridge as the message says, or create a network that adopts another one"),
     ("GatewayExists", "remove the interface that usnet does not own from the bridge domain, or remove spec.gateway"),
     (
+        "GatewayHeld",
+        "find the pod that claims so many addresses and delete it; the gateway comes back by itself, later each time",
+    ),
+    (
         "PeersUnknown",
         "give the Node an InternalIP that a device of the node has; with an API server it then recovers by itself",
     ),

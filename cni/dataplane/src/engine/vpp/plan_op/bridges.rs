@@ -27,15 +27,16 @@ pub(super) fn create<'a>(
 ) -> Result<Decision<'a>, OpError> {
     let id = domain_id(bridge)?;
     let create = VppCommand::CreateBridgeDomain(bridge_settings::create(id, tags::network_tag(network)?, bridge));
+    let create = [create, VppCommand::Bridge(bridge_settings::complete(id, bridge))];
     match snapshot.domains.get(&id) {
-        None => Ok(Decision::Apply(vec![create])),
+        None => Ok(Decision::Apply(create.into())),
         Some(domain) if domain.owner.as_ref() == Some(network) => Ok(configure(id, domain, bridge)),
         // VPP cannot tag it afterwards, so that it is recreated. All of its ports are owned by
         // usnet; creating them adds them again.
         Some(domain) if snapshot.is_implicit(domain) => {
             let remove_members =
                 domain.members.keys().map(|index| VppCommand::RemoveFromBridgeDomain { index: *index, id });
-            Ok(Decision::Apply(remove_members.chain([VppCommand::DeleteBridgeDomain { id }, create]).collect()))
+            Ok(Decision::Apply(remove_members.chain([VppCommand::DeleteBridgeDomain { id }]).chain(create).collect()))
         }
         Some(_) => Err(foreign(bridge.name.as_str())),
     }

@@ -1,13 +1,14 @@
 //! The changes of gateways and routing tables, and their messages.
 
+use super::neighbours;
 use crate::engine::vpp::command::{Find, add, add_with};
 use crate::engine::vpp::tags::Tag;
 use crate::model::routing::PrefixedAddress;
 use std::net::IpAddr;
 use usnet_vpp::messages::{
-    CreateLoopbackInstance, DeleteLoopback, FibPath, FibPathProto, FibPaths, IpRoute, IpRouteAddDel, IpTableAddDel,
-    L2PortType, Prefix, SwInterfaceAddDelAddress, SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress,
-    SwInterfaceSetTable, SwInterfaceSetUnnumbered,
+    CreateLoopbackInstance, DeleteLoopback, FibPath, FibPathProto, FibPaths, IfStatusFlags, IpRoute, IpRouteAddDel,
+    IpTableAddDel, L2PortType, Prefix, SwInterfaceAddDelAddress, SwInterfaceSetFlags, SwInterfaceSetL2Bridge,
+    SwInterfaceSetMacAddress, SwInterfaceSetTable, SwInterfaceSetUnnumbered,
 };
 use usnet_vpp::{Batch, ReturnCode};
 
@@ -50,6 +51,13 @@ pub(in crate::engine::vpp) enum RoutingCommand {
     Join {
         index: u32,
         domain: u32,
+    },
+    /// VPP forgets the neighbours that it learned there.
+    SetDown {
+        index: u32,
+    },
+    LimitNeighbours {
+        is_ip6: bool,
     },
     /// Lets an interface use the addresses of a gateway, without which it takes no packets.
     UseAddressOf {
@@ -116,6 +124,10 @@ impl RoutingCommand {
                 let (port_type, enable) = (L2PortType::Bvi, true);
                 add(batch, SwInterfaceSetL2Bridge { rx_sw_if_index: *index, bd_id: *domain, port_type, shg: 0, enable })
             }
+            Self::SetDown { index } => {
+                add(batch, SwInterfaceSetFlags { sw_if_index: *index, flags: IfStatusFlags::default() })
+            }
+            Self::LimitNeighbours { is_ip6 } => add(batch, neighbours::config(*is_ip6)),
             Self::UseAddressOf { index, gateway } => add(batch, unnumbered(*index, *gateway, true)),
             // VPP asks for a second interface here as well, and does not look at it.
             Self::UseNoAddress { index } => add(batch, unnumbered(*index, *index, false)),

@@ -11,6 +11,7 @@
 
 mod command;
 mod names;
+mod neighbours;
 mod observe;
 mod plan;
 mod read;

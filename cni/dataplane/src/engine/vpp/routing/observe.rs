@@ -37,5 +37,7 @@ fn observe_gateway(snapshot: &RoutingSnapshot, loopback: &Loopback, bridge: Opti
         table: table.cloned(),
         is_enabled: loopback.is_enabled,
         is_twice: false,
+        limits_neighbours: snapshot.is_unlimited == [false; 2],
+        excess: snapshot.excess(loopback),
     }
 }

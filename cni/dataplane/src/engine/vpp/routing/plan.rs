@@ -134,11 +134,24 @@ fn set_gateway(snapshot: &RoutingSnapshot, gateway: &NetworkGateway, domain: u32
     if loopback.network.is_none() {
         commands.push(VppCommand::SetTag { index, tag });
     }
+    let unlimited = FAMILIES.into_iter().zip(snapshot.is_unlimited).filter(|(_, is_unlimited)| *is_unlimited);
+    commands.extend(unlimited.map(|(is_ip6, _)| RoutingCommand::LimitNeighbours { is_ip6 }.into()));
+    if gateway.is_held {
+        commands.extend(set_down(index, loopback));
+        return Ok(RoutingDecision::Apply(commands));
+    }
     let changes = layer_3(index, loopback, gateway, tables);
     commands.extend(snapshot.around(index, changes, tables).into_iter().map(VppCommand::Routing));
     let is_bvi = bvi.is_some_and(|(bvi, _)| *bvi == index);
     commands.extend(layer_2((index, loopback), gateway, (domain, is_bvi)));
     Ok(RoutingDecision::Apply(commands))
+}
+
+/// Nothing of its network reaches it any more. What else differs is changed when it is up again.
+fn set_down(index: u32, loopback: &Loopback) -> impl Iterator<Item = VppCommand> {
+    let leave = loopback.domain.map(|id| VppCommand::RemoveFromBridgeDomain { index, id });
+    let down = loopback.is_enabled.then_some(VppCommand::Routing(RoutingCommand::SetDown { index }));
+    leave.into_iter().chain(down)
 }
 
 /// Tables and addresses. VPP rejects another table while there is an address.

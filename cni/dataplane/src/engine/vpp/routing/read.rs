@@ -2,6 +2,7 @@
 //! of each loopback that is, or may be, a gateway of usnet.
 
 use super::names;
+use super::neighbours::NeighbourTickets;
 use super::routed_tickets::RoutedTickets;
 use super::snapshot::{FAMILIES, Loopback, RoutingSnapshot};
 use crate::engine::error::EngineError;
@@ -73,6 +74,7 @@ fn loopback(details: &SwInterfaceDetails, domain: Option<u32>) -> Option<Loopbac
         mac: details.l2_address,
         mtu,
         is_enabled: details.flags.contains(IfStatusFlags::ADMIN_UP),
+        neighbours: [0; 2],
         addresses: BTreeSet::new(),
         tables: [0; 2],
     })
@@ -91,6 +93,7 @@ pub(in crate::engine::vpp) async fn read(
     let mut batch = Batch::new();
     let tickets: Vec<_> =
         snapshot.loopbacks.keys().map(|index| (*index, Tickets::request(&mut batch, *index))).collect();
+    let neighbours = NeighbourTickets::request(&mut batch, api);
     let routed = (!routed.is_empty()).then(|| RoutedTickets::request(&mut batch, snapshot, routed));
     let answers = api.send(&batch).await?;
     for (index, tickets) in tickets {
@@ -103,6 +106,7 @@ pub(in crate::engine::vpp) async fn read(
             _ => drop(snapshot.loopbacks.remove(&index)),
         }
     }
+    neighbours.read(&answers, snapshot)?;
     if let Some(routed) = routed {
         snapshot.routed = routed.read(&answers)?;
     }

@@ -19,6 +19,8 @@ pub(in crate::engine::vpp) struct Loopback {
     pub(super) mac: [u8; 6],
     pub(super) mtu: u32,
     pub(super) is_enabled: bool,
+    /// How many neighbours it has, of IPv4 and of IPv6.
+    pub(super) neighbours: [usize; 2],
     pub(super) addresses: BTreeSet<PrefixedAddress>,
     /// The ids of its tables, of IPv4 and of IPv6.
     pub(super) tables: [u32; 2],
@@ -49,6 +51,10 @@ pub(in crate::engine::vpp) struct RoutingSnapshot {
     /// The names of interfaces by the tables that they are bound to, if that was read: only to
     /// delete tables.
     pub(super) bound: BTreeMap<(bool, u32), String>,
+    /// Which family has another limit of neighbours than gateways of usnet need.
+    pub(super) is_unlimited: [bool; 2],
+    /// How many neighbours all interfaces have, of IPv4 and of IPv6.
+    pub(super) neighbours: [usize; 2],
     /// The BVI of each bridge domain that has one, with VPP's name of it.
     pub(super) bvis: BTreeMap<u32, (u32, String)>,
 }

@@ -5,6 +5,7 @@
 mod bridge_domain;
 mod features;
 mod interface;
+mod learn_limits;
 mod read;
 mod vpp_snapshot;
 

@@ -3,6 +3,7 @@
 use super::bridge_domain::BridgeDomain;
 use super::features::{self, FeatureTickets};
 use super::interface::Interface;
+use super::learn_limits::LearnLimitsTickets;
 use super::vpp_snapshot::VppSnapshot;
 use crate::engine::error::EngineError;
 use crate::engine::vpp::bridge_settings;
@@ -13,6 +14,7 @@ use crate::engine::vpp::spans::SpansTicket;
 use crate::engine::vpp::tags;
 use crate::engine::vpp::tunnels::{Tunnel, TunnelsTicket};
 use crate::engine::vpp::uplinks::{self, SubInterface};
+use crate::model::bridge_settings::MacTable;
 use crate::model::memif::MemifSocketIds;
 use crate::model::owner::{NetworkTunnel, Owner, PatchedNetwork};
 use crate::model::port::PortBackend;
@@ -26,7 +28,7 @@ use usnet_vpp::messages::{
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 
 /// Up to how many bridge domains it is quicker to read each of them than all.
-const FEW_DOMAINS: usize = 8;
+pub(super) const FEW_DOMAINS: usize = 8;
 
 /// Where the answers are.
 #[derive(Debug)]
@@ -38,6 +40,7 @@ struct Dumps {
     tables: TablesTicket,
     tunnels: Option<TunnelsTicket>,
     spans: SpansTicket,
+    learn_limits: LearnLimitsTickets,
 }
 
 impl VppSnapshot {
@@ -57,6 +60,7 @@ impl VppSnapshot {
             tables: TablesTicket::request(&mut batch),
             tunnels: TunnelsTicket::request(&mut batch, api),
             spans: SpansTicket::request(&mut batch, api),
+            learn_limits: LearnLimitsTickets::request_all(&mut batch),
         };
         let answers = api.send(&batch).await?;
         let mut snapshot = Self::assemble(&answers, dumps)?;
@@ -78,7 +82,10 @@ impl VppSnapshot {
     ) -> Result<Option<Self>, EngineError> {
         let mut batch = Batch::new();
         let tickets = BridgeDomainTickets::request(&mut batch, ids);
-        let mut domains = tickets.read(&api.send(&batch).await?)?;
+        let limits = LearnLimitsTickets::request(&mut batch, ids);
+        let answers = api.send(&batch).await?;
+        let mut domains = tickets.read(&answers)?;
+        limit(&mut domains, &limits.read(&answers));
         domains.retain(|id, _| ids.contains(id));
         let is_certain = |domain: &BridgeDomain| domain.is_tagged || domain.members.is_empty();
         let are_certain = domains.values().all(is_certain);
@@ -138,8 +145,9 @@ impl VppSnapshot {
     fn assemble(answers: &Answers, dumps: Dumps) -> Result<Self, EngineError> {
         let (mut ports, sockets) = dumps.ports.read(answers)?;
         let domain_details = answers.details(dumps.domains)?;
-        let domains: BTreeMap<u32, BridgeDomain> =
+        let mut domains: BTreeMap<u32, BridgeDomain> =
             domain_details.iter().map(|details| (details.bd_id, domain(details))).collect();
+        limit(&mut domains, &dumps.learn_limits.read(answers));
         let member_of: BTreeMap<u32, u32> =
             domains.iter().flat_map(|(id, domain)| domain.members.keys().map(|member| (*member, *id))).collect();
         let interface_details = answers.details(dumps.interfaces)?;
@@ -190,6 +198,15 @@ fn domain(details: &BridgeDomainDetails) -> BridgeDomain {
         has_supported_datapath: bridge_settings::has_supported_datapath(details),
         settings: bridge_settings::observe(details),
         members: details.sw_if_details.iter().map(|member| (member.sw_if_index, member.shg)).collect(),
+    }
+}
+
+/// Adds what was read of the sizes of their tables.
+fn limit(domains: &mut BTreeMap<u32, BridgeDomain>, limits: &BTreeMap<u32, u32>) {
+    for (id, domain) in domains {
+        if let Some(limit) = limits.get(id) {
+            domain.settings.mac_table = MacTable::Limited((*limit).into());
+        }
     }
 }
 

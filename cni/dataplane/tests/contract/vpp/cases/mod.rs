@@ -19,4 +19,4 @@ pub(super) mod tunnels;
 pub(super) mod uplink_traffic;
 pub(super) mod uplinks;
 
-pub(super) use routing::{gateways, packets, routed_packets, routed_ports};
+pub(super) use routing::{floods, gateways, neighbours, packets, routed_packets, routed_ports};

@@ -24,14 +24,15 @@ pub(crate) fn only_bridge_domains_are_read_before_and_after(switch: &mut VppSwit
         switch.take_exchanged();
         assert!(apply(&mut switch.engine(), &operations).iter().all(Result::is_ok));
         let requests = switch.take_exchanged().requests;
-        let [read, created @ ..] = requests.as_slice() else { panic!("{requests:?}") };
-        assert_eq!((read.as_str(), created.len()), ("bridge_domain_dump", some.len()));
-        assert!(created.iter().all(|request| request.starts_with("bridge_domain_add_del")), "{requests:?}");
+        let [read, limits, created @ ..] = requests.as_slice() else { panic!("{requests:?}") };
+        assert_eq!((read.as_str(), limits.as_str()), ("bridge_domain_dump", "cli_inband"));
+        assert_eq!(created.len(), 2 * some.len(), "each with the size of its MAC table");
+        assert!(created.iter().all(|request| request.starts_with("bridge_domain_")), "{requests:?}");
     }
     let operations: Vec<Op> = networks.iter().map(create_bridge).collect();
     switch.take_exchanged();
     let observed = switch.engine().observe_changed(before, &operations).expect("VPP answers");
-    assert_eq!(switch.take_exchanged().requests, ["bridge_domain_dump"]);
+    assert_eq!(switch.take_exchanged().requests, ["bridge_domain_dump", "cli_inband"]);
     assert_eq!(observed, observe(&mut switch.engine()));
     assert!(observed.bridges[bridge(&other)].ports.len() == 1 && observed.bridges.len() == 1 + NETWORKS);
 }

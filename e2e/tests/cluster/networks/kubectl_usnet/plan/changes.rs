@@ -44,6 +44,7 @@ fn changes() -> Vec<(&'static str, &'static str, Value)> {
         ("rate limit removed", ovs(small(), none(), none())),
         ("MAC learning off", ovs(json!({"mtu": 1400, "macLearning": "Disabled"}), none(), none())),
         ("MAC age", ovs(json!({"mtu": 1400, "macAgeSeconds": 60}), none(), none())),
+        ("MAC table", ovs(json!({"mtu": 1400, "macTableSize": 100}), none(), none())),
         ("rate limit of one pod", ovs(small(), none(), of_left(json!({"ingressKbps": 300_000})))),
         ("that changed", ovs(small(), none(), of_left(json!({"ingressKbps": 400_000})))),
         ("that removed", ovs(small(), none(), none())),
@@ -56,6 +57,7 @@ fn changes() -> Vec<(&'static str, &'static str, Value)> {
     ];
     let of_vpp = [
         ("VPP: MAC age", vpp(json!({"macAgeSeconds": 120}), none())),
+        ("VPP: MAC table", vpp(json!({"macTableSize": 100}), none())),
         ("VPP: VLAN set", vpp(none(), vlan(7))),
         ("VPP: VLAN removed", vpp(none(), none())),
         ("VPP: rate limit", vpp(none(), limit(100_000))),

@@ -15,14 +15,18 @@ use usnet_dataplane::port::PortPolicy;
 const COUNT: u32 = 5;
 
 /// A pod: its container, network, addresses and gateways.
-struct Pod {
-    container: &'static str,
-    network: NodeNetwork,
+pub(super) struct Pod {
+    pub(super) container: &'static str,
+    pub(super) network: NodeNetwork,
     ips: [&'static str; 2],
     namespace: Namespace,
 }
 
 impl Pod {
+    pub(super) fn new(container: &'static str, network: &NodeNetwork, ips: [&'static str; 2]) -> Self {
+        Self { container, network: network.clone(), ips, namespace: Namespace::new() }
+    }
+
     fn run(&self, command: &str) -> String {
         let mut nsenter = Command::new("nsenter");
         nsenter.arg(format!("--net={}", self.namespace.path().display())).args(command.split(' '));
@@ -32,7 +36,7 @@ impl Pod {
 
     /// Moves the pod's end of the pair into its namespace, with addresses and routes as the plugin
     /// sets them.
-    fn configure(&self) {
+    pub(super) fn configure(&self) {
         let device = port_name(self.container).as_str().replace("vhu", "pod");
         let namespace = self.namespace.path().display().to_string();
         let holder = namespace.split('/').nth(2).expect("a pid");
@@ -53,12 +57,12 @@ impl Pod {
 
     /// How many echo requests were answered. The first one may be lost while neighbours are
     /// resolved, and is not counted.
-    fn ping(&self, address: &str) -> u32 {
+    pub(super) fn ping(&self, address: &str) -> u32 {
         self.echo(address, 1);
         self.echo(address, COUNT)
     }
 
-    fn echo(&self, address: &str, count: u32) -> u32 {
+    pub(super) fn echo(&self, address: &str, count: u32) -> u32 {
         let output = self.run(&format!("busybox ping -c {count} -i 0.1 -W 1 {address}"));
         let received = output.split("transmitted, ").nth(1).and_then(|rest| rest.split(' ').next());
         received.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{output}"))
@@ -85,18 +89,12 @@ fn pods(switch: &VppSwitch) -> [Pod; 5] {
     // The same subnets and addresses in another domain, and in none.
     let red = network("red", &["10.2.0.1/24", "fd00:2::1/64"], Some("b"));
     let white = network("white", &["10.1.0.1/24", "fd00:1::1/64"], None);
-    let pod = |container, network: &NodeNetwork, ips| Pod {
-        container,
-        network: network.clone(),
-        ips,
-        namespace: Namespace::new(),
-    };
     [
-        pod("c1", &blue, ["10.1.0.11", "fd00:1::11"]),
-        pod("c2", &blue, ["10.1.0.12", "fd00:1::12"]),
-        pod("c3", &green, ["10.2.0.13", "fd00:2::13"]),
-        pod("c4", &red, ["10.2.0.13", "fd00:2::13"]),
-        pod("c5", &white, ["10.1.0.11", "fd00:1::11"]),
+        Pod::new("c1", &blue, ["10.1.0.11", "fd00:1::11"]),
+        Pod::new("c2", &blue, ["10.1.0.12", "fd00:1::12"]),
+        Pod::new("c3", &green, ["10.2.0.13", "fd00:2::13"]),
+        Pod::new("c4", &red, ["10.2.0.13", "fd00:2::13"]),
+        Pod::new("c5", &white, ["10.1.0.11", "fd00:1::11"]),
     ]
 }
 
