@@ -78,7 +78,7 @@ fn of_error(error: &LinkError, device: &DeviceName, desired: &DesiredVxlan) -> W
     match error {
         LinkError::NotPermitted => of_blocker(&LinkBlocker::MissingPrivilege),
         LinkError::PortInUse => of_blocker(&LinkBlocker::PortTaken { device: None, port: desired.port }),
-        LinkError::Exists | LinkError::Unsupported | LinkError::Netlink { .. } => {
+        LinkError::Exists | LinkError::Unsupported | LinkError::Isolation(_) | LinkError::Netlink { .. } => {
             Why { reason: DEVICE_FAILED, message: message::device_failed(device, &ErrorChain(error)) }
         }
     }
