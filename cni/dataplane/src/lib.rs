@@ -39,4 +39,4 @@ pub use model::{
     attachment, bridge_settings, desired, drift, memif, observed, owner, port, routing, tagging, underlay, uplink,
 };
 pub use store::{atomic_file, call_log, claim_records, definition_ipam, journal, locks};
-pub use store::{network_file, network_namespace, node_file, paths, sandboxes, shared_dirs, unselected};
+pub use store::{network_file, network_namespace, nic_offloads, node_file, paths, sandboxes, shared_dirs, unselected};

@@ -1,6 +1,10 @@
 //! Synchronous requests to the kernel over netlink, one at a time. The kernel handles a request
 //! while it is sent, so that every answer is available at once.
 
+mod ethtool;
+
+pub use ethtool::{Ethtool, Features};
+
 use netlink_packet_core::{
     DecodeError, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader,
     NetlinkMessage, NetlinkPayload, NetlinkSerializable,

@@ -1,5 +1,6 @@
 //! Devices of the node. VXLAN devices, by which a network is joined with other nodes: one for each
-//! network, which its engine takes as one port. And [`nics`], which uplinks have.
+//! network, which its engine takes as one port. [`filter`], which keeps strangers out of them. And
+//! [`nics`], which uplinks have.
 //!
 //! - `model`: what should exist and what exists. No IO.
 //! - `guarded`: which devices have to be isolated from the node. No IO.
@@ -10,6 +11,7 @@
 //! A device has its owner in its alias. Devices without an alias of usnet are never changed.
 
 mod blocker;
+pub mod filter;
 mod guarded;
 mod kernel;
 mod model;

@@ -204,6 +204,11 @@ impl Batch {
         }
     }
 
+    /// Whether nothing is changed.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
     fn push(&mut self, table: Table, message: NfTablesMessage, flags: u16) {
         self.messages.push((NetfilterMessage::new(NetfilterHeader::new(table.family, 0, 0), message), flags));
     }

@@ -2,7 +2,7 @@
 //! load a value, [`masked`] changes it, [`equals`], [`differs`], [`in_set`] and [`not_in_set`] end
 //! the rule unless it matches, the others do something.
 
-use netlink_packet_core::DefaultNla;
+use netlink_packet_core::{DefaultNla, Nla};
 use netlink_packet_netfilter::nftables::{
     Bitwise, Cmp, DataAttribute, Expressions, Immediate, Lookup, Operator, Payload, Register, VerdictAttribute,
 };
@@ -41,6 +41,8 @@ const LOADED: Register = Register::Reg1;
 const INVERTED: u32 = 1;
 /// `NFTA_FWD_SREG_DEV`
 const FWD_DEVICE: u16 = 1;
+/// `NFTA_COUNTER_PACKETS`
+const COUNTER_PACKETS: u16 = 2;
 
 /// Loads bytes of the packet.
 pub fn payload(base: Base, offset: u32, length: u32) -> Expression {
@@ -124,6 +126,16 @@ pub fn not_in_set(set: &str) -> Expression {
 /// Counts packets and bytes.
 pub fn counter() -> Expression {
     Expressions::Other { expression_type: "counter".to_owned(), attributes: Vec::new() }
+}
+
+/// How many packets a counter has counted; none of another expression.
+pub fn counted_packets(expression: &Expression) -> Option<u64> {
+    let Expressions::Other { expression_type, attributes } = expression else { return None };
+    let mut packets = attributes.iter().filter(|attribute| attribute.kind() == COUNTER_PACKETS);
+    let packets = packets.next().filter(|_| expression_type == "counter")?;
+    let mut bytes = vec![0; packets.value_len()];
+    packets.emit_value(&mut bytes);
+    Some(u64::from_be_bytes(bytes.try_into().ok()?))
 }
 
 /// Ends the evaluation.

@@ -3,7 +3,7 @@
 mod fdb;
 mod isolation;
 mod monitor;
-mod namespace;
+pub(super) mod namespace;
 mod nics;
 mod observe;
 mod vxlan;
@@ -14,7 +14,7 @@ pub use monitor::LinkMonitor;
 use super::model::ObservedLinks;
 use super::operation::LinkOp;
 use super::{LinkError, Links};
-use crate::netlink::{Netlink, NetlinkError};
+use crate::netlink::{Ethtool, Netlink, NetlinkError};
 use crate::nftables::Nftables;
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct KernelLinks {
     netlink: Netlink,
+    ethtool: Ethtool,
     network_namespace: Option<PathBuf>,
     /// None until it is needed.
     nftables: Option<Nftables>,
@@ -39,9 +40,13 @@ impl KernelLinks {
     /// # Errors
     /// The namespace cannot be entered, or the kernel opens no netlink socket.
     pub fn open(network_namespace: Option<&Path>) -> Result<Self, LinkError> {
-        let open = || Netlink::open(NETLINK_ROUTE).map_err(failed("open a netlink socket"));
-        let netlink = namespace::within(network_namespace, open)?;
-        Ok(Self { netlink, network_namespace: network_namespace.map(Path::to_owned), nftables: None })
+        let open = || {
+            let sockets = Netlink::open(NETLINK_ROUTE).and_then(|netlink| Ok((netlink, Ethtool::open()?)));
+            sockets.map_err(failed("open a netlink socket"))
+        };
+        let (netlink, ethtool) = namespace::within(network_namespace, open)?;
+        let network_namespace = network_namespace.map(Path::to_owned);
+        Ok(Self { netlink, ethtool, network_namespace, nftables: None })
     }
 
     fn execute(&mut self, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {

@@ -109,10 +109,19 @@ impl KernelLinks {
     }
 }
 
+/// Most addresses that a device remembers. Frames to one that it has not room for go to all peers.
+/// The kernel does not change it in a device that exists.
+const LEARNED_MAX: u32 = 8192;
+
 /// No UDP checksum: the kernel leaves it to the underlay, and over a veth pair it stays unfinished.
 /// Receivers in user space drop such packets.
 fn settings(underlay: u32, device: &DesiredVxlan) -> Vec<InfoVxlan> {
-    let mut settings = vec![InfoVxlan::Id(device.vni), InfoVxlan::Port(device.port), InfoVxlan::Link(underlay)];
+    let mut settings = vec![
+        InfoVxlan::Id(device.vni),
+        InfoVxlan::Port(device.port),
+        InfoVxlan::Link(underlay),
+        InfoVxlan::Limit(LEARNED_MAX),
+    ];
     match device.group {
         Some(IpAddr::V4(group)) => settings.push(InfoVxlan::Group(group)),
         Some(IpAddr::V6(group)) => settings.push(InfoVxlan::Group6(group)),

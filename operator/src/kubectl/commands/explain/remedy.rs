@@ -2,7 +2,7 @@
 //! sentence each. Their messages often say the same with names; that is then the why.
 
 /// Reasons, and what to do.
-const REMEDIES: [(&str, &str); 49] = [
+const REMEDIES: [(&str, &str); 50] = [
     (
         "BridgeExists",
         "remove the bridge that usnet does not own from the node, or create a network with another spec.bridge.name or spec.bridge.id",
@@ -59,6 +59,10 @@ const REMEDIES: [(&str, &str); 49] = [
     ("NicCarriesNode", "use another NIC, or nodeTraffic: Shared with networks that have a VLAN"),
     ("NicTaken", "remove the NIC from the other bridge or uplink, or use another NIC"),
     ("NicLost", "connect the NIC again; everything else recovers by itself"),
+    (
+        "NicMergesPackets",
+        "switch off what merges received packets, with the command in the message (`ethtool -K`), or use another NIC",
+    ),
     ("UplinkUnsupported", "use what this release supports, as the message says"),
     ("Invalid", "correct the field that the message names"),
     (
@@ -139,6 +143,8 @@ mod tests {
             reason::NIC_CARRIES_NODE,
             reason::NIC_TAKEN,
             reason::NIC_LOST,
+            reason::NIC_MERGES_PACKETS,
+            reason::OVERLAY_UNPROTECTED,
             reason::UPLINK_UNSUPPORTED,
             reason::INVALID,
             reason::ADDRESSES_NOT_UNIQUE,
