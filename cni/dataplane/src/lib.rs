@@ -9,20 +9,25 @@
 //! - [`inspect`]: learned addresses, and texts of engines for diagnostics. IO on their sockets.
 //! - [`store`]: files on the node: the [`journal`] of attachments, the [`network_file`]s for the
 //!   plugin. IO on files.
-//! - `links` (feature): VXLAN devices of the node; `netlink` (feature): requests to the kernel. IO
-//!   on netlink.
+//! - `links` (feature): VXLAN devices of the node; `isolation` (feature): what keeps the node out
+//!   of the networks; `nftables` (feature): rules for packets of the node; `netlink` (feature):
+//!   requests to the kernel. IO on netlink.
 //! - [`legacy`]: file names, annotation and ports of Intel's userspace CNI. No IO.
 
 pub mod capture;
 pub mod counters;
 pub mod engine;
 pub mod inspect;
+#[cfg(feature = "isolation")]
+pub mod isolation;
 pub mod legacy;
 #[cfg(feature = "links")]
 pub mod links;
 pub mod model;
 #[cfg(feature = "netlink")]
 pub mod netlink;
+#[cfg(feature = "nftables")]
+pub mod nftables;
 pub mod plan;
 pub mod store;
 #[cfg(any(test, feature = "testing"))]
@@ -34,4 +39,4 @@ pub use model::{
     attachment, bridge_settings, desired, drift, memif, observed, owner, port, routing, tagging, underlay, uplink,
 };
 pub use store::{atomic_file, call_log, claim_records, definition_ipam, journal, locks};
-pub use store::{network_file, network_namespace, node_file, paths, sandboxes, shared_dirs, unselected};
+pub use store::{network_file, network_namespace, nic_offloads, node_file, paths, sandboxes, shared_dirs, unselected};

@@ -138,6 +138,11 @@ pub const NIC_TAKEN: &str = "NicTaken";
 pub const UPLINK_UNSUPPORTED: &str = "UplinkUnsupported";
 /// An uplink on a node: the engine has the NIC, and it is gone, down or without a carrier.
 pub const NIC_LOST: &str = "NicLost";
+/// A network on a node: nothing keeps strangers out of its overlay, because the kernel has no
+/// nftables.
+pub const OVERLAY_UNPROTECTED: &str = "OverlayUnprotected";
+/// An uplink on a node: the NIC merges packets that it receives, and its driver goes on with it.
+pub const NIC_MERGES_PACKETS: &str = "NicMergesPackets";
 /// A network on a node: its uplink is not programmed there, or selects no NIC of the node.
 pub const UPLINK_NOT_READY: &str = "UplinkNotReady";
 /// Accepted, and a network on a node: another network or device has the same VLAN on the NIC.

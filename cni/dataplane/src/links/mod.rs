@@ -1,7 +1,9 @@
 //! Devices of the node. VXLAN devices, by which a network is joined with other nodes: one for each
-//! network, which its engine takes as one port. And [`nics`], which uplinks have.
+//! network, which its engine takes as one port. [`filter`], which keeps strangers out of them. And
+//! [`nics`], which uplinks have.
 //!
 //! - `model`: what should exist and what exists. No IO.
+//! - `guarded`: which devices have to be isolated from the node. No IO.
 //! - `plan`: the operations between both, and what blocks them. No IO.
 //! - [`Links`]: the interface to the kernel; [`KernelLinks`] implements it over netlink (IO), and
 //!   [`LinkMonitor`] waits for changes (IO).
@@ -9,6 +11,8 @@
 //! A device has its owner in its alias. Devices without an alias of usnet are never changed.
 
 mod blocker;
+pub mod filter;
+mod guarded;
 mod kernel;
 mod model;
 pub mod nics;
@@ -18,12 +22,14 @@ mod plan;
 mod tests;
 
 pub use blocker::{LinkBlocker, blockers};
-pub use kernel::{KernelLinks, LinkMonitor};
+pub use guarded::{EngineDevices, LentDevices, NodeDevice, NodeDeviceKind};
+pub use kernel::{Kept, KernelLinks, LinkMonitor};
 pub use model::{DesiredVxlan, LinkOwner, ObservedLinks, ObservedVxlan, Underlay};
 pub use operation::LinkOp;
 pub use plan::{PlannedLinkOp, diff, joinable, plan};
 
 use crate::netlink::NetlinkError;
+use crate::nftables::NftablesError;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -57,6 +63,9 @@ pub enum LinkError {
     /// The kernel was built without VXLAN, or its module is missing.
     #[error("the kernel of this node has no VXLAN: load the module vxlan")]
     Unsupported,
+    /// The kernel has no rules for devices, or does not make them.
+    #[error("the node cannot be kept out of the network")]
+    Isolation(#[source] NftablesError),
     /// Any other failure.
     #[error("cannot {what}")]
     Netlink {

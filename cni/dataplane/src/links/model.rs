@@ -134,6 +134,8 @@ pub struct Underlay {
     pub name: String,
     /// Its MTU.
     pub mtu: u32,
+    /// The length of the prefix of the address.
+    pub prefix: u8,
 }
 
 /// One VXLAN device.

@@ -77,6 +77,11 @@ impl LinkOp {
         &self.owner().network
     }
 
+    /// Whether it may set a device up.
+    pub const fn opens(&self) -> bool {
+        matches!(self, Self::Create { .. } | Self::Configure { .. })
+    }
+
     /// Whether it deletes a device, which must not be a port any more then.
     pub const fn is_deletion(&self) -> bool {
         matches!(self, Self::Delete { .. })

@@ -59,7 +59,7 @@ fn foreign(vni: u32) -> ObservedVxlan {
 }
 
 fn node(vxlans: impl IntoIterator<Item = ObservedVxlan>) -> ObservedLinks {
-    let underlay = Underlay { index: 2, name: "eth0".to_owned(), mtu: 1500 };
+    let underlay = Underlay { index: 2, name: "eth0".to_owned(), mtu: 1500, prefix: 24 };
     ObservedLinks {
         may_change: true,
         vxlans: (10..).zip(vxlans).collect(),
@@ -179,7 +179,7 @@ fn over_ipv6_frames_grow_more_and_devices_with_checksums_have_the_port_alone() {
     let of_v6 = DesiredVxlan { local, ..desired(7) };
     let blue: BTreeMap<_, _> = [(name("blue"), of_v6)].into();
     let on_node = |mtu: u32, other: Option<ObservedVxlan>| ObservedLinks {
-        underlays: [(local, Underlay { index: 2, name: "eth0".to_owned(), mtu })].into(),
+        underlays: [(local, Underlay { index: 2, name: "eth0".to_owned(), mtu, prefix: 24 })].into(),
         ..node(other)
     };
     let blocker = |observed: &ObservedLinks| blockers(ENGINE, &blue, observed).remove(&name("blue"));

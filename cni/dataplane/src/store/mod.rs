@@ -2,7 +2,8 @@
 //!
 //! [`paths`] says where they are. [`journal`] is written by the plugin and the agent, under locks;
 //! [`network_file`], [`unselected`], [`shared_dirs`] and [`definition_ipam`] by the agent for the
-//! plugin; [`node_file`] by the agent for itself; [`call_log`] by the plugin for users;
+//! plugin; [`node_file`] and [`nic_offloads`] by the agent for itself; [`call_log`] by the plugin
+//! for users;
 //! [`claim_records`] by the agent; [`sandboxes`] by the plugin for the agent.
 //! [`network_namespace`] tells whether the sandbox of a record still exists.
 
@@ -14,6 +15,7 @@ pub mod journal;
 pub mod locks;
 pub mod network_file;
 pub mod network_namespace;
+pub mod nic_offloads;
 pub mod node_file;
 pub mod paths;
 pub mod sandboxes;

@@ -179,6 +179,12 @@ impl NodePaths {
         self.state.join("history.jsonl")
     }
 
+    /// What the agent has switched off at the NICs of an engine. The kernel forgets it at a reboot
+    /// as well.
+    pub fn nic_offloads_file(&self, engine: EngineKind) -> PathBuf {
+        self.run.join(format!("nics-{}.json", engine.traits().api_name.to_lowercase()))
+    }
+
     /// The sandboxes of pods.
     pub fn sandboxes(&self) -> PathBuf {
         self.run.join("sandboxes")

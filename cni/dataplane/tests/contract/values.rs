@@ -107,14 +107,18 @@ pub(crate) fn attachment(container: &str) -> AttachmentId {
 }
 
 /// Creates the veth pair of a container, as the plugin does before it creates the port. The pod's
-/// end stays in the same namespace.
+/// end stays in the same namespace. The kernel sends nothing of its own on either end.
 pub(crate) fn create_veth_pair(device: &DeviceName, command: impl Fn(&str) -> Command) {
     let peer = device.as_str().replace("vhu", "pod");
-    let pair = ["link", "add", device.as_str(), "up", "type", "veth", "peer", "name", &peer];
+    let pair = ["link", "add", device.as_str(), "type", "veth", "peer", "name", &peer];
     // It may be there.
     let _output = command("ip").args(pair).output().expect("ip");
-    let up = command("ip").args(["link", "set", &peer, "up"]).status().expect("ip");
-    assert!(up.success(), "no device {peer}");
+    for end in [device.as_str(), &peer] {
+        for setting in [&["addrgenmode", "none"][..], &["up"]] {
+            let set = command("ip").args(["link", "set", end]).args(setting).status().expect("ip");
+            assert!(set.success(), "no device {end}");
+        }
+    }
 }
 
 pub(crate) fn port_name(container: &str) -> PortName {

@@ -5,6 +5,7 @@ mod faults;
 mod groups;
 mod monitor;
 mod nics;
+mod strangers;
 
 use nix::sched::{CloneFlags, unshare};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! Notifications.
 
-use super::{Node, device, ip};
+use super::{Node, device, ip, output_of};
 use nix::sched::{CloneFlags, unshare};
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
@@ -35,6 +35,10 @@ fn each_change_of_a_device_or_of_its_underlay_is_notified() {
         "link del other".to_owned(),
     ] {
         ip(&change);
+        assert!(is_notified(&monitor), "{change}");
+    }
+    for change in ["gro on", "gro off"] {
+        output_of(&format!("ethtool -K eth0 {change}"));
         assert!(is_notified(&monitor), "{change}");
     }
     node.observe();

@@ -1,9 +1,9 @@
 //! What is read of the NICs of a node.
 
-use crate::ip;
+use crate::{ip, output_of};
 use nix::sched::{CloneFlags, unshare};
 use usnet_dataplane::links::KernelLinks;
-use usnet_dataplane::links::nics::{Nics, ObservedNic, ObservedNics};
+use usnet_dataplane::links::nics::{Nics, ObservedNic, ObservedNics, ReceiveOffload};
 
 /// A network namespace with a NIC `eth1`, whose cable has the end `wire`.
 fn node() -> KernelLinks {
@@ -62,4 +62,26 @@ fn what_the_node_uses_a_nic_for_is_read() {
     assert_eq!((master.name.as_str(), master.is_physical), ("br0", false));
     ip("link set eth1 nomaster");
     assert_eq!(eth1(&mut links).1.master, None);
+}
+
+#[test]
+fn what_merges_received_packets_is_read_and_switched() {
+    let mut links = node();
+    let (index, _) = eth1(&mut links);
+    let mut is_on = |change: Option<bool>| {
+        if let Some(is_on) = change {
+            links.set_receive_offload(index, ReceiveOffload::Gro, is_on).expect("a feature");
+        }
+        let found = links.receive_offloads(index).expect("its features");
+        assert_eq!(found.changeable, [ReceiveOffload::Gro].into(), "of a veth pair");
+        found.on.contains(&ReceiveOffload::Gro)
+    };
+    assert!(is_on(Some(true)));
+    assert!(output_of("ethtool -k eth1").contains("generic-receive-offload: on"));
+    assert!(!is_on(Some(false)) && !is_on(None));
+    assert!(output_of("ethtool -k eth1").contains("generic-receive-offload: off"));
+    assert_eq!(links.receive_offloads(9999).expect("no such device").on, [].into());
+    // A driver may refuse without an error.
+    let _refused = links.set_receive_offload(index, ReceiveOffload::HardwareGro, true);
+    assert_eq!(links.receive_offloads(index).expect("its features").on, [].into());
 }

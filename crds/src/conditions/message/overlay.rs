@@ -68,3 +68,10 @@ pub const TUNNELS_PENDING: &str = "its tunnels to the other nodes are being crea
 pub fn tunnel_failed(engine: EngineKind, peer: IpAddr, problem: &str) -> String {
     format!("{engine} cannot use the tunnel to {peer}: {problem}")
 }
+
+/// An overlay that strangers could write into.
+pub fn unprotected(problem: &str) -> String {
+    format!(
+        "the agent cannot make the rules (nftables, table inet usnet) that keep packets of strangers out of overlays: {problem}; what is connected stays so, and new VXLAN devices are not created"
+    )
+}

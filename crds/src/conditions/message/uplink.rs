@@ -74,6 +74,16 @@ pub fn nic_without_carrier(nic: &dyn Display) -> String {
     )
 }
 
+/// A NIC that makes larger packets of those that it receives.
+pub fn nic_merges_packets(nic: &dyn Display, offloads: impl IntoIterator<Item = impl Display>) -> String {
+    let offloads: Vec<_> = offloads.into_iter().map(|offload| offload.to_string()).collect();
+    format!(
+        "NIC {nic} of this node merges packets that it receives ({}), and its driver did not let the agent switch that off: TCP to pods is slow, because merged packets are larger than the MTU and are lost; switch it off (ethtool -K {nic} {} off), or use another NIC",
+        offloads.join(", "),
+        offloads.join(" off ")
+    )
+}
+
 /// The bridge of an uplink cannot be created.
 pub fn bridge_exists(bridge: &str) -> String {
     format!(

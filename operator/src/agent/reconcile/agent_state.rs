@@ -9,12 +9,12 @@ use crate::agent::report::node_report::NodeReport;
 use crate::agent::selection::persisted_state::PersistedState;
 use crate::node::history_file::HistoryFile;
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::watch::Receiver;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::paths::NodePaths;
 
 /// The state of the node that belongs to no single engine.
 #[derive(Debug)]
@@ -42,6 +42,6 @@ pub(crate) struct Inputs {
     pub(crate) folders: Receiver<()>,
     /// Changes of the node's devices.
     pub(crate) links: Receiver<()>,
-    /// The network namespace of these devices; none is that of the process.
-    pub(crate) network_namespace: Option<PathBuf>,
+    /// Where the files of the node are, and the network namespace of its devices.
+    pub(crate) paths: NodePaths,
 }

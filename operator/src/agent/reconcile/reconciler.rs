@@ -22,13 +22,13 @@ use crate::agent::report::transition_log::TransitionLog;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use usnet_crds::{NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::network_file;
+use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::{Cause, Op, PlanContext, SpecOrigin, blockers};
 
 /// The state of the reconciler of one engine.
@@ -65,7 +65,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         watcher: W,
         agent_state: Rc<AgentState>,
         inherited: Option<EngineSpec>,
-        network_namespace: Option<PathBuf>,
+        paths: &NodePaths,
     ) -> Self {
         Self {
             agent_state,
@@ -81,7 +81,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             attached: BTreeSet::new(),
             programs: Programs::of(W::ENGINE),
             report_at: None,
-            links: EngineLinks::new(W::ENGINE, network_namespace),
+            links: EngineLinks::new(W::ENGINE, paths),
             gateway_holds: GatewayHolds::default(),
             converged: None,
         }

@@ -7,7 +7,8 @@ use crate::telemetry::current_series::CurrentSeries;
 use crate::telemetry::seconds_since_1970;
 use prometheus::core::Collector;
 use prometheus::{
-    GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, exponential_buckets,
+    GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    exponential_buckets,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +45,7 @@ pub struct Metrics {
     calls: HistogramVec,
     last_reconcile: GaugeVec,
     unready_networks: CurrentSeries,
+    overlay_packets_refused: IntCounter,
 }
 
 impl Metrics {
@@ -95,6 +97,7 @@ impl Metrics {
             calls: HistogramVec::new(call_options()?, &["verb", "code"])?,
             last_reconcile: last_reconcile()?,
             unready_networks: unready_networks()?,
+            overlay_packets_refused: overlay_packets_refused()?,
             operation_errors: counters("operation_errors_total", "Operations that failed.", &["engine", "kind"])?,
             status_writes: counters(
                 "status_writes_total",
@@ -123,6 +126,7 @@ impl Metrics {
         let counters = [&self.repairs, &self.operation_errors, &self.status_writes, &self.registrations, &self.garbage];
         let counters = counters.into_iter().map(|counters| Box::new(counters.clone()) as Box<dyn Collector>);
         gauges.chain(counters).try_for_each(|collector| registry.register(collector))?;
+        registry.register(Box::new(self.overlay_packets_refused.clone()))?;
         registry.register(Box::new(self.state_directory_writable.clone()))?;
         self.unready_networks.register(registry)?;
         registry.register(Box::new(self.last_reconcile.clone()))?;
@@ -178,6 +182,11 @@ impl Metrics {
     /// Counts an operation that repaired drift.
     pub(crate) fn repair(&self, engine: EngineKind) {
         self.repairs.with_label_values(&[label(engine)]).inc();
+    }
+
+    /// Counts packets of strangers to overlays.
+    pub(crate) fn overlay_packets_refused(&self, packets: u64) {
+        self.overlay_packets_refused.inc_by(packets);
     }
 
     /// Sets the number of devices of each health.
@@ -245,6 +254,11 @@ fn call_options() -> Result<HistogramOpts, prometheus::Error> {
 fn state_directory_writable() -> Result<IntGauge, prometheus::Error> {
     let help = "1 while the state and run directories of the node can be written, else 0: no pod can attach.";
     IntGauge::with_opts(options("state_directory_writable", help))
+}
+
+fn overlay_packets_refused() -> Result<IntCounter, prometheus::Error> {
+    let help = "Packets to overlays that were dropped because they were not from a node of them.";
+    IntCounter::with_opts(options("overlay_packets_refused_total", help))
 }
 
 fn last_reconcile() -> Result<GaugeVec, prometheus::Error> {

@@ -18,6 +18,7 @@ pub(crate) mod history_recorder;
 pub mod metrics;
 pub(crate) mod node_report;
 pub mod node_status;
+pub(crate) mod refused_counter;
 pub(crate) mod replay;
 pub(crate) mod state_writer;
 pub(crate) mod status_writer;

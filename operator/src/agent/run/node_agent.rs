@@ -13,7 +13,7 @@ use crate::agent::reconcile::publish::{self, Publisher};
 use crate::agent::reconcile::schedule::reconcilers::{self, Reconciler};
 use crate::agent::report::metrics::Metrics;
 use crate::agent::report::node_report::NodeReport;
-use crate::agent::report::{call_counter, garbage_counter};
+use crate::agent::report::{call_counter, garbage_counter, refused_counter};
 use crate::agent::selection::persisted_state::PersistedState;
 use crate::agent::selection::spec_store::SpecStore;
 use crate::agent::watch::{Owners, folder_watch, link_watch};
@@ -95,13 +95,14 @@ impl Agent {
         let (network_files, networks_folder) = channel(());
         watches.spawn(folder_watch::follow(paths.networks(), folder_watch::WRITTEN, network_files));
         let (link_changes, links) = channel(());
-        watches.spawn(link_watch::follow(paths.network_namespace.clone(), link_changes));
+        watches.spawn(link_watch::follow(paths.network_namespace.clone(), link_changes.clone()));
+        watches.spawn(link_watch::follow_rules(paths.network_namespace.clone(), link_changes));
         let inputs = Inputs {
             agent_state: Rc::clone(&agent_state),
             specs: specs.subscribe(),
             folders,
             links,
-            network_namespace: paths.network_namespace.clone(),
+            paths: paths.clone(),
         };
         let device_plugin =
             DevicePlugin::new(paths, Rc::clone(&agent_state), specs.subscribe(), networks_folder.clone());
@@ -176,6 +177,8 @@ impl Agent {
         let devices = async { Ok(device_plugin.run().await) };
         let captures = async { Ok(capture_cleanup.follow().await) };
         let writable = async { Ok(writable_directories.follow().await) };
+        let refused = refused_counter::follow(paths.network_namespace.clone(), agent_state.metrics.clone());
+        let refused = async { Ok(refused.await) };
         let garbage = garbage_counter::follow(paths.garbage_file(), agent_state.metrics.clone());
         let calls = call_counter::follow(paths, agent_state.metrics.clone());
         let (garbage, calls) = (async { Ok(garbage.await) }, async { Ok(calls.await) });
@@ -190,6 +193,7 @@ impl Agent {
             captures,
             garbage,
             calls,
+            refused,
             network_files,
             first_report
         )?;

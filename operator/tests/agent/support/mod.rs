@@ -8,4 +8,5 @@ pub(crate) mod restarts;
 pub(crate) mod running_agent;
 pub(crate) mod selecting_agent;
 pub(crate) mod standalone_agent;
+pub(crate) mod tcp;
 pub(crate) mod uplinks;

@@ -27,6 +27,8 @@ fn ip(arguments: &str) -> String {
 fn create_nic() {
     ip("link add eth1 type veth peer name wire");
     ip("link set wire up");
+    let gro = Command::new("ethtool").args(["-K", "eth1", "gro", "on"]).status().unwrap();
+    assert!(gro.success());
 }
 
 fn on_fab(name: &str, vlan: Option<i64>) -> NodeNetwork {
@@ -75,7 +77,8 @@ impl Scene {
         is_member && found.flags.contains(IfStatusFlags::ADMIN_UP)
     }
 
-    /// Whether VPP has the NIC that is there, and the NIC takes frames to any address.
+    /// Whether VPP has the NIC that is there, and the NIC takes frames to any address and merges
+    /// none.
     fn has_nic(&self) -> bool {
         let output = Command::new("ip").args(["-o", "-d", "link", "show", "dev", "eth1"]).output().unwrap();
         let output = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -83,14 +86,20 @@ impl Scene {
         let joined = self.interface("host-eth1").filter(|found| found.flags.contains(IfStatusFlags::ADMIN_UP));
         let is_it =
             joined.zip(index).is_some_and(|(joined, index)| joined.tag.as_str() == format!("usnet^fab^{index:x}"));
-        is_it && output.contains(",UP") && output.contains("PROMISC")
+        is_it && output.contains(",UP") && output.contains("PROMISC") && !merges()
     }
+}
+
+/// Whether the NIC merges packets that it receives.
+fn merges() -> bool {
+    let output = Command::new("ethtool").args(["-k", "eth1"]).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).contains("generic-receive-offload: on")
 }
 
 /// The NIC is as it was, but up.
 fn is_released() -> bool {
     let output = ip("-o link show dev eth1");
-    output.contains(",UP") && !output.contains("PROMISC")
+    output.contains(",UP") && !output.contains("PROMISC") && merges()
 }
 
 fn networks_are_connected_and_the_last_one_leaves_the_nic_up(kind: Kind) {

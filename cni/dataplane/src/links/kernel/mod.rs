@@ -3,29 +3,35 @@
 mod fdb;
 mod isolation;
 mod monitor;
-mod namespace;
+pub(super) mod namespace;
 mod nics;
 mod observe;
 mod vxlan;
 
+pub use isolation::Kept;
 pub use monitor::LinkMonitor;
 
 use super::model::ObservedLinks;
 use super::operation::LinkOp;
 use super::{LinkError, Links};
-use crate::netlink::{Netlink, NetlinkError};
+use crate::netlink::{Ethtool, Netlink, NetlinkError};
+use crate::nftables::Nftables;
 use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::protocols::NETLINK_ROUTE;
 use nix::errno::Errno;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The devices of a network namespace.
 #[derive(Debug)]
 pub struct KernelLinks {
     netlink: Netlink,
+    ethtool: Ethtool,
+    network_namespace: Option<PathBuf>,
+    /// None until it is needed.
+    nftables: Option<Nftables>,
 }
 
 impl KernelLinks {
@@ -34,8 +40,13 @@ impl KernelLinks {
     /// # Errors
     /// The namespace cannot be entered, or the kernel opens no netlink socket.
     pub fn open(network_namespace: Option<&Path>) -> Result<Self, LinkError> {
-        let open = || Netlink::open(NETLINK_ROUTE).map_err(failed("open a netlink socket"));
-        Ok(Self { netlink: namespace::within(network_namespace, open)? })
+        let open = || {
+            let sockets = Netlink::open(NETLINK_ROUTE).and_then(|netlink| Ok((netlink, Ethtool::open()?)));
+            sockets.map_err(failed("open a netlink socket"))
+        };
+        let (netlink, ethtool) = namespace::within(network_namespace, open)?;
+        let network_namespace = network_namespace.map(Path::to_owned);
+        Ok(Self { netlink, ethtool, network_namespace, nftables: None })
     }
 
     fn execute(&mut self, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {
@@ -64,9 +75,17 @@ impl Links for KernelLinks {
 
     fn apply(&mut self, operation: &LinkOp) -> Result<(), LinkError> {
         match operation {
-            LinkOp::Create { owner, underlay, device } => self.create(owner, *underlay, device),
+            LinkOp::Create { owner, underlay, device } => {
+                let index = self.create(owner, *underlay, device).map_err(failed(&operation.to_string()))?;
+                self.isolate(owner)?;
+                self.set_up(index, true)
+            }
             LinkOp::Rename { owner, index, .. } => self.rename(*index, owner.device().as_str()),
-            LinkOp::Configure { owner, index, mtu } => self.configure(*index, owner, *mtu),
+            LinkOp::Configure { owner, index, mtu } => {
+                self.configure(*index, owner, *mtu).map_err(failed(&operation.to_string()))?;
+                self.isolate(owner)?;
+                self.set_up(*index, true)
+            }
             LinkOp::ChangePeers { index, add, remove, .. } => self.change_peers(*index, add, remove),
             LinkOp::Delete { index, .. } => self.delete(*index),
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::thread;
 
 /// Runs `open` in a network namespace, in a thread of its own; none is that of this process.
-pub(super) fn within<T: Send>(
+pub(in crate::links) fn within<T: Send>(
     network_namespace: Option<&Path>,
     open: impl FnOnce() -> Result<T, LinkError> + Send,
 ) -> Result<T, LinkError> {

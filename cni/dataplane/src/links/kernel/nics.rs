@@ -3,7 +3,7 @@
 use super::observe::{address_of, has_net_admin, mtu, name};
 use super::{KernelLinks, failed};
 use crate::links::LinkError;
-use crate::links::nics::{Nics, ObservedNic, ObservedNics};
+use crate::links::nics::{Nics, ObservedNic, ObservedNics, ObservedOffloads, ReceiveOffload};
 use crate::model::port::DeviceName;
 use crate::netlink::NetlinkError;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
@@ -31,6 +31,22 @@ impl Nics for KernelLinks {
             }
         }
         Ok(ObservedNics { may_change, nics })
+    }
+
+    fn receive_offloads(&mut self, index: u32) -> Result<ObservedOffloads, LinkError> {
+        match self.ethtool.features(index) {
+            Ok(features) => Ok(ObservedOffloads::of(&features.active, &features.changeable)),
+            // No family `ethtool`, no features, or no device any more.
+            Err(error) if [Errno::ENOENT, Errno::EOPNOTSUPP, Errno::ENODEV].iter().any(|errno| error.is(*errno)) => {
+                Ok(ObservedOffloads::default())
+            }
+            Err(error) => Err(failed("read the features of a NIC")(error)),
+        }
+    }
+
+    fn set_receive_offload(&mut self, index: u32, offload: ReceiveOffload, is_on: bool) -> Result<(), LinkError> {
+        let what = format!("switch {offload} of a NIC {}", if is_on { "on" } else { "off" });
+        self.ethtool.set_features(index, &[(offload.kernel_name(), is_on)]).map_err(failed(&what))
     }
 
     fn set_nic_up(&mut self, index: u32) -> Result<(), LinkError> {
@@ -135,6 +151,7 @@ fn nic(link: &LinkMessage) -> Option<ObservedNic> {
         has_carrier: flags.contains(LinkFlags::LowerUp),
         addresses: BTreeSet::new(),
         has_default_route: false,
+        offloads: ObservedOffloads::default(),
     };
     let mut is_pci = false;
     for attribute in &link.attributes {

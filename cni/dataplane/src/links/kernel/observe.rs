@@ -78,14 +78,14 @@ impl KernelLinks {
         for answer in self.dump(&RouteNetlinkMessage::GetAddress(AddressMessage::default()))? {
             let RouteNetlinkMessage::NewAddress(found) = answer else { continue };
             let Some(address) = address_of(&found).filter(|address| addresses.contains(address)) else { continue };
-            if let Some(underlay) = self.underlay(found.header.index)? {
+            if let Some(underlay) = self.underlay(found.header.index, found.header.prefix_len)? {
                 underlays.insert(address, underlay);
             }
         }
         Ok(underlays)
     }
 
-    fn underlay(&mut self, index: u32) -> Result<Option<Underlay>, NetlinkError> {
+    fn underlay(&mut self, index: u32, prefix: u8) -> Result<Option<Underlay>, NetlinkError> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         message.attributes = vec![LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
@@ -96,7 +96,7 @@ impl KernelLinks {
         Ok(answers.iter().find_map(|answer| match answer {
             RouteNetlinkMessage::NewLink(link) => {
                 let (name, mtu) = (name(link)?.to_owned(), mtu(link)?);
-                Some(Underlay { index, name, mtu })
+                Some(Underlay { index, name, mtu, prefix })
             }
             _ => None,
         }))

@@ -1,6 +1,7 @@
 //! Creating, changing and deleting devices.
 
-use super::{KernelLinks, isolation};
+use super::KernelLinks;
+use crate::isolation::settings;
 use crate::links::model::{DesiredVxlan, LinkOwner};
 use crate::netlink::NetlinkError;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
@@ -12,13 +13,13 @@ use std::net::IpAddr;
 use usnet_crds::Mtu;
 
 impl KernelLinks {
-    /// The device is set up last: from then on it sends and receives.
+    /// The device is still down, and neither sends nor receives. Returns its index.
     pub(super) fn create(
         &mut self,
         owner: &LinkOwner,
         underlay: u32,
         device: &DesiredVxlan,
-    ) -> Result<(), NetlinkError> {
+    ) -> Result<u32, NetlinkError> {
         let mut message = LinkMessage::default();
         message.attributes = vec![
             LinkAttribute::IfName(owner.device().to_string()),
@@ -37,18 +38,26 @@ impl KernelLinks {
         if device.group.is_none() {
             self.change_peers(index, &device.peers, &BTreeSet::new())?;
         }
-        self.configure(index, owner, None)
+        self.configure(index, owner, None)?;
+        Ok(index)
     }
 
-    /// The tag and what keeps the node out of the network come before the device is set up.
+    /// Sets the tag, and what keeps the node out of the network.
     pub(super) fn configure(&mut self, index: u32, owner: &LinkOwner, mtu: Option<Mtu>) -> Result<(), NetlinkError> {
         let mut message = of_index(index);
         message.attributes.push(LinkAttribute::IfAlias(owner.to_string()));
         message.attributes.extend(mtu.map(|mtu| LinkAttribute::Mtu(mtu.get().into())));
-        message.attributes.push(isolation::attribute());
         (message.header.flags, message.header.change_mask) = (LinkFlags::Noarp, LinkFlags::Noarp);
         self.execute(RouteNetlinkMessage::SetLink(message), 0)?;
-        self.set_up(index, true)
+        self.set_isolated(index);
+        Ok(())
+    }
+
+    /// The second layer: a kernel without IPv6 has none of its settings.
+    pub(super) fn set_isolated(&mut self, index: u32) {
+        let mut message = of_index(index);
+        message.attributes.push(settings::attribute());
+        let _second_layer = self.execute(RouteNetlinkMessage::SetLink(message), 0);
     }
 
     /// Older kernels only rename a device that is down.
@@ -100,10 +109,19 @@ impl KernelLinks {
     }
 }
 
+/// Most addresses that a device remembers. Frames to one that it has not room for go to all peers.
+/// The kernel does not change it in a device that exists.
+const LEARNED_MAX: u32 = 8192;
+
 /// No UDP checksum: the kernel leaves it to the underlay, and over a veth pair it stays unfinished.
 /// Receivers in user space drop such packets.
 fn settings(underlay: u32, device: &DesiredVxlan) -> Vec<InfoVxlan> {
-    let mut settings = vec![InfoVxlan::Id(device.vni), InfoVxlan::Port(device.port), InfoVxlan::Link(underlay)];
+    let mut settings = vec![
+        InfoVxlan::Id(device.vni),
+        InfoVxlan::Port(device.port),
+        InfoVxlan::Link(underlay),
+        InfoVxlan::Limit(LEARNED_MAX),
+    ];
     match device.group {
         Some(IpAddr::V4(group)) => settings.push(InfoVxlan::Group(group)),
         Some(IpAddr::V6(group)) => settings.push(InfoVxlan::Group6(group)),

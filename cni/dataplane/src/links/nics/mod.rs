@@ -1,14 +1,16 @@
 //! NICs of the node, which uplinks have. They belong to the node: usnet reads them, and sets those
-//! up that the node does not use itself. A NIC of VPP also has to take frames to any address while
-//! VPP has it. No IO.
+//! up that the node does not use itself. While an engine has a NIC it merges no received packets,
+//! and with VPP takes frames to any address. No IO.
 
 mod model;
+mod offloads;
 mod resolve;
 #[cfg(test)]
 mod tests;
 
 pub use model::{JoinedNic, NicBlocker, NodeUse, ObservedNic, ObservedNics};
-pub use resolve::{ResolvedUplink, UplinkRequest, resolve};
+pub use offloads::{ObservedOffloads, ReceiveOffload};
+pub use resolve::{ResolvedUplink, UplinkRequest, described, resolve};
 
 use super::LinkError;
 use usnet_crds::InterfaceAddress;
@@ -20,6 +22,19 @@ pub trait Nics {
     /// # Errors
     /// Something could not be read. It never looks like a node without NICs.
     fn observe_nics(&mut self) -> Result<ObservedNics, LinkError>;
+
+    /// Reads what merges packets that one receives. A kernel or a device without such features has
+    /// none.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    fn receive_offloads(&mut self, index: u32) -> Result<ObservedOffloads, LinkError>;
+
+    /// Switches one of these on or off. The driver may refuse without an error.
+    ///
+    /// # Errors
+    /// The kernel's error.
+    fn set_receive_offload(&mut self, index: u32, offload: ReceiveOffload, is_on: bool) -> Result<(), LinkError>;
 
     /// Sets one up.
     ///

@@ -1,5 +1,6 @@
 //! The NICs of a node.
 
+use super::offloads::{ObservedOffloads, ReceiveOffload};
 use crate::model::port::DeviceName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -41,6 +42,8 @@ pub struct ObservedNic {
     pub addresses: BTreeSet<InterfaceAddress>,
     /// Whether a default route of the node leads over it.
     pub has_default_route: bool,
+    /// What merges packets that it receives; only read of those that uplinks describe.
+    pub offloads: ObservedOffloads,
 }
 
 /// The NIC that an engine has for an uplink.
@@ -109,6 +112,13 @@ pub enum NicBlocker {
     NoCarrier {
         /// The NIC.
         nic: DeviceName,
+    },
+    /// The NIC merges packets that it receives, and its driver goes on with it.
+    MergesPackets {
+        /// The NIC.
+        nic: DeviceName,
+        /// By these.
+        offloads: BTreeSet<ReceiveOffload>,
     },
 }
 

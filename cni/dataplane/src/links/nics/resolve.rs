@@ -1,8 +1,9 @@
 //! Which NIC each uplink has on this node, and what is wrong with it. Pure.
 
 use super::model::{JoinedNic, NicBlocker, ObservedNic, ObservedNics};
+use super::offloads::ReceiveOffload;
 use crate::model::uplink::KernelNic;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::{EngineKind, MacAddress, NicDevice, NicDriver, NodeTraffic, NodeUplink, UplinkName};
 
@@ -21,6 +22,8 @@ pub struct ResolvedUplink {
     pub must_set_up: bool,
     /// Whether it has to take frames to any address. Open vSwitch cares for that itself.
     pub must_set_promiscuous: bool,
+    /// What has to be switched off, because it merges received packets.
+    pub must_disable: BTreeSet<ReceiveOffload>,
     /// What is wrong.
     pub blocker: Option<NicBlocker>,
 }
@@ -35,6 +38,7 @@ impl ResolvedUplink {
             may_join: false,
             must_set_up,
             must_set_promiscuous,
+            must_disable: BTreeSet::new(),
             blocker: Some(blocker),
         }
     }
@@ -56,6 +60,11 @@ pub struct UplinkRequest<'a> {
     pub is_untagged: bool,
     /// The NIC that the engine has for it.
     pub joined: Option<&'a JoinedNic>,
+}
+
+/// The NICs that are described, by their indexes.
+pub fn described(devices: &[NicDevice], observed: &ObservedNics) -> BTreeSet<u32> {
+    devices.iter().filter_map(|device| find(device, observed).ok()).map(|(index, _)| index).collect()
 }
 
 /// The NICs of these uplinks. One that two ask for goes to the one whose engine has it, else to the
@@ -116,9 +125,11 @@ fn resolve_one(request: UplinkRequest<'_>, observed: &ObservedNics) -> ResolvedU
     };
     let device = KernelNic { device: nic.name.clone(), index, mac: nic.mac() };
     let may_join = refusal.is_none();
+    let is_needed = may_join && is_used;
     ResolvedUplink {
-        must_set_up: may_join && is_used && !is_shared && !nic.is_up,
-        must_set_promiscuous: may_join && is_used && uplink.engine == EngineKind::Vpp && !nic.is_promiscuous,
+        must_set_up: is_needed && !is_shared && !nic.is_up,
+        must_disable: if is_needed { nic.offloads.to_disable() } else { BTreeSet::new() },
+        must_set_promiscuous: is_needed && uplink.engine == EngineKind::Vpp && !nic.is_promiscuous,
         blocker: refusal.or_else(|| out_of_service(nic).filter(|_| is_used)),
         device: Some(device),
         mtu: Some(nic.mtu),
@@ -133,8 +144,13 @@ fn out_of_service(nic: &ObservedNic) -> Option<NicBlocker> {
     match (nic.is_up, nic.has_carrier) {
         (false, _) => Some(NicBlocker::Down { nic: name }),
         (true, false) => Some(NicBlocker::NoCarrier { nic: name }),
-        (true, true) => None,
+        (true, true) => merges_packets(nic),
     }
+}
+
+fn merges_packets(nic: &ObservedNic) -> Option<NicBlocker> {
+    let offloads = nic.offloads.on.clone();
+    (!offloads.is_empty()).then(|| NicBlocker::MergesPackets { nic: nic.name.clone(), offloads })
 }
 
 fn unsupported(uplink: &NodeUplink) -> Option<&'static str> {

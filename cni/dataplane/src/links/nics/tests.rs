@@ -28,6 +28,7 @@ fn nic(name: &str, last_of_mac: u8) -> ObservedNic {
         has_carrier: true,
         addresses: [].into(),
         has_default_route: false,
+        offloads: ObservedOffloads::default(),
     }
 }
 
@@ -180,4 +181,38 @@ fn what_is_not_supported_and_what_is_not_permitted_is_said() {
     for uplink in [vpp, bond] {
         assert!(matches!(one(&uplink, None, &node()).blocker, Some(NicBlocker::Unsupported { .. })));
     }
+}
+
+/// The engine would lose merged packets: what can be switched off is, also on a NIC that the node
+/// shares, and what remains on is reported.
+#[test]
+fn a_nic_with_networks_merges_no_received_packets() {
+    use ReceiveOffload::{Gro, HardwareGro, Lro};
+    let merges = |on: &[ReceiveOffload], changeable: &[ReceiveOffload]| {
+        changed(|nic| {
+            nic.offloads =
+                ObservedOffloads { on: on.iter().copied().collect(), changeable: changeable.iter().copied().collect() };
+        })
+    };
+    let observed = merges(&[Gro, HardwareGro], &[Gro, Lro]);
+    for traffic in ["Refused", "Shared"] {
+        let fab = uplink("fab", r#"{"type": "Name", "name": "eth1"}"#, traffic);
+        let resolved = one(&fab, None, &observed);
+        assert_eq!((resolved.must_disable, resolved.may_join), ([Gro].into(), true));
+    }
+    let refused = one(&named("eth1"), None, &merges(&[HardwareGro], &[Gro]));
+    assert_eq!(refused.must_disable, [].into());
+    let nic = DeviceName::observed("eth1");
+    assert_eq!(refused.blocker, Some(NicBlocker::MergesPackets { nic, offloads: [HardwareGro].into() }));
+    assert_eq!(one(&named("eth1"), None, &merges(&[], &[Gro])).blocker, None);
+    let fab = named("eth1");
+    let unused = UplinkRequest { uplink: &fab, is_used: false, is_untagged: false, joined: None };
+    let unused = resolve(&[unused], &[], &observed).remove(&fab.name).unwrap();
+    assert_eq!((unused.must_disable, unused.blocker), ([].into(), None));
+    let carries = changed(|nic| {
+        nic.has_default_route = true;
+        nic.offloads.on = [Gro].into();
+        nic.offloads.changeable = [Gro].into();
+    });
+    assert_eq!(one(&named("eth1"), None, &carries).must_disable, [].into(), "it is left alone");
 }

@@ -2,7 +2,7 @@
 //! without the capture.
 
 use super::captures::{capture, captures, number};
-use super::counters::{FRAMES, received_by_pod, send, without_ipv6};
+use super::counters::{FRAMES, received_by_pod, send};
 use crate::switch::Switch;
 use crate::values::{Values, converge};
 use std::time::{Duration, Instant};
@@ -46,7 +46,6 @@ fn texts() -> Vec<String> {
 }
 
 pub(crate) fn every_frame_of_both_directions_is_copied_in_order(switch: &mut impl Switch) {
-    without_ipv6(switch);
     converge(&mut switch.engine(), &switch.desired(&[switch.network("blue")], &["c1", "c2"]));
     if !switch.moves_frames() {
         return;
@@ -67,7 +66,6 @@ pub(crate) fn every_frame_of_both_directions_is_copied_in_order(switch: &mut imp
 }
 
 pub(crate) fn only_frames_of_the_direction_are_copied(switch: &mut impl Switch) {
-    without_ipv6(switch);
     converge(&mut switch.engine(), &switch.desired(&[switch.network("blue")], &["c1", "c2"]));
     if !switch.moves_frames() {
         return;

@@ -51,11 +51,6 @@ pub(crate) fn received_by_pod(switch: &impl Switch, container: &str) -> u64 {
     of_pod(switch, container)[0].packets.expect("a count")
 }
 
-/// Without the frames that the kernel sends by itself.
-pub(crate) fn without_ipv6(switch: &impl Switch) {
-    run(switch, "sysctl", &["-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"]);
-}
-
 /// Sends frames from the device of a pod to an address that no pod has, so that they are flooded.
 pub(crate) fn send(switch: &impl Switch, container: &str) {
     let device = device(container);
@@ -68,7 +63,6 @@ pub(crate) fn send(switch: &impl Switch, container: &str) {
 }
 
 pub(crate) fn counters_follow_frames(switch: &mut impl Switch) {
-    without_ipv6(switch);
     converge(&mut switch.engine(), &switch.desired(&[switch.network("blue")], &["c1", "c2"]));
     if !switch.moves_frames() {
         let nothing = Traffic { packets: Some(0), bytes: Some(0), dropped: Some(0), errors: Some(0) };

@@ -25,14 +25,17 @@ fn run(switch: &impl Switch, command: &str) -> String {
 /// pair is the same as a VXLAN device.
 fn create_device(switch: &impl Switch, network: &NodeNetwork) -> u32 {
     let device = DeviceName::of_network(&network.name);
-    run(switch, &format!("ip link add {device} up type veth peer name {FAR}"));
-    run(switch, &format!("ip link set {FAR} up"));
+    run(switch, &format!("ip link add {device} type veth peer name {FAR}"));
+    for end in [device.as_str(), FAR] {
+        run(switch, &format!("ip link set {end} addrgenmode none"));
+        run(switch, &format!("ip link set {end} up"));
+    }
     run(switch, &format!("ip addr add 192.0.2.1/24 dev {FAR}"));
     let observed = run(switch, &format!("ip -o link show dev {device}"));
     observed.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
 }
 
-/// Frames that the pod has received. IPv6 would add some of its own.
+/// Frames that the pod has received.
 fn received(switch: &impl Switch, container: &str) -> u64 {
     let pod = port_name(container).as_str().replace("vhu", "pod");
     let observed = run(switch, &format!("ip -s link show dev {pod}"));
@@ -57,7 +60,6 @@ fn desired(switch: &impl Switch, networks: &[NodeNetwork], devices: &BTreeMap<&s
 }
 
 pub(crate) fn a_network_is_joined_by_its_device_and_left(switch: &mut impl Switch) {
-    run(switch, "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1");
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let index = create_device(switch, &blue);
@@ -86,7 +88,6 @@ pub(crate) fn a_network_is_joined_by_its_device_and_left(switch: &mut impl Switc
 }
 
 pub(crate) fn a_device_that_was_created_again_is_joined_again(switch: &mut impl Switch) {
-    run(switch, "sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1");
     let mut engine = switch.engine();
     let blue = switch.network("blue");
     let first = create_device(switch, &blue);

@@ -22,9 +22,17 @@ pub(super) const UPLINK_BRIDGE: &str = "br-up-fab";
 /// A switch without DPDK, on a node with a NIC.
 pub(super) fn start() -> OneSwitch {
     let switch = OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), is_veth: true };
-    ip(&switch, &format!("link add {NIC} up mtu 1600 type veth peer name {WIRE}"));
-    ip(&switch, &format!("link set {WIRE} up mtu 1600"));
+    plug_nic(&switch);
     switch
+}
+
+/// The kernel sends nothing of its own on it.
+fn plug_nic(switch: &OneSwitch) {
+    ip(switch, &format!("link add {NIC} mtu 1600 type veth peer name {WIRE} mtu 1600"));
+    for end in [NIC, WIRE] {
+        ip(switch, &format!("link set {end} addrgenmode none"));
+        ip(switch, &format!("link set {end} up"));
+    }
 }
 
 pub(super) fn ip(switch: &OneSwitch, arguments: &str) -> String {
@@ -154,8 +162,6 @@ fn is_connected(switch: &OneSwitch, pod: &str, address: u8) -> bool {
 #[test]
 fn a_nic_that_was_created_again_is_joined_again_and_one_that_is_gone_stays() {
     let switch = start();
-    let sysctl = ["-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"];
-    assert!(switch.command("sysctl").args(sysctl).status().expect("sysctl").success());
     let mut engine = switch.engine();
     ip(&switch, &format!("addr add 192.0.2.1/24 dev {WIRE}"));
     let first = desired(&switch, &[("green", None)]);
@@ -167,8 +173,7 @@ fn a_nic_that_was_created_again_is_joined_again_and_one_that_is_gone_stays() {
     let mut gone = first.clone();
     gone.uplinks.values_mut().for_each(|uplink| uplink.nic = None);
     assert_eq!(diff(&gone, &observe(&mut engine)), []);
-    ip(&switch, &format!("link add {NIC} up type veth peer name {WIRE}"));
-    ip(&switch, &format!("link set {WIRE} up"));
+    plug_nic(&switch);
     ip(&switch, &format!("addr add 192.0.2.1/24 dev {WIRE}"));
     assert!(!is_connected(&switch, "green", 3), "the switch does not notice");
     let operations = converge(&mut engine, &desired(&switch, &[("green", None)]));

@@ -1,8 +1,8 @@
 //! Creates the veth pair and configures both ends.
 
 use super::address;
+use super::checksums;
 use super::error::{InterfaceError, failed};
-use super::ethtool;
 use super::link::{self, NewPair};
 use super::namespace::PodNamespace;
 use super::owner::{device_mac, ownership_alias};
@@ -69,7 +69,7 @@ pub fn create(
 fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &str) -> Result<(), InterfaceError> {
     let name = device.as_str();
     let index = index_of(netlink, name)?;
-    ethtool::disable_checksum_offload(index).map_err(failed("disable checksum offload of", name))?;
+    checksums::disable_offload(index).map_err(failed("disable checksum offload of", name))?;
     link::set_link_up(netlink, index, Some(ownership_alias)).map_err(failed("tag and set up", name))
 }
 
@@ -96,7 +96,7 @@ fn set_up_interface(
     let name = interface.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("configure", name))?;
     let index = index_of(&mut netlink, name)?;
-    ethtool::disable_checksum_offload(index).map_err(failed("disable checksum offload of", name))?;
+    checksums::disable_offload(index).map_err(failed("disable checksum offload of", name))?;
     add_addresses(&mut netlink, index, interface, assignment)?;
     link::set_link_up(&mut netlink, index, None).map_err(failed("set up", name))?;
     add_routes(&mut netlink, index, interface, assignment, default_route)

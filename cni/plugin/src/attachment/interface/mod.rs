@@ -12,9 +12,9 @@
 
 mod address;
 mod check;
+mod checksums;
 mod create;
 mod error;
-mod ethtool;
 mod link;
 mod namespace;
 mod owner;

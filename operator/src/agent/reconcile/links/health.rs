@@ -7,7 +7,7 @@ use std::fmt::Display;
 use usnet_crds::NetworkName;
 use usnet_crds::conditions::message::overlay as message;
 use usnet_crds::conditions::reason::{
-    DEVICE_FAILED, MISSING_PRIVILEGE, MTU_TOO_LARGE, PEERS_UNKNOWN, PORT_TAKEN, VNI_TAKEN,
+    DEVICE_FAILED, MISSING_PRIVILEGE, MTU_TOO_LARGE, OVERLAY_UNPROTECTED, PEERS_UNKNOWN, PORT_TAKEN, VNI_TAKEN,
 };
 use usnet_crds::node_state::NetworkState;
 use usnet_dataplane::links::{DesiredVxlan, LinkBlocker, LinkError, LinkOwner};
@@ -23,13 +23,17 @@ pub(super) fn of(
     desired: &BTreeMap<NetworkName, DesiredVxlan>,
     joinable: &BTreeMap<NetworkName, u32>,
     blockers: &BTreeMap<NetworkName, LinkBlocker>,
-    failures: &LinkFailures,
+    (failures, problem): (&LinkFailures, Option<&str>),
 ) -> LinkHealth {
     let health = |(network, device): (&NetworkName, &DesiredVxlan)| {
         let failed = |why: Why| Some((network.clone(), NetworkHealth::failed(why.reason, why.message)));
         match (blockers.get(network), failures.get(network)) {
             (Some(blocker), _) => failed(of_blocker(blocker)),
             (None, Some(error)) => failed(of_error(error, &DeviceName::of_network(network), device)),
+            (None, None) if problem.is_some() => problem.map(|problem| {
+                let why = NetworkHealth::failed(OVERLAY_UNPROTECTED, message::unprotected(problem));
+                (network.clone(), NetworkHealth { attachable: joinable.contains_key(network), ..why })
+            }),
             (None, None) if joinable.contains_key(network) => None,
             (None, None) => Some((network.clone(), NetworkHealth::pending(message::DEVICE_PENDING.to_owned()))),
         }
@@ -78,7 +82,7 @@ fn of_error(error: &LinkError, device: &DeviceName, desired: &DesiredVxlan) -> W
     match error {
         LinkError::NotPermitted => of_blocker(&LinkBlocker::MissingPrivilege),
         LinkError::PortInUse => of_blocker(&LinkBlocker::PortTaken { device: None, port: desired.port }),
-        LinkError::Exists | LinkError::Unsupported | LinkError::Netlink { .. } => {
+        LinkError::Exists | LinkError::Unsupported | LinkError::Isolation(_) | LinkError::Netlink { .. } => {
             Why { reason: DEVICE_FAILED, message: message::device_failed(device, &ErrorChain(error)) }
         }
     }

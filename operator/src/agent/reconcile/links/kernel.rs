@@ -21,8 +21,13 @@ pub(super) async fn with_kernel<T: Send + 'static>(
     request: impl FnOnce(&mut KernelLinks) -> Result<T, LinkError> + Send + 'static,
 ) -> Result<T, LinkError> {
     let run = move || request(&mut KernelLinks::open(network_namespace.as_deref())?);
-    spawn_blocking(run).await.unwrap_or_else(|error| {
+    on_thread(run).await.unwrap_or_else(Err)
+}
+
+/// The result of what blocks; an error if its thread panicked.
+pub(super) async fn on_thread<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> Result<T, LinkError> {
+    spawn_blocking(run).await.map_err(|error| {
         let source = NetlinkError::Socket(io::Error::other(error));
-        Err(LinkError::Netlink { what: "request network devices".to_owned(), source })
+        LinkError::Netlink { what: "request network devices".to_owned(), source }
     })
 }

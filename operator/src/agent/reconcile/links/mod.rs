@@ -3,6 +3,7 @@
 //! belongs to the node.
 
 mod context;
+mod filter;
 mod health;
 mod kernel;
 mod uplinks;
@@ -11,6 +12,7 @@ pub(super) use context::LinkContext;
 pub(super) use health::{LinkHealth, apply_to};
 pub(super) use uplinks::{PreparedUplinks, UplinkEvidence, UplinksVerified};
 
+use self::filter::Filter;
 use self::health::LinkFailures;
 use self::kernel::{observe, with_kernel};
 use self::uplinks::EngineUplinks;
@@ -24,7 +26,8 @@ use usnet_dataplane::links::{
 };
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::owner::Owner;
-use usnet_dataplane::plan::Cause;
+use usnet_dataplane::paths::NodePaths;
+use usnet_dataplane::plan::{Cause, SpecOrigin};
 
 /// The devices of one engine's networks.
 #[derive(Debug)]
@@ -35,6 +38,8 @@ pub(super) struct EngineLinks {
     /// The devices when they were last observed; none before the first time.
     last: Option<ObservedLinks>,
     uplinks: EngineUplinks,
+    /// What keeps strangers out of overlays.
+    filter: Filter,
 }
 
 /// The devices after what is missing was created.
@@ -54,9 +59,16 @@ pub(super) struct PreparedLinks {
 
 impl EngineLinks {
     /// Nothing was observed yet.
-    pub(super) fn new(engine: EngineKind, network_namespace: Option<PathBuf>) -> Self {
-        let (desired, uplinks) = (BTreeMap::new(), EngineUplinks::default());
-        Self { engine, network_namespace, desired, last: None, uplinks }
+    pub(super) fn new(engine: EngineKind, paths: &NodePaths) -> Self {
+        let (desired, uplinks) = (BTreeMap::new(), EngineUplinks::new(engine, paths));
+        Self {
+            engine,
+            network_namespace: paths.network_namespace.clone(),
+            desired,
+            last: None,
+            uplinks,
+            filter: Filter::default(),
+        }
     }
 
     /// Whether the devices differ from those that were last observed. Without overlays nothing is
@@ -67,8 +79,14 @@ impl EngineLinks {
 
     async fn have_vxlans_changed(&self) -> bool {
         let Some(last) = self.last.as_ref().filter(|_| self.is_in_use()) else { return false };
-        let observed = observe(self.network_namespace.clone(), addresses(&self.desired)).await;
+        let observed = observe(self.network_namespace.clone(), self.addresses()).await;
         observed.map_or(true, |observed| observed != *last)
+            || self.filter.has_changed(self.network_namespace.clone(), last).await
+    }
+
+    /// The addresses of this node that overlays have. The rules are for those of all engines.
+    fn addresses(&self) -> BTreeSet<IpAddr> {
+        self.desired.values().map(|device| device.local).chain(self.filter.addresses()).collect()
     }
 
     /// Whether a network has an overlay, or a device of an earlier one may be there.
@@ -96,6 +114,7 @@ impl EngineLinks {
         context: LinkContext<'_>,
     ) -> Result<PreparedLinks, LinkError> {
         let uplinks = self.uplinks.prepare(self.network_namespace.clone(), (spec, engine), context).await?;
+        self.filter.set_spec(spec);
         let vxlans = self.prepare_vxlans(spec.networks.iter().map(AsRef::as_ref), context).await?;
         Ok(PreparedLinks { uplinks, ..vxlans })
     }
@@ -143,7 +162,7 @@ impl EngineLinks {
         if !self.is_in_use() {
             return Ok(PreparedLinks::default());
         }
-        let addresses = addresses(&self.desired);
+        let addresses = self.addresses();
         let observed = match observe(self.network_namespace.clone(), addresses.clone()).await {
             Ok(observed) => observed,
             Err(error) if self.desired.is_empty() => {
@@ -152,14 +171,34 @@ impl EngineLinks {
             }
             Err(error) => return Err(error),
         };
+        // Before a device is up, and before it sends to a new peer.
+        self.close(&observed, context).await;
         let planned = plan(self.engine, &self.desired, &observed, context.plan);
-        let (deletions, changes): (Vec<_>, Vec<_>) = planned.into_iter().partition(|planned| planned.op.is_deletion());
+        let (deletions, mut changes): (Vec<_>, Vec<_>) =
+            planned.into_iter().partition(|planned| planned.op.is_deletion());
+        if self.filter.problem().is_some() {
+            changes.retain(|planned| !planned.op.opens());
+        }
         if changes.is_empty() {
             return Ok(self.conclude(observed, deletions, &LinkFailures::new()));
         }
         let failures = self.apply(changes, context).await?;
         let observed = observe(self.network_namespace.clone(), addresses).await?;
+        // Peers that it had are strangers now.
+        self.filter.ensure(self.network_namespace.clone(), &observed).await;
         Ok(self.conclude(observed, deletions, &failures))
+    }
+
+    async fn close(&mut self, observed: &ObservedLinks, context: LinkContext<'_>) {
+        let is_known = self.last.as_ref() == Some(observed);
+        let is_changed = self.filter.ensure(self.network_namespace.clone(), observed).await;
+        if is_changed && is_known && context.plan.spec == SpecOrigin::Known {
+            tracing::info!("repaired the rules that keep strangers out of overlays");
+            context.metrics.repair(self.engine);
+        }
+        if let Some(error) = self.filter.problem() {
+            tracing::debug!(error, "no rules keep strangers out of overlays");
+        }
     }
 
     fn conclude(
@@ -171,8 +210,9 @@ impl EngineLinks {
         let joinable = joinable(self.engine, &self.desired, &observed);
         let blockers = blockers(self.engine, &self.desired, &observed);
         let remaining = diff(self.engine, &self.desired, &observed);
-        let retry = !failures.is_empty() || !remaining.is_empty() || !blockers.is_empty();
-        let health = health::of(&self.desired, &joinable, &blockers, failures);
+        let problem = self.filter.problem();
+        let retry = problem.is_some() || !failures.is_empty() || !remaining.is_empty() || !blockers.is_empty();
+        let health = health::of(&self.desired, &joinable, &blockers, (failures, problem));
         self.last = Some(observed);
         PreparedLinks { joinable, health, deletions, retry, uplinks: PreparedUplinks::default() }
     }
@@ -196,7 +236,9 @@ impl EngineLinks {
             return Ok(());
         }
         self.apply(due, context).await?;
-        self.last = Some(observe(self.network_namespace.clone(), addresses(&self.desired)).await?);
+        let observed = observe(self.network_namespace.clone(), self.addresses()).await?;
+        self.filter.ensure(self.network_namespace.clone(), &observed).await;
+        self.last = Some(observed);
         Ok(())
     }
 
@@ -231,10 +273,6 @@ impl EngineLinks {
         }
         tracing::info!(network = %op.network(), op = %op, %cause, milliseconds, "{what}");
     }
-}
-
-fn addresses(desired: &BTreeMap<NetworkName, DesiredVxlan>) -> BTreeSet<IpAddr> {
-    desired.values().map(|device| device.local).collect()
 }
 
 /// The indexes of the devices that an engine has as ports.

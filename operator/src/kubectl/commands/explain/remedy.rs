@@ -67,6 +67,10 @@ const REMEDIES: [(&str, &str); 50] = [
     ("NicCarriesNode", "use another NIC, or nodeTraffic: Shared with networks that have a VLAN"),
     ("NicTaken", "remove the NIC from the other bridge or uplink, or use another NIC"),
     ("NicLost", "connect the NIC again; everything else recovers by itself"),
+    (
+        "NicMergesPackets",
+        "switch off what merges received packets, with the command in the message (`ethtool -K`), or use another NIC",
+    ),
     ("UplinkUnsupported", "use what this release supports, as the message says"),
     ("Invalid", "correct the field that the message names"),
     (
@@ -152,6 +156,8 @@ mod tests {
             reason::NIC_CARRIES_NODE,
             reason::NIC_TAKEN,
             reason::NIC_LOST,
+            reason::NIC_MERGES_PACKETS,
+            reason::OVERLAY_UNPROTECTED,
             reason::UPLINK_UNSUPPORTED,
             reason::INVALID,
             reason::ADDRESSES_NOT_UNIQUE,

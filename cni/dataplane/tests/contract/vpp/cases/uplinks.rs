@@ -33,13 +33,14 @@ pub(super) fn ip(arguments: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Plugs a NIC in, or another one of its name; returns its index. IPv6 would send frames of its
-/// own.
+/// Plugs a NIC in, or another one of its name; returns its index. The kernel sends nothing of its
+/// own on it.
 pub(super) fn plug_nic() -> u32 {
-    let off = ["-qw", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"];
-    assert!(Command::new("sysctl").args(off).status().expect("sysctl").success());
-    ip(&format!("link add {NIC} up mtu 1600 type veth peer name {WIRE}"));
-    ip(&format!("link set {WIRE} up mtu 1600"));
+    ip(&format!("link add {NIC} mtu 1600 type veth peer name {WIRE} mtu 1600"));
+    for end in [NIC, WIRE] {
+        ip(&format!("link set {end} addrgenmode none"));
+        ip(&format!("link set {end} up"));
+    }
     let output = ip(&format!("-o link show dev {NIC}"));
     output.split(':').next().and_then(|index| index.parse().ok()).expect("an index")
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use usnet_crds::conditions::message::{overlay, uplink as message};
 use usnet_crds::conditions::reason::{
-    BRIDGE_EXISTS, DEVICE_FAILED, ENGINE_REFUSED, MISSING_PRIVILEGE, NIC_CARRIES_NODE, NIC_LOST, NIC_MISSING,
-    NIC_TAKEN, UPLINK_NOT_READY, UPLINK_UNSUPPORTED, WAITING,
+    BRIDGE_EXISTS, DEVICE_FAILED, ENGINE_REFUSED, MISSING_PRIVILEGE, NIC_CARRIES_NODE, NIC_LOST, NIC_MERGES_PACKETS,
+    NIC_MISSING, NIC_TAKEN, UPLINK_NOT_READY, UPLINK_UNSUPPORTED, WAITING,
 };
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_crds::{NetworkName, NodeUplink, UplinkName};
@@ -29,8 +29,9 @@ pub(super) struct UplinkHealth {
     pub(super) why: Option<Why>,
     /// Whether operations are left to be done.
     pub(super) is_pending: bool,
-    /// Whether pods may attach all the same: the NIC was there, and comes back by itself.
-    is_out_of_service: bool,
+    /// Whether pods may attach all the same: the NIC was there, and comes back by itself; or it
+    /// carries frames, although not all.
+    is_attachable: bool,
 }
 
 impl UplinkHealth {
@@ -77,9 +78,13 @@ fn of_uplink(
     (evidence, blocker): (UplinkEvidence<'_>, Option<&UplinkBlocker>),
 ) -> UplinkHealth {
     let resolved = prepared.resolved.get(&uplink.name);
-    if let Some(blocker) = resolved.and_then(|resolved| resolved.blocker.as_ref()) {
-        let why = of_nic(blocker);
-        return UplinkHealth { is_out_of_service: why.reason == NIC_LOST, ..UplinkHealth::failed(why) };
+    let nic = resolved.and_then(|resolved| resolved.blocker.as_ref()).map(of_nic);
+    let (merging, nic) = match nic {
+        Some(why) if why.reason == NIC_MERGES_PACKETS => (Some(why), None),
+        other => (None, other),
+    };
+    if let Some(why) = nic {
+        return UplinkHealth { is_attachable: why.reason == NIC_LOST, ..UplinkHealth::failed(why) };
     }
     if let Some(blocker) = blocker {
         return UplinkHealth::failed(of_blocker(blocker));
@@ -102,7 +107,9 @@ fn of_uplink(
             let message = message::nic_failed(uplink.engine, name, problem);
             UplinkHealth::failed(Why { reason: ENGINE_REFUSED, message })
         }
-        Some((_, ElementState::Running | ElementState::Pending)) => UplinkHealth::default(),
+        Some((_, ElementState::Running | ElementState::Pending)) => {
+            UplinkHealth { is_attachable: merging.is_some(), why: merging, is_pending: false }
+        }
     }
 }
 
@@ -129,6 +136,7 @@ fn of_nic(blocker: &NicBlocker) -> Why {
         }
         NicBlocker::Down { nic } => (NIC_LOST, message::nic_down(nic)),
         NicBlocker::NoCarrier { nic } => (NIC_LOST, message::nic_without_carrier(nic)),
+        NicBlocker::MergesPackets { nic, offloads } => (NIC_MERGES_PACKETS, message::nic_merges_packets(nic, offloads)),
     };
     Why { reason, message }
 }
@@ -147,7 +155,7 @@ pub(super) fn of_networks(
         let uplink = uplinks.get(name)?;
         match &uplink.why {
             Some(why) => Some(NetworkHealth {
-                attachable: uplink.is_out_of_service,
+                attachable: uplink.is_attachable,
                 ..NetworkHealth::failed(UPLINK_NOT_READY, message::not_ready(name, &why.message))
             }),
             None => uplink.is_pending.then(|| NetworkHealth::pending(message::connecting(name))),

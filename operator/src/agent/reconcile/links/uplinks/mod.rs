@@ -2,29 +2,30 @@
 
 mod addresses;
 mod health;
+mod nic_change;
+mod offloads;
 mod prepared;
 
 pub(in super::super) use prepared::{PreparedUplinks, UplinkEvidence, UplinksVerified};
 
 use self::addresses::Addresses;
+use self::nic_change::{change_nics, nic_changes, observe, release};
+use self::offloads::Offloads;
 use self::prepared::{UplinkNetworks, prepared};
 use super::context::LinkContext;
-use super::kernel::with_kernel;
 use crate::agent::model::spec::EngineSpec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use usnet_crds::{EngineKind, NodeUplink, UplinkName};
+use usnet_crds::{EngineKind, NicDevice, NodeUplink, UplinkName};
 use usnet_dataplane::links::LinkError;
-use usnet_dataplane::links::nics::{
-    JoinedNic, Nics, ObservedNic, ObservedNics, ResolvedUplink, UplinkRequest, resolve,
-};
+use usnet_dataplane::links::nics::{JoinedNic, ObservedNics, ResolvedUplink, UplinkRequest, resolve};
 use usnet_dataplane::observed::{Observed, ObservedPort};
 use usnet_dataplane::owner::Owner;
-use usnet_dataplane::uplink::KernelNic;
+use usnet_dataplane::paths::NodePaths;
 
 /// The uplinks of one engine.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct EngineUplinks {
     specs: BTreeMap<UplinkName, Arc<NodeUplink>>,
     /// Those of the other engine, which have their NICs first.
@@ -39,15 +40,32 @@ pub(super) struct EngineUplinks {
     released: Vec<JoinedNic>,
     /// The devices that have addresses for overlays.
     addresses: Addresses,
+    /// What was switched off at NICs.
+    offloads: Offloads,
 }
 
 impl EngineUplinks {
+    /// Nothing was observed yet.
+    pub(super) fn new(engine: EngineKind, paths: &NodePaths) -> Self {
+        Self {
+            specs: BTreeMap::new(),
+            others: Vec::new(),
+            used: BTreeMap::new(),
+            joined: BTreeMap::new(),
+            last: BTreeMap::new(),
+            programmed: BTreeSet::new(),
+            released: Vec::new(),
+            addresses: Addresses::default(),
+            offloads: Offloads::load(engine, paths),
+        }
+    }
+
     /// Whether the NICs differ from those that were last observed. Without uplinks nothing is read.
     pub(super) async fn have_changed(&self, network_namespace: Option<PathBuf>) -> bool {
         if self.specs.is_empty() {
             return false;
         }
-        let observed = observe(network_namespace).await;
+        let observed = observe(network_namespace, self.devices()).await;
         observed.map_or(true, |observed| self.resolve(&observed) != self.last || self.addresses.have_changed(&observed))
     }
 
@@ -56,8 +74,8 @@ impl EngineUplinks {
         self.programmed.clone()
     }
 
-    /// Observes the NICs, and sets up those that networks need; those of VPP take frames to any
-    /// address.
+    /// Observes the NICs, and sets up those that networks need. These merge no received packets;
+    /// those of VPP take frames to any address.
     ///
     /// # Errors
     /// They cannot be read, and an uplink needs one.
@@ -79,17 +97,19 @@ impl EngineUplinks {
         for (uplink, vlan) in networks.vlans() {
             *self.used.entry(uplink.clone()).or_default() |= vlan.is_none();
         }
-        let mut resolved = self.resolve(&observe(network_namespace.clone()).await?);
+        let mut resolved = self.resolve(&observe(network_namespace.clone(), self.devices()).await?);
         let changes = nic_changes(&resolved);
         for (uplink, change) in &changes {
             tracing::info!(%uplink, nic = %change.nic.device, "{}", change.text());
+            self.offloads.remember(change.nic.index, change.nic.mac, &change.disable);
             if self.programmed.contains(uplink) {
                 context.metrics.repair(spec.engine);
             }
         }
         if !changes.is_empty() {
             let changes = changes.into_iter().map(|(_, change)| change).collect();
-            resolved = self.resolve(&change_nics(network_namespace.clone(), changes).await?);
+            let observed = change_nics(network_namespace.clone(), self.devices(), changes).await?;
+            resolved = self.resolve(&observed);
         }
         self.last.clone_from(&resolved);
         let prepared = prepared(spec, networks, engine, resolved);
@@ -117,6 +137,10 @@ impl EngineUplinks {
                 }
             })
             .await
+    }
+
+    fn devices(&self) -> Vec<NicDevice> {
+        self.specs.values().map(|uplink| uplink.nic.device.clone()).collect()
     }
 
     fn resolve(&self, observed: &ObservedNics) -> BTreeMap<UplinkName, ResolvedUplink> {
@@ -149,11 +173,14 @@ impl EngineUplinks {
         let wanted: BTreeSet<u32> =
             prepared.uplinks.iter().filter_map(|uplink| Some(uplink.nic.as_ref()?.index)).collect();
         self.released.retain(|nic| !wanted.contains(&nic.index));
-        if self.released.is_empty() {
+        let used = wanted.into_iter().chain(self.joined.values().map(|nic| nic.index)).collect();
+        let changed = self.offloads.left(&used);
+        if self.released.is_empty() && changed.is_empty() {
             return Ok(());
         }
-        release(network_namespace, kind, self.released.clone()).await?;
+        release(network_namespace, kind, (self.released.clone(), changed.clone())).await?;
         self.released.clear();
+        self.offloads.forget(&changed);
         Ok(())
     }
 
@@ -181,78 +208,4 @@ fn joined(engine: &Observed) -> BTreeMap<UplinkName, JoinedNic> {
         _ => None,
     };
     ports.chain(engine.unbridged_ports.values()).filter_map(nic).collect()
-}
-
-async fn observe(network_namespace: Option<PathBuf>) -> Result<ObservedNics, LinkError> {
-    with_kernel(network_namespace, |kernel| kernel.observe_nics()).await
-}
-
-/// What a NIC needs before it is joined.
-#[derive(Debug)]
-struct NicChange {
-    nic: KernelNic,
-    set_up: bool,
-    set_promiscuous: bool,
-}
-
-impl NicChange {
-    const fn text(&self) -> &'static str {
-        match (self.set_up, self.set_promiscuous) {
-            (true, true) => "setting the NIC up, for frames to any address",
-            (true, false) => "setting the NIC up",
-            (false, _) => "letting the NIC take frames to any address",
-        }
-    }
-}
-
-fn nic_changes(resolved: &BTreeMap<UplinkName, ResolvedUplink>) -> Vec<(UplinkName, NicChange)> {
-    let change = |(uplink, resolved): (&UplinkName, &ResolvedUplink)| {
-        let (set_up, set_promiscuous) = (resolved.must_set_up, resolved.must_set_promiscuous);
-        let nic = resolved.nic().filter(|_| set_up || set_promiscuous)?.clone();
-        Some((uplink.clone(), NicChange { nic, set_up, set_promiscuous }))
-    };
-    resolved.iter().filter_map(change).collect()
-}
-
-/// Changes NICs, and observes all of them. What is not as it should be afterwards is reported.
-async fn change_nics(network_namespace: Option<PathBuf>, changes: Vec<NicChange>) -> Result<ObservedNics, LinkError> {
-    with_kernel(network_namespace, move |kernel| {
-        for NicChange { nic, set_up, set_promiscuous } in changes {
-            if set_promiscuous {
-                let _result = kernel.set_nic_promiscuous(nic.index, true);
-            }
-            if set_up {
-                let _result = kernel.set_nic_up(nic.index);
-            }
-        }
-        kernel.observe_nics()
-    })
-    .await
-}
-
-/// VPP leaves the setting of the agent for frames to any address. So does Open vSwitch if it was
-/// killed since it set it: the next process takes that for the NIC's own. VPP sets a NIC down, by
-/// its name.
-async fn release(
-    network_namespace: Option<PathBuf>,
-    kind: EngineKind,
-    released: Vec<JoinedNic>,
-) -> Result<(), LinkError> {
-    with_kernel(network_namespace, move |kernel| {
-        let observed = kernel.observe_nics()?;
-        if !observed.may_change {
-            return Ok(());
-        }
-        for JoinedNic { device, index } in released {
-            if observed.nics.contains_key(&index) {
-                kernel.set_nic_promiscuous(index, false)?;
-            }
-            let is_down = |nic: &ObservedNic| kind == EngineKind::Vpp && nic.name == device;
-            for (present, _) in observed.nics.iter().filter(|(_, nic)| is_down(nic)) {
-                kernel.set_nic_up(*present)?;
-            }
-        }
-        Ok(())
-    })
-    .await
 }
