@@ -6,5 +6,6 @@ mod bad_objects;
 mod forged_status;
 mod guards;
 mod nad_abuse;
+mod node_isolation;
 mod privileges;
 mod threats;

@@ -6,7 +6,8 @@
 //! - [`collect`] merges the networks into one input for the selection, [`node_state`] adds the
 //!   labels of the node and hands the stored status to the status writer, [`node_slices`] adds the
 //!   addresses of all nodes, [`uplinks`] the uplinks.
-//! - [`link_watch`] (IO) reports changes of the node's network devices.
+//! - [`link_watch`] (IO) reports changes of the node's network devices, and of its rules for
+//!   packets.
 //! - [`folder_watch`] (IO) reports changes in folders of the node: journal, network files, devices.
 
 pub(crate) mod api_backoff;

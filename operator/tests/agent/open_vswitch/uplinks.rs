@@ -12,7 +12,7 @@ use usnet_dataplane::paths::NodePaths;
 use usnet_operator::node::history_file;
 
 /// A node with a NIC that is down.
-fn start() -> (OvsTestbed, NodePaths) {
+pub(super) fn start() -> (OvsTestbed, NodePaths) {
     let testbed = OvsTestbed::start();
     create_nic(&testbed);
     let paths = testbed.paths.clone().with_network_namespace(testbed.ovs.network_namespace());
@@ -36,7 +36,7 @@ fn is_let_go(testbed: &OvsTestbed) -> bool {
     nic.contains("promiscuity 0") && nic.contains(",UP")
 }
 
-fn on_fab(name: &str, vlan: Option<i64>) -> NodeNetwork {
+pub(super) fn on_fab(name: &str, vlan: Option<i64>) -> NodeNetwork {
     let vlan = vlan.map(|tag| VlanTag::try_from(tag).unwrap());
     let uplink = Some(NetworkUplink { name: "fab".parse().unwrap(), vlan });
     NodeNetwork { uplink, ..network(name) }
@@ -49,7 +49,7 @@ fn uplink(name: &str, nic: &str) -> NodeUplink {
     serde_json::from_str(&text).unwrap()
 }
 
-fn fab() -> [NodeUplink; 1] {
+pub(super) fn fab() -> [NodeUplink; 1] {
     [uplink("fab", "eth1")]
 }
 

@@ -3,6 +3,7 @@
 //! belongs to the node.
 
 mod context;
+mod ends;
 mod health;
 mod kernel;
 mod uplinks;
@@ -11,6 +12,7 @@ pub(super) use context::LinkContext;
 pub(super) use health::{LinkHealth, apply_to};
 pub(super) use uplinks::{PreparedUplinks, UplinkEvidence, UplinksVerified};
 
+use self::ends::Ends;
 use self::health::LinkFailures;
 use self::kernel::{observe, with_kernel};
 use self::uplinks::EngineUplinks;
@@ -19,6 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, UplinkName};
+use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::links::{
     DesiredVxlan, KernelLinks, LinkError, LinkOp, Links, ObservedLinks, PlannedLinkOp, blockers, diff, joinable, plan,
 };
@@ -35,6 +38,7 @@ pub(super) struct EngineLinks {
     /// The devices when they were last observed; none before the first time.
     last: Option<ObservedLinks>,
     uplinks: EngineUplinks,
+    ends: Ends,
 }
 
 /// The devices after what is missing was created.
@@ -55,14 +59,21 @@ pub(super) struct PreparedLinks {
 impl EngineLinks {
     /// Nothing was observed yet.
     pub(super) fn new(engine: EngineKind, network_namespace: Option<PathBuf>) -> Self {
-        let (desired, uplinks) = (BTreeMap::new(), EngineUplinks::default());
-        Self { engine, network_namespace, desired, last: None, uplinks }
+        let (desired, uplinks, ends) = (BTreeMap::new(), EngineUplinks::default(), Ends::default());
+        Self { engine, network_namespace, desired, last: None, uplinks, ends }
     }
 
     /// Whether the devices differ from those that were last observed. Without overlays nothing is
     /// read. That they cannot be read is for the next reconcile to report.
     pub(super) async fn have_changed(&self) -> bool {
-        self.have_vxlans_changed().await || self.uplinks.have_changed(self.network_namespace.clone()).await
+        self.have_vxlans_changed().await
+            || self.uplinks.have_changed(self.network_namespace.clone()).await
+            || self.ends.have_changed(self.network_namespace.clone()).await
+    }
+
+    /// The attachments of these that have lost their device on the node.
+    pub(super) async fn missing_ends(&mut self, records: &[Record]) -> BTreeSet<AttachmentId> {
+        self.ends.missing(self.network_namespace.clone(), records).await
     }
 
     async fn have_vxlans_changed(&self) -> bool {
@@ -108,8 +119,11 @@ impl EngineLinks {
         &mut self,
         prepared: &PreparedUplinks,
         engine: &Observed,
+        context: LinkContext<'_>,
     ) -> Result<(), LinkError> {
-        self.uplinks.release(self.network_namespace.clone(), self.engine, (prepared, engine)).await
+        self.uplinks.release(self.network_namespace.clone(), self.engine, (prepared, engine)).await?;
+        self.uplinks.return_nics(self.engine, engine, context).await;
+        Ok(())
     }
 
     /// Gives the bridges of uplinks the addresses that overlays of the engine run between.

@@ -2,7 +2,7 @@
 //! sentence each. Their messages often say the same with names; that is then the why.
 
 /// Reasons, and what to do.
-const REMEDIES: [(&str, &str); 49] = [
+const REMEDIES: [(&str, &str); 50] = [
     (
         "BridgeExists",
         "remove the bridge that usnet does not own from the node, or create a network with another spec.bridge.name or spec.bridge.id",
@@ -81,6 +81,7 @@ const REMEDIES: [(&str, &str); 49] = [
         "NotConnected",
         "make the program take the side of the socket that the message names: net1.json in the volume has it as role",
     ),
+    ("DeviceMissing", "delete the pod, whose successor gets a new interface; find out what deleted the device"),
     (
         "SocketUnusable",
         "remove what the pod has left at the path of the socket in its volume; the agent retries, at most 30 s apart",
@@ -149,6 +150,7 @@ mod tests {
             reason::FOREIGN_PORTS,
             reason::RECORD_UNREADABLE,
             reason::NOT_CONNECTED,
+            reason::DEVICE_MISSING,
             reason::SOCKET_UNUSABLE,
             reason::WAITING,
         ];

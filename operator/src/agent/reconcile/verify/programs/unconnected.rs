@@ -1,50 +1,56 @@
-//! Ports of attached pods to which no program has been connected for some time. Most programs
-//! connect within seconds of their pod's start; one that takes the wrong side never does. Pure;
-//! time is passed in.
+//! Ports of attached pods to which no program has been connected for some time, or whose device on
+//! the node is gone. Most programs connect within seconds of their pod's start; one that takes the
+//! wrong side never does. Pure; time is passed in.
 
 use crate::agent::model::engine_view::EngineView;
 use crate::agent::model::health::Why;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use usnet_crds::conditions::message::node::not_connected;
-use usnet_crds::conditions::reason::NOT_CONNECTED;
+use usnet_crds::conditions::message::node::{device_missing, not_connected};
+use usnet_crds::conditions::reason::{DEVICE_MISSING, NOT_CONNECTED};
 use usnet_crds::{EngineKind, SocketRole};
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::observed::Peer;
-use usnet_dataplane::port::PortBackend;
+use usnet_dataplane::port::{DeviceName, PortBackend};
 
 /// How long a program may take to connect before it is reported. Starting one with DPDK takes
 /// seconds; a shorter time would report pods that only start slowly.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a device may be missing: DEL removes it shortly before its record.
+const PATIENCE_FOR_DEVICE: Duration = Duration::from_secs(1);
 
-/// The ports without a connected program, and since when.
+/// The ports without a connected program or without their device, and when they are reported.
 #[derive(Debug, Default)]
 pub(crate) struct UnconnectedPorts {
-    since: BTreeMap<AttachmentId, Instant>,
+    due: BTreeMap<AttachmentId, Instant>,
 }
 
 impl UnconnectedPorts {
     /// Updates them from what was observed; returns those to report, and why. While the engine is
-    /// down nothing is known of its ports.
+    /// down nothing is known of its ports. `missing` are the attachments without their device.
     pub(crate) fn update(
         &mut self,
         engine: EngineKind,
         records: &[Record],
-        view: &EngineView,
+        (view, missing): (&EngineView, &BTreeSet<AttachmentId>),
         now: Instant,
     ) -> BTreeMap<AttachmentId, Why> {
         let absent = absent_peers(view);
         let attached = records.iter().filter(|record| record.progress == Progress::Attached);
-        let waiting: BTreeMap<&AttachmentId, &Record> =
-            attached.map(|record| (&record.id, record)).filter(|(id, _)| absent.contains(id)).collect();
-        self.since.retain(|id, _| waiting.contains_key(id));
+        let problem = |record: &Record| match record.port.backend.device() {
+            Some(device) if missing.contains(&record.id) => Some((of_device(record, device), PATIENCE_FOR_DEVICE)),
+            Some(_) => None,
+            None if absent.contains(&record.id) => Some((of_program(engine, record)?, PATIENCE)),
+            None => None,
+        };
+        let problems: BTreeMap<&AttachmentId, (Why, Duration)> =
+            attached.filter_map(|record| Some((&record.id, problem(record)?))).collect();
+        self.due.retain(|id, _| problems.contains_key(id));
         let mut overdue = BTreeMap::new();
-        for (id, record) in waiting {
-            let Some(message) = message(engine, record) else { continue };
-            let since = *self.since.entry(id.clone()).or_insert(now);
-            if now >= since + PATIENCE {
-                overdue.insert(id.clone(), Why { reason: NOT_CONNECTED, message });
+        for (id, (why, patience)) in problems {
+            if now >= *self.due.entry(id.clone()).or_insert(now + patience) {
+                overdue.insert(id.clone(), why);
             }
         }
         overdue
@@ -52,7 +58,7 @@ impl UnconnectedPorts {
 
     /// When the next one is to be reported.
     pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
-        self.since.values().map(|since| *since + PATIENCE).filter(|due| *due > now).min()
+        self.due.values().copied().filter(|due| *due > now).min()
     }
 }
 
@@ -64,8 +70,14 @@ fn absent_peers(view: &EngineView) -> BTreeSet<&AttachmentId> {
     absent.filter_map(|port| port.owner.as_ref()?.attachment()).collect()
 }
 
+/// The other end is gone with it, and with that what the pod's programs have set: it is not made
+/// again under the pod.
+fn of_device(record: &Record, device: &DeviceName) -> Why {
+    Why { reason: DEVICE_MISSING, message: device_missing(&record.id.interface, device) }
+}
+
 /// None for a port that no program connects to.
-fn message(engine: EngineKind, record: &Record) -> Option<String> {
+fn of_program(engine: EngineKind, record: &Record) -> Option<Why> {
     let pod_listens = match &record.port.backend {
         PortBackend::VhostUser { engine_role, .. } => *engine_role == SocketRole::Client,
         PortBackend::Memif { .. } => false,
@@ -73,7 +85,8 @@ fn message(engine: EngineKind, record: &Record) -> Option<String> {
     };
     let file = record.port.backend.socket_file().and_then(Path::file_name);
     let socket = file.map_or_else(|| "its abstract socket".into(), |name| name.to_string_lossy());
-    Some(not_connected(&record.id.interface, engine, &socket, pod_listens))
+    let message = not_connected(&record.id.interface, engine, &socket, pod_listens);
+    Some(Why { reason: NOT_CONNECTED, message })
 }
 
 #[cfg(test)]
@@ -82,7 +95,6 @@ mod tests {
     use crate::agent::model::engine_view::{EngineUp, Outage};
     use crate::agent::testing::{bridge_of, network, port_of, record};
     use usnet_dataplane::observed::{Observed, ObservedPort};
-    use usnet_dataplane::port::DeviceName;
 
     fn view(records: &[Record], peer: Peer) -> EngineView {
         let (name, mut bridge) = bridge_of(&network("blue"));
@@ -96,7 +108,8 @@ mod tests {
     }
 
     fn reported(ports: &mut UnconnectedPorts, records: &[Record], view: &EngineView, now: Instant) -> Vec<String> {
-        let reported = ports.update(EngineKind::OpenVswitch, records, view, now).into_iter();
+        let evidence = (view, &BTreeSet::new());
+        let reported = ports.update(EngineKind::OpenVswitch, records, evidence, now).into_iter();
         reported.map(|(id, why)| format!("{id}: {}", why.message)).collect()
     }
 
@@ -119,6 +132,26 @@ mod tests {
         let down = EngineView::Down(Outage::unknown(EngineKind::OpenVswitch));
         assert!(reported(&mut ports, &pod, &down, late + PATIENCE).is_empty());
         assert!(reported(&mut ports, &pod, &absent, late + PATIENCE).is_empty(), "the engine was down");
+    }
+
+    #[test]
+    fn a_device_that_is_gone_is_reported_almost_at_once_and_one_that_the_engine_waits_for_is_not() {
+        let start = Instant::now();
+        let mut ports = UnconnectedPorts::default();
+        let mut pod = record("c1", &network("blue"));
+        pod.port.backend = PortBackend::Veth { device: DeviceName::of(&pod.id) };
+        let pods = [pod.clone()];
+        let mut update = |peer, missing: &BTreeSet<AttachmentId>, now| {
+            let view = view(&pods, peer);
+            let reported = ports.update(EngineKind::Vpp, &pods, (&view, missing), now);
+            reported.into_values().map(|why| why.reason).collect::<Vec<_>>()
+        };
+        let (gone, late): (BTreeSet<_>, _) = ([pod.id.clone()].into(), start + PATIENCE_FOR_DEVICE);
+        let none: Vec<&str> = Vec::new();
+        assert_eq!(update(Peer::Absent, &BTreeSet::new(), start + PATIENCE), none);
+        assert_eq!(update(Peer::Connected, &gone, start), none, "DEL may be under way");
+        assert_eq!(update(Peer::Connected, &gone, late), [DEVICE_MISSING]);
+        assert_eq!(update(Peer::Connected, &BTreeSet::new(), late), none);
     }
 
     #[test]
