@@ -103,6 +103,9 @@ impl Node {
         ip("link set out up");
         ip("addr add 10.77.0.1/24 dev out");
         ip("addr add fd77::1/64 dev out nodad");
+        // As every node has: without it a loose `rp_filter` drops what comes from unknown
+        // addresses.
+        ip("route add default via 10.77.0.2");
         ip("neigh add 10.77.0.2 lladdr 02:00:00:00:00:77 dev out");
         ip("neigh add fd77::2 lladdr 02:00:00:00:00:77 dev out");
         let mac = ip("-o link show dev end");

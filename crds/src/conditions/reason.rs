@@ -87,6 +87,8 @@ pub const ENGINE_REFUSED: &str = "EngineRefused";
 pub const PORT_FAILED: &str = "PortFailed";
 /// An attachment: no program in its pod has been connected to the engine for 30 s.
 pub const NOT_CONNECTED: &str = "NotConnected";
+/// An attachment: the device on the node that is the other end of its interface is gone.
+pub const DEVICE_MISSING: &str = "DeviceMissing";
 /// An attachment: the engine cannot listen on its socket, because of what its pod has left there.
 pub const SOCKET_UNUSABLE: &str = "SocketUnusable";
 /// An event of a pod: its network is being removed from its node.

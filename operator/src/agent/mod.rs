@@ -16,6 +16,7 @@
 //! - [`captures`] (IO) removes what captures left in the engines.
 //! - [`claims`] (IO) gives ports to resource claims of Kubernetes.
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
+//! - [`isolation`] (IO) keeps the node out of the networks of its engines.
 //! - [`pod_annotations`] (IO) serves programs for the Userspace CNI (Intel).
 //! - [`writable_directories`] (IO) checks that attachments can be recorded.
 //! - [`run`](mod@run) joins all of it by channels; [`run::node_agent`] is the part of it that needs
@@ -28,6 +29,7 @@ mod captures;
 pub mod claims;
 pub mod device_plugin;
 mod engines;
+mod isolation;
 pub mod model;
 mod pod_annotations;
 mod reconcile;

@@ -2,7 +2,7 @@
 //! changed.
 
 use crate::attachment::engine::EngineClient;
-use crate::attachment::interface;
+use crate::attachment::interface::{self, Expected};
 use crate::attachment::ipam::Ipam;
 use crate::attachment::node::Node;
 use crate::attachment::pod_directory::PodDirectory;
@@ -77,7 +77,7 @@ pub(crate) fn compare_record(
     found.extend(result_differences(record, previous));
     found.extend(directory_difference(record, &PodDirectory::from_record(&node.roots, record)));
     if let Some(device) = record.port.backend.device() {
-        found.extend(interface::differences(record, device)?);
+        found.extend(interface::differences(record, device, &expected(record, previous))?);
     }
     found.extend(port_differences(node, record)?);
     if found.is_empty() { Ok(()) } else { Err(Error::CheckFailed { id: record.id.clone(), differences: found }) }
@@ -110,21 +110,44 @@ fn namespace_difference(record: &Record, requested: &Path) -> Option<String> {
     (!attached.exists()).then(|| format!("network namespace {} no longer exists", attached.display()))
 }
 
-/// How the ADD result differs from the record.
-fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
-    let list = |key: &str| previous.get(key).and_then(Value::as_array).into_iter().flatten();
-    let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
+    entry.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'a>(result: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    result.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The entry of the interface in the pod.
+fn entry_in_pod<'a>(record: &Record, previous: &'a Value) -> Option<&'a Value> {
     let is_ours =
         |entry: &&Value| text(entry, "name") == record.id.interface.as_str() && !text(entry, "sandbox").is_empty();
+    list(previous, "interfaces").find(is_ours)
+}
+
+/// What the interface in the pod should have: what the plugins after this one in a list have left,
+/// as the specification requires.
+fn expected(record: &Record, previous: &Value) -> Expected {
+    let entry = entry_in_pod(record, previous);
+    let mac = entry.and_then(|entry| text(entry, "mac").parse().ok());
+    let mtu = entry.and_then(|entry| entry.get("mtu")?.as_u64()).and_then(|mtu| u32::try_from(mtu).ok());
+    Expected { mac: mac.or_else(|| record.mac.parse().ok()), mtu }
+}
+
+/// How the ADD result differs from the record.
+fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    match list("interfaces").find(is_ours).map(|entry| text(entry, "mac")) {
+    let can_change = record.port.backend.device().is_some();
+    match entry_in_pod(record, previous).map(|entry| text(entry, "mac")) {
+        // A plugin after this one may have changed it.
+        Some(_) if can_change => {}
         None => found.push(format!("\"prevResult\" has no interface {} in the pod", record.id.interface)),
         Some(mac) if !mac.eq_ignore_ascii_case(&record.mac) => {
             found.push(format!("\"prevResult\" has MAC address {mac}, and the interface has {}", record.mac));
         }
         Some(_) => {}
     }
-    let reported: Vec<IpNet> = list("ips").filter_map(|entry| text(entry, "address").parse().ok()).collect();
+    let reported: Vec<IpNet> = list(previous, "ips").filter_map(|entry| text(entry, "address").parse().ok()).collect();
     let missing =
         record.addresses.iter().filter(|address| !reported.iter().any(|reported| reported.addr() == address.ip));
     found.extend(missing.map(|address| format!("\"prevResult\" does not have its address {}", address.ip)));

@@ -293,6 +293,14 @@ pub fn not_connected(interface: &dyn Display, engine: EngineKind, socket: &str, 
     format!("interface {interface}: no program of the pod is connected to {engine}: {remedy}")
 }
 
+/// An attachment whose device on the node is gone.
+pub fn device_missing(interface: &dyn Display, device: &dyn Display) -> String {
+    format!(
+        "interface {interface}: device {device}, its end on the node, is gone, and with it the interface in the pod: \
+         another program deleted it; delete the pod, whose successor gets a new one"
+    )
+}
+
 /// An attachment whose socket cannot be created.
 pub fn socket_unusable(interface: &dyn Display, error: &str) -> String {
     format!("interface {interface}: the pod's volume has no place for its socket: {error}")

@@ -16,6 +16,11 @@ pub fn unsupported(what: &str) -> String {
     )
 }
 
+/// A NIC that the node cannot be kept from.
+pub fn nic_not_isolated(nic: &dyn Display, why: &str) -> String {
+    format!("NIC {nic} is not used: the node itself would take part in the networks on it: {why}")
+}
+
 /// A NIC that is not there.
 pub fn nic_missing(wanted: &str) -> String {
     format!(

@@ -6,6 +6,7 @@ mod bad_objects;
 mod forged_status;
 mod guards;
 mod nad_abuse;
+mod node_isolation;
 mod overlay_strangers;
 mod privileges;
 mod threats;

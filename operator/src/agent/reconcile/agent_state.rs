@@ -3,6 +3,7 @@
 
 use super::journal::JournalReader;
 use super::publish::Publisher;
+use crate::agent::isolation::Isolation;
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::report::metrics::Metrics;
 use crate::agent::report::node_report::NodeReport;
@@ -26,6 +27,7 @@ pub(crate) struct AgentState {
     pub(crate) node_report: RefCell<NodeReport>,
     pub(crate) history: RefCell<HistoryFile>,
     pub(crate) metrics: Metrics,
+    pub(crate) isolation: Isolation,
     pub(crate) memif_socket_ids: MemifSocketIds,
     /// Why the state or run directory cannot be written.
     pub(crate) state_problem: RefCell<Option<String>>,

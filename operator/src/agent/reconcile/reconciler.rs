@@ -177,7 +177,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         self.spec_is_known = true;
         let now = Instant::now();
         let mut degraded = reconciled.degraded;
-        degraded.extend(self.programs.update(&reconciled.records, &reconciled.view, now));
+        let missing = self.links.missing_ends(&reconciled.records).await;
+        degraded.extend(self.programs.update(&reconciled.records, (&reconciled.view, &missing), now));
         self.report_at = self.programs.next_due(now).into_iter().chain(self.gateway_holds.next_end(now)).min();
         let facts = engine_report::report(Facts {
             engine: W::ENGINE,
@@ -222,7 +223,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     ) -> Result<Reconciled, Error> {
         let plan_context = self.plan_context(spec);
         let agent_state = Rc::clone(&self.agent_state);
-        let link_context = LinkContext { metrics: &agent_state.metrics, plan: &plan_context, since: wake.since };
+        let AgentState { metrics, isolation, .. } = agent_state.as_ref();
+        let link_context = LinkContext { metrics, isolation, plan: &plan_context, since: wake.since };
         let links = self.links.prepare(spec, &engine.observed, link_context).await?;
         let (devices, uplinks) = (&links.joinable, &links.uplinks);
         let held_gateways = &self.gateway_holds.update(&engine.observed.routing, Instant::now());
@@ -244,7 +246,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(W::ENGINE))) {
             EngineView::Up(engine) => {
                 let joined = links::joined(&engine.observed);
-                self.links.release_nics(&links.uplinks, &engine.observed).await?;
+                self.links.release_nics(&links.uplinks, &engine.observed, link_context).await?;
                 self.links.set_addresses(&links.uplinks, link_context).await?;
                 let evidence = (engine_error.as_deref(), &links);
                 let (mut reconciled, remaining) = self.verify(spec, &planned, engine, journal, evidence)?;

@@ -5,6 +5,7 @@ use super::error::Error;
 use crate::agent::captures::CaptureCleanup;
 use crate::agent::claims;
 use crate::agent::device_plugin::DevicePlugin;
+use crate::agent::isolation::Isolation;
 use crate::agent::model::report::Report;
 use crate::agent::model::spec::NodeSpec;
 use crate::agent::reconcile::agent_state::{AgentState, Inputs};
@@ -86,6 +87,7 @@ impl Agent {
             node_report: RefCell::new(NodeReport::new(reports)),
             history: RefCell::new(HistoryFile::new(paths.history_file())),
             metrics: Metrics::new()?,
+            isolation: Isolation::new(paths.network_namespace.clone()),
             memif_socket_ids,
             state_problem: RefCell::default(),
         });
@@ -97,6 +99,7 @@ impl Agent {
         let (link_changes, links) = channel(());
         watches.spawn(link_watch::follow(paths.network_namespace.clone(), link_changes.clone()));
         watches.spawn(link_watch::follow_rules(paths.network_namespace.clone(), link_changes));
+        watches.spawn(agent_state.isolation.clone().follow(links.clone()));
         let inputs = Inputs {
             agent_state: Rc::clone(&agent_state),
             specs: specs.subscribe(),

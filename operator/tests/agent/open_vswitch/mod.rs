@@ -4,6 +4,7 @@ mod attachments;
 mod capture_command;
 mod captures;
 mod garbage;
+mod isolation;
 mod networks;
 mod offloads;
 mod outages;

@@ -108,6 +108,13 @@ pub enum NicBlocker {
         /// The NIC.
         nic: DeviceName,
     },
+    /// The node would take part in the networks on the NIC.
+    NotIsolated {
+        /// The NIC.
+        nic: DeviceName,
+        /// Why that cannot be prevented.
+        why: String,
+    },
     /// The NIC has no carrier.
     NoCarrier {
         /// The NIC.

@@ -43,6 +43,15 @@ impl ResolvedUplink {
         }
     }
 
+    /// Keeps a NIC from being joined that cannot be isolated from the node. One that the engine has
+    /// stays.
+    pub fn refuse_unless_isolated(&mut self, why: &str) {
+        if let Some(nic) = self.nic().map(|nic| nic.device.clone()) {
+            (self.may_join, self.must_set_up, self.must_set_promiscuous) = (false, false, false);
+            self.blocker = Some(NicBlocker::NotIsolated { nic, why: why.to_owned() });
+        }
+    }
+
     /// The NIC to join.
     pub fn nic(&self) -> Option<&KernelNic> {
         self.device.as_ref().filter(|_| self.may_join)

@@ -12,11 +12,21 @@ use usnet_dataplane::attachment::{InterfaceName, Record};
 use usnet_dataplane::netlink::Netlink;
 use usnet_dataplane::port::DeviceName;
 
+/// What the interface in the pod should have by the result of ADD, which plugins later in a list
+/// may have changed, and their changes in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expected {
+    /// Its MAC address.
+    pub mac: Option<MacAddress>,
+    /// Its MTU, since version 1.1.0 of the specification.
+    pub mtu: Option<u32>,
+}
+
 /// How the interface and its other end differ from what ADD created.
 ///
 /// # Errors
 /// The kernel's error.
-pub fn differences(record: &Record, device: &DeviceName) -> Result<Vec<String>, InterfaceError> {
+pub fn differences(record: &Record, device: &DeviceName, expected: &Expected) -> Result<Vec<String>, InterfaceError> {
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", device.as_str()))?;
     let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("find", device.as_str()))?;
     let Some(on_node) = on_node.filter(|found| is_ours(found, &record.id)) else {
@@ -33,7 +43,7 @@ pub fn differences(record: &Record, device: &DeviceName) -> Result<Vec<String>, 
         Some((link, _)) if link.peer != Some(on_node.index) => {
             found.push(format!("interface {interface} of the pod is not the device that ADD created"));
         }
-        Some((link, addresses)) => found.extend(interface_differences(record, &link, &addresses)),
+        Some((link, addresses)) => found.extend(interface_differences(record, expected, &link, &addresses)),
     }
     Ok(found)
 }
@@ -47,18 +57,18 @@ fn read_interface(interface: &InterfaceName) -> Result<Option<(Link, Vec<IpNet>)
     Ok(Some((link, addresses)))
 }
 
-fn interface_differences(record: &Record, link: &Link, addresses: &[IpNet]) -> Vec<String> {
+fn interface_differences(record: &Record, expected: &Expected, link: &Link, addresses: &[IpNet]) -> Vec<String> {
     let interface = &record.id.interface;
     let mut found = Vec::new();
     if !link.is_up {
         found.push(format!("interface {interface} of the pod is down"));
     }
-    let is_mac = record.mac.parse::<MacAddress>().is_ok_and(|mac| mac.octets().as_slice() == link.mac);
-    if !is_mac {
-        found.push(format!("interface {interface} of the pod does not have MAC address {}", record.mac));
+    if let Some(mac) = expected.mac.filter(|mac| mac.octets().as_slice() != link.mac) {
+        found.push(format!("interface {interface} of the pod does not have MAC address {mac}"));
     }
+    // A plugin later in a list may lower it, and results before version 1.1.0 do not say so.
     let mtu = u32::from(record.port.settings.mtu.get());
-    if link.mtu != mtu {
+    if link.mtu > mtu && expected.mtu != Some(link.mtu) {
         found.push(format!("the MTU of interface {interface} of the pod is {} and should be {mtu}", link.mtu));
     }
     let is_there = |ip| addresses.iter().any(|address| address.addr() == ip);

@@ -16,6 +16,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{InterfaceName, Record};
+use usnet_dataplane::isolation::{self, settings};
 use usnet_dataplane::netlink::Netlink;
 use usnet_dataplane::port::DeviceName;
 
@@ -70,6 +71,10 @@ fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &s
     let name = device.as_str();
     let index = index_of(netlink, name)?;
     checksums::disable_offload(index).map_err(failed("disable checksum offload of", name))?;
+    // Before the device is up: the pod could reach the node over it from then on.
+    isolation::isolate(name).map_err(|source| InterfaceError::not_isolated(device, source))?;
+    settings::disable_ipv6(name);
+    link::set_isolated(netlink, index);
     link::set_link_up(netlink, index, Some(ownership_alias)).map_err(failed("tag and set up", name))
 }
 

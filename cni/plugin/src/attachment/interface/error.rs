@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use usnet_dataplane::attachment::InterfaceName;
 use usnet_dataplane::netlink::NetlinkError;
+use usnet_dataplane::nftables::NftablesError;
 use usnet_dataplane::port::DeviceName;
 
 /// Why an interface could not be created or removed.
@@ -47,6 +48,19 @@ pub enum InterfaceError {
         /// Why not.
         source: NetlinkError,
     },
+    /// The kernel has no rules for devices.
+    #[error(
+        "this node's kernel cannot isolate device {0} from the node, and the pod could reach the node over it: load the modules nf_tables and nf_tables_netdev, or use a kernel with CONFIG_NF_TABLES_NETDEV"
+    )]
+    IsolationUnsupported(DeviceName),
+    /// The kernel did not make the rules for the device.
+    #[error("cannot isolate device {device} from the node, and the pod could reach the node over it")]
+    NotIsolated {
+        /// The device.
+        device: DeviceName,
+        /// Why not.
+        source: NftablesError,
+    },
     /// IPv6 is disabled for the interface.
     #[error("cannot enable IPv6 for interface {interface}")]
     Ipv6 {
@@ -65,7 +79,17 @@ impl InterfaceError {
             Self::Exists(_) => ErrorCode::InterfaceExists,
             Self::DeviceExists(_) => ErrorCode::PortRejected,
             Self::Gone(_) => ErrorCode::TryAgainLater,
-            Self::Kernel { .. } | Self::Ipv6 { .. } => ErrorCode::IoFailure,
+            Self::Kernel { .. } | Self::IsolationUnsupported(_) | Self::NotIsolated { .. } | Self::Ipv6 { .. } => {
+                ErrorCode::IoFailure
+            }
+        }
+    }
+
+    /// Why a device could not be isolated.
+    pub(super) fn not_isolated(device: &DeviceName, source: NftablesError) -> Self {
+        match source {
+            NftablesError::Unsupported => Self::IsolationUnsupported(device.clone()),
+            source => Self::NotIsolated { device: device.clone(), source },
         }
     }
 }

@@ -6,6 +6,7 @@ use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, Li
 use nix::errno::Errno;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use usnet_crds::{MacAddress, Mtu};
+use usnet_dataplane::isolation::settings;
 use usnet_dataplane::netlink::{Netlink, NetlinkError};
 
 /// The attributes of a device.
@@ -56,6 +57,14 @@ pub(super) fn set_link_up(netlink: &mut Netlink, index: u32, alias: Option<&str>
     (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
     message.attributes.extend(alias.map(|alias| LinkAttribute::IfAlias(alias.to_owned())));
     execute(netlink, RouteNetlinkMessage::SetLink(message), 0)
+}
+
+/// Gives a device the settings that keep the node out of the network, so far as the kernel has
+/// them.
+pub(super) fn set_isolated(netlink: &mut Netlink, index: u32) {
+    let mut message = of_index(index);
+    message.attributes.push(settings::attribute());
+    let _second_layer = execute(netlink, RouteNetlinkMessage::SetLink(message), 0);
 }
 
 /// Deletes a device, and with it the other end of its pair. It may be gone.

@@ -21,9 +21,10 @@ mod owner;
 mod promiscuous;
 mod remove;
 
-pub use check::differences;
+pub use check::{Expected, differences};
 pub use create::{assign, check_namespace, create};
 pub use error::InterfaceError;
+pub use owner::device_mac;
 pub use promiscuous::is_promiscuous;
 pub use remove::remove;
 pub use usnet_dataplane::netlink::NetlinkError;

@@ -10,7 +10,7 @@ pub(super) fn ownership_alias(id: &AttachmentId) -> String {
 }
 
 /// The MAC address of the device on the node; no frame carries it.
-pub(super) fn device_mac(id: &AttachmentId) -> MacAddress {
+pub fn device_mac(id: &AttachmentId) -> MacAddress {
     MacAddress::of(&format!("{} on the node", ownership_alias(id)))
 }
 

@@ -1,7 +1,8 @@
 //! The result of ADD, in the version of the configuration.
 //!
-//! It has exactly one interface of usnet, the one in the pod: Multus writes one network status per
-//! interface, and the engine's end is not in the pod.
+//! It has the interface in the pod and, of a veth pair, the node's end, by which plugins later in a
+//! list find the device of the node. The interface in the pod comes first: Multus writes one
+//! network status for each interface that has a `sandbox`.
 
 use crate::protocol::version::SpecVersion;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use std::path::Path;
+use usnet_crds::MacAddress;
 
 /// The result of an IPAM plugin. Keys that are not named here are passed on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +90,17 @@ pub struct Interface<'a> {
     pub sandbox: &'a Path,
     /// The path of the socket on the node, if it has one.
     pub socket: Option<&'a Path>,
+    /// The device on the node, if it has one.
+    pub device: Option<HostDevice<'a>>,
+}
+
+/// The node's end of the interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostDevice<'a> {
+    /// Its name on the node.
+    pub name: &'a str,
+    /// Its MAC address.
+    pub mac: MacAddress,
 }
 
 /// The result of a call that attached nothing: that of the plugins before this one.
@@ -117,7 +130,9 @@ pub fn result(
 ) -> Value {
     let mut result = previous.and_then(Value::as_object).cloned().unwrap_or_default();
     result.insert("cniVersion".to_owned(), version.as_str().into());
-    let position = extend(&mut result, "interfaces", [interface_entry(version, interface)]);
+    let on_node = interface.device.map(|device| host_entry(version, device, interface.mtu));
+    let entries = [interface_entry(version, interface)].into_iter().chain(on_node);
+    let position = extend(&mut result, "interfaces", entries);
     extend(&mut result, "ips", assignment.ips.iter().map(|address| address_entry(version, address, position)));
     extend(&mut result, "routes", assignment.routes.iter().map(|route| route_entry(version, route)));
     if let (Some(dns), false) = (&assignment.dns, result.contains_key("dns")) {
@@ -142,7 +157,7 @@ fn extend(result: &mut Map<String, Value>, list: &str, entries: impl IntoIterato
 }
 
 fn interface_entry(version: SpecVersion, interface: Interface<'_>) -> Value {
-    let Interface { name, mac, mtu, sandbox, socket } = interface;
+    let Interface { name, mac, mtu, sandbox, socket, device: _ } = interface;
     let mut entry = json!({"name": name, "mac": mac, "sandbox": sandbox});
     if version >= SpecVersion::V1_1_0
         && let Some(parts) = entry.as_object_mut()
@@ -151,6 +166,17 @@ fn interface_entry(version: SpecVersion, interface: Interface<'_>) -> Value {
         if let Some(socket) = socket {
             parts.insert("socketPath".to_owned(), json!(socket));
         }
+    }
+    entry
+}
+
+/// Without `sandbox`: it is on the node.
+fn host_entry(version: SpecVersion, device: HostDevice<'_>, mtu: u16) -> Value {
+    let mut entry = json!({"name": device.name, "mac": device.mac.to_string()});
+    if version >= SpecVersion::V1_1_0
+        && let Some(parts) = entry.as_object_mut()
+    {
+        parts.insert("mtu".to_owned(), mtu.into());
     }
     entry
 }

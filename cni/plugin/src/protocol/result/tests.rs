@@ -7,6 +7,7 @@ fn rendered(version: SpecVersion, assignment: &Assignment, previous: Option<&Val
         mtu: 1500,
         sandbox: Path::new("/run/netns/p"),
         socket: Some(Path::new("/run/usnet/ports/u/net1.sock")),
+        device: None,
     };
     result(version, interface, assignment, previous)
 }
@@ -47,10 +48,32 @@ fn an_interface_without_a_socket_file_has_no_socket_path() {
         mtu: 1500,
         sandbox: Path::new("/run/netns/p"),
         socket: None,
+        device: None,
     };
     let rendered = result(SpecVersion::V1_1_0, interface, &Assignment::default(), None);
     let expected = json!([{"name": "net1", "mac": "02:00:00:00:00:01", "mtu": 1500, "sandbox": "/run/netns/p"}]);
     assert_eq!(rendered["interfaces"], expected);
+}
+
+#[test]
+fn the_device_on_the_node_comes_after_the_interface_and_has_no_sandbox() {
+    let device = HostDevice { name: "vhu1", mac: "02:00:00:00:00:02".parse().unwrap() };
+    for (version, mtu) in [(SpecVersion::V1_1_0, json!(1500)), (SpecVersion::V0_4_0, Value::Null)] {
+        let interface = Interface {
+            name: "net1",
+            mac: "02:00:00:00:00:01",
+            mtu: 1500,
+            sandbox: Path::new("/run/netns/p"),
+            socket: None,
+            device: Some(device),
+        };
+        let rendered = result(version, interface, &assignment(), None);
+        let [in_pod, on_node] = rendered["interfaces"].as_array().unwrap().as_slice() else { panic!("{rendered}") };
+        assert_eq!(in_pod["sandbox"], "/run/netns/p");
+        assert_eq!((&on_node["name"], &on_node["mac"]), (&json!("vhu1"), &json!("02:00:00:00:00:02")));
+        assert_eq!((on_node.get("sandbox"), &on_node["mtu"]), (None, &mtu));
+        assert_eq!(rendered["ips"][0]["interface"], 0, "addresses are those of the interface in the pod");
+    }
 }
 
 #[test]

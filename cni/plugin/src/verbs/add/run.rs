@@ -3,10 +3,11 @@
 use super::prepare::Prepared;
 use super::request::AddRequest;
 use crate::attachment::detach::Detachment;
+use crate::attachment::interface;
 use crate::attachment::node::Node;
 use crate::attachment::port::check_socket_conflict;
 use crate::error::Error;
-use crate::protocol::result::{Assignment, Interface, result, without_default_routes};
+use crate::protocol::result::{Assignment, HostDevice, Interface, result, without_default_routes};
 use crate::verbs::history;
 use serde_json::Value;
 use usnet_dataplane::attachment::{Progress, Record};
@@ -70,6 +71,11 @@ impl AddRequest<'_> {
             mtu: record.port.settings.mtu.get(),
             sandbox: &self.network_namespace,
             socket: record.port.backend.socket_file(),
+            device: record
+                .port
+                .backend
+                .device()
+                .map(|device| HostDevice { name: device.as_str(), mac: interface::device_mac(&record.id) }),
         };
         // A pod's routing table has one default route per family.
         let replaced =

@@ -12,9 +12,11 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 use usnet_crds::{EngineKind, Mtu, NodeNetwork, Vlan};
+use usnet_test_abuse::{PORT, Target, frames, send};
 use usnet_test_vpp::Kind;
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -52,8 +54,10 @@ fn within<T: Send + 'static>(namespace: &str, act: impl FnOnce() -> T + Send + '
 
 on_each_engine! {
     add_configures_the_interface_as_assigned_and_del_removes_it,
+    check_accepts_what_a_later_plugin_of_the_list_has_set,
     check_names_how_the_interface_differs,
     existing_devices_of_the_same_name_are_kept_and_add_is_rolled_back,
+    nothing_that_a_pod_sends_reaches_its_node,
 }
 
 fn add_configures_the_interface_as_assigned_and_del_removes_it(node: &mut TestNode) {
@@ -65,6 +69,10 @@ fn add_configures_the_interface_as_assigned_and_del_removes_it(node: &mut TestNo
     let interface = &result["interfaces"][0];
     let expected = json!({"name": "net1", "mac": interface["mac"], "mtu": 1400, "sandbox": "/run/netns/p"});
     assert_eq!(*interface, expected, "no socket");
+
+    // Plugins later in a list find the node's end by it.
+    let on_node = &result["interfaces"][1];
+    assert_eq!(*on_node, json!({"name": node.devices()[0], "mac": on_node["mac"], "mtu": 1400}));
 
     let observed = observed("p");
     assert_eq!((&observed["address"], &observed["mtu"]), (&interface["mac"], &json!(1400)));
@@ -239,7 +247,7 @@ fn check_names_how_the_interface_differs(node: &mut TestNode) {
     ip(&["link", "set", &device, "up"]);
     let changes: [(&[&str], &str); 4] = [
         (&["addr", "del", "10.56.0.1/24", "dev", "net1"], "does not have its address 10.56.0.1"),
-        (&["link", "set", "net1", "mtu", "1300"], "is 1300 and should be 1500"),
+        (&["link", "set", "net1", "mtu", "1600"], "is 1600 and should be 1500"),
         (&["link", "set", "net1", "address", "02:00:00:00:00:01"], "does not have MAC address"),
         (&["link", "set", "net1", "down"], "net1 of the pod is down"),
     ];
@@ -255,6 +263,86 @@ fn check_names_how_the_interface_differs(node: &mut TestNode) {
     assert!(found().contains(&format!("the node has no device {device}")), "{}", found());
     node.del(&pod, "net1").assert_done();
     node.assert_clean();
+}
+
+fn nothing_that_a_pod_sends_reaches_its_node(node: &mut TestNode) {
+    program(node, |_| {});
+    let pod = node.pod("p");
+    let result = node.add(&pod, "net1").result();
+    let mac = result["interfaces"][1]["mac"].as_str().unwrap().split(':');
+    let mac: Vec<u8> = mac.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    // Addresses that the node has, by any device.
+    ip(&["addr", "add", "10.77.0.1/32", "dev", "lo"]);
+    ip(&["addr", "add", "fd77::1/128", "dev", "lo"]);
+    let target = Target {
+        mac: mac.try_into().unwrap(),
+        ipv4: "10.77.0.1".parse().unwrap(),
+        ipv6: "fd77::1".parse().unwrap(),
+        beyond_ipv4: "10.77.0.2".parse().unwrap(),
+        beyond_ipv6: "fd77::2".parse().unwrap(),
+    };
+    let socket = UdpSocket::bind(("::", PORT)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    let tables = || [&["addr"][..], &["route"], &["-6", "route"], &["neigh"]].map(ip).concat();
+    within(PODS[0].0, move || send(None, "net1", &frames(&target))).join().unwrap().unwrap();
+    assert!(socket.recv(&mut [0; 2000]).is_err(), "a program of the node received a datagram");
+    for trace in ["2001:db8:bad", "2001:db8:beef", "02:00:00:00:ab:05"] {
+        assert!(!tables().contains(trace), "{}", tables());
+    }
+    ip(&["addr", "del", "10.77.0.1/32", "dev", "lo"]);
+    ip(&["addr", "del", "fd77::1/128", "dev", "lo"]);
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+}
+
+/// As `tuning` does: it writes the MAC address into the result, and the MTU not.
+fn check_accepts_what_a_later_plugin_of_the_list_has_set(node: &mut TestNode) {
+    program(node, |_| {});
+    let pod = node.pod("p");
+    let mut after = configuration(NETWORK);
+    after["prevResult"] = node.add(&pod, "net1").result();
+    ip(&["-n", "p", "link", "set", "net1", "mtu", "1300"]);
+    ip(&["-n", "p", "link", "set", "net1", "address", "02:00:00:00:00:01"]);
+    let message = node.call("CHECK", &pod, "net1", &after).message(106);
+    assert!(message.contains("does not have MAC address") && !message.contains("MTU"), "{message}");
+    after["prevResult"]["interfaces"][0]["mac"] = json!("02:00:00:00:00:01");
+    node.call("CHECK", &pod, "net1", &after).assert_done();
+    // As the version before wrote it.
+    after["prevResult"]["interfaces"].as_array_mut().unwrap().truncate(1);
+    node.call("CHECK", &pod, "net1", &after).assert_done();
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+}
+
+/// It needs the node's end in the result. What the kernel's schedulers are is its own affair.
+#[test]
+fn the_reference_plugin_for_bandwidth_finds_the_device_of_the_node() {
+    on_a_node(|node| {
+        let plugin = crate::support::tools().map(|folder| folder.join("bandwidth"));
+        let Some(plugin) = plugin.filter(|plugin| plugin.exists()) else {
+            eprintln!("SKIPPED: no bandwidth in USNET_TOOLS or ~/.cache/usnet/tools; `make test` builds it");
+            return;
+        };
+        program(node, |_| {});
+        let pod = node.pod("p");
+        let previous = node.add(&pod, "net1").result();
+        let mut limits = json!({"cniVersion": "1.0.0", "name": NETWORK, "type": "bandwidth", "prevResult": previous});
+        limits["prevResult"]["cniVersion"] = json!("1.0.0");
+        limits["ingressRate"] = json!(1_000_000);
+        limits["ingressBurst"] = json!(100_000);
+        let mut child = Command::new(plugin)
+            .envs([("CNI_COMMAND", "ADD"), ("CNI_CONTAINERID", "c"), ("CNI_IFNAME", "net1")])
+            .envs([("CNI_NETNS", PODS[0].0), ("CNI_PATH", "/nonexistent")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(limits.to_string().as_bytes()).unwrap();
+        let printed = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+        assert!(!printed.contains("no veth peer"), "{printed}");
+        node.del(&pod, "net1").assert_done();
+        node.assert_clean();
+    });
 }
 
 #[test]

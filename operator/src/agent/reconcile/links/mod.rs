@@ -3,6 +3,7 @@
 //! belongs to the node.
 
 mod context;
+mod ends;
 mod filter;
 mod health;
 mod kernel;
@@ -12,6 +13,7 @@ pub(super) use context::LinkContext;
 pub(super) use health::{LinkHealth, apply_to};
 pub(super) use uplinks::{PreparedUplinks, UplinkEvidence, UplinksVerified};
 
+use self::ends::Ends;
 use self::filter::Filter;
 use self::health::LinkFailures;
 use self::kernel::{observe, with_kernel};
@@ -21,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, UplinkName};
+use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::links::{
     DesiredVxlan, KernelLinks, LinkError, LinkOp, Links, ObservedLinks, PlannedLinkOp, blockers, diff, joinable, plan,
 };
@@ -40,6 +43,7 @@ pub(super) struct EngineLinks {
     uplinks: EngineUplinks,
     /// What keeps strangers out of overlays.
     filter: Filter,
+    ends: Ends,
 }
 
 /// The devices after what is missing was created.
@@ -68,13 +72,21 @@ impl EngineLinks {
             last: None,
             uplinks,
             filter: Filter::default(),
+            ends: Ends::default(),
         }
     }
 
     /// Whether the devices differ from those that were last observed. Without overlays nothing is
     /// read. That they cannot be read is for the next reconcile to report.
     pub(super) async fn have_changed(&self) -> bool {
-        self.have_vxlans_changed().await || self.uplinks.have_changed(self.network_namespace.clone()).await
+        self.have_vxlans_changed().await
+            || self.uplinks.have_changed(self.network_namespace.clone()).await
+            || self.ends.have_changed(self.network_namespace.clone()).await
+    }
+
+    /// The attachments of these that have lost their device on the node.
+    pub(super) async fn missing_ends(&mut self, records: &[Record]) -> BTreeSet<AttachmentId> {
+        self.ends.missing(self.network_namespace.clone(), records).await
     }
 
     async fn have_vxlans_changed(&self) -> bool {
@@ -127,8 +139,11 @@ impl EngineLinks {
         &mut self,
         prepared: &PreparedUplinks,
         engine: &Observed,
+        context: LinkContext<'_>,
     ) -> Result<(), LinkError> {
-        self.uplinks.release(self.network_namespace.clone(), self.engine, (prepared, engine)).await
+        self.uplinks.release(self.network_namespace.clone(), self.engine, (prepared, engine)).await?;
+        self.uplinks.return_nics(self.engine, engine, context).await;
+        Ok(())
     }
 
     /// Gives the bridges of uplinks the addresses that overlays of the engine run between.

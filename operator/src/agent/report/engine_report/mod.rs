@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{
-    CONNECTED, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NETWORK_DRAINING, NOT_CONNECTED, RECORD_UNREADABLE,
-    SOCKET_UNUSABLE,
+    CONNECTED, DEVICE_MISSING, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NETWORK_DRAINING, NOT_CONNECTED,
+    RECORD_UNREADABLE, SOCKET_UNUSABLE,
 };
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
 use usnet_crds::node_state::{
@@ -72,7 +72,7 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
         EngineView::Down(_) => None,
     };
     let spec = facts.spec.map(|spec| Arc::clone(&spec.node));
-    let mut degraded = BTreeMap::from([NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| (reason, 0)));
+    let mut degraded = BTreeMap::from([DEVICE_MISSING, NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| (reason, 0)));
     facts.degraded.values().for_each(|why| *degraded.entry(why.reason).or_default() += 1);
     let (uplinks, last_end) = (uplinks(facts), facts.last_end.cloned());
     let affected_pods = affected_pods(facts, &networks);
@@ -133,7 +133,12 @@ impl<'a> Users<'a> {
             let recorded: BTreeMap<&AttachmentId, &NetworkName> =
                 facts.records.iter().map(|record| (&record.id, &record.network)).collect();
             let ports = engine.observed.bridges.values().flat_map(|bridge| bridge.ports.values());
-            let connected = ports.filter(|port| port.peer == Peer::Connected);
+            let has_device = |port: &ObservedPort| {
+                let attachment = port.owner.as_ref().and_then(|owner| owner.attachment());
+                let why = attachment.and_then(|attachment| facts.degraded.get(attachment));
+                why.is_none_or(|why| why.reason != DEVICE_MISSING)
+            };
+            let connected = ports.filter(|port| port.peer == Peer::Connected && has_device(port));
             for network in connected.filter_map(|port| network_of(port, &recorded)) {
                 *users.connected.entry(network).or_default() += 1;
             }

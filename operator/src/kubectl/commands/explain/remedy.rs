@@ -97,6 +97,7 @@ const REMEDIES: [(&str, &str); 50] = [
         "NotConnected",
         "make the program take the side of the socket that the message names (net1.json in the volume has it as role), and have its container remove the old socket before it starts: rm -f",
     ),
+    ("DeviceMissing", "delete the pod, whose successor gets a new interface; find out what deleted the device"),
     (
         "SocketUnusable",
         "remove what the pod has left at the path of the socket in its volume; the agent retries, at most 30 s apart",
@@ -169,6 +170,7 @@ mod tests {
             reason::FOREIGN_PORTS,
             reason::RECORD_UNREADABLE,
             reason::NOT_CONNECTED,
+            reason::DEVICE_MISSING,
             reason::SOCKET_UNUSABLE,
             reason::WAITING,
         ];

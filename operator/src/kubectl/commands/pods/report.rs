@@ -180,7 +180,8 @@ pub(crate) fn program(
 ) -> Program {
     let valid = snapshot.cache.networks.get(network).and_then(|network| network.spec.as_ref().ok());
     if valid.is_some_and(|valid| valid.port.port_type == PortType::Veth) {
-        return Program::NotNeeded;
+        let has_problem = place.is_some_and(|place| place.degraded(uid, name).is_some());
+        return if has_problem { Program::Failed } else { Program::NotNeeded };
     }
     let Some((place, report)) = place.and_then(|place| Some((place, place.report?))) else { return Program::Unknown };
     match place.degraded(uid, name) {

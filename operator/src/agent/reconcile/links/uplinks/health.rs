@@ -135,6 +135,7 @@ fn of_nic(blocker: &NicBlocker) -> Why {
             (NIC_LOST, message::nic_lost(nic, renamed.as_ref().map(|name| name as &dyn Display)))
         }
         NicBlocker::Down { nic } => (NIC_LOST, message::nic_down(nic)),
+        NicBlocker::NotIsolated { nic, why } => (DEVICE_FAILED, message::nic_not_isolated(nic, why)),
         NicBlocker::NoCarrier { nic } => (NIC_LOST, message::nic_without_carrier(nic)),
         NicBlocker::MergesPackets { nic, offloads } => (NIC_MERGES_PACKETS, message::nic_merges_packets(nic, offloads)),
     };

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod health;
+mod isolated;
 mod nic_change;
 mod offloads;
 mod prepared;
@@ -14,10 +15,12 @@ use self::offloads::Offloads;
 use self::prepared::{UplinkNetworks, prepared};
 use super::context::LinkContext;
 use crate::agent::model::spec::EngineSpec;
+use crate::display::ErrorChain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use usnet_crds::{EngineKind, NicDevice, NodeUplink, UplinkName};
+use usnet_crds::{EngineKind, NicDevice, NodeTraffic, NodeUplink, UplinkName};
+use usnet_dataplane::isolation::NicGuard;
 use usnet_dataplane::links::LinkError;
 use usnet_dataplane::links::nics::{JoinedNic, ObservedNics, ResolvedUplink, UplinkRequest, resolve};
 use usnet_dataplane::observed::{Observed, ObservedPort};
@@ -32,6 +35,12 @@ pub(super) struct EngineUplinks {
     others: Vec<Arc<NodeUplink>>,
     /// Those with networks, and whether one of these has no VLAN.
     used: BTreeMap<UplinkName, bool>,
+    /// The VLANs that networks have on them.
+    vlans: BTreeMap<UplinkName, BTreeSet<u16>>,
+    /// What is kept from the node of NICs, by their index, until the engine has let them go.
+    guards: BTreeMap<u32, NicGuard>,
+    /// Those by which overlays of the engine reach other nodes.
+    underlays: BTreeSet<UplinkName>,
     joined: BTreeMap<UplinkName, JoinedNic>,
     /// The NICs when they were last observed.
     last: BTreeMap<UplinkName, ResolvedUplink>,
@@ -90,14 +99,24 @@ impl EngineUplinks {
         self.set_joined(joined(engine));
         if self.specs.is_empty() {
             self.last.clear();
+            self.vlans.clear();
+            self.underlays.clear();
             return Ok(PreparedUplinks::default());
         }
         let networks = UplinkNetworks::of(spec);
+        self.vlans = isolated::vlans(&networks);
+        self.underlays = isolated::underlays(&networks);
         self.used.clear();
         for (uplink, vlan) in networks.vlans() {
             *self.used.entry(uplink.clone()).or_default() |= vlan.is_none();
         }
         let mut resolved = self.resolve(&observe(network_namespace.clone(), self.devices()).await?);
+        // Before a NIC is up or a port.
+        self.guards.extend(self.wanted(&resolved));
+        let devices = isolated::devices(spec.engine, (&self.guards, &self.underlays), engine);
+        let refused =
+            context.isolation.lend(spec.engine, devices).await.map_err(|error| ErrorChain(&error).to_string());
+        isolated::refuse(&mut resolved, &refused);
         let changes = nic_changes(&resolved);
         for (uplink, change) in &changes {
             tracing::info!(%uplink, nic = %change.nic.device, "{}", change.text());
@@ -108,8 +127,8 @@ impl EngineUplinks {
         }
         if !changes.is_empty() {
             let changes = changes.into_iter().map(|(_, change)| change).collect();
-            let observed = change_nics(network_namespace.clone(), self.devices(), changes).await?;
-            resolved = self.resolve(&observed);
+            resolved = self.resolve(&change_nics(network_namespace.clone(), self.devices(), changes).await?);
+            isolated::refuse(&mut resolved, &refused);
         }
         self.last.clone_from(&resolved);
         let prepared = prepared(spec, networks, engine, resolved);
@@ -182,6 +201,28 @@ impl EngineUplinks {
         self.released.clear();
         self.offloads.forget(&changed);
         Ok(())
+    }
+
+    /// Gives the NICs back to the node that the engine has no more.
+    pub(super) async fn return_nics(&mut self, kind: EngineKind, engine: &Observed, context: LinkContext<'_>) {
+        let wanted = self.wanted(&self.last);
+        let has = |index: &u32| wanted.contains_key(index) || self.joined.values().any(|nic| nic.index == *index);
+        self.guards.retain(|index, _| has(index));
+        self.guards.extend(wanted);
+        let devices = isolated::devices(kind, (&self.guards, &self.underlays), engine);
+        // What cannot be isolated is in the log, and with a NIC in the report of its uplink.
+        let _result = context.isolation.lend(kind, devices).await;
+    }
+
+    /// The NICs that networks use, and what the node has of them.
+    fn wanted(&self, resolved: &BTreeMap<UplinkName, ResolvedUplink>) -> BTreeMap<u32, NicGuard> {
+        let guard = |(uplink, vlans): (&UplinkName, &BTreeSet<u16>)| {
+            let nic = resolved.get(uplink).filter(|resolved| resolved.may_join)?.nic()?;
+            let is_shared = self.specs.get(uplink).is_some_and(|spec| spec.node_traffic == NodeTraffic::Shared);
+            let guard = if is_shared { NicGuard::Vlans(vlans.clone()) } else { NicGuard::All };
+            Some((nic.index, guard))
+        };
+        self.vlans.iter().filter_map(guard).collect()
     }
 
     /// Judges the uplinks and their networks.

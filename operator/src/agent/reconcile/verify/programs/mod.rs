@@ -9,7 +9,7 @@ use crate::agent::engines::Reconnected;
 use crate::agent::model::engine_view::EngineView;
 use crate::agent::model::health::Why;
 use last_connected::LastConnected;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use unconnected::UnconnectedPorts;
 use usnet_crds::EngineKind;
@@ -46,16 +46,16 @@ impl Programs {
         if has_ended { self.last_connected.on_end(self.engine, now) } else { None }
     }
 
-    /// Updates them from what was observed; returns the attachments without a connected program
-    /// that are to be reported, and why.
+    /// Updates them from what was observed; returns the attachments without a connected program, or
+    /// without their device on the node, that are to be reported, and why.
     pub(crate) fn update(
         &mut self,
         records: &[Record],
-        view: &EngineView,
+        (view, missing): (&EngineView, &BTreeSet<AttachmentId>),
         now: Instant,
     ) -> BTreeMap<AttachmentId, Why> {
         self.last_connected.update(records, view, now);
-        self.unconnected.update(self.engine, records, view, now)
+        self.unconnected.update(self.engine, records, (view, missing), now)
     }
 
     /// When the next one is to be reported.

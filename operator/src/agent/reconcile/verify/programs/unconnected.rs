@@ -1,27 +1,29 @@
-//! Ports of attached pods to which no program has been connected for some time. Most programs
-//! connect within seconds of their pod's start; one that takes the wrong side never does. Pure;
-//! time is passed in.
+//! Ports of attached pods to which no program has been connected for some time, or whose device on
+//! the node is gone. Most programs connect within seconds of their pod's start; one that takes the
+//! wrong side never does. Pure; time is passed in.
 
 use crate::agent::model::engine_view::EngineView;
 use crate::agent::model::health::Why;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use usnet_crds::conditions::message::node::{PodSocket, not_connected};
-use usnet_crds::conditions::reason::NOT_CONNECTED;
+use usnet_crds::conditions::message::node::{PodSocket, device_missing, not_connected};
+use usnet_crds::conditions::reason::{DEVICE_MISSING, NOT_CONNECTED};
 use usnet_crds::{EngineKind, SocketRole};
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::observed::Peer;
-use usnet_dataplane::port::PortBackend;
+use usnet_dataplane::port::{DeviceName, PortBackend};
 
 /// How long a program may take to connect before it is reported. Starting one with DPDK takes
 /// seconds; a shorter time would report pods that only start slowly.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a device may be missing: DEL removes it shortly before its record.
+const PATIENCE_FOR_DEVICE: Duration = Duration::from_secs(1);
 
-/// The ports without a connected program, and since when.
+/// The ports without a connected program or without their device, and when they are reported.
 #[derive(Debug)]
 pub(crate) struct UnconnectedPorts {
-    since: BTreeMap<AttachmentId, Instant>,
+    due: BTreeMap<AttachmentId, Instant>,
     /// What is where the program should listen.
     look: fn(&Record) -> PodSocket,
 }
@@ -29,39 +31,53 @@ pub(crate) struct UnconnectedPorts {
 impl UnconnectedPorts {
     /// None is known yet.
     pub(crate) fn new(look: fn(&Record) -> PodSocket) -> Self {
-        Self { since: BTreeMap::new(), look }
+        Self { due: BTreeMap::new(), look }
     }
 
     /// Updates them from what was observed; returns those to report, and why. While the engine is
-    /// down nothing is known of its ports.
-    pub(crate) fn update(
+    /// down nothing is known of its ports. `missing` are the attachments without their device.
+    pub(crate) fn update<'r>(
         &mut self,
         engine: EngineKind,
-        records: &[Record],
-        view: &EngineView,
+        records: &'r [Record],
+        (view, missing): (&EngineView, &BTreeSet<AttachmentId>),
         now: Instant,
     ) -> BTreeMap<AttachmentId, Why> {
         let absent = absent_peers(view);
         let attached = records.iter().filter(|record| record.progress == Progress::Attached);
-        let waiting: BTreeMap<&AttachmentId, &Record> =
-            attached.map(|record| (&record.id, record)).filter(|(id, _)| absent.contains(id)).collect();
-        self.since.retain(|id, _| waiting.contains_key(id));
+        let problem = |record: &'r Record| match record.port.backend.device() {
+            Some(device) => missing.contains(&record.id).then_some(Problem::DeviceMissing(device)),
+            None if absent.contains(&record.id) => Some(Problem::ProgramAbsent { pod_listens: pod_listens(record)? }),
+            None => None,
+        };
+        let problems: BTreeMap<&AttachmentId, (&Record, Problem<'_>)> =
+            attached.filter_map(|record| Some((&record.id, (record, problem(record)?)))).collect();
+        self.due.retain(|id, _| problems.contains_key(id));
         let mut overdue = BTreeMap::new();
-        for (id, record) in waiting {
-            let Some(pod_listens) = pod_listens(record) else { continue };
-            let since = *self.since.entry(id.clone()).or_insert(now);
-            if now >= since + PATIENCE {
-                // An engine that connects tries it more often than this time.
-                let found = if pod_listens { (self.look)(record) } else { PodSocket::OfEngine };
-                overdue.insert(id.clone(), Why { reason: NOT_CONNECTED, message: message(engine, record, found) });
+        for (id, (record, problem)) in problems {
+            if now >= *self.due.entry(id.clone()).or_insert(now + problem.patience()) {
+                overdue.insert(id.clone(), self.why(engine, record, &problem));
             }
         }
         overdue
     }
 
+    fn why(&self, engine: EngineKind, record: &Record, problem: &Problem<'_>) -> Why {
+        match problem {
+            Problem::DeviceMissing(device) => {
+                Why { reason: DEVICE_MISSING, message: device_missing(&record.id.interface, device) }
+            }
+            Problem::ProgramAbsent { pod_listens } => {
+                // An engine that connects tries it more often than the patience.
+                let found = if *pod_listens { (self.look)(record) } else { PodSocket::OfEngine };
+                Why { reason: NOT_CONNECTED, message: message(engine, record, found) }
+            }
+        }
+    }
+
     /// When the next one is to be reported.
     pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
-        self.since.values().map(|since| *since + PATIENCE).filter(|due| *due > now).min()
+        self.due.values().copied().filter(|due| *due > now).min()
     }
 }
 
@@ -71,6 +87,26 @@ fn absent_peers(view: &EngineView) -> BTreeSet<&AttachmentId> {
     let ports = engine.observed.bridges.values().flat_map(|bridge| bridge.ports.values());
     let absent = ports.filter(|port| port.peer == Peer::Absent);
     absent.filter_map(|port| port.owner.as_ref()?.attachment()).collect()
+}
+
+/// What is wrong with a port.
+#[derive(Debug)]
+enum Problem<'r> {
+    /// The other end is gone with the device, and with that what the pod's programs have set: it is
+    /// not made again under the pod.
+    DeviceMissing(&'r DeviceName),
+    ProgramAbsent {
+        pod_listens: bool,
+    },
+}
+
+impl Problem<'_> {
+    const fn patience(&self) -> Duration {
+        match self {
+            Self::DeviceMissing(_) => PATIENCE_FOR_DEVICE,
+            Self::ProgramAbsent { .. } => PATIENCE,
+        }
+    }
 }
 
 /// Whether the program listens, and the engine connects to it; none for a port without a program.
@@ -94,7 +130,6 @@ mod tests {
     use crate::agent::model::engine_view::{EngineUp, Outage};
     use crate::agent::testing::{bridge_of, network, port_of, record};
     use usnet_dataplane::observed::{Observed, ObservedPort};
-    use usnet_dataplane::port::DeviceName;
 
     fn view(records: &[Record], peer: Peer) -> EngineView {
         let (name, mut bridge) = bridge_of(&network("blue"));
@@ -108,7 +143,8 @@ mod tests {
     }
 
     fn reported(ports: &mut UnconnectedPorts, records: &[Record], view: &EngineView, now: Instant) -> Vec<String> {
-        let reported = ports.update(EngineKind::OpenVswitch, records, view, now).into_iter();
+        let evidence = (view, &BTreeSet::new());
+        let reported = ports.update(EngineKind::OpenVswitch, records, evidence, now).into_iter();
         reported.map(|(id, why)| format!("{id}: {}", why.message)).collect()
     }
 
@@ -149,6 +185,26 @@ mod tests {
         assert!(said(|_| PodSocket::Other).contains("is no socket"));
         let unknown = said(|_| PodSocket::Unknown);
         assert!(unknown.contains("has to listen on net1.sock") && !unknown.contains("there is"), "{unknown}");
+    }
+
+    #[test]
+    fn a_device_that_is_gone_is_reported_almost_at_once_and_one_that_the_engine_waits_for_is_not() {
+        let start = Instant::now();
+        let mut ports = UnconnectedPorts::new(|_| PodSocket::Absent);
+        let mut pod = record("c1", &network("blue"));
+        pod.port.backend = PortBackend::Veth { device: DeviceName::of(&pod.id) };
+        let pods = [pod.clone()];
+        let mut update = |peer, missing: &BTreeSet<AttachmentId>, now| {
+            let view = view(&pods, peer);
+            let reported = ports.update(EngineKind::Vpp, &pods, (&view, missing), now);
+            reported.into_values().map(|why| why.reason).collect::<Vec<_>>()
+        };
+        let (gone, late): (BTreeSet<_>, _) = ([pod.id.clone()].into(), start + PATIENCE_FOR_DEVICE);
+        let none: Vec<&str> = Vec::new();
+        assert_eq!(update(Peer::Absent, &BTreeSet::new(), start + PATIENCE), none);
+        assert_eq!(update(Peer::Connected, &gone, start), none, "DEL may be under way");
+        assert_eq!(update(Peer::Connected, &gone, late), [DEVICE_MISSING]);
+        assert_eq!(update(Peer::Connected, &BTreeSet::new(), late), none);
     }
 
     #[test]

@@ -1,0 +1,45 @@
+//! The devices of the node that an engine has although usnet did not make them. Pure.
+
+use super::prepared::UplinkNetworks;
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::{EngineKind, UplinkName};
+use usnet_dataplane::isolation::NicGuard;
+use usnet_dataplane::links::EngineDevices;
+use usnet_dataplane::links::nics::ResolvedUplink;
+use usnet_dataplane::observed::{Observed, ObservedBridge};
+
+/// The VLANs that networks have on each uplink; a network without one adds none.
+pub(super) fn vlans(networks: &UplinkNetworks) -> BTreeMap<UplinkName, BTreeSet<u16>> {
+    let mut vlans: BTreeMap<UplinkName, BTreeSet<u16>> = BTreeMap::new();
+    for (uplink, vlan) in networks.vlans() {
+        vlans.entry(uplink.clone()).or_default().extend(vlan.map(|vlan| vlan.get()));
+    }
+    vlans
+}
+
+/// Uplinks whose bridge of Open vSwitch has an address of the node, for overlays of the engine: the
+/// node answers for it.
+pub(super) fn underlays(networks: &UplinkNetworks) -> BTreeSet<UplinkName> {
+    networks.tunnels.iter().map(|tunnels| tunnels.uplink.clone()).collect()
+}
+
+/// The NICs, and the bridges of usnet, by whose names Open vSwitch has devices on the node.
+pub(super) fn devices(
+    kind: EngineKind,
+    (nics, underlays): (&BTreeMap<u32, NicGuard>, &BTreeSet<UplinkName>),
+    engine: &Observed,
+) -> EngineDevices {
+    let is_apart = |bridge: &ObservedBridge| match &bridge.uplink {
+        Some(uplink) => !underlays.contains(uplink),
+        None => bridge.owner.is_some(),
+    };
+    let bridges = engine.bridges.iter().filter(|(_, bridge)| kind == EngineKind::OpenVswitch && is_apart(bridge));
+    EngineDevices { nics: nics.clone(), bridges: bridges.map(|(name, _)| name.clone()).collect() }
+}
+
+/// Without isolation no NIC is joined.
+pub(super) fn refuse(resolved: &mut BTreeMap<UplinkName, ResolvedUplink>, isolated: &Result<(), String>) {
+    if let Err(why) = isolated {
+        resolved.values_mut().for_each(|resolved| resolved.refuse_unless_isolated(why));
+    }
+}
