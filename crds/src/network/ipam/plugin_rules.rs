@@ -1,7 +1,7 @@
 //! The rules of host-local and static themselves, in Rust and, as far as CEL can compare addresses,
 //! in CEL: what breaks one of them is refused when it is written, and not at the start of each pod.
-//! What these plugins accept is accepted, with two exceptions: keys that they ignore without a
-//! word, and gateways that no pod can reach.
+//! What these plugins accept is accepted, with two exceptions: keys that they silently
+//! ignore, and gateways that no pod can reach.
 
 use super::divided_ranges::range_sets;
 use super::node_prefix::HOST_LOCAL;

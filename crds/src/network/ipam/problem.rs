@@ -1,4 +1,4 @@
-//! What host-local and static refuse, or would ignore without a word.
+//! What host-local and static refuse, or would silently ignore.
 
 use crate::InterfaceAddress;
 use ipnet::IpNet;

@@ -21,8 +21,8 @@ use usnet_ovsdb::{Bridge, Uuid};
 
 /// How often all bridges are looked at. One look takes a switch with few of them a millisecond.
 const INTERVAL: Duration = Duration::from_secs(10);
-/// A switch with many bridges answers more slowly: so many times as long as a round took, it is left
-/// alone.
+/// A switch with many bridges answers more slowly: it is left alone for so many times as long as a
+/// round took.
 const PAUSE: u32 = 4;
 /// How long the switch may take for one bridge. It answers between two changes of its
 /// configuration, each of which takes it some 100 ms with a thousand ports.
