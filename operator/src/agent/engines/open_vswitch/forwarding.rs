@@ -1,8 +1,8 @@
 //! How bridges forward, as far as the database does not say it: their flows, and what OpenFlow
-//! configures of their ports (IO). Each bridge of usnet is looked at over its management socket: at
-//! once when it is seen first and after each start of the switch, and again and again, because the
-//! switch reports such changes to controllers only. A bridge that was never looked at, or whose
-//! switch has its sockets elsewhere, is taken to forward.
+//! configures of their ports (IO). Each bridge of usnet is looked at over its management socket:
+//! after each start of the switch, and again and again, because the switch reports such changes to
+//! controllers only; one of others at once when it is seen first. A bridge that was never looked
+//! at, or whose switch has its sockets elsewhere, is taken to forward.
 
 use super::vswitchd_process::VswitchdProcess;
 use crate::display::ErrorChain;
@@ -70,7 +70,9 @@ impl Looks {
                     seen.len() != before
                 });
             }
-            let is_due = |name: &&String| is_about_all || !self.seen.borrow().contains_key(*name);
+            // A new bridge of usnet forwards: many may be created at once, and the switch has work.
+            let is_new = |name: &String| !self.seen.borrow().contains_key(name);
+            let is_due = |name: &&String| is_about_all || (bridges.get(*name) == Some(&false) && is_new(name));
             let began = Instant::now();
             let due: Vec<&String> = bridges.keys().filter(is_due).collect();
             for name in due {
