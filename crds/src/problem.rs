@@ -1,6 +1,7 @@
 //! Validation errors of a spec. The CEL rules have the same messages.
 
 use crate::engine::{BridgeKey, EngineTraits};
+use crate::network::ipam::problem::IpamProblem;
 use crate::network::topology::TopologyType;
 use crate::types::limits::IPAM_MAX;
 use crate::types::number::EngineRange;
@@ -308,6 +309,9 @@ pub enum Problem {
     /// Two nodes would have one address.
     #[error("{0} overlaps with another range: with nodePrefix, two nodes would have the same addresses")]
     RangesOverlap(IpNet),
+    /// An IPAM configuration, or an address that it is for.
+    #[error(transparent)]
+    Ipam(#[from] IpamProblem),
     /// The configuration has no JSON form.
     #[error("cannot be written as JSON: {0}")]
     Json(String),

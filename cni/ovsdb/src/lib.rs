@@ -5,7 +5,8 @@
 //! and with the feature `async` [`asynchronous::Session`], a long-lived session with automatic
 //! reconnect that watches the tables. Code for both takes a [`Database`].
 //!
-//! [`statistics`] reads counters of interfaces on demand.
+//! [`statistics`] reads counters of interfaces on demand. [`openflow`] looks at what the database
+//! does not have of a bridge: its flows.
 //!
 //! Pitfalls, and where they are handled:
 //! - A change of no row is no error: guard with [`Transaction::require_row`], or check
@@ -22,6 +23,7 @@ pub mod blocking;
 pub mod control;
 mod error;
 pub mod monitor;
+pub mod openflow;
 mod operation;
 mod reply;
 pub mod schema;

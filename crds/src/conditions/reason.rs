@@ -83,7 +83,9 @@ pub const ALL_PROGRAMMED: &str = "AllProgrammed";
 pub const NOT_PROGRAMMED: &str = "NotProgrammed";
 /// A network on a node: the engine rejected an operation.
 pub const ENGINE_REFUSED: &str = "EngineRefused";
-/// A network on a node: its bridge is up, but the port of an attached pod is not.
+/// A network on a node: the engine, as it runs there, has no ports of the network's type.
+pub const ENGINE_UNSUITABLE: &str = "EngineUnsuitable";
+/// An attachment: the engine does not have its port, or does not run it.
 pub const PORT_FAILED: &str = "PortFailed";
 /// An attachment: no program in its pod has been connected to the engine for 30 s.
 pub const NOT_CONNECTED: &str = "NotConnected";
@@ -184,6 +186,6 @@ pub const TOO_MANY_ATTACHMENTS: &str = "TooManyAttachments";
 /// Whether a network on a node stays as it is until an operator acts: retrying does not help.
 pub fn needs_operator(reason: &str) -> bool {
     [BRIDGE_CONFLICT, BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, NODE_PREFIX_EXHAUSTED].contains(&reason)
-        || [MISSING_PRIVILEGE, MTU_TOO_LARGE, PORT_TAKEN, VLAN_TAKEN, VNI_TAKEN].contains(&reason)
+        || [ENGINE_UNSUITABLE, MISSING_PRIVILEGE, MTU_TOO_LARGE, PORT_TAKEN, VLAN_TAKEN, VNI_TAKEN].contains(&reason)
         || [NIC_CARRIES_NODE, NIC_MISSING, NIC_TAKEN, UNDERLAY_EXHAUSTED, UPLINK_UNSUPPORTED].contains(&reason)
 }

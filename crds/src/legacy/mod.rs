@@ -31,6 +31,10 @@ pub const PLUGIN: &str = "userspace";
 /// Longest `config` of a NetworkAttachmentDefinition that is parsed, in bytes. Usual ones have some
 /// hundred; tenants can write megabytes.
 pub const CONFIG_MAX: usize = 64 * 1024;
+/// The versions of the CNI specification that our plugin speaks.
+pub const CNI_VERSIONS: [&str; 7] = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"];
+/// How much of another version is repeated, in characters.
+const VERSION_SHOWN_MAX: usize = 40;
 /// The key of the network in our own configurations.
 pub const NETWORK_KEY: &str = "network";
 
@@ -52,6 +56,9 @@ pub enum InvalidNadConfig {
     /// It is longer than any valid configuration.
     #[error("it has {0} bytes, and {CONFIG_MAX} is the limit")]
     TooLong(usize),
+    /// `cniVersion` is none that the plugin speaks.
+    #[error("\"cniVersion\" is {0}: set it to one of {known}", known = CNI_VERSIONS.join(", "))]
+    Version(String),
     /// `network` is not a valid name.
     #[error("\"network\" is not valid: {0}")]
     Network(InvalidName),
@@ -118,14 +125,36 @@ pub fn is_legacy(configuration: &Map<String, Value>) -> bool {
 /// # Errors
 /// When it is for our plugin and invalid, or not JSON.
 pub fn parse_nad_config(config: &str) -> Result<Option<NadConfig>, InvalidNadConfig> {
-    plugin_of(config)?.map_or(Ok(None), |plugin| one(&plugin))
+    let Some(Found { version, plugin }) = plugin_of(config)?.filter(|found| is_ours(&found.plugin)) else {
+        return Ok(None);
+    };
+    check_version(version)?;
+    one(&plugin).map(Some)
+}
+
+/// The key is not required: without it a configuration is of the first version.
+fn check_version(version: Option<Value>) -> Result<(), InvalidNadConfig> {
+    match version {
+        None => Ok(()),
+        Some(Value::String(text)) if text.is_empty() || CNI_VERSIONS.contains(&text.as_str()) => Ok(()),
+        // Any tenant may write it, and of any length.
+        Some(other) => Err(InvalidNadConfig::Version(other.to_string().chars().take(VERSION_SHOWN_MAX).collect())),
+    }
+}
+
+/// `ipam` of our plugin in a `config`, with the key `type` in that spelling; none if it names no
+/// plugin.
+pub fn nad_ipam(config: &str) -> Option<Value> {
+    let plugin = plugin_of(config).ok().flatten().map(|found| found.plugin).filter(is_ours)?;
+    parse::ipam(&Keys::of(&plugin)).ok().flatten()
 }
 
 /// The keys of `host` that have no effect, as paths: for users who migrate. Empty for what is no
 /// configuration of Intel's userspace CNI; of an invalid one the keys after the first problem are
 /// among them.
 pub fn ignored_keys(config: &str) -> Vec<String> {
-    let plugin = plugin_of(config).ok().flatten().filter(|plugin| is_ours(plugin) && is_legacy(plugin));
+    let plugin = plugin_of(config).ok().flatten().map(|found| found.plugin);
+    let plugin = plugin.filter(|plugin| is_ours(plugin) && is_legacy(plugin));
     plugin.map_or_else(Vec::new, |plugin| {
         let keys = Keys::recording(&plugin);
         let _result = parse::legacy(&keys);
@@ -133,8 +162,15 @@ pub fn ignored_keys(config: &str) -> Vec<String> {
     })
 }
 
+/// The configuration of a plugin in a `config`.
+struct Found {
+    /// `cniVersion` of the whole.
+    version: Option<Value>,
+    plugin: Map<String, Value>,
+}
+
 /// The configuration of our plugin in a `config`; none if it has none, or is empty.
-fn plugin_of(config: &str) -> Result<Option<Map<String, Value>>, InvalidNadConfig> {
+fn plugin_of(config: &str) -> Result<Option<Found>, InvalidNadConfig> {
     if config.trim().is_empty() {
         return Ok(None);
     }
@@ -142,28 +178,28 @@ fn plugin_of(config: &str) -> Result<Option<Map<String, Value>>, InvalidNadConfi
         return Err(InvalidNadConfig::TooLong(config.len()));
     }
     let Ok(Value::Object(mut whole)) = serde_json::from_str(config) else { return Err(InvalidNadConfig::NotJson) };
-    let Some(Value::Array(plugins)) = whole.get_mut("plugins") else { return Ok(Some(whole)) };
+    let version = whole.get("cniVersion").cloned();
+    let Some(Value::Array(plugins)) = whole.get_mut("plugins") else {
+        return Ok(Some(Found { version, plugin: whole }));
+    };
     let plugins = std::mem::take(plugins).into_iter();
     let mut ours = plugins.filter_map(|plugin| match plugin {
         Value::Object(plugin) => Some(plugin).filter(is_ours),
         _ => None,
     });
     match (ours.next(), ours.next()) {
-        (only, None) => Ok(only),
+        (only, None) => Ok(only.map(|plugin| Found { version, plugin })),
         (_, Some(_)) => Err(InvalidNadConfig::SeveralPlugins),
     }
 }
 
-fn one(configuration: &Map<String, Value>) -> Result<Option<NadConfig>, InvalidNadConfig> {
-    if !is_ours(configuration) {
-        return Ok(None);
-    }
+fn one(configuration: &Map<String, Value>) -> Result<NadConfig, InvalidNadConfig> {
     match configuration.get(NETWORK_KEY) {
-        Some(Value::String(name)) => NetworkName::try_from(name.clone())
-            .map(|name| Some(NadConfig::Network(name)))
-            .map_err(InvalidNadConfig::Network),
+        Some(Value::String(name)) => {
+            NetworkName::try_from(name.clone()).map(NadConfig::Network).map_err(InvalidNadConfig::Network)
+        }
         Some(_) => Err(InvalidNadConfig::NetworkType),
-        None if is_legacy(configuration) => Ok(Some(NadConfig::Legacy(Box::new(Legacy::read(configuration)?)))),
+        None if is_legacy(configuration) => Ok(NadConfig::Legacy(Box::new(Legacy::read(configuration)?))),
         None => Err(InvalidNadConfig::Neither),
     }
 }

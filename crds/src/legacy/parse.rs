@@ -202,7 +202,7 @@ fn bridge_name(bridge: &Keys<'_>, engine: EngineKind) -> Result<BridgeName, Inva
 /// `ipam` with the key `type` in its canonical spelling; none without a plugin.
 pub(super) fn ipam(whole: &Keys<'_>) -> Result<Option<Value>, InvalidLegacy> {
     let ipam = whole.object("ipam")?;
-    let Some(plugin) = ipam.text("type")? else { return Ok(None) };
+    let Some(plugin) = ipam.text("type")?.filter(|plugin| !plugin.is_empty()) else { return Ok(None) };
     if plugin == PLUGIN {
         return Err(ipam.unsupported("type", plugin, "it attaches pods, and assigns no addresses: use an IPAM plugin"));
     }

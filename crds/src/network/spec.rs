@@ -7,7 +7,7 @@ use super::bridge::spec::{self as bridge, BridgeSpec};
 use super::definitions::Definitions;
 use super::device_plugin::DevicePluginSpec;
 use super::gateway::spec::{self as gateway, GatewaySpec};
-use super::ipam::IpamSpec;
+use super::ipam::{self, IpamSpec};
 use super::port::{self, PortSpec, memif_mode, vlan};
 use super::resource_claims::ResourceClaimsSpec;
 use super::status::UserspaceNetworkStatus;
@@ -120,7 +120,12 @@ fn engine_immutable() -> Rule {
 /// support a value.
 fn engine_rules(schema: &mut Schema) {
     let rules = bridge::engine_rules().chain(port::engine_rules()).chain(vlan::engine_rules());
-    for rule in rules.chain(topology::rules()).chain(gateway::rules()).chain(memif_mode::rules()) {
+    for rule in rules
+        .chain(topology::rules())
+        .chain(gateway::rules())
+        .chain(memif_mode::rules())
+        .chain([ipam::static_addresses()])
+    {
         // It fails for rules without an expression only, and then tests of the CRD fail.
         let _infallible = kube::core::validate(schema, rule);
     }

@@ -86,6 +86,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let topology = topology(&mut problems, &spec.topology, spec.bridge.ownership);
     let port = port::port(&mut problems, spec.engine, &spec.port);
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
+    ipam::check_fixed(&mut problems, spec.ipam.as_ref(), &spec.attachments);
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
     let gateway = gateway(&mut problems, (spec.engine, spec.bridge.ownership), spec.gateway.as_ref(), &attachments);
     let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());

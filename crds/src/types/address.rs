@@ -54,6 +54,19 @@ impl InterfaceAddress {
         is_unicast && !is_broadcast && net.network() != self.ip()
     }
 
+    /// Whether an interface can have it: as [`is_host`](Self::is_host), but one of the link is, and
+    /// so are both addresses of a link of two hosts and the only one of a subnet.
+    pub fn is_assignable(self) -> bool {
+        let ip = self.ip();
+        let is_special = ip.is_unspecified() || ip.is_loopback() || ip.is_multicast();
+        let is_of_subnet = match self.0 {
+            IpNet::V4(net) if net.prefix_len() < 31 => [net.network(), net.broadcast()].contains(&net.addr()),
+            IpNet::V4(net) => net.addr().is_broadcast(),
+            IpNet::V6(net) => net.prefix_len() < 127 && net.network() == net.addr(),
+        };
+        !is_special && !is_of_subnet
+    }
+
     /// Length of its prefix, in bits.
     pub fn prefix(self) -> u8 {
         self.0.prefix_len()

@@ -98,7 +98,7 @@ fn an_engine_that_comes_gets_the_networks_without_a_selector() {
     agent.apply(compiled("blue", 5));
     let report = agent.wait_until_through(5);
     assert!(report.networks.is_empty(), "{report:?}");
-    let ovs = OpenVswitch::start().unwrap();
+    let ovs = OpenVswitch::builder().dpdk(true).start().unwrap();
     std::os::unix::fs::symlink(ovs.socket(), node.paths.engine_socket(EngineKind::OpenVswitch)).unwrap();
     agent.wait_for_network("blue", "Programmed  0");
     agent.change(|input| drop(input.networks.remove(&name("blue"))));

@@ -8,7 +8,7 @@ use crate::model::tagging::Tagging;
 use crate::model::underlay::{ObservedAddress, TunnelEnds};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use usnet_crds::{NetworkName, RateLimit, UplinkName};
+use usnet_crds::{NetworkName, PortType, RateLimit, UplinkName};
 
 /// All bridges of an engine, whether owned by usnet or not. Names are those of the engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,6 +25,9 @@ pub struct Observed {
     pub addresses: BTreeMap<UplinkName, ObservedAddress>,
     /// Gateways and routing tables. Open vSwitch has none.
     pub routing: ObservedRouting,
+    /// The types of ports that the engine cannot have as it runs now, each with the reason and what
+    /// to do. It may be another one after a restart of the engine.
+    pub unusable_port_types: BTreeMap<PortType, String>,
 }
 
 /// One bridge.

@@ -10,8 +10,8 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use usnet_crds::names::fnv1a;
 use usnet_crds::{
-    BridgeName, MemifMode, Mtu, NetworkName, NodeNetwork, Ownership, Queues, RateLimit, RingSize, SocketRole, Vlan,
-    VlanTag,
+    BridgeName, MemifMode, Mtu, NetworkName, NodeNetwork, Ownership, PortType, Queues, RateLimit, RingSize, SocketRole,
+    Vlan, VlanTag,
 };
 
 /// Longest path of a unix socket, in bytes (`sun_path` without its NUL). Engines accept longer ones
@@ -210,6 +210,15 @@ impl PortBackend {
     /// A memif that carries Ethernet frames.
     pub const fn memif(socket: MemifSocket) -> Self {
         Self::Memif { socket, mode: MemifMode::Ethernet }
+    }
+
+    /// The type in the API.
+    pub const fn port_type(&self) -> PortType {
+        match self {
+            Self::VhostUser { .. } => PortType::VhostUser,
+            Self::Memif { .. } => PortType::Memif,
+            Self::Veth { .. } => PortType::Veth,
+        }
     }
 
     /// Whether the engine routes packets to it, instead of forwarding frames on a bridge.

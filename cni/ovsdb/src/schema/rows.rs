@@ -48,6 +48,8 @@ table_row! {
         ovs_version: Option<String> = "ovs_version",
         /// Whether DPDK works.
         dpdk_initialized: bool = "dpdk_initialized",
+        /// The types of interfaces that `ovs-vswitchd` can create; empty before it has written it.
+        iface_types: BTreeSet<String> = "iface_types",
         /// Keys and values set by clients.
         external_ids: BTreeMap<String, String> = "external_ids",
     }
@@ -68,6 +70,18 @@ table_row! {
         external_ids: BTreeMap<String, String> = "external_ids",
         /// The VLANs in which it does not learn MAC addresses, so that their frames are flooded.
         flood_vlans: BTreeSet<u16> = "flood_vlans",
+        /// `secure` or `standalone`; without one it is `standalone`.
+        fail_mode: Option<String> = "fail_mode",
+        /// The OpenFlow controllers that decide which frames it forwards.
+        controller: BTreeSet<Uuid> = "controller",
+        /// The versions of OpenFlow that it speaks; empty for all.
+        protocols: BTreeSet<String> = "protocols",
+        /// Whether it takes part in the spanning tree protocol, and may block ports.
+        stp_enable: bool = "stp_enable",
+        /// The same for the rapid spanning tree protocol.
+        rstp_enable: bool = "rstp_enable",
+        /// Whether it sends multicast frames only to ports that were asked for.
+        mcast_snooping_enable: bool = "mcast_snooping_enable",
         /// Settings, for example `mac-aging-time`.
         other_config: BTreeMap<String, String> = "other_config",
     }
@@ -88,6 +102,8 @@ table_row! {
         vlan_mode: Option<String> = "vlan_mode",
         /// Whether it sends no frames to other protected ports of its bridge.
         is_protected: bool = "protected",
+        /// `active` or `passive`: it carries frames only with a partner of LACP at its other end.
+        lacp: Option<String> = "lacp",
         /// The QoS that limits the frames leaving through it.
         qos: Option<Uuid> = "qos",
         /// Keys and values set by clients.

@@ -7,6 +7,16 @@ use std::str::FromStr;
 /// A version of the CNI specification; the later, the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum SpecVersion {
+    /// 0.1.0: results have one address of each family, `ip4` and `ip6`, with its routes, and no
+    /// interfaces. Also what a configuration without a version is written in.
+    #[serde(rename = "0.1.0")]
+    V0_1_0,
+    /// 0.2.0: the same.
+    #[serde(rename = "0.2.0")]
+    V0_2_0,
+    /// 0.3.0: as 0.3.1.
+    #[serde(rename = "0.3.0")]
+    V0_3_0,
     /// 0.3.1: results are lists of interfaces and addresses; each address has a `version`, `"4"` or
     /// `"6"`.
     #[serde(rename = "0.3.1")]
@@ -30,13 +40,17 @@ pub struct UnsupportedVersion(pub String);
 
 impl SpecVersion {
     /// All of them, the oldest first.
-    pub const ALL: [Self; 4] = [Self::V0_3_1, Self::V0_4_0, Self::V1_0_0, Self::V1_1_0];
+    pub const ALL: [Self; 7] =
+        [Self::V0_1_0, Self::V0_2_0, Self::V0_3_0, Self::V0_3_1, Self::V0_4_0, Self::V1_0_0, Self::V1_1_0];
     /// The version of answers when the caller's version is unknown.
     pub const LATEST: Self = Self::V1_1_0;
 
     /// As it is written in configurations and results.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::V0_1_0 => "0.1.0",
+            Self::V0_2_0 => "0.2.0",
+            Self::V0_3_0 => "0.3.0",
             Self::V0_3_1 => "0.3.1",
             Self::V0_4_0 => "0.4.0",
             Self::V1_0_0 => "1.0.0",
@@ -61,5 +75,15 @@ impl FromStr for SpecVersion {
 impl fmt::Display for SpecVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_controller_knows_the_same_versions() {
+        assert_eq!(SpecVersion::ALL.map(SpecVersion::as_str), usnet_crds::legacy::CNI_VERSIONS);
     }
 }

@@ -146,6 +146,27 @@ fn configurations_for_other_plugins_are_ignored() {
 }
 
 #[test]
+fn a_version_that_no_plugin_speaks_is_named() {
+    let single = |version: Value| json!({"cniVersion": version, "type": "userspace", "network": "blue"}).to_string();
+    let list = |version: Value| json!({"cniVersion": version, "plugins": [{"type": "userspace", "network": "blue"}]});
+    for known in CNI_VERSIONS.iter().copied().chain([""]) {
+        assert!(matches!(parse_nad_config(&single(json!(known))), Ok(Some(NadConfig::Network(_)))), "{known}");
+    }
+    for unknown in [json!("9.9.9"), json!("0.3"), json!(1), json!(null), json!("9".repeat(60_000))] {
+        for config in [single(unknown.clone()), list(unknown.clone()).to_string()] {
+            let refused = parse_nad_config(&config).unwrap_err();
+            assert!(matches!(refused, InvalidNadConfig::Version(_)), "{refused}");
+            let text = refused.to_string();
+            assert!(text.contains("0.3.0, 0.3.1") && text.len() < 200, "{text}");
+        }
+    }
+    assert_eq!(parse_nad_config(r#"{"type": "bridge", "cniVersion": "9.9.9"}"#), Ok(None));
+    let mut legacy = open_vswitch();
+    legacy["cniVersion"] = json!("0.9.9");
+    assert!(matches!(parse_nad_config(&legacy.to_string()), Err(InvalidNadConfig::Version(_))));
+}
+
+#[test]
 fn a_network_with_the_requested_settings_matches() {
     let legacy = read(&with(vpp(), "/host/mtu", json!(9000))).unwrap();
     let bridge = |mtu: i64| Bridge { mtu: mtu.try_into().unwrap(), ..Bridge::named(legacy.bridge.clone()) };

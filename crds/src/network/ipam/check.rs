@@ -2,10 +2,11 @@
 
 use super::divided_ranges;
 use super::node_prefix::NodePrefix;
+use super::plugin_rules;
 use super::spec::{IpamRange, IpamSpec};
 use crate::InterfaceAddress;
 use crate::legacy::PLUGIN;
-use crate::problem::{Problem, Problems};
+use crate::problem::{InvalidSpec, Problem, Problems};
 use crate::types::limits::IPAM_MAX;
 use crate::types::names::PLUGIN_NAME_MAX;
 use ipnet::IpNet;
@@ -46,9 +47,23 @@ pub(in crate::network) fn ipam(
         subnet(problems, &format!("spec.ipam.routes[{index}].dst"), &route.dst);
         ip(problems, &format!("spec.ipam.routes[{index}].gw"), route.gw.as_ref());
     }
+    plugin_rules::check(problems, ipam);
     let prefix = divided_ranges::node_prefix(problems, ipam);
     let value = problems.check("spec.ipam", configuration(ipam));
     value.filter(|_| problems.count() == before).map(|value| (Some(value), prefix))
+}
+
+/// The same for the `ipam` of a NetworkAttachmentDefinition.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_definition(value: &Value) -> Result<(), InvalidSpec> {
+    let mut problems = Problems::default();
+    match serde_json::from_value::<IpamSpec>(value.clone()) {
+        Ok(spec) => drop(ipam(&mut problems, Some(&spec))),
+        Err(error) => problems.add("spec.ipam", Problem::Json(error.to_string())),
+    }
+    if problems.count() == 0 { Ok(()) } else { Err(problems.into_invalid()) }
 }
 
 /// What the plugin gets.
@@ -73,7 +88,13 @@ fn addresses(problems: &mut Problems, field: &str, net: Option<&String>, range: 
             _ => {}
         }
     }
-    ip(problems, &format!("{field}.gateway"), range.gateway.as_ref());
+    let field = format!("{field}.gateway");
+    match (ip(problems, &field, range.gateway.as_ref()), net) {
+        (Some(address), Some(subnet)) if !plugin_rules::is_reachable(address, &subnet) => {
+            problems.add(field, Problem::Outside { address, subnet });
+        }
+        _ => {}
+    }
 }
 
 fn ip(problems: &mut Problems, field: &str, text: Option<&String>) -> Option<IpAddr> {

@@ -6,12 +6,17 @@
 //! - `check`: the same rules in Rust;
 //! - [`node_prefix`]: how the ranges of host-local are divided among the nodes, and its rules in
 //!   CEL;
-//! - [`divided_ranges`]: those rules in Rust.
+//! - [`divided_ranges`]: those rules in Rust;
+//! - `plugin_rules`: the rules of host-local and static themselves, in both.
 
 mod check;
 pub mod divided_ranges;
 pub mod node_prefix;
+mod plugin_rules;
+pub mod problem;
 mod spec;
 
+pub use check::check_definition;
 pub(super) use check::ipam;
+pub(super) use plugin_rules::{check_fixed, static_addresses};
 pub use spec::{IpamAddress, IpamRange, IpamRoute, IpamSpec};

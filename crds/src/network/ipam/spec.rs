@@ -4,6 +4,7 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::node_prefix::{self, NodePrefixSpec};
+use super::plugin_rules;
 use crate::cel::rule;
 use crate::legacy::PLUGIN;
 use crate::problem::Problem;
@@ -21,6 +22,11 @@ use std::collections::BTreeMap;
 #[x_kube(
     validation = in_subnet("rangeStart"),
     validation = in_subnet("rangeEnd"),
+    validation = plugin_rules::reachable_gateway(),
+    validation = plugin_rules::has_range(),
+    validation = plugin_rules::no_empty_set(),
+    validation = plugin_rules::one_family(),
+    validation = plugin_rules::large_enough(),
     validation = node_prefix::only_host_local(),
     validation = node_prefix::has_range(),
     validation = node_prefix::fits(node_prefix::Family::V4),
@@ -77,7 +83,11 @@ pub struct IpamSpec {
 /// A range of addresses (host-local).
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = in_subnet("rangeStart"), validation = in_subnet("rangeEnd"))]
+#[x_kube(
+    validation = in_subnet("rangeStart"),
+    validation = in_subnet("rangeEnd"),
+    validation = plugin_rules::reachable_gateway()
+)]
 pub struct IpamRange {
     /// The subnet, in CIDR notation.
     #[schemars(length(max = CIDR_MAX))]

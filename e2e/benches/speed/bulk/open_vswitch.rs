@@ -47,7 +47,7 @@ fn network(index: usize) -> NodeNetwork {
 /// The real agent, as it comes up on a node whose last networks it has on disk, with no API server
 /// to be seen.
 fn agent(programs: &Programs) -> Duration {
-    let switch = OpenVswitch::start().expect("Open vSwitch starts");
+    let switch = OpenVswitch::builder().dpdk(true).start().expect("Open vSwitch starts");
     let folder = tempfile::tempdir().expect("a folder");
     let roots = NodePaths::below(folder.path()).with_socket(EngineKind::OpenVswitch, switch.socket());
     let node = NodeFile {

@@ -2,7 +2,7 @@
 //! touched.
 
 use crate::support::cluster::{check, eventually, get, kubectl, try_run, vsctl};
-use crate::support::pods::{NODE, await_packets, sleeping_pod, start, testpmd_pod};
+use crate::support::pods::{NODE, await_packets, description, sleeping_pod, start, testpmd_pod};
 use crate::support::scene::{Scene, agent_log, await_condition};
 use serde_json::json;
 
@@ -63,6 +63,35 @@ fn a_changed_field_of_a_port_is_put_right() {
         let tag = vsctl(NODE, &["get", "Port", &port, "tag"]);
         check(tag == "7", tag)
     });
+}
+
+/// The bridge forwards again, whatever decides over it in the database and in OpenFlow.
+#[test]
+fn a_bridge_that_others_stopped_from_forwarding_forwards_again() {
+    let scene = Scene::new("stopped");
+    let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.85.0.0/24"}]]});
+    scene.network("stopped", &json!({"port": {"type": "Veth"}, "ipam": ipam}));
+    for pod in ["left", "right"] {
+        start(&scene, &sleeping_pod(&scene, pod, "stopped"));
+    }
+    let right = description(&scene, "right", "net1");
+    let right = right["ips"][0]["address"].as_str().unwrap().split('/').next().unwrap();
+    let ping =
+        || try_run("kubectl", &["exec", "-n", &scene.name, "left", "--", "ping", "-c", "1", "-w", "2", right], "");
+    eventually("packets at first", ping);
+    let port = vsctl(NODE, &["list-ports", "br-stopped"]).lines().next().unwrap().to_owned();
+    for change in [
+        &["ovs-vsctl", "--no-wait", "set-fail-mode", "br-stopped", "secure"][..],
+        &["ovs-vsctl", "--no-wait", "set-controller", "br-stopped", "tcp:127.0.0.1:9"],
+        &["ovs-vsctl", "--no-wait", "set", "Bridge", "br-stopped", "stp_enable=true"],
+        &["ovs-ofctl", "del-flows", "br-stopped"],
+        &["ovs-ofctl", "mod-port", "br-stopped", &port, "no-forward"],
+    ] {
+        try_run("on-node", &[&[NODE], change].concat(), "").unwrap();
+        eventually(&format!("packets after {change:?}"), ping);
+    }
+    let log = agent_log(NODE);
+    assert!(log.lines().any(|line| line.contains("repaired") && line.contains("br-stopped")), "{log}");
 }
 
 #[test]

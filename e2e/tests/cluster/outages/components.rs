@@ -1,6 +1,6 @@
 //! Parts that stop: the agent, the API server, Open vSwitch.
 
-use crate::support::cluster::{NODES, check, condition, eventually, get, kubectl, on_node, run, try_run, vsctl};
+use crate::support::cluster::{NODES, apply, check, condition, eventually, get, kubectl, on_node, run, try_run, vsctl};
 use crate::support::direct_cni::DirectPods;
 use crate::support::pods::{NODE, await_packets, sleeping_pod, start, testpmd_pod, uid};
 use crate::support::scene::{ENGINE_GONE, Scene, agent_log, agent_pod, await_condition, wait_ready};
@@ -48,6 +48,55 @@ fn a_restarted_agent_changes_nothing_and_traffic_goes_on() {
         check(now > first, format!("{now:?}"))
     });
     flowing_counters(&kubectl(&["logs", "right", "-n", &scene.name]));
+}
+
+/// The switch of a node, restarted without DPDK; with it again when this is dropped.
+struct WithoutDpdk(&'static str);
+
+impl WithoutDpdk {
+    fn start(node: &'static str) -> Self {
+        let without = Self(node);
+        vsctl(node, &["--no-wait", "remove", "Open_vSwitch", ".", "other_config", "dpdk-init"]);
+        restart_switch(node);
+        assert_eq!(vsctl(node, &["--no-wait", "get", "Open_vSwitch", ".", "dpdk_initialized"]), "false");
+        without
+    }
+}
+
+impl Drop for WithoutDpdk {
+    fn drop(&mut self) {
+        vsctl(self.0, &["--no-wait", "set", "Open_vSwitch", ".", "other_config:dpdk-init=true"]);
+        restart_switch(self.0);
+    }
+}
+
+fn restart_switch(node: &str) {
+    run("component", &["stop", "ovs-vswitchd", node]);
+    run("component", &["start", "ovs-vswitchd", node]);
+}
+
+#[test]
+fn a_switch_that_comes_back_without_dpdk_fails_networks_of_vhost_user_ports_alone() {
+    let scene = Scene::new("nodpdk");
+    scene.network("nodpdk", &json!({}));
+    scene.network("nodpdk-veth", &json!({"port": {"type": "Veth"}}));
+    start(&scene, &sleeping_pod(&scene, "before", "nodpdk-veth"));
+    {
+        let _without = WithoutDpdk::start(NODE);
+        let message = await_condition("nodpdk", "Ready", "False", "EngineUnsuitable");
+        assert!(message.contains("without DPDK") && message.contains(NODE), "{message}");
+        kubectl(&["wait", "--for=condition=Ready", "usn/nodpdk-veth", "--timeout=30s"]);
+        start(&scene, &sleeping_pod(&scene, "during", "nodpdk-veth"));
+        // What a pod that has to be on that node is told.
+        apply(&sleeping_pod(&scene, "refused", "nodpdk"));
+        eventually("the pod is told", || {
+            let about = "involvedObject.name=refused,reason=FailedCreatePodSandBox";
+            let events = kubectl(&["get", "events", "-n", &scene.name, "--field-selector", about, "-o", "yaml"]);
+            check(events.contains("EngineUnsuitable") && events.contains("without DPDK"), events)
+        });
+    }
+    wait_ready("nodpdk");
+    kubectl(&["wait", "--for=condition=Ready", "pod/refused", "-n", &scene.name, "--timeout=120s"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The health of one network on the node, as the last reconcile of its engine found it.
 
-use usnet_crds::conditions::reason::{PORT_FAILED, WAITING};
+use usnet_crds::conditions::reason::WAITING;
 use usnet_crds::node_state::NetworkState;
 
 /// The health of one network.
@@ -36,10 +36,5 @@ impl NetworkHealth {
     pub(crate) fn pending(message: String) -> Self {
         let why = Some(Why { reason: WAITING, message });
         Self { state: NetworkState::Pending, why, attachable: false }
-    }
-
-    /// The bridge is up, one of its ports is not.
-    pub(crate) fn port_failed(message: String) -> Self {
-        Self { attachable: true, ..Self::failed(PORT_FAILED, message) }
     }
 }

@@ -178,7 +178,10 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let now = Instant::now();
         let mut degraded = reconciled.degraded;
         let missing = self.links.missing_ends(&reconciled.records).await;
-        degraded.extend(self.programs.update(&reconciled.records, (&reconciled.view, &missing), now));
+        // A port that the engine does not run has no connected program either.
+        for (id, why) in self.programs.update(&reconciled.records, (&reconciled.view, &missing), now) {
+            degraded.entry(id).or_insert(why);
+        }
         self.report_at = self.programs.next_due(now).into_iter().chain(self.gateway_holds.next_end(now)).min();
         let facts = engine_report::report(Facts {
             engine: W::ENGINE,
@@ -350,7 +353,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         // engine says why.
         self.failures.retain_remaining(&remaining);
         self.transition_log.failures(self.failures.as_slice());
-        let mut network_health = verify::evaluate(Evidence {
+        let evidence = Evidence {
             engine: W::ENGINE,
             desired,
             observed: &engine.observed,
@@ -358,7 +361,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             blockers: &blockers,
             failures: self.failures.as_slice(),
             engine_error,
-        });
+        };
+        let (mut network_health, degraded) = (verify::evaluate(evidence), verify::degraded(evidence));
         links::apply_to(&mut network_health, &links.health);
         let evidence = UplinkEvidence { desired, observed: &engine.observed, failures: self.failures.as_slice() };
         let uplinks = self.links.verify_uplinks(&links.uplinks, evidence);
@@ -378,7 +382,6 @@ impl<W: EngineWatcher> EngineReconciler<W> {
             self.transition_log.replayed(self.replay.finish(Instant::now()));
         }
         let (records, view) = (journal.records, EngineView::Up(engine));
-        let degraded = verify::degraded(self.failures.as_slice());
         let uplinks = uplinks.reports;
         Ok((Reconciled { network_health, blockers, uplinks, kept_bridges, degraded, records, view, retry }, remaining))
     }

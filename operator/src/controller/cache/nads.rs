@@ -43,6 +43,10 @@ pub struct UserNad {
     pub created: Option<Time>,
     /// Its parsed `spec.config`, or why it is invalid.
     pub config: Result<NadConfig, InvalidNadConfig>,
+    /// Whether it has an `ipam` of its own.
+    pub has_ipam: bool,
+    /// What is wrong with that.
+    pub ipam_problem: Option<String>,
 }
 
 /// All NetworkAttachmentDefinitions.

@@ -14,6 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use kube::Resource;
 use kube::core::Selector;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -22,6 +23,7 @@ use usnet_crds::attachment::{spec as attachment_spec, validate as attachment_rul
 use usnet_crds::conditions::{Status, engine_connected, find, reason};
 use usnet_crds::legacy::{self, InvalidNadConfig, NadConfig};
 use usnet_crds::nad::{self, FROM_NAD_LABEL, FROM_NAD_VALUE, NETWORK_LABEL, RESOURCE_ANNOTATION};
+use usnet_crds::network::ipam::check_definition;
 use usnet_crds::network::{FINALIZER, FORCE_DELETE};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::{
@@ -301,20 +303,24 @@ pub(crate) fn nad(object: &NadObject) -> (NadKey, Nad) {
             Nad::Generated(found)
         }
         Config::TooLong(_) if owner.is_some() => Nad::Generated(0),
-        Config::Text(config) => user_nad(metadata, legacy::parse_nad_config(config).transpose()),
-        Config::TooLong(length) => user_nad(metadata, Some(Err(InvalidNadConfig::TooLong(*length)))),
+        Config::Text(config) => {
+            user_nad(metadata, legacy::parse_nad_config(config).transpose(), legacy::nad_ipam(config).as_ref())
+        }
+        Config::TooLong(length) => user_nad(metadata, Some(Err(InvalidNadConfig::TooLong(*length))), None),
     };
     (NadKey { namespace, name }, nad)
 }
 
-fn user_nad(metadata: &ObjectMeta, config: Option<Result<NadConfig, InvalidNadConfig>>) -> Nad {
+fn user_nad(metadata: &ObjectMeta, config: Option<Result<NadConfig, InvalidNadConfig>>, ipam: Option<&Value>) -> Nad {
     let Some(mut config) = config else { return Nad::Other };
     // Only the plugin uses it, and reads it from the NAD.
     if let Ok(NadConfig::Legacy(legacy)) = &mut config {
         legacy.ipam = None;
     }
     let (uid, created) = (metadata.uid.clone().unwrap_or_default(), metadata.creation_timestamp.clone());
-    Nad::User(Box::new(UserNad { uid, created, config }))
+    // Only what is said of it is kept.
+    let ipam_problem = ipam.and_then(|ipam| check_definition(ipam).err()).map(|problem| one_line(&problem.to_string()));
+    Nad::User(Box::new(UserNad { uid, created, config, has_ipam: ipam.is_some(), ipam_problem }))
 }
 
 /// Whether the NAD lost its owner reference, but is exactly what the controller generates: then it

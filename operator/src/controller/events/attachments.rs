@@ -4,7 +4,7 @@
 use super::record::{EventRecord, EventType, pod_reference};
 use crate::controller::cache::NodeStatus;
 use std::collections::BTreeSet;
-use usnet_crds::conditions::reason::{DEVICE_MISSING, NOT_CONNECTED, SOCKET_UNUSABLE};
+use usnet_crds::conditions::reason::{DEVICE_MISSING, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE};
 use usnet_crds::node_state::DegradedAttachment;
 
 /// The events for the attachments that `now` reports and `before` did not. Without an earlier
@@ -26,7 +26,7 @@ fn identity(entry: &DegradedAttachment) -> (&str, &str, &str) {
 /// None for what this release does not know: the token of an agent can be stolen.
 fn record(entry: &DegradedAttachment) -> Option<EventRecord> {
     let regarding = pod_reference(&entry.pod, &entry.uid)?;
-    let is_known = [DEVICE_MISSING, NOT_CONNECTED, SOCKET_UNUSABLE].contains(&entry.reason.as_str());
+    let is_known = [DEVICE_MISSING, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE].contains(&entry.reason.as_str());
     is_known.then(|| EventRecord {
         regarding,
         kind: EventType::Warning,

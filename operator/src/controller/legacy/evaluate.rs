@@ -23,6 +23,8 @@ pub fn evaluate(cache: &Cache, options: &Options) -> LegacyEvaluation {
     }
     let mut bridges: BTreeMap<(EngineKind, &BridgeName), Vec<Member<'_>>> = BTreeMap::new();
     for (key, nad) in cache.nads.user_nads().iter().filter(|(key, _)| is_active(cache, key)) {
+        let ipam_problem = nad.ipam_problem.as_ref().filter(|_| nad.config.is_ok());
+        evaluation.records.extend(ipam_problem.map(|problem| messages::ipam_problem(key, nad, problem)));
         match &nad.config {
             Ok(NadConfig::Network(network)) => evaluation.records.extend(check_named_network(cache, key, nad, network)),
             Ok(NadConfig::Legacy(legacy)) if options.converts(cache, &key.namespace) => {
@@ -93,7 +95,10 @@ fn check_named_network(cache: &Cache, key: &NadKey, nad: &UserNad, name: &Networ
         return Some(messages::unknown_network(key, nad, name));
     };
     let Ok(valid) = &network.spec else { return None };
-    (!admits(cache, valid, key)).then(|| messages::not_selected(key, nad, name))
+    if !admits(cache, valid, key) {
+        return Some(messages::not_selected(key, nad, name));
+    }
+    (nad.has_ipam && valid.ipam.is_some()).then(|| messages::ipam_ignored(key, nad, name))
 }
 
 /// Generated networks that no NAD requests any more. While a NAD in one of its namespaces is

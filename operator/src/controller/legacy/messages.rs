@@ -13,6 +13,8 @@ use usnet_crds::{NetworkAttachmentDefinition, NetworkName};
 
 /// The configuration of the NAD is invalid.
 pub(super) const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
+/// Its addresses are assigned by its network.
+pub(super) const IPAM_IGNORED: &str = "IpamIgnored";
 /// It names a network that does not exist.
 pub(super) const UNKNOWN_NETWORK: &str = "UnknownNetwork";
 /// Pods of its namespace may not attach to the network.
@@ -46,6 +48,18 @@ fn record(key: &NadKey, nad: &UserNad, reason: &str, message: String) -> EventRe
 pub(super) fn invalid(key: &NadKey, nad: &UserNad, problem: &impl Display) -> EventRecord {
     let message = format!("spec.config cannot be used, and its pods are rejected: {problem}");
     record(key, nad, INVALID_CONFIGURATION, message)
+}
+
+pub(super) fn ipam_problem(key: &NadKey, nad: &UserNad, problem: &str) -> EventRecord {
+    let message = format!("\"ipam\" of spec.config has a mistake, and pods get no address or another one: {problem}");
+    record(key, nad, INVALID_CONFIGURATION, message)
+}
+
+pub(super) fn ipam_ignored(key: &NadKey, nad: &UserNad, network: &NetworkName) -> EventRecord {
+    let message = format!(
+        "\"ipam\" of spec.config is ignored, because network {network} has spec.ipam, which assigns the addresses: remove one of the two"
+    );
+    record(key, nad, IPAM_IGNORED, message)
 }
 
 pub(super) fn unknown_network(key: &NadKey, nad: &UserNad, network: &NetworkName) -> EventRecord {

@@ -237,7 +237,7 @@ fn host_local_needs_a_part_for_each_node_of_an_overlay() {
     for accepted in [
         json!({"type": "host-local", "subnet": "10.1.0.0/16", "nodePrefix": {"ipv4": 24}}),
         json!({"type": "whereabouts", "range": "10.1.0.0/16"}),
-        json!({"type": "static"}),
+        json!({"type": "static", "addresses": [{"address": "10.1.0.5/16"}]}),
     ] {
         cluster.network("blue", &with_ipam(accepted));
         cluster.settle();

@@ -89,7 +89,7 @@ fn collect(node: &Node) -> BTreeMap<String, String> {
 
 #[test]
 fn the_files_of_version_1_are_still_written() {
-    let (ovs, vpp) = (OpenVswitch::start().unwrap(), Vpp::start(Kind::Simulator).unwrap());
+    let (ovs, vpp) = (OpenVswitch::builder().dpdk(true).start().unwrap(), Vpp::start(Kind::Simulator).unwrap());
     let node = Node::new(Some(ovs.socket().to_owned()), Some(vpp.socket().to_owned()));
     let manifests = Manifests::new();
     let taken = manifest("red", "OVS", 1500).replace("bridge: {", "bridge: {name: br-foreign, ");
@@ -124,7 +124,7 @@ fn the_files_of_version_1_are_still_written() {
 
 #[test]
 fn an_agent_reads_the_files_of_version_1() {
-    let ovs = OpenVswitch::start().unwrap();
+    let ovs = OpenVswitch::builder().dpdk(true).start().unwrap();
     let node = Node::new(Some(ovs.socket().to_owned()), None);
     let put = |name: &str, path: &Path| {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -3,6 +3,7 @@
 mod attachments;
 mod capture_command;
 mod captures;
+mod forwarding;
 mod garbage;
 mod isolation;
 mod networks;

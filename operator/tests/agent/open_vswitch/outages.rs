@@ -48,7 +48,7 @@ fn a_node_without_open_vswitch_is_not_a_problem_until_it_is_there() {
     let agent = RunningAgent::start(&node.paths);
     agent.set_spec(1, &[network("blue")]);
     agent.wait_for_connection("NeverSeen");
-    let ovs = OpenVswitch::start().unwrap();
+    let ovs = OpenVswitch::builder().dpdk(true).start().unwrap();
     symlink(ovs.socket(), node.paths.engine_socket(EngineKind::OpenVswitch)).unwrap();
     agent.wait_for_network("blue", "is programmed", |entry| entry.state == NetworkState::Programmed);
     agent.wait_for_connection("Connected");

@@ -21,7 +21,7 @@ impl Deref for OvsTestbed {
 
 impl OvsTestbed {
     pub(crate) fn start() -> Self {
-        Self::with(OpenVswitch::start().expect("Open vSwitch"))
+        Self::with(OpenVswitch::builder().dpdk(true).dpdk_memory(64).start().expect("Open vSwitch"))
     }
 
     pub(crate) fn with(ovs: OpenVswitch) -> Self {

@@ -30,7 +30,7 @@ fn version(node: &Node, network: &str) -> u64 {
 
 #[test]
 fn files_become_bridges_of_both_engines_and_follow_their_changes() {
-    let ovs = OpenVswitch::start().unwrap();
+    let ovs = OpenVswitch::builder().dpdk(true).start().unwrap();
     let vpp = Vpp::start(Kind::Simulator).unwrap();
     let node = Node::new(Some(ovs.socket().to_owned()), Some(vpp.socket().to_owned()));
     let manifests = Manifests::new();

@@ -85,7 +85,7 @@ fn legacy_definitions_as_they_are_get_their_bridges_which_are_removed_with_them(
 
 #[test]
 fn over_a_restart_a_broken_definition_leaves_its_network_alone() {
-    let ovs = OpenVswitch::start().unwrap();
+    let ovs = OpenVswitch::builder().dpdk(true).start().unwrap();
     let node = Node::new(Some(ovs.socket().to_owned()), None);
     let manifests = Manifests::new();
     manifests.write("one.yaml", &definition("web", "one", 1500));

@@ -14,6 +14,9 @@ use usnet_ovsdb::{Bridge, Interface, Row, Value};
 /// The datapath in user space.
 pub(super) const NETDEV: &str = "netdev";
 
+/// A bridge in this mode is a switch that learns while it has no controller.
+const STANDALONE: &str = "standalone";
+
 /// The key of `other_config` with the age of MAC addresses in seconds. The default of Open vSwitch
 /// is 300.
 const MAC_AGE_KEY: &str = "mac-aging-time";
@@ -43,14 +46,31 @@ pub(super) fn observe(bridge: &Bridge, own_interface: Option<&Interface>) -> Bri
     }
 }
 
-/// Whether its datapath is in user space and does the same in all VLANs.
+/// Whether its datapath is in user space, does the same in all VLANs, and forwards by itself.
 pub(super) fn has_supported_datapath(bridge: &Bridge) -> bool {
-    bridge.datapath_type == NETDEV && mac_learning(bridge).is_some()
+    bridge.datapath_type == NETDEV && mac_learning(bridge).is_some() && forwards_by_itself(bridge)
+}
+
+/// Whether nothing that was configured stops a bridge from forwarding as a switch that learns: no
+/// controller decides, no protocol blocks ports, and multicast is flooded. That a bridge has other
+/// versions of OpenFlow only stops usnet from looking at its flows.
+fn forwards_by_itself(bridge: &Bridge) -> bool {
+    bridge.fail_mode.as_deref().is_none_or(|mode| mode == STANDALONE)
+        && bridge.controller.is_empty()
+        && bridge.protocols.is_empty()
+        && !(bridge.stp_enable || bridge.rstp_enable || bridge.mcast_snooping_enable)
+}
+
+/// The columns of all bridges of usnet. They are the same for those of uplinks.
+pub(super) fn common_columns() -> Row {
+    let row = Row::new().with("datapath_type", NETDEV);
+    let row = ["fail_mode", "controller", "protocols"].into_iter().fold(row, |row, it| row.with(it, Value::empty()));
+    ["stp_enable", "rstp_enable", "mcast_snooping_enable"].into_iter().fold(row, |row, it| row.with(it, false))
 }
 
 /// The columns that usnet owns, without [`other_config`].
 pub(super) fn columns(bridge: &usnet_crds::Bridge) -> Row {
-    Row::new().with("datapath_type", NETDEV).with("flood_vlans", flood_vlans(bridge.mac_learning))
+    common_columns().with("flood_vlans", flood_vlans(bridge.mac_learning))
 }
 
 /// The keys of `other_config` that usnet owns. Others are kept.

@@ -1,6 +1,7 @@
 //! The driver for VPP on a session of its binary API.
 
 use super::plan_op::only_domains;
+use super::ports::NewInterface;
 use super::snapshot::VppSnapshot;
 use super::{apply, observe};
 use crate::engine::blocking::NeverWaits;
@@ -36,7 +37,8 @@ impl<A: Api + Send> EngineDriver for Vpp<A> {
     const ENGINE: EngineKind = EngineKind::Vpp;
 
     async fn observe(&mut self) -> Result<Observed, EngineError> {
-        Ok(observe::observe(&VppSnapshot::read(&mut self.api).await?, self.socket_ids))
+        let observed = observe::observe(&VppSnapshot::read(&mut self.api).await?, self.socket_ids);
+        Ok(Observed { unusable_port_types: NewInterface::unusable_types(&self.api), ..observed })
     }
 
     async fn observe_changed(&mut self, before: Observed, operations: &[Op]) -> Result<Observed, EngineError> {

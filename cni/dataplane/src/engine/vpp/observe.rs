@@ -36,6 +36,7 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
         taken_devices: uplinks::taken_devices(snapshot),
         addresses: uplinks::addresses(snapshot),
         routing: routing::observe(&snapshot.routing, |id| snapshot.domains.get(&id).is_some_and(is_bridge)),
+        unusable_port_types: BTreeMap::new(),
     }
 }
 

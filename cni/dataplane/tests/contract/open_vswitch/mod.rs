@@ -1,5 +1,6 @@
 //! The cases on the real Open vSwitch, and those that are about it alone.
 
+mod forwarding;
 mod limits;
 mod mac_learning;
 mod own;

@@ -4,7 +4,7 @@ use super::{OneSwitch, client, row_of_port, start, vsctl};
 use crate::switch::Switch;
 use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name};
 use std::fs;
-use usnet_crds::{Ownership, SocketRole};
+use usnet_crds::{Ownership, PortType, SocketRole};
 use usnet_dataplane::engine::{BlockingDriver, NeverWaits, OpError};
 use usnet_dataplane::legacy_port::{LegacyPort, LegacyPortLocation};
 use usnet_dataplane::memif::MemifSocket;
@@ -130,7 +130,7 @@ fn a_removal_is_committed_without_the_switch_which_follows() {
 }
 
 #[test]
-fn a_port_that_the_switch_cannot_create_fails_with_its_error() {
+fn a_switch_without_dpdk_says_so_of_its_vhost_user_ports() {
     let daemons = OneSwitch::from(Daemons::start().expect("Open vSwitch without DPDK"));
     let mut engine = daemons.engine();
     let blue = daemons.network("blue");
@@ -138,8 +138,9 @@ fn a_port_that_the_switch_cannot_create_fails_with_its_error() {
     assert_eq!(results[0], Ok(()));
     let Err(OpError::Refused { what, reason }) = &results[1] else { panic!("{results:?}") };
     assert_eq!(*what, format!("port {}", port_name("c1")));
-    assert!(reason.contains("Address family not supported"), "{reason}");
+    assert!(reason.contains("without DPDK") && reason.contains("dpdk-init=true"), "{reason}");
     let observed = observe(&mut engine);
+    assert_eq!(observed.unusable_port_types, [(PortType::VhostUser, reason.clone())].into());
     assert!(matches!(observed.bridges["br-blue"].ports[&port_name("c1")].state, ElementState::Failed(_)));
     // Again: it is recorded already and still does not run.
     assert!(apply(&mut engine, &[daemons.create_port("c1", &blue)])[0].is_err());

@@ -52,7 +52,7 @@ fn on_uplink(switch: &OneSwitch, name: &str, vlan: Option<i64>) -> NodeNetwork {
 }
 
 /// These networks on the uplink, each with a pod of its name.
-fn desired(switch: &OneSwitch, networks: &[(&str, Option<i64>)]) -> Desired {
+pub(super) fn desired(switch: &OneSwitch, networks: &[(&str, Option<i64>)]) -> Desired {
     let networks: Vec<_> = networks.iter().map(|(name, vlan)| on_uplink(switch, name, *vlan)).collect();
     let attachments = networks.iter().map(|network| {
         let pod = network.name.as_str();

@@ -50,6 +50,11 @@ fn describe_request(network: &NetworkName, pod: &Pod, what: &str, spec_field: Op
 }
 
 fn advice(pod: &Pod, holder: &Pod, spec_field: Option<&str>) -> &'static str {
+    // A pod of a StatefulSet that was deleted by force has a successor before kubelet has ended it.
+    let is_predecessor = pod.uid != holder.uid && (&pod.namespace, &pod.name) == (&holder.namespace, &holder.name);
+    if is_predecessor {
+        return "that is the sandbox of an earlier pod of this name, which kubelet still has to end; this pod is tried again and starts then";
+    }
     match (pod.uid == holder.uid, spec_field) {
         (true, Some(_)) => "attach the pod to this network once, or remove it from spec.attachments",
         (false, Some(_)) => "delete that pod, or change spec.attachments",
@@ -216,5 +221,25 @@ mod tests {
         let wanted = ips(&["10.0.0.5/24", "fd00::5/64"]);
         assert_eq!(missing(&wanted, &assignment(&wanted)), None);
         assert_eq!(missing(&wanted, &assignment(&ips(&["10.0.0.5/16"]))), Some("fd00::5".parse().unwrap()));
+    }
+
+    #[test]
+    fn what_kubelet_still_has_to_end_is_not_advised_to_be_deleted() {
+        let pod = |namespace: &str, name: &str, uid: &str| Pod {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            uid: uid.parse().unwrap(),
+        };
+        let new = pod("db", "mysql-0", "aaaaaaaa-0000-4000-8000-000000000002");
+        let (old, other) = (
+            pod("db", "mysql-0", "aaaaaaaa-0000-4000-8000-000000000001"),
+            pod("db", "web", "aaaaaaaa-0000-4000-8000-000000000003"),
+        );
+        for spec_field in [Some("ips"), None] {
+            let text = advice(&new, &old, spec_field);
+            assert!(text.contains("kubelet") && !text.contains("delete"), "{text}");
+            assert!(advice(&new, &other, spec_field).contains("delete that pod"));
+        }
+        assert!(advice(&new, &new, Some("mac")).contains("once"));
     }
 }

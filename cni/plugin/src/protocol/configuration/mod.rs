@@ -136,8 +136,10 @@ impl Configuration {
     /// # Errors
     /// When it is not supported.
     pub fn version(&self) -> Result<SpecVersion, ConfigurationError> {
-        // The first version of the specification had no version key.
-        Ok(self.text("cniVersion")?.unwrap_or("0.1.0").parse()?)
+        // The first version of the specification had no version key. An empty one is none, too, for
+        // the specification's own library.
+        let text = self.text("cniVersion")?.filter(|version| !version.is_empty());
+        text.map_or(Ok(SpecVersion::V0_1_0), |version| Ok(version.parse()?))
     }
 
     /// Rejects a version that does not have this verb yet.
@@ -220,8 +222,11 @@ impl Configuration {
         if legacy::is_legacy(&self.0) {
             return Legacy::read(&self.0).map(|read| read.ipam).map_err(ConfigurationError::Legacy);
         }
+        let is_none = |parts: &Map<String, Value>| {
+            parts.is_empty() || parts.get("type").is_some_and(|plugin| plugin.as_str() == Some(""))
+        };
         let ipam = self.object("ipam")?;
-        Ok(ipam.filter(|ipam| ipam.as_object().is_some_and(|parts| !parts.is_empty())).cloned())
+        Ok(ipam.filter(|ipam| ipam.as_object().is_some_and(|parts| !is_none(parts))).cloned())
     }
 
     /// The device that Multus found for the pod.
@@ -304,7 +309,8 @@ impl Configuration {
         Ok(Some(entries.into_iter().map(|entry| (entry.container, entry.ifname)).collect()))
     }
 
-    /// The configuration for an IPAM plugin: this one, with `name` and `ipam` replaced.
+    /// The configuration for an IPAM plugin: this one, with `name` and `ipam` replaced. Its version
+    /// is one in which results are lists of addresses.
     pub fn for_ipam(&self, name: &str, ipam: &Value) -> Value {
         let mut parts = self.0.clone();
         // Plugins in Go match keys case-insensitively, and would find two.
@@ -312,6 +318,9 @@ impl Configuration {
         parts.retain(|key, _| !replaced.iter().any(|replaced| key.eq_ignore_ascii_case(replaced)));
         parts.insert("name".to_owned(), name.into());
         parts.insert("ipam".to_owned(), ipam.clone());
+        if self.version().is_ok_and(|version| version < SpecVersion::V0_3_0) {
+            parts.insert("cniVersion".to_owned(), SpecVersion::V0_3_1.as_str().into());
+        }
         Value::Object(parts)
     }
 

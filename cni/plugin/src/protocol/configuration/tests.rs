@@ -16,10 +16,13 @@ fn what_is_not_an_object_is_rejected() {
 
 #[test]
 fn supported_versions_are_accepted_and_others_rejected() {
-    for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
+    for version in ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
         assert_eq!(parse(&json!({"cniVersion": version})).version().unwrap().as_str(), version);
     }
-    for document in [json!({}), json!({"cniVersion": "0.2.0"}), json!({"cniVersion": "9.9.9"})] {
+    for document in [json!({}), json!({"cniVersion": ""})] {
+        assert_eq!(parse(&document).version().unwrap(), SpecVersion::V0_1_0, "{document}");
+    }
+    for document in [json!({"cniVersion": "0.3"}), json!({"cniVersion": "9.9.9"})] {
         assert!(matches!(parse(&document).version(), Err(ConfigurationError::Version(_))), "{document}");
     }
     assert!(matches!(parse(&json!({"cniVersion": 1})).version(), Err(ConfigurationError::WrongType { .. })));
@@ -89,5 +92,25 @@ fn a_previous_result_is_taken_only_from_a_plugin_that_knew_the_sandbox() {
 #[test]
 fn an_ipam_plugin_sees_one_name_and_no_result() {
     let own = parse(&json!({"Name": "other", "name": "mine", "PrevResult": {}, "prevresult": {}, "x": 1}));
-    assert_eq!(own.for_ipam("pool", &json!({})), json!({"name": "pool", "ipam": {}, "x": 1}));
+    let expected = json!({"cniVersion": "0.3.1", "name": "pool", "ipam": {}, "x": 1});
+    assert_eq!(own.for_ipam("pool", &json!({})), expected);
+}
+
+#[test]
+fn an_ipam_without_a_plugin_is_none() {
+    for ipam in [json!({}), json!({"type": ""}), json!({"type": "", "subnet": "10.0.0.0/24"})] {
+        assert_eq!(parse(&json!({"network": "blue", "ipam": ipam})).ipam().unwrap(), None);
+        assert_eq!(parse(&json!({"host": {"engine": "ovs-dpdk"}, "ipam": ipam})).ipam().unwrap_or_default(), None);
+    }
+    assert!(parse(&json!({"network": "blue", "ipam": {"subnet": "10.0.0.0/24"}})).ipam().unwrap().is_some());
+}
+
+#[test]
+fn an_ipam_plugin_is_called_in_a_version_with_lists_of_addresses() {
+    let version = |document: Value| parse(&document).for_ipam("pool", &json!({"type": "x"}))["cniVersion"].clone();
+    assert_eq!(version(json!({"name": "a"})), "0.3.1");
+    assert_eq!(version(json!({"cniVersion": "0.2.0"})), "0.3.1");
+    for same in ["0.3.0", "0.3.1", "1.1.0"] {
+        assert_eq!(version(json!({"cniVersion": same})), same);
+    }
 }

@@ -114,9 +114,12 @@ pub fn unchanged(version: SpecVersion, previous: Option<&Value>) -> Value {
 /// interfaces.
 pub fn without_default_routes(result: &Value, routers: &[IpAddr]) -> Value {
     let mut result = result.clone();
-    if let Some(routes) = result.get_mut("routes").and_then(Value::as_array_mut) {
-        let destination = |route: &Value| route.get("dst").and_then(Value::as_str)?.parse::<IpNet>().ok();
-        routes.retain(|route| !routers.iter().any(|router| destination(route) == Some(default_destination(*router))));
+    let destination = |route: &Value| route.get("dst").and_then(Value::as_str)?.parse::<IpNet>().ok();
+    for list in ["/routes", "/ip4/routes", "/ip6/routes"] {
+        if let Some(routes) = result.pointer_mut(list).and_then(Value::as_array_mut) {
+            routes
+                .retain(|route| !routers.iter().any(|router| destination(route) == Some(default_destination(*router))));
+        }
     }
     result
 }
@@ -130,15 +133,33 @@ pub fn result(
 ) -> Value {
     let mut result = previous.and_then(Value::as_object).cloned().unwrap_or_default();
     result.insert("cniVersion".to_owned(), version.as_str().into());
+    if let (Some(dns), false) = (&assignment.dns, result.contains_key("dns")) {
+        result.insert("dns".to_owned(), dns.clone());
+    }
+    if version < SpecVersion::V0_3_0 {
+        first_addresses(&mut result, version, assignment);
+        return Value::Object(result);
+    }
     let on_node = interface.device.map(|device| host_entry(version, device, interface.mtu));
     let entries = [interface_entry(version, interface)].into_iter().chain(on_node);
     let position = extend(&mut result, "interfaces", entries);
     extend(&mut result, "ips", assignment.ips.iter().map(|address| address_entry(version, address, position)));
     extend(&mut result, "routes", assignment.routes.iter().map(|route| route_entry(version, route)));
-    if let (Some(dns), false) = (&assignment.dns, result.contains_key("dns")) {
-        result.insert("dns".to_owned(), dns.clone());
-    }
     Value::Object(result)
+}
+
+/// Before version 0.3.0 a result has one address of each family, with its routes. One that a plugin
+/// before this one has assigned stays.
+fn first_addresses(result: &mut Map<String, Value>, version: SpecVersion, assignment: &Assignment) {
+    for (key, is_ipv4) in [("ip4", true), ("ip6", false)] {
+        let mut of_family = assignment.ips.iter().filter(|ip| ip.address.addr().is_ipv4() == is_ipv4);
+        let (Some(first), false) = (of_family.next(), result.contains_key(key)) else { continue };
+        let routes = assignment.routes.iter().filter(|route| route.dst.addr().is_ipv4() == is_ipv4);
+        let mut entry = Map::from_iter([("ip".to_owned(), json!(first.address))]);
+        entry.extend(first.gateway.map(|gateway| ("gateway".to_owned(), json!(gateway))));
+        extend(&mut entry, "routes", routes.map(|route| route_entry(version, route)));
+        result.insert(key.to_owned(), Value::Object(entry));
+    }
 }
 
 /// Appends to a list of the result, and returns its previous length. Empty lists are omitted, as

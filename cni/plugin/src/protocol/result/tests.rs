@@ -78,7 +78,7 @@ fn the_device_on_the_node_comes_after_the_interface_and_has_no_sandbox() {
 
 #[test]
 fn older_versions_have_neither_socket_nor_mtu_nor_route_metrics() {
-    for version in [SpecVersion::V0_3_1, SpecVersion::V0_4_0, SpecVersion::V1_0_0] {
+    for version in [SpecVersion::V0_3_0, SpecVersion::V0_3_1, SpecVersion::V0_4_0, SpecVersion::V1_0_0] {
         let rendered = rendered(version, &assignment(), None);
         let interface = json!({"name": "net1", "mac": "02:00:00:00:00:01", "sandbox": "/run/netns/p"});
         assert_eq!(rendered["interfaces"], json!([interface]), "{version}");
@@ -88,8 +88,28 @@ fn older_versions_have_neither_socket_nor_mtu_nor_route_metrics() {
 }
 
 #[test]
+fn before_0_3_0_there_is_one_address_of_each_family_with_its_routes() {
+    for version in [SpecVersion::V0_1_0, SpecVersion::V0_2_0] {
+        let expected = json!({
+            "cniVersion": version.as_str(),
+            "ip4": {"ip": "10.1.0.5/24", "gateway": "10.1.0.1", "routes": [{"dst": "0.0.0.0/0", "gw": "10.1.0.1"}]},
+            "ip6": {"ip": "fd00::5/64"},
+            "dns": {"nameservers": ["10.1.0.2"]}
+        });
+        assert_eq!(rendered(version, &assignment(), None), expected);
+        assert_eq!(rendered(version, &Assignment::default(), None), json!({"cniVersion": version.as_str()}));
+        let earlier = json!({"ip4": {"ip": "10.9.0.2/24", "routes": [{"dst": "0.0.0.0/0"}, {"dst": "10.0.0.0/8"}]}});
+        let in_chain = rendered(version, &assignment(), Some(&earlier));
+        assert_eq!((&in_chain["ip4"], &in_chain["ip6"]), (&earlier["ip4"], &expected["ip6"]));
+        let other_default = without_default_routes(&earlier, &["10.1.0.1".parse().unwrap()]);
+        assert_eq!(other_default["ip4"]["routes"], json!([{"dst": "10.0.0.0/8"}]));
+    }
+}
+
+#[test]
 fn addresses_have_a_version_before_1_0_0_only() {
     for (version, families) in [
+        (SpecVersion::V0_3_0, json!(["4", "6"])),
         (SpecVersion::V0_3_1, json!(["4", "6"])),
         (SpecVersion::V0_4_0, json!(["4", "6"])),
         (SpecVersion::V1_0_0, json!([null, null])),

@@ -8,6 +8,7 @@ use crate::attachment::ipam::is_same_request;
 use crate::attachment::node::Node;
 use crate::error::Error;
 use crate::protocol::result::Assignment;
+use crate::protocol::version::SpecVersion;
 use crate::verbs::check::compare_record;
 use usnet_dataplane::attachment::Record;
 
@@ -29,7 +30,9 @@ impl AddRequest<'_> {
             return Err(Error::AlreadyAttached { id: self.id.clone(), differences });
         }
         let attached = Attached { record, assignment: requested, is_repeated: true };
-        compare_record(node, self.environment, &attached.record, &self.result(&attached, None))?;
+        // Results of the first versions name neither the interface nor all of its addresses.
+        let whole = self.result_in(SpecVersion::LATEST, &attached, None);
+        compare_record(node, self.environment, &attached.record, &whole)?;
         Ok(attached)
     }
 }

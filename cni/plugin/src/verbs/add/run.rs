@@ -8,6 +8,7 @@ use crate::attachment::node::Node;
 use crate::attachment::port::check_socket_conflict;
 use crate::error::Error;
 use crate::protocol::result::{Assignment, HostDevice, Interface, result, without_default_routes};
+use crate::protocol::version::SpecVersion;
 use crate::verbs::history;
 use serde_json::Value;
 use usnet_dataplane::attachment::{Progress, Record};
@@ -64,6 +65,11 @@ impl AddRequest<'_> {
 
     /// The result of ADD, appended to `previous`, the result of the plugins before this one.
     pub fn result(&self, attached: &Attached, previous: Option<&Value>) -> Value {
+        self.result_in(self.version, attached, previous)
+    }
+
+    /// The same in another version.
+    pub(super) fn result_in(&self, version: SpecVersion, attached: &Attached, previous: Option<&Value>) -> Value {
         let Attached { record, assignment, .. } = attached;
         let interface = Interface {
             name: self.id.interface.as_str(),
@@ -81,7 +87,7 @@ impl AddRequest<'_> {
         let replaced =
             if record.port.backend.device().is_some() { self.pod_request.default_route.as_slice() } else { &[] };
         let previous = previous.map(|previous| without_default_routes(previous, replaced));
-        result(self.version, interface, assignment, previous.as_ref())
+        result(version, interface, assignment, previous.as_ref())
     }
 
     /// kubelet may start a new sandbox of a pod before DEL of the previous one. Both would use the

@@ -194,11 +194,12 @@ fn two_interfaces_of_a_pod_share_its_directory(node: &mut TestNode) {
 
 fn the_result_is_in_the_configurations_version(node: &mut TestNode) {
     let pod = node.pod("p");
-    for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
+    for version in ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
         let mut configuration = configuration(NETWORK);
         configuration["cniVersion"] = json!(version);
         let result = node.call("ADD", &pod, "net1", &configuration).result();
         assert_eq!(result["cniVersion"], version);
+        assert_eq!(result.get("interfaces").is_some(), version >= "0.3", "{version}");
         assert_eq!(result["interfaces"][0].get("socketPath").is_some(), version == "1.1.0", "{version}");
         node.call("DEL", &pod, "net1", &configuration).assert_done();
     }

@@ -254,7 +254,7 @@ fn a_missing_or_foreign_bridge_gets_no_port(node: &mut TestNode) {
 fn a_port_that_open_vswitch_cannot_create_is_removed_and_the_reason_reported() {
     on_a_node_with(OpenVswitch::builder(), |node| {
         let message = node.add(&node.pod("p"), "net1").message(104);
-        assert!(message.contains("Address family not supported"), "{message}");
+        assert!(message.contains("without DPDK") && message.contains("dpdk-init=true"), "{message}");
         node.assert_clean();
     });
 }

@@ -38,7 +38,7 @@ fn call_with(verb: &str, changed: &[(&str, &str)], configuration: &Value) -> Out
 
 #[test]
 fn version_lists_supported_versions_in_the_callers_version() {
-    let supported = json!(["0.3.1", "0.4.0", "1.0.0", "1.1.0"]);
+    let supported = json!(["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"]);
     for (input, answered) in [
         (r#"{"cniVersion":"1.1.0"}"#, "1.1.0"),
         (r#"{"cniVersion":"0.4.0"}"#, "0.4.0"),
@@ -54,7 +54,10 @@ fn version_lists_supported_versions_in_the_callers_version() {
 fn a_call_without_cni_command_prints_the_version() {
     let output = call(&[], b"");
     output.assert_done();
-    assert!(output.stderr().contains("CNI protocol versions supported: 0.3.1, 0.4.0, 1.0.0, 1.1.0"), "{output:?}");
+    assert!(
+        output.stderr().contains("CNI protocol versions supported: 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0"),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -70,9 +73,9 @@ fn a_verb_is_rejected_in_versions_that_do_not_have_it() {
     let of_version =
         |version: &str| json!({"cniVersion": version, "name": "x", "type": "userspace", "network": "blue"});
     for (verb, unsupported) in [
-        ("CHECK", ["0.3.1"].as_slice()),
-        ("GC", &["0.3.1", "0.4.0", "1.0.0"]),
-        ("STATUS", &["0.3.1", "0.4.0", "1.0.0"]),
+        ("CHECK", ["0.1.0", "0.3.1"].as_slice()),
+        ("GC", &["0.2.0", "0.3.1", "0.4.0", "1.0.0"]),
+        ("STATUS", &["0.2.0", "0.3.1", "0.4.0", "1.0.0"]),
     ] {
         for version in unsupported {
             let message = call_with(verb, &[], &of_version(version)).message(1);
@@ -121,7 +124,7 @@ fn a_wrong_configuration_is_rejected_with_the_specifications_code() {
     };
     for (configuration, code, reported) in [
         (json!([]), 6, "not a JSON object"),
-        (with("cniVersion", json!("0.2.0")), 1, "configuration cannot be used"),
+        (with("cniVersion", json!("9.9.9")), 1, "configuration cannot be used"),
         (with("cniVersion", json!("2.0.0")), 1, "configuration cannot be used"),
         (with("cniVersion", json!(1)), 7, "cniVersion"),
         (with("name", json!("")), 7, "name"),
@@ -133,14 +136,17 @@ fn a_wrong_configuration_is_rejected_with_the_specifications_code() {
         let message = call_with("ADD", &[], &configuration).message(code);
         assert!(message.contains(reported), "{configuration}: {message}");
     }
-    let details = call_with("ADD", &[], &with("cniVersion", json!("0.2.0"))).error()["details"].clone();
-    assert!(details.as_str().unwrap().contains("set it to one of 0.3.1, 0.4.0, 1.0.0, 1.1.0"), "{details}");
+    let details = call_with("ADD", &[], &with("cniVersion", json!("9.9.9"))).error()["details"].clone();
+    assert!(
+        details.as_str().unwrap().contains("set it to one of 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0, 1.1.0"),
+        "{details}"
+    );
     assert_eq!(call(&variables("ADD", &[]), b"{\"cniVersion\"").code(), 6);
 }
 
 #[test]
 fn an_error_has_the_version_of_the_configuration() {
-    for version in ["0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
+    for version in ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"] {
         let configuration = json!({"cniVersion": version, "name": "x", "type": "userspace"});
         assert_eq!(call_with("ADD", &[], &configuration).error()["cniVersion"], version);
     }

@@ -21,7 +21,7 @@ impl ProxiedAgent {
     /// The agent of a node labelled `scene=<scene>`.
     pub(crate) fn start(scene: &'static str) -> Self {
         let node = SimulatedNodes::create(scene, 1);
-        let (switch, folder) = (OpenVswitch::start().unwrap(), tempfile::tempdir().unwrap());
+        let (switch, folder) = (OpenVswitch::builder().dpdk(true).start().unwrap(), tempfile::tempdir().unwrap());
         let roots = NodePaths::below(folder.path());
         let name = node.name(0);
         let paths = [

@@ -1,5 +1,7 @@
 //! The connection to Open vSwitch's database, and what is observed through it.
 
+mod driver;
+mod forwarding;
 mod status_refresh;
 mod vswitchd_liveness;
 mod vswitchd_process;
@@ -7,6 +9,8 @@ mod vswitchd_process;
 use crate::agent::engines::watcher::{EngineState, EngineWatcher, Reconnected};
 use crate::agent::model::engine_view::EngineUp;
 use crate::display::ErrorChain;
+use driver::ForwardingDriver;
+use forwarding::{ByBridge, Looks};
 use status_refresh::StatusRefresh;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +23,7 @@ use usnet_crds::conditions::message::node as message;
 use usnet_dataplane::engine::EngineError;
 use usnet_dataplane::observed::{ElementState, Observed};
 use usnet_dataplane::ovs::{EmptyDatabase, OpenVswitch, observed_from};
-use usnet_ovsdb::asynchronous::{Handle, Options, Session, Snapshot, State};
+use usnet_ovsdb::asynchronous::{Options, Session, Snapshot, State};
 use usnet_ovsdb::{Error, ReplyError, Transaction};
 use vswitchd_liveness::{STALL_TIMEOUT, VswitchdLiveness};
 use vswitchd_process::VswitchdProcess;
@@ -36,6 +40,8 @@ pub(crate) struct OpenVswitchWatcher {
     liveness: VswitchdLiveness,
     status_refresh: StatusRefresh,
     process: watch::Receiver<VswitchdProcess>,
+    /// How bridges forward, as far as that is not in the database.
+    forwarding: Looks,
     /// The ends of the process after which the switch has applied the configuration again.
     recovered_ends: u64,
     /// Changes of the session and of the process.
@@ -55,8 +61,10 @@ impl OpenVswitchWatcher {
         let (changes_of_task, changes) = watch::channel(());
         let mut tasks = JoinSet::new();
         let folder = socket.parent().unwrap_or(Path::new("/")).to_owned();
+        let forwarding = Looks::new(&folder);
         tasks.spawn(vswitchd_process::follow(folder, session.handle(), process_of_task));
-        tasks.spawn(merge(session.state(), process.clone(), changes_of_task));
+        tasks.spawn(forwarding.clone().follow(session.state(), process.clone()));
+        tasks.spawn(merge(session.state(), process.clone(), forwarding.subscribe(), changes_of_task));
         Self {
             session,
             states,
@@ -64,6 +72,7 @@ impl OpenVswitchWatcher {
             liveness: VswitchdLiveness::new(Instant::now()),
             status_refresh: StatusRefresh::new(),
             process,
+            forwarding,
             recovered_ends: 0,
             changes,
             _tasks: tasks,
@@ -82,8 +91,9 @@ impl OpenVswitchWatcher {
             let waited = STALL_TIMEOUT.as_secs();
             return Ok(self.stalled(&message::no_change_within(waited), false));
         }
-        let observed = Arc::new(observed_from(&snapshot.cache)?);
-        Ok(EngineState::Up(EngineUp { observed, version: root.ovs_version }))
+        let mut observed = observed_from(&snapshot.cache)?;
+        self.forwarding.add_to(&mut observed);
+        Ok(EngineState::Up(EngineUp { observed: Arc::new(observed), version: root.ovs_version }))
     }
 
     /// Whether the process ended, and none that was started since has applied the configuration.
@@ -125,16 +135,18 @@ fn has_failed_port(observed: &Observed) -> bool {
     ports.any(|port| port.owner.is_some() && matches!(port.state, ElementState::Failed(_)))
 }
 
-/// Tells of each change of the session or of the process.
+/// Tells of each change of the session, of the process, or of how bridges forward.
 async fn merge(
     mut states: watch::Receiver<State>,
     mut process: watch::Receiver<VswitchdProcess>,
+    mut forwarding: watch::Receiver<ByBridge>,
     changes: watch::Sender<()>,
 ) {
     loop {
         let changed = tokio::select! {
             changed = states.changed() => changed,
             changed = process.changed() => changed,
+            changed = forwarding.changed() => changed,
         };
         if changed.is_err() {
             return;
@@ -148,7 +160,7 @@ impl EngineWatcher for OpenVswitchWatcher {
     /// An observation only reads what the session has in memory already.
     const MIN_INTERVAL: Duration = Duration::ZERO;
     type SessionState = ();
-    type Driver = OpenVswitch<Handle>;
+    type Driver = ForwardingDriver;
 
     fn socket(&self) -> &Path {
         &self.socket
@@ -158,8 +170,8 @@ impl EngineWatcher for OpenVswitchWatcher {
         self.changes.clone()
     }
 
-    fn driver(&self) -> OpenVswitch<Handle> {
-        OpenVswitch::new(self.session.handle())
+    fn driver(&self) -> ForwardingDriver {
+        ForwardingDriver::new(OpenVswitch::new(self.session.handle()), self.forwarding.clone())
     }
 
     async fn observe(&mut self) -> EngineState {

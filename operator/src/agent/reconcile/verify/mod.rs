@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::node::{self as message, PortChange};
 use usnet_crds::conditions::message::overlay;
 use usnet_crds::conditions::reason::{
-    BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, GATEWAY_EXISTS, SOCKET_UNUSABLE, STATE_NOT_WRITABLE,
+    BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, ENGINE_UNSUITABLE, GATEWAY_EXISTS, PORT_FAILED,
+    SOCKET_UNUSABLE, STATE_NOT_WRITABLE,
 };
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
@@ -46,7 +47,7 @@ pub(crate) fn evaluate(evidence: Evidence<'_>) -> BTreeMap<NetworkName, NetworkH
     let index = Index::of(evidence);
     let health = |network: &NodeNetwork| {
         bridge_health(evidence, &index, network)
-            .or_else(|| port_health(evidence, &index, &network.name))
+            .or_else(|| type_health(evidence, network))
             .unwrap_or(NetworkHealth::PROGRAMMED)
     };
     let networks = &evidence.desired.networks;
@@ -60,15 +61,12 @@ pub(crate) fn without_writable_directories(network_health: &mut BTreeMap<Network
     }
 }
 
-/// The attachments whose port cannot be created because of their own pod. Their network is not
+/// The attachments whose port the engine does not have, or does not run. Their network is not
 /// affected: else one pod could make a network of many fail.
-pub(crate) fn degraded(failures: &[(Op, OpError)]) -> BTreeMap<AttachmentId, Why> {
-    let of_pod = failures.iter().filter_map(|(operation, error)| {
-        let (id, OpError::SocketUnusable { reason, .. }) = (operation.attachment()?, error) else { return None };
-        let message = message::socket_unusable(&id.interface, reason);
-        Some((id.clone(), Why { reason: SOCKET_UNUSABLE, message }))
-    });
-    of_pod.collect()
+pub(crate) fn degraded(evidence: Evidence<'_>) -> BTreeMap<AttachmentId, Why> {
+    let index = Index::of(evidence);
+    let attached = index.attached.values().flatten();
+    attached.filter_map(|(id, port)| Some(((*id).clone(), port_problem(evidence, &index, (id, port))?))).collect()
 }
 
 /// The evidence by network and attachment: a node may have a thousand networks, each with pods.
@@ -168,32 +166,34 @@ fn device_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<Networ
     }
 }
 
-/// None when the ports of all attached pods are up.
-fn port_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NetworkName) -> Option<NetworkHealth> {
-    let attached = index.attached.get(network)?;
-    attached.iter().find_map(|(id, port)| {
-        let failed = |operation: &Op, why: &str| {
-            let message = message::port_change_failed(port_change(operation), &port.name, id, why);
-            Some(NetworkHealth::port_failed(message))
-        };
-        if let Some((_, OpError::SocketUnusable { .. })) = index.failed_ports.get(id) {
-            return None;
+/// None when the engine has ports of the network's type, which all pods of it get.
+fn type_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
+    let reason = evidence.observed.unusable_port_types.get(&network.port.port_type)?;
+    Some(NetworkHealth::failed(ENGINE_UNSUITABLE, reason.clone()))
+}
+
+/// None when the port of an attached pod is up, or not due yet.
+fn port_problem(evidence: Evidence<'_>, index: &Index<'_>, (id, port): (&AttachmentId, &AttachedPort)) -> Option<Why> {
+    let failed = |message| Some(Why { reason: PORT_FAILED, message });
+    let change_failed =
+        |operation: &Op, why: &str| failed(message::port_change_failed(port_change(operation), &port.name, id, why));
+    let observed = evidence.observed.bridges.get(port.bridge.as_str()).and_then(|it| it.ports.get(&port.name));
+    let problem = match (index.failed_ports.get(id), index.remaining_ports.get(id), evidence.engine_error) {
+        (Some((_, OpError::SocketUnusable { reason, .. })), ..) => {
+            return Some(Why { reason: SOCKET_UNUSABLE, message: message::socket_unusable(&id.interface, reason) });
         }
-        if let Some((operation, error)) = index.failed_ports.get(id) {
-            return failed(operation, &reason::message(error));
-        }
-        if let (Some(operation), Some(engine_error)) = (index.remaining_ports.get(id), evidence.engine_error) {
-            return failed(operation, engine_error);
-        }
-        let bridge = evidence.observed.bridges.get(port.bridge.as_str())?;
-        match &bridge.ports.get(&port.name)?.state {
-            ElementState::Failed(error) => {
-                let message = message::port_failed(evidence.engine, &port.name, id, error);
-                Some(NetworkHealth::port_failed(message))
-            }
+        (Some((operation, error)), ..) => change_failed(operation, &reason::message(error)),
+        (None, Some(operation), Some(error)) => change_failed(operation, error),
+        (None, ..) => match &observed?.state {
+            ElementState::Failed(error) => failed(message::port_failed(evidence.engine, &port.name, id, error)),
             ElementState::Running | ElementState::Pending => None,
-        }
-    })
+        },
+    }?;
+    // What is wrong with all ports of a type explains more than the error of one.
+    match evidence.observed.unusable_port_types.get(&port.backend.port_type()) {
+        Some(reason) => failed(message::port_failed(evidence.engine, &port.name, id, reason)),
+        None => Some(problem),
+    }
 }
 
 const fn port_change(operation: &Op) -> PortChange {

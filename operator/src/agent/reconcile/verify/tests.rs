@@ -17,6 +17,16 @@ fn evaluate_in(
     failures: &[(Op, OpError)],
     engine_error: Option<&str>,
 ) -> NetworkHealth {
+    both_in(observed, records, failures, engine_error).0
+}
+
+/// The health of the network, and the attachments with a problem of their own.
+fn both_in(
+    observed: &Observed,
+    records: &[Record],
+    failures: &[(Op, OpError)],
+    engine_error: Option<&str>,
+) -> (NetworkHealth, BTreeMap<AttachmentId, Why>) {
     let desired = Desired::new([network("blue")], records);
     let evidence = Evidence {
         engine: EngineKind::Vpp,
@@ -27,7 +37,7 @@ fn evaluate_in(
         failures,
         engine_error,
     };
-    evaluate(evidence).remove(&name("blue")).expect("a verdict for each network")
+    (evaluate(evidence).remove(&name("blue")).expect("a verdict for each network"), degraded(evidence))
 }
 
 fn healthy() -> Observed {
@@ -80,29 +90,63 @@ fn the_reason_is_why_the_last_attempt_failed() {
     assert!(why.message.contains("device or resource busy"), "{}", why.message);
 }
 
-#[test]
-fn a_dead_port_is_reported_but_other_pods_may_still_attach() {
+/// The health of a network with one attached pod and the problem of that, which is its own.
+fn problem(observed: &Observed, failures: &[(Op, OpError)], engine_error: Option<&str>) -> Why {
     let record = record("c1", &network("blue"));
-    let observed = with_port(&record, &ElementState::Failed("no DPDK".into()));
-    let health = evaluate_one(&observed, std::slice::from_ref(&record), &[]);
-    assert_eq!((health.state, health.attachable), (NetworkState::Failed, true));
-    let why = health.why.expect("a reason");
-    assert_eq!(why.reason, PORT_FAILED);
-    assert!(why.message.contains("c1.net1") && why.message.contains("no DPDK"), "{}", why.message);
+    let (health, mut degraded) = both_in(observed, std::slice::from_ref(&record), failures, engine_error);
+    assert_eq!(health, NetworkHealth::PROGRAMMED);
+    degraded.remove(&record.id).expect("a problem of the attachment")
+}
+
+fn create_failed(error: OpError) -> (Op, OpError) {
+    let Record { network, id, port, .. } = record("c1", &network("blue"));
+    (Op::CreatePort { network, attachment: id, port }, error)
+}
+
+#[test]
+fn a_port_that_fails_degrades_its_attachment_and_not_the_network() {
+    let observed = with_port(&record("c1", &network("blue")), &ElementState::Failed("no memory left".into()));
+    let refused = OpError::Refused { what: "port p1".into(), reason: "no such device".into() };
+    let foreign = OpError::Foreign { what: "port p1".into() };
+    for (observed, failures, engine_error, says) in [
+        (&observed, vec![], None, "no memory left"),
+        (&healthy(), vec![create_failed(refused)], None, "no such device"),
+        (&healthy(), vec![create_failed(foreign)], None, "not owned by usnet"),
+        (&healthy(), vec![create_failed(OpError::NoSocketId { count: 3 })], None, "all 3 memif socket ids"),
+        (&healthy(), vec![], Some("VPP did not answer"), "VPP did not answer"),
+    ] {
+        let why = problem(observed, &failures, engine_error);
+        assert_eq!(why.reason, PORT_FAILED, "{says}");
+        assert!(why.message.contains("c1.net1") && why.message.contains(says), "{}", why.message);
+    }
 }
 
 #[test]
 fn what_a_pod_left_at_its_socket_degrades_its_attachment_and_not_the_network() {
-    let record = record("c1", &network("blue"));
-    let (network, attachment, port) = (record.network.clone(), record.id.clone(), record.port.clone());
-    let create = Op::CreatePort { network, attachment, port };
     let error = OpError::SocketUnusable { what: "port p1".into(), reason: "SYSCALL_ERROR_4".into() };
-    let failures = [(create, error)];
-    assert_eq!(evaluate_one(&healthy(), std::slice::from_ref(&record), &failures), NetworkHealth::PROGRAMMED);
-    let degraded = degraded(&failures);
-    let why = &degraded[&record.id];
+    let why = problem(&healthy(), &[create_failed(error)], None);
     assert_eq!(why.reason, SOCKET_UNUSABLE);
     assert!(why.message.contains("net1") && why.message.contains("SYSCALL_ERROR_4"), "{}", why.message);
+}
+
+#[test]
+fn a_network_whose_type_of_ports_the_engine_lacks_fails_without_any_pod() {
+    let record = record("c1", &network("blue"));
+    let (own, other) = (record.port.backend.port_type(), usnet_crds::PortType::Veth);
+    let without = |port_type| {
+        let mut observed = with_port(&record, &ElementState::Failed("Address family not supported".into()));
+        observed.unusable_port_types.insert(port_type, "it runs without DPDK".to_owned());
+        observed
+    };
+    let health = evaluate_one(&without(network("blue").port.port_type), &[], &[]);
+    assert_eq!((health.state, health.attachable), (NetworkState::Failed, false));
+    let why = health.why.expect("a reason");
+    assert_eq!((why.reason, why.message.as_str()), (ENGINE_UNSUITABLE, "it runs without DPDK"));
+    let (_, degraded) = both_in(&without(own), std::slice::from_ref(&record), &[], None);
+    assert!(degraded[&record.id].message.contains("without DPDK"), "{degraded:?}");
+    // Others do not have that problem.
+    assert_ne!(network("blue").port.port_type, other);
+    assert_eq!(evaluate_one(&without(other), &[], &[]), NetworkHealth::PROGRAMMED);
 }
 
 #[test]
@@ -117,13 +161,10 @@ fn a_port_that_is_just_being_created_does_not_fail_its_network() {
 }
 
 #[test]
-fn a_port_that_a_failing_engine_did_not_create_is_reported_with_the_error() {
+fn a_port_that_the_plugin_works_on_has_no_problem() {
     let record = record("c1", &network("blue"));
-    let health = evaluate_in(&healthy(), std::slice::from_ref(&record), &[], Some("VPP does not know memif_create_v2"));
-    assert_eq!((health.state, health.attachable), (NetworkState::Failed, true));
-    let message = health.why.expect("a reason").message;
-    assert!(message.contains("c1.net1") && message.contains("memif_create_v2"), "{message}");
-    assert_eq!(evaluate_one(&healthy(), &[record], &[]), NetworkHealth::PROGRAMMED, "the plugin works on it");
+    let (health, degraded) = both_in(&healthy(), &[record], &[], None);
+    assert_eq!((health, degraded), (NetworkHealth::PROGRAMMED, BTreeMap::new()));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{
-    CONNECTED, DEVICE_MISSING, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NETWORK_DRAINING, NOT_CONNECTED,
+    CONNECTED, DEVICE_MISSING, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NETWORK_DRAINING, NOT_CONNECTED, PORT_FAILED,
     RECORD_UNREADABLE, SOCKET_UNUSABLE,
 };
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
@@ -72,7 +72,8 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
         EngineView::Down(_) => None,
     };
     let spec = facts.spec.map(|spec| Arc::clone(&spec.node));
-    let mut degraded = BTreeMap::from([DEVICE_MISSING, NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| (reason, 0)));
+    let mut degraded =
+        BTreeMap::from([DEVICE_MISSING, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE].map(|reason| (reason, 0)));
     facts.degraded.values().for_each(|why| *degraded.entry(why.reason).or_default() += 1);
     let (uplinks, last_end) = (uplinks(facts), facts.last_end.cloned());
     let affected_pods = affected_pods(facts, &networks);

@@ -89,7 +89,10 @@ fn attachments_with_a_problem_are_counted_and_named_up_to_a_limit() {
     assert_eq!((first.pod.as_str(), first.uid.as_str(), first.interface.as_str()), ("default/c10", "0-1", "net1"));
     assert_eq!((first.reason.as_str(), first.message.as_str()), (NOT_CONNECTED, "it has to listen"));
     assert_eq!(red.degraded, []);
-    assert_eq!(facts.degraded, BTreeMap::from([(DEVICE_MISSING, 0), (NOT_CONNECTED, 40), (SOCKET_UNUSABLE, 0)]));
+    assert_eq!(
+        facts.degraded,
+        BTreeMap::from([(DEVICE_MISSING, 0), (NOT_CONNECTED, 40), (PORT_FAILED, 0), (SOCKET_UNUSABLE, 0)])
+    );
     let counted = [NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| gauge(&facts, "attachments_degraded", Some(reason)));
     assert_eq!(counted, [40.0, 0.0]);
 }

@@ -126,6 +126,61 @@ fn a_typing_error_does_not_delete_a_network() {
 }
 
 #[test]
+fn a_version_that_the_plugin_does_not_speak_is_reported_and_older_ones_are_not() {
+    let mut cluster = Cluster::new();
+    for (number, version) in ["0.1.0", "0.2.0", "0.3.0", "9.9.9"].into_iter().enumerate() {
+        let mut config = open_vswitch(&format!("br{number}"));
+        config["cniVersion"] = version.into();
+        cluster.nad("team-a", &format!("nad-{number}"), &config.to_string());
+    }
+    cluster.settle();
+    assert_eq!(cluster.networks_on("node-a").len(), 3);
+    let reports = cluster.reports();
+    let [(about, message)] = reports.as_slice() else { panic!("{reports:?}") };
+    assert_eq!(about, "team-a/nad-3 InvalidConfiguration");
+    assert!(message.contains("\"9.9.9\"") && message.contains("0.3.0, 0.3.1"), "{message}");
+}
+
+#[test]
+fn an_ipam_of_a_definition_that_is_wrong_or_ignored_is_reported() {
+    let mut cluster = Cluster::new();
+    let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.0.0.0/24"}]]});
+    let spec = |ipam: Option<&Value>| {
+        let mut spec = json!({"engine": "OVS", "namespaceSelector": {}});
+        ipam.iter().for_each(|ipam| spec["ipam"] = (*ipam).clone());
+        spec
+    };
+    cluster.network("with", &spec(Some(&ipam)));
+    cluster.network("without", &spec(None));
+    let config = |network: &str, ipam: &Value| {
+        json!({"cniVersion": "1.0.0", "type": "userspace", "name": "x", "network": network, "ipam": ipam}).to_string()
+    };
+    cluster.nad("team-a", "ignored", &config("with", &ipam));
+    cluster.nad("team-a", "used", &config("without", &ipam));
+    cluster.nad("team-a", "no-plugin", &config("with", &json!({"type": ""})));
+    let misspelt = json!({"type": "host-local", "subnet": "10.1.0.0/24", "startRange": "10.1.0.50"});
+    cluster.nad("team-a", "misspelt", &config("without", &misspelt));
+    let mut of_bridge = open_vswitch("br7");
+    of_bridge["ipam"] = json!({"type": "host-local", "ranges": [[]]});
+    cluster.nad("team-a", "of-bridge", &of_bridge.to_string());
+    cluster.settle();
+    let mut reports = cluster.reports();
+    reports.sort();
+    let parts = [
+        ("ignored IpamIgnored", "network with has spec.ipam"),
+        (
+            "misspelt InvalidConfiguration",
+            "startRange: host-local has no such key, and would ignore it: use rangeStart",
+        ),
+        ("of-bridge InvalidConfiguration", "a set of ranges is empty"),
+    ];
+    assert_eq!(reports.len(), parts.len(), "{reports:?}");
+    for ((about, message), (subject, part)) in reports.iter().zip(parts) {
+        assert!(*about == format!("team-a/{subject}") && message.contains(part), "{about}: {message}");
+    }
+}
+
+#[test]
 fn nothing_is_deleted_while_nads_cannot_be_read() {
     let mut cluster = Cluster::new();
     cluster.nad("team-a", "one", &open_vswitch("br0").to_string());

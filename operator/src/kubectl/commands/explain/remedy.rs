@@ -53,6 +53,10 @@ const REMEDIES: [(&str, &str); 50] = [
     ("MtuTooLarge", "use a smaller spec.bridge.mtu, or a larger MTU of the node's device"),
     ("DeviceFailed", "act on the kernel's error in the message; the agent retries, at most 30 s apart"),
     ("PortFailed", "act on the engine's error in the message: it names the port; look at the log of the engine"),
+    (
+        "EngineUnsuitable",
+        "as the message says: start Open vSwitch with DPDK, or load VPP's plugin; everything else recovers by itself",
+    ),
     ("StateNotWritable", "free space in /var/lib/usnet and /run/usnet on the node, or mount them writable"),
     (
         "AddressTaken",
@@ -133,6 +137,7 @@ mod tests {
             reason::PEERS_UNKNOWN,
             reason::NODE_PREFIX_EXHAUSTED,
             reason::ENGINE_REFUSED,
+            reason::ENGINE_UNSUITABLE,
             reason::ENGINE_UNREACHABLE,
             reason::ENGINE_STALLED,
             reason::NEVER_SEEN,

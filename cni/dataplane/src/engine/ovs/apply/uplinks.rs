@@ -27,7 +27,7 @@ pub(super) fn add(batch: &mut impl Guarded, operation: &UplinkOp) {
         UplinkOp::CreateBridge { uplink, bridge } => create_bridge(batch.transaction(), uplink, bridge),
         UplinkOp::RestoreBridge { uplink, bridge } => {
             let owned = guard_bridge(batch, bridge.as_str(), uplink);
-            let row = Row::new().with("datapath_type", NETDEV).with("flood_vlans", Value::empty());
+            let row = bridge_settings::common_columns().with("flood_vlans", Value::empty());
             let _ = batch.transaction().update("Bridge", owned, row);
         }
         // It is an action of its own.
@@ -60,9 +60,8 @@ fn create_bridge(transaction: &mut Transaction, uplink: &UplinkName, bridge: &Br
     let name = bridge.as_str();
     let interface = transaction.insert("Interface", Row::new().with("name", name).with("type", "internal"));
     let port = transaction.insert("Port", Row::new().with("name", name).with("interfaces", interface));
-    let row = Row::new()
+    let row = bridge_settings::common_columns()
         .with("name", name)
-        .with("datapath_type", NETDEV)
         .with("external_ids", tags::uplink_value(uplink))
         .with("ports", port);
     let row = transaction.insert("Bridge", row);

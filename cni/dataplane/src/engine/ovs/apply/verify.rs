@@ -3,11 +3,12 @@
 
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::ovs::observe::{bridge_state, interface_state};
+use crate::engine::ovs::ports;
 use crate::model::observed::ElementState;
 use crate::plan::{Op, UplinkOp};
 use std::collections::BTreeMap;
-use usnet_crds::BridgeName;
-use usnet_ovsdb::{Bridge, Condition, Interface, Reply, RowsIndex, TableRow, Transaction};
+use usnet_crds::{BridgeName, PortType};
+use usnet_ovsdb::{Bridge, Condition, Interface, OpenVswitch, Reply, RowsIndex, TableRow, Transaction};
 
 /// For more names than this, whole tables are read.
 const NAMES_QUERIED_ONE_BY_ONE: usize = 8;
@@ -16,17 +17,20 @@ const NAMES_QUERIED_ONE_BY_ONE: usize = 8;
 /// the switch takes to apply them.
 const BRIDGE_COLUMNS: [&str; 2] = ["name", "datapath_id"];
 const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
+const ROOT_COLUMNS: [&str; 2] = ["dpdk_initialized", "iface_types"];
 
 /// Where the answers are.
 pub(super) struct Queries {
     bridges: Vec<RowsIndex<Bridge>>,
     interfaces: Vec<RowsIndex<Interface>>,
+    open_vswitch: RowsIndex<OpenVswitch>,
 }
 
 /// The state that the switch reports, by name.
 pub(super) struct Answers {
     bridges: BTreeMap<String, Bridge>,
     interfaces: BTreeMap<String, Interface>,
+    unusable_port_types: BTreeMap<PortType, String>,
 }
 
 /// The bridge and the interfaces that must run after an operation.
@@ -63,6 +67,7 @@ impl Queries {
         Self {
             bridges: select(transaction, &BRIDGE_COLUMNS, bridges),
             interfaces: select(transaction, &INTERFACE_COLUMNS, interfaces.into_iter().flatten().collect()),
+            open_vswitch: transaction.select_columns(Vec::new(), ROOT_COLUMNS),
         }
     }
 
@@ -70,6 +75,7 @@ impl Queries {
         Ok(Answers {
             bridges: by_name(reply, &self.bridges, |bridge: &Bridge| &bridge.name)?,
             interfaces: by_name(reply, &self.interfaces, |interface: &Interface| &interface.name)?,
+            unusable_port_types: reply.rows(self.open_vswitch)?.first().map(ports::unusable_types).unwrap_or_default(),
         })
     }
 }
@@ -100,6 +106,13 @@ fn by_name<T: TableRow>(
 }
 
 impl Answers {
+    /// Why the switch cannot have the port of an operation, where that is not about this one: its
+    /// own error would only name a call that failed.
+    fn unusable(&self, operation: &Op) -> Option<&str> {
+        let Op::CreatePort { port, .. } = operation else { return None };
+        self.unusable_port_types.get(&port.backend.port_type()).map(String::as_str)
+    }
+
     /// Verifies that the switch runs what an operation creates or updates.
     pub(super) fn verify(&self, operation: &Op) -> Result<(), OpError> {
         let refused = |reason: &str| Err(OpError::Refused { what: operation.subject(), reason: reason.to_owned() });
@@ -118,7 +131,7 @@ impl Answers {
         };
         match state {
             Some(ElementState::Running) => Ok(()),
-            Some(ElementState::Failed(reason)) => refused(&reason),
+            Some(ElementState::Failed(reason)) => refused(self.unusable(operation).unwrap_or(&reason)),
             Some(ElementState::Pending) => refused("no error, but it does not run"),
             None => refused("no error, but another client removed it"),
         }

@@ -25,6 +25,7 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
         taken_devices: BTreeMap::new(),
         addresses: snapshot.bridges.values().filter_map(|bridge| observe_address(snapshot, bridge)).collect(),
         routing: ObservedRouting::default(),
+        unusable_port_types: snapshot.unusable_port_types.clone(),
     }
 }
 
@@ -32,7 +33,8 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
 pub(super) fn observe_address(snapshot: &OvsSnapshot, bridge: &Bridge) -> Option<(UplinkName, ObservedAddress)> {
     let uplink = tags::uplink(&bridge.external_ids)?;
     let address = tags::address(&bridge.external_ids)?;
-    let tagging = snapshot.port(&bridge.name).map_or(Tagging::Other, ports::tagging);
+    let own_interface = snapshot.interface(&bridge.name);
+    let tagging = snapshot.port(&bridge.name).map_or(Tagging::Other, |port| tagging(port, own_interface));
     Some((uplink, ObservedAddress { address, tagging, mac: bridge_settings::mac(bridge) }))
 }
 
@@ -66,13 +68,21 @@ pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort 
         patch_peer: interface.and_then(ports::patch_peer),
         tunnel: interface.and_then(ports::tunnel_ends).filter(|_| port.is_protected),
         mtu: interface.and_then(|interface| interface.mtu_request),
-        tagging: ports::tagging(port),
+        tagging: tagging(port, interface),
         routed: BTreeSet::new(),
         rate_limit: interface.and_then(|interface| qos::observe(snapshot, port, interface)),
         is_enabled: true,
         peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
         state: interface.map_or(ElementState::Pending, port_state),
     }
+}
+
+/// A port that exchanges frames with some others only, or with a partner of LACP only, is not as
+/// usnet creates any but tunnels.
+fn tagging(port: &Port, interface: Option<&Interface>) -> Tagging {
+    let is_tunnel = interface.is_some_and(|interface| ports::tunnel_ends(interface).is_some());
+    let is_hindered = (port.is_protected && !is_tunnel) || port.lacp.is_some();
+    if is_hindered { Tagging::Other } else { ports::tagging(port) }
 }
 
 /// A bridge runs if it has a datapath id; one whose name Open vSwitch cannot use never gets one,

@@ -4,6 +4,7 @@
 //! beside it, and a line in each function here.
 
 mod patch;
+mod unusable;
 mod veth;
 mod vhost_user;
 mod vlan;
@@ -13,6 +14,7 @@ use super::qos::Shaper;
 use crate::model::port::{AttachedPort, PortBackend, SocketPath};
 pub(super) use patch::{peer as patch_peer, row as patch_row};
 use std::collections::BTreeMap;
+pub(super) use unusable::unusable_types;
 use usnet_crds::SocketRole;
 use usnet_ovsdb::{Condition, Interface, Row};
 pub(super) use veth::row as device_row;

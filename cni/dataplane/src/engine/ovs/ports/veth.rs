@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use usnet_ovsdb::{Interface, Row};
 
 /// The interface type of kernel devices. None at all is the same, it is the default.
-const INTERFACE_TYPE: &str = "system";
+pub(super) const INTERFACE_TYPE: &str = "system";
 const DEFAULT_TYPE: &str = "";
 
 pub(super) const SHAPER: Shaper = Shaper::Queue;

@@ -1,4 +1,4 @@
-//! The VLAN columns of a port.
+//! The columns of a port about which of its frames go where.
 
 use crate::model::port::PortSettings;
 use crate::model::tagging::Tagging;
@@ -27,13 +27,19 @@ pub(in crate::engine::ovs) fn tagging_columns(tagging: &Tagging) -> Row {
         Tagging::Untagged | Tagging::Other => vlan_columns(None),
         Tagging::Vlan(vlan) => vlan_columns(Some(vlan)),
         Tagging::OnlyUntagged => {
-            Row::new().with("tag", i64::from(UNTAGGED)).with("vlan_mode", ACCESS).with("trunks", Value::empty())
+            unhindered().with("tag", i64::from(UNTAGGED)).with("vlan_mode", ACCESS).with("trunks", Value::empty())
         }
         Tagging::UntaggedAndTrunk(trunks) => {
             let all = iter::once(i64::from(UNTAGGED)).chain(trunks.iter().copied().map(i64::from));
-            Row::new().with("tag", Value::empty()).with("vlan_mode", TRUNK).with("trunks", Value::set(all))
+            unhindered().with("tag", Value::empty()).with("vlan_mode", TRUNK).with("trunks", Value::set(all))
         }
     }
+}
+
+/// Frames of a port go to all others, and need no partner of LACP. Tunnels are protected from each
+/// other: they set that afterwards.
+fn unhindered() -> Row {
+    Row::new().with("protected", false).with("lacp", Value::empty())
 }
 
 fn vlan_columns(vlan: Option<&Vlan>) -> Row {
@@ -44,7 +50,7 @@ fn vlan_columns(vlan: Option<&Vlan>) -> Row {
         Vlan::NativeUntagged { .. } => NATIVE_UNTAGGED,
     });
     let trunks = vlan.and_then(Vlan::trunks).into_iter().flatten().copied();
-    Row::new()
+    unhindered()
         .with("tag", vlan.and_then(Vlan::tag).map(i64::from))
         .with("vlan_mode", mode)
         .with("trunks", Value::set(trunks.map(i64::from)))

@@ -5,9 +5,11 @@ mod named_rows;
 mod port_rows;
 
 use super::error::EmptyDatabase;
+use super::ports;
 use crate::engine::error::EngineError;
 use crate::plan::Op;
 use std::collections::BTreeMap;
+use usnet_crds::PortType;
 use usnet_ovsdb::{
     Bridge, Cache, Database, Interface, OpenVswitch, Port, Qos, Reply, ReplyError, RowsIndex, TableRow, Transaction,
     Uuid,
@@ -28,6 +30,8 @@ pub(super) struct OvsSnapshot {
     interface_names: BTreeMap<String, Uuid>,
     /// `next_cfg`: the last configuration that any client requested.
     pub(super) next_cfg: i64,
+    /// What the switch cannot have as it runs now; nothing where that was not read.
+    pub(super) unusable_port_types: BTreeMap<PortType, String>,
 }
 
 /// Where the rows are in a reply.
@@ -96,8 +100,10 @@ impl OvsSnapshot {
         ports: Vec<Port>,
         interfaces: Vec<Interface>,
     ) -> Result<Self, EngineError> {
+        let open_vswitch = open_vswitch.ok_or(EmptyDatabase)?;
         Ok(Self {
-            next_cfg: open_vswitch.ok_or(EmptyDatabase)?.next_cfg,
+            next_cfg: open_vswitch.next_cfg,
+            unusable_port_types: ports::unusable_types(open_vswitch),
             port_names: ports.iter().map(|port| (port.name.clone(), port.uuid)).collect(),
             interface_names: interfaces.iter().map(|interface| (interface.name.clone(), interface.uuid)).collect(),
             bridges: bridges.into_iter().map(|bridge| (bridge.name.clone(), bridge)).collect(),

@@ -21,6 +21,7 @@ use memif::{MemifCommand, MemifDumps, MemifInterface, NewMemif, SocketTicket};
 pub(super) use missing::missing;
 use std::collections::{BTreeMap, BTreeSet};
 use traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
+use usnet_crds::{EngineKind, PortType};
 use usnet_vpp::messages::SwInterfaceDetails;
 use usnet_vpp::wire::TextError;
 use usnet_vpp::{Answers, Api, Batch, ReturnCode};
@@ -146,6 +147,17 @@ impl NewInterface {
     /// Why this VPP does not support interfaces on devices.
     pub(super) fn missing_message_of_devices(api: &impl Api) -> Option<String> {
         NewAfPacket::missing_message(api)
+    }
+
+    /// The types of ports that this VPP does not support, each with the reason.
+    pub(super) fn unusable_types(api: &impl Api) -> BTreeMap<PortType, String> {
+        let all = [
+            (PortType::Memif, NewMemif::missing_message(api)),
+            (PortType::VhostUser, NewVhostUser::missing_message(api)),
+            (PortType::Veth, NewAfPacket::missing_message(api)),
+        ];
+        let engine = EngineKind::Vpp;
+        all.into_iter().filter_map(|(kind, missing)| Some((kind, format!("{engine}: {}", missing?)))).collect()
     }
 
     /// Why this VPP does not support this type of port.
