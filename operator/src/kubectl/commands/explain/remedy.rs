@@ -2,7 +2,7 @@
 //! sentence each. Their messages often say the same with names; that is then the why.
 
 /// Reasons, and what to do.
-const REMEDIES: [(&str, &str); 50] = [
+const REMEDIES: [(&str, &str); 55] = [
     (
         "BridgeExists",
         "remove the bridge that usnet does not own from the node, or create a network with another spec.bridge.name or spec.bridge.id",
