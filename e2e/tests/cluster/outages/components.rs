@@ -141,7 +141,7 @@ fn open_vswitch_gone_is_said_and_mended_by_itself() {
         check(observed["status"] == "False" && observed["reason"] == "Disconnected", state["status"].to_string())
     });
     await_condition("ovsgone", "Ready", "False", ENGINE_GONE);
-    crate::support::cluster::apply(&sleeping_pod(&scene, "waits", "ovsgone"));
+    apply(&sleeping_pod(&scene, "waits", "ovsgone"));
     scene.await_refusal("waits", &["ovsgone", "Open vSwitch"]);
     // A pod can go meanwhile; the agent cleans up what it could not.
     let gone = uid(&scene, "runs");
