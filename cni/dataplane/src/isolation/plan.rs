@@ -110,7 +110,7 @@ mod tests {
         Guard::borrowed(OpenVswitch, device, frames)
     }
 
-    fn all() -> BTreeSet<EngineKind> {
+    fn both() -> BTreeSet<EngineKind> {
         [OpenVswitch, Vpp].into()
     }
 
@@ -128,13 +128,13 @@ mod tests {
         let desired = [Guard::port("vhu1"), borrowed("eth1", vlans), borrowed("br-blue", NicGuard::All)];
         let all: Vec<_> = desired.iter().map(observed).collect();
         let names = present(&["vhu1", "eth1", "br-blue"]);
-        assert_eq!(diff(&desired, &all, &names, &all()), []);
-        assert_eq!(texts(&diff(&desired, &[], &names, &all())), ["Create"; 3]);
+        assert_eq!(diff(&desired, &all, &names, &both()), []);
+        assert_eq!(texts(&diff(&desired, &[], &names, &both())), ["Create"; 3]);
         let broken = |change: fn(&mut ObservedGuard)| {
             let mut all = all.clone();
             change(&mut all[1]);
             change(&mut all[0]);
-            texts(&diff(&desired, &all, &names, &all()))
+            texts(&diff(&desired, &all, &names, &both()))
         };
         assert_eq!(broken(|found| found.chain.drops ^= true), ["Replace"; 2]);
         assert_eq!(broken(|found| found.chain.priority = 0), ["Replace"; 2]);
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_chain_of_a_device_that_is_gone_goes_and_that_of_a_pod_that_is_attaching_stays() {
         let chains = [observed(&Guard::port("gone")), observed(&Guard::port("new"))];
-        assert_eq!(diff(&[], &chains, &present(&["new"]), &all()), [GuardOp::Remove("gone".to_owned())]);
+        assert_eq!(diff(&[], &chains, &present(&["new"]), &both()), [GuardOp::Remove("gone".to_owned())]);
     }
 
     #[test]
@@ -154,13 +154,13 @@ mod tests {
         let chains = [observed(&borrowed("eth1", NicGuard::All))];
         let present = present(&["eth1"]);
         assert_eq!(diff(&[], &chains, &present, &[Vpp].into()), []);
-        assert_eq!(texts(&diff(&[], &chains, &present, &all())), ["Remove"]);
+        assert_eq!(texts(&diff(&[], &chains, &present, &both())), ["Remove"]);
     }
 
     #[test]
     fn a_renamed_device_is_isolated_by_its_new_name() {
         let chains = [observed(&Guard::port("old"))];
-        let operations = diff(&[Guard::port("new")], &chains, &present(&["new"]), &all());
+        let operations = diff(&[Guard::port("new")], &chains, &present(&["new"]), &both());
         assert_eq!(texts(&operations), ["Create", "Remove"]);
     }
 }
