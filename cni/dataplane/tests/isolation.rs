@@ -1,6 +1,12 @@
 //! What a pod can do to its node over its interface: nothing. In network namespaces of each test.
 //! Needs root.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
 
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::{self, File};

@@ -56,8 +56,8 @@ impl Isolation {
         Err(failure)
     }
 
-    /// Keeps all devices isolated, indefinitely. `changes` are those of the node's devices and of its
-    /// rules for packets.
+    /// Keeps all devices isolated, indefinitely. `changes` are those of the node's devices and of
+    /// its rules for packets.
     pub(crate) async fn follow(self, mut changes: Receiver<()>) {
         let mut reported = None;
         loop {

@@ -46,7 +46,7 @@ fn is_of_pod(namespace: &str) -> bool {
         let parts: Vec<Component<'_>> = rest.map(|rest| rest.components().collect()).unwrap_or_default();
         matches!(parts.as_slice(), [Component::Normal(_)])
     };
-    NETWORK_NAMESPACES.iter().any(|folder| is_file_of(&folder))
+    NETWORK_NAMESPACES.iter().any(is_file_of)
 }
 
 /// The variables of a call for an interface of a pod, as Multus would set them, without

@@ -94,7 +94,7 @@ fn of_a_definition_of_usnet_known_keys_are_kept_and_of_others_their_type() {
         json!({"type": "macvlan", "master": "pwd-abc123", "ipam": hostile_ipam(), "deep": [[{"pin": "7391-pin"}]]});
     for (config, is_ours) in [
         (ours.to_string(), true),
-        (json!({"name": "list", "plugins": [ours, macvlan.clone()], "passphrase": "horse-battery"}).to_string(), true),
+        (json!({"name": "list", "plugins": [ours, macvlan], "passphrase": "horse-battery"}).to_string(), true),
         (macvlan.to_string(), false),
         (json!({"type": {"pin": "7391-pin"}, "name": "trap!99", "plugins": "list-value"}).to_string(), false),
         ("{\"type\": \"userspace\", \"pin\": \"7391-pin\"".to_owned(), false),

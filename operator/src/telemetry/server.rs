@@ -235,7 +235,7 @@ fn refused(refusal: Refusal) -> Response<Full<Bytes>> {
 /// The file of an earlier run of the container is replaced.
 async fn listen_at(socket: &Path) -> io::Result<UnixListener> {
     match fs::remove_file(socket) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => UnixListener::bind(socket),
     }
 }

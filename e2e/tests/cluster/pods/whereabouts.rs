@@ -82,6 +82,25 @@ fn held() -> usize {
     pool_sizes().into_iter().sum()
 }
 
+/// A tenant's own configuration with the same range and pool has a pool of its own.
+fn a_tenant_takes_none_of_them(scene: &Scene, addresses: &[Vec<Value>; 2]) {
+    let stolen = json!({"type": "whereabouts", "range": "10.66.0.0/24", "gateway": "10.66.0.1", "network_name": ""});
+    let definition = json!({"cniVersion": "1.1.0", "name": "shared", "type": "userspace", "network": "shared-other", "ipam": stolen});
+    scene.network("shared-other", &json!({}));
+    apply(&json!({
+        "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
+        "metadata": {"name": "thief", "namespace": scene.name}, "spec": {"config": definition.to_string()},
+    }));
+    start(scene, &sleeping_pod(scene, "thief", "thief"));
+    let taken = description(scene, "thief", "net1")["ips"][0]["address"].clone();
+    assert!(
+        addresses[0].iter().chain(&addresses[1]).any(|other| other["address"] == taken),
+        "of a pool of its own: {taken}"
+    );
+    assert_eq!(pool_sizes(), [2, 2, 1]);
+    scene.delete_pod("thief");
+}
+
 #[test]
 fn pods_of_two_nodes_share_a_pool_and_what_fails_holds_nothing() {
     let _definitions = Definitions::new();
@@ -108,22 +127,7 @@ fn pods_of_two_nodes_share_a_pool_and_what_fails_holds_nothing() {
     );
     assert_eq!(held(), 4);
 
-    // A tenant's own configuration with the same range and pool takes none of them.
-    let stolen = json!({"type": "whereabouts", "range": "10.66.0.0/24", "gateway": "10.66.0.1", "network_name": ""});
-    let definition = json!({"cniVersion": "1.1.0", "name": "shared", "type": "userspace", "network": "shared-other", "ipam": stolen});
-    scene.network("shared-other", &json!({}));
-    apply(&json!({
-        "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",
-        "metadata": {"name": "thief", "namespace": scene.name}, "spec": {"config": definition.to_string()},
-    }));
-    start(&scene, &sleeping_pod(&scene, "thief", "thief"));
-    let taken = description(&scene, "thief", "net1")["ips"][0]["address"].clone();
-    assert!(
-        addresses[0].iter().chain(&addresses[1]).any(|other| other["address"] == taken),
-        "of a pool of its own: {taken}"
-    );
-    assert_eq!(pool_sizes(), [2, 2, 1]);
-    scene.delete_pod("thief");
+    a_tenant_takes_none_of_them(&scene, &addresses);
 
     // Two addresses and three pods.
     scene.network("shared-small", &json!({"ipam": ipam(&json!([{"range": "10.67.0.0/30"}]))}));

@@ -65,11 +65,7 @@ impl Metrics {
                 "Attached interfaces whose application is connected to the engine.",
                 &["engine"],
             )?,
-            attachments_degraded: gauges(
-                "attachments_degraded",
-                "Attached interfaces with a problem of their own, by its reason.",
-                &["engine", "reason"],
-            )?,
+            attachments_degraded: attachments_degraded()?,
             engine_connected: gauges(
                 "engine_connected",
                 "1 while the engine is connected and applies changes, else 0.",
@@ -254,6 +250,11 @@ fn call_options() -> Result<HistogramOpts, prometheus::Error> {
 fn state_directory_writable() -> Result<IntGauge, prometheus::Error> {
     let help = "1 while the state and run directories of the node can be written, else 0: no pod can attach.";
     IntGauge::with_opts(options("state_directory_writable", help))
+}
+
+fn attachments_degraded() -> Result<IntGaugeVec, prometheus::Error> {
+    let help = "Attached interfaces with a problem of their own, by its reason.";
+    IntGaugeVec::new(options("attachments_degraded", help), &["engine", "reason"])
 }
 
 fn overlay_packets_refused() -> Result<IntCounter, prometheus::Error> {

@@ -146,7 +146,7 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
         problems: problems_in_writer,
         reports: reports_of_agent.clone(),
     };
-    let (persisted_spec, agent_state) = (agent.persisted_spec(), agent.state());
+    let (persisted_spec, unserved) = (agent.persisted_spec(), report_unserved(telemetry.unserved(), agent.state()));
     let (owners, claims_inputs) = agent.claims_inputs();
     let background = async {
         tokio::join!(
@@ -154,7 +154,7 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
             spec_builder::build(persisted_spec.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
             state_writer::write(paths.clone(), state),
             report_readiness(reports_of_agent.clone(), telemetry),
-            report_unserved(telemetry.unserved(), agent_state),
+            unserved,
         );
         Ok(())
     };
@@ -168,8 +168,7 @@ async fn work(paths: &NodePaths, options: Options, source: Source, telemetry: &T
                 let journal = Journal::open(paths)?;
                 let (requests, requests_of_node) = channel(None);
                 let (attached, attachments) = channel(None);
-                let senders = (inputs, requests, owners);
-                let node = options.node_name;
+                let (senders, node) = ((inputs, requests, owners), options.node_name);
                 tokio::join!(
                     claims::run(client.clone(), node.clone(), claims_inputs),
                     sync_with_api_server(client.clone(), node, senders, reports_of_agent.clone(), attachments, metrics),

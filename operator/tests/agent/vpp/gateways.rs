@@ -56,7 +56,7 @@ fn a_gateway_with_too_many_neighbours_is_set_down_and_others_stay(testbed: &VppT
     let addresses = vec!["10.2.0.1/24".parse().unwrap()];
     let red = NodeNetwork { gateway: Some(Gateway { addresses, routing_domain: None }), ..network("red") };
     agent.set_spec(1, &[with_gateway("blue"), red]);
-    ["blue", "red"].map(|name| testbed.wait_until_programmed(name));
+    ["blue", "red"].iter().for_each(|name| testbed.wait_until_programmed(name));
     let sw_if_index = gateway(testbed).expect("a gateway").sw_if_index;
     let neighbours = || testbed.dump(IpNeighborDump { sw_if_index: NO_INTERFACE, af: AddressFamily::Ip4 }).len();
     let last = u16::try_from(usnet_dataplane::routing::NEIGHBOUR_SHARE).unwrap();

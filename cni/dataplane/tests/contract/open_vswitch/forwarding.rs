@@ -3,7 +3,7 @@
 
 use super::uplinks::{self, UPLINK_BRIDGE};
 use super::{Daemons, OneSwitch, vsctl};
-use crate::cases::counters::{received_by_pod, send, without_ipv6};
+use crate::cases::counters::{received_by_pod, send};
 use crate::switch::Switch;
 use crate::values::{Values, bridge, converge, observe, port_name};
 use std::path::PathBuf;
@@ -15,9 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const UNDISTURBED: Forwarding = Forwarding { is_normal: true, has_normal: true };
 
 fn start() -> OneSwitch {
-    let switch = OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), is_veth: true };
-    without_ipv6(&switch);
-    switch
+    OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), is_veth: true }
 }
 
 /// Whether frames of one pod arrive at the other.

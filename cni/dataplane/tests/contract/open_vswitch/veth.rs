@@ -4,7 +4,7 @@
 //! of the bridge's devices, and so does change.
 
 use super::{Daemons, OneSwitch, vsctl};
-use crate::cases::counters::{FRAMES, received_by_pod, send, without_ipv6};
+use crate::cases::counters::{FRAMES, received_by_pod, send};
 use crate::flood::{Flood, length, of_mac_addresses};
 use crate::switch::{Switch, contract};
 use crate::values::{Values, apply, bridge, converge, observe, port_name};
@@ -101,7 +101,6 @@ fn what_the_pod_receives_is_limited_by_the_kernel() {
 #[test]
 fn a_flood_of_mac_addresses_fills_the_table_of_its_bridge_only() {
     let switch = start().expect("Open vSwitch");
-    without_ipv6(&switch);
     let (mut blue, red) = (switch.network("blue"), switch.network("red"));
     blue.bridge.mac_table_size = usnet_crds::MacTableSize::try_from(1000).expect("a size");
     let mut desired = switch.desired(&[red.clone(), blue.clone()], &["c2", "c3"]);

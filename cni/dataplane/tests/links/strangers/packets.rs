@@ -63,7 +63,7 @@ pub(super) fn ethernet(destination: [u8; 6], packet: &Packet) -> Vec<u8> {
 
 fn ipv4(packet: &Packet, (source, destination): ([u8; 4], [u8; 4])) -> Vec<u8> {
     let length = u16::try_from(20 + packet.payload.len()).unwrap();
-    let fragment = packet.fragment.map_or(0, |(offset, more)| offset / 8 | if more { 0x2000 } else { 0 });
+    let fragment = packet.fragment.map_or(0, |(offset, more)| (offset / 8) | if more { 0x2000 } else { 0 });
     let mut header = [
         [0x45, 0].as_slice(),
         &length.to_be_bytes(),

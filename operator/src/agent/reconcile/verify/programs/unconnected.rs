@@ -199,7 +199,7 @@ mod tests {
             let reported = ports.update(EngineKind::Vpp, &pods, (&view, missing), now);
             reported.into_values().map(|why| why.reason).collect::<Vec<_>>()
         };
-        let (gone, late): (BTreeSet<_>, _) = ([pod.id.clone()].into(), start + PATIENCE_FOR_DEVICE);
+        let (gone, late): (BTreeSet<_>, _) = ([pod.id].into(), start + PATIENCE_FOR_DEVICE);
         let none: Vec<&str> = Vec::new();
         assert_eq!(update(Peer::Absent, &BTreeSet::new(), start + PATIENCE), none);
         assert_eq!(update(Peer::Connected, &gone, start), none, "DEL may be under way");
