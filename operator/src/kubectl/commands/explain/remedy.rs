@@ -2,7 +2,7 @@
 //! sentence each. Their messages often say the same with names; that is then the why.
 
 /// Reasons, and what to do.
-const REMEDIES: [(&str, &str); 55] = [
+const REMEDIES: [(&str, &str); 56] = [
     (
         "BridgeExists",
         "remove the bridge that usnet does not own from the node, or create a network with another spec.bridge.name or spec.bridge.id",
@@ -51,6 +51,10 @@ const REMEDIES: [(&str, &str); 55] = [
     ("MulticastGroupRequired", "set spec.topology.overlay.multicastGroup, or select fewer nodes"),
     ("PortTaken", "use another spec.topology.overlay.port, or remove the program or device that has it"),
     ("MtuTooLarge", "use a smaller spec.bridge.mtu, or a larger MTU of the node's device"),
+    (
+        "OverlayUnprotected",
+        "load the kernel's module nf_tables on the node, or use a kernel that has it; until then no new overlay is created there",
+    ),
     ("DeviceFailed", "act on the kernel's error in the message; the agent retries, at most 30 s apart"),
     ("PortFailed", "act on the engine's error in the message: it names the port; look at the log of the engine"),
     (
