@@ -66,11 +66,12 @@ impl Listeners {
 
 /// The frames of a pod for its own node, by the device that is the other end of its interface.
 fn abuse(node: &str, device: &str) -> Vec<Frame> {
-    let mac: Vec<u8> = on_node(node, &["cat", &format!("/sys/class/net/{device}/address")])
-        .trim()
-        .split(':')
-        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
-        .collect();
+    let mac: Vec<u8> =
+        on_node(node, &["sh", "-c", &format!("ip -o link show dev {device} | grep -o 'ether [^ ]*' | cut -c7-")])
+            .trim()
+            .split(':')
+            .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+            .collect();
     let address = |node: &str| Station::of_node(node).address.parse().unwrap();
     let other = nodes().into_iter().find(|other| *other != node).unwrap_or(NODE);
     frames(&Target {
@@ -88,10 +89,11 @@ fn devices(node: &str, kind: &str) -> Vec<String> {
 }
 
 fn network(scene: &Scene, name: &str, engine: &str, topology: Option<&Value>) {
-    let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.66.0.0/24"}]]});
+    let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.66.0.0/16"}]]});
     let mut spec = json!({"engine": engine, "port": {"type": "Veth"}, "ipam": ipam});
     if let Some(topology) = topology {
         spec["topology"] = topology.clone();
+        spec["ipam"]["nodePrefix"] = json!({"ipv4": 24});
     }
     scene.network(name, &spec);
 }

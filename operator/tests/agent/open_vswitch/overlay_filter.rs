@@ -48,7 +48,7 @@ fn strangers_are_kept_out_while_there_are_overlays_and_other_programs_change_not
     assert_eq!(nft(&testbed, "list table inet usnet"), before);
 
     agent.set_spec(4, &[network("green")]);
-    until("no rules", || (!nft(&testbed, "list tables").contains("usnet")).then_some(()));
+    until("no rules", || (!nft(&testbed, "list tables").contains("inet usnet")).then_some(()));
     assert!(testbed.devices().is_empty(), "the device went first");
     assert!(nft(&testbed, "list tables").contains("inet theirs"));
 }

@@ -154,6 +154,8 @@ fn the_network_of_the_other_engine_with_the_same_vni_is_named() {
     ip(&testbed, "link add usv-0000000001 type vxlan id 7001 dstport 4789 local 10.0.0.1 dev eth0 noudpcsum");
     let alias = ["link", "set", "usv-0000000001", "alias", "usnet VPP red"];
     assert!(testbed.ovs.command("ip").args(alias).status().unwrap().success());
+    // As the agent that created it left it.
+    ip(&testbed, "link set usv-0000000001 addrgenmode none");
     let before = details(&testbed);
     agent.set_spec(2, &[blue(), network("green")]);
     let message = wait_for(&agent, "VniTaken");

@@ -8,7 +8,7 @@
 
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings, MacTable};
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::{MacAddress, MacLearning};
+use usnet_crds::{MacAddress, MacLearning, MacTableSize};
 use usnet_ovsdb::{Bridge, Interface, Row, Value};
 
 /// The datapath in user space.
@@ -21,8 +21,8 @@ const STANDALONE: &str = "standalone";
 /// is 300.
 const MAC_AGE_KEY: &str = "mac-aging-time";
 
-/// The key of `other_config` with the number of MAC addresses that are remembered at most. When the
-/// table is full, Open vSwitch removes an address of the port that has most of them.
+/// The key of `other_config` with the number of MAC addresses that are remembered at most. Without
+/// it, that is the default of [`MacTableSize`]. When the table is full, Open vSwitch removes an address of the port that has most of them.
 const MAC_TABLE_KEY: &str = "mac-table-size";
 
 /// The key of `other_config` with the MAC address of a bridge. Without it, it is one of those of
@@ -38,11 +38,10 @@ pub(super) fn observe(bridge: &Bridge, own_interface: Option<&Interface>) -> Bri
         mtu: own_interface.and_then(|interface| interface.mtu_request).map_or(BridgeMtu::Unset, BridgeMtu::Set),
         mac_learning: mac_learning(bridge).unwrap_or(MacLearning::Enabled),
         mac_age_seconds: bridge.other_config.get(MAC_AGE_KEY).and_then(|seconds| seconds.parse().ok()),
-        mac_table: bridge
-            .other_config
-            .get(MAC_TABLE_KEY)
-            .and_then(|size| size.parse().ok())
-            .map_or(MacTable::Unset, MacTable::Limited),
+        mac_table: match bridge.other_config.get(MAC_TABLE_KEY) {
+            None => MacTable::Limited(MacTableSize::default().into()),
+            Some(size) => size.parse().map_or(MacTable::Unset, MacTable::Limited),
+        },
     }
 }
 
@@ -79,6 +78,13 @@ pub(super) fn other_config(bridge: &usnet_crds::Bridge) -> BTreeMap<String, Stri
         (MAC_AGE_KEY.to_owned(), bridge.mac_age_seconds.to_string()),
         (MAC_TABLE_KEY.to_owned(), bridge.mac_table_size.to_string()),
     ])
+}
+
+/// Those of a new bridge, which has the default of the other ones without them.
+pub(super) fn initial_other_config(bridge: &usnet_crds::Bridge) -> BTreeMap<String, String> {
+    let mut keys = other_config(bridge);
+    keys.retain(|key, _| key != MAC_TABLE_KEY || bridge.mac_table_size != MacTableSize::default());
+    keys
 }
 
 /// The MAC address that was set for a bridge.

@@ -17,7 +17,7 @@ use crate::support::pod::Pod;
 use nodes::{Attachment, Progress};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use usnet_crds::NodeNetwork;
+use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::BlockingDriver;
 use usnet_dataplane::journal::Journal;
@@ -54,7 +54,7 @@ on_each_engine! {
 
 fn the_files_of_version_1_are_written_byte_for_byte(node: &mut TestNode) {
     nodes::produce(node);
-    let written = files::collect(node);
+    let written = files::without_host_devices(files::collect(node));
     files::replace_if_requested(node, &written);
     files::compare(node, &written);
 }
@@ -71,8 +71,12 @@ fn the_plan_for_a_node_of_version_1_changes_no_port(node: &mut TestNode) {
     let journal = Journal::open(&node.roots).unwrap().records().unwrap();
     assert!(journal.unreadable.is_empty(), "{:?}", journal.unreadable);
     let operations = diff(&Desired::new(networks(node), &journal.records), &observe(node));
-    let (removals, others): (Vec<_>, Vec<_>) =
+    let (removals, mut others): (Vec<_>, Vec<_>) =
         operations.into_iter().partition(|operation| matches!(operation, Op::RemovePort { .. }));
+    if node.engine.kind() == EngineKind::Vpp {
+        // That version limited no table of MAC addresses, which Open vSwitch does by itself.
+        others.retain(|operation| !matches!(operation, Op::UpdateBridge { .. }));
+    }
     assert_eq!(others, []);
     let removed: BTreeSet<String> = removals
         .into_iter()

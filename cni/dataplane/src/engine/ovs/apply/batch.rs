@@ -127,7 +127,7 @@ impl Batch {
         let row = bridge_settings::columns(bridge)
             .with("name", bridge.name.as_str())
             .with("external_ids", tags::network_value(network))
-            .with("other_config", bridge_settings::other_config(bridge))
+            .with("other_config", bridge_settings::initial_other_config(bridge))
             .with("ports", port);
         let row = self.transaction.insert("Bridge", row);
         let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::insert("bridges", row)]);
