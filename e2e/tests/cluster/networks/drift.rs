@@ -2,7 +2,7 @@
 //! touched.
 
 use crate::support::cluster::{check, eventually, get, kubectl, try_run, vsctl};
-use crate::support::pods::{NODE, await_packets, description, sleeping_pod, start, testpmd_pod};
+use crate::support::pods::{NODE, await_packets, in_pod, sleeping_pod, start, testpmd_pod};
 use crate::support::scene::{Scene, agent_log, await_condition};
 use serde_json::json;
 
@@ -74,8 +74,8 @@ fn a_bridge_that_others_stopped_from_forwarding_forwards_again() {
     for pod in ["left", "right"] {
         start(&scene, &sleeping_pod(&scene, pod, "stopped"));
     }
-    let right = description(&scene, "right", "net1");
-    let right = right["ips"][0]["address"].as_str().unwrap().split('/').next().unwrap();
+    let right = in_pod(&scene, "right", r"ip -4 -o addr show net1 | sed 's/.*inet \([0-9.]*\).*/\1/'");
+    let right = right.trim();
     let ping =
         || try_run("kubectl", &["exec", "-n", &scene.name, "left", "--", "ping", "-c", "1", "-w", "2", right], "");
     eventually("packets at first", ping);
