@@ -22,7 +22,8 @@ const STANDALONE: &str = "standalone";
 const MAC_AGE_KEY: &str = "mac-aging-time";
 
 /// The key of `other_config` with the number of MAC addresses that are remembered at most. Without
-/// it, that is the default of [`MacTableSize`]. When the table is full, Open vSwitch removes an address of the port that has most of them.
+/// it, that is the default of [`MacTableSize`]. When the table is full, Open vSwitch removes an
+/// address of the port that has most of them.
 const MAC_TABLE_KEY: &str = "mac-table-size";
 
 /// The key of `other_config` with the MAC address of a bridge. Without it, it is one of those of

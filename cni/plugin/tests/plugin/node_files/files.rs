@@ -111,8 +111,8 @@ pub(super) fn replace_if_requested(node: &TestNode, written: &Files) {
     }
 }
 
-/// Later results name the device on the node as well. A runtime passes the one that it has to CHECK,
-/// which takes both.
+/// Later results name the device on the node as well. A runtime passes the one that it has to
+/// CHECK, which takes both.
 pub(super) fn without_host_devices(mut files: Files) -> Files {
     for (name, text) in files.iter_mut().filter(|(name, _)| name.starts_with("results/")) {
         let mut result: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
