@@ -36,7 +36,7 @@ fn an_agent_whose_port_is_taken_serves_networks_without_metrics() {
     // It listens as soon as the agent ends, and until its file is gone.
     let file = format!("/run/taken-port-{}", std::process::id());
     let listen = format!(
-        "touch {file}; (while [ -e {file} ]; do timeout 5 busybox nc -l -s 127.0.0.1 -p {PORT} </dev/null || sleep 0.02; done) >/dev/null 2>&1 &"
+        "touch {file}; (while [ -e {file} ]; do timeout 5 busybox nc -l -p {PORT} </dev/null || sleep 0.02; done) >/dev/null 2>&1 &"
     );
     on_node(NODE, &["sh", "-c", &listen]);
     kubectl(&[
