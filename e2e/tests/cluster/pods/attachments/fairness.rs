@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 use usnet_e2e::host::wait::scaled;
 
-/// How long an attachment of another namespace may take; without others it takes half a second.
-const READY: Duration = Duration::from_secs(1);
+/// How long an attachment of another namespace may take: a third of what it took when all waited in
+/// one queue. Alone it takes half a second; the test prints what it took beside the others.
+const READY: Duration = Duration::from_secs(10);
 /// How many attachments one call of kubectl creates.
 const CHUNK: usize = 100;
 
