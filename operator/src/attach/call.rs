@@ -1,6 +1,6 @@
 //! One call of the plugin, as a child process (IO).
 
-use super::server::Options;
+use super::options::Options;
 use super::variables::taken;
 use super::{Answer, CniError, Request, SIZE_MAX};
 use serde_json::Value;

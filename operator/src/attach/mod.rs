@@ -10,6 +10,7 @@
 
 mod call;
 mod ipam_limits;
+mod options;
 pub(crate) mod reading;
 mod server;
 mod variables;
@@ -25,7 +26,8 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 use usnet_dataplane::paths::NodePaths;
 
-pub use server::{Error as ServerError, Options, run};
+pub use options::Options;
+pub use server::{Error as ServerError, run};
 pub use variables::{NO_NETWORK_NAMESPACE, variables};
 
 /// The longest request, in bytes: a NetworkAttachmentDefinition has 64 KB at most.

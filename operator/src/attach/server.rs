@@ -1,11 +1,10 @@
 //! The service: a socket, and a child process for each request (IO).
 
 use super::call::{self, failure};
-use super::ipam_limits::IpamOptions;
+use super::options::Options;
 use super::reading::{CLIENT_TIMEOUT, Evicted, Reading, read};
 use super::{Answer, REQUEST_MAX, Request, TIMEOUT};
 use std::convert::Infallible;
-use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
@@ -27,20 +26,6 @@ pub(super) const CALLS_MAX: usize = 16;
 const WAITING_BYTES: usize = 32 << 20;
 /// Pause after a failed accept, as when no descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Options of `usnet serve-attachments`.
-#[derive(Debug, Clone, clap::Args)]
-pub struct Options {
-    /// The CNI plugin.
-    #[arg(long, env = "USNET_PLUGIN", value_name = "FILE", default_value = "/opt/cni/bin/userspace")]
-    pub plugin: PathBuf,
-    /// The folders of IPAM plugins, separated by colons.
-    #[arg(long, env = "CNI_PATH", value_name = "FOLDERS", default_value = "/opt/cni/bin")]
-    pub plugin_folders: OsString,
-    /// What IPAM plugins may do.
-    #[command(flatten)]
-    pub ipam: IpamOptions,
-}
 
 /// What is shared out among requests.
 #[derive(Debug)]

@@ -2,34 +2,12 @@
 //! fail otherwise than with `None`.
 
 use super::message::{HEADER, NICIRA, PORT_STATS, VENDOR_STATS, normal_action};
+use super::port_config::PortConfig;
 
-/// The number of a bridge's own port, which is a device of the node.
-const LOCAL: u16 = 0xfffe;
 /// The length of a port's description.
 const PORT_LENGTH: usize = 48;
 /// The length of a flow's description without its match and its actions.
 const FLOW_LENGTH: usize = 48;
-
-/// The configuration of a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortConfig {
-    /// Its name.
-    pub name: String,
-    pub(super) number: u16,
-    pub(super) mac: [u8; 6],
-    config: u32,
-}
-
-impl PortConfig {
-    /// Down, and neither received from, flooded to nor sent to.
-    pub(super) const CLOSED: u32 = 1 | 1 << 2 | 1 << 4 | 1 << 5;
-
-    /// Whether it carries frames as far as its bridge is concerned. A bridge's own port is left to
-    /// the node.
-    pub const fn is_open(&self) -> bool {
-        self.number == LOCAL || self.config & Self::CLOSED == 0
-    }
-}
 
 /// The head of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! A connection to the management socket of a bridge (IO). It is opened for a few requests and
 //! closed again; all of them together have one deadline.
 
-use super::answer::{self, Header, PortConfig};
+use super::answer::{self, Header};
 use super::message::{self, HEADER};
+use super::port_config::PortConfig;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Requests of OpenFlow 1.0 (openflow-1.0.h, nicira-ext.h of Open vSwitch).
 
-use super::answer::PortConfig;
+use super::port_config::PortConfig;
 
 pub(super) const VERSION: u8 = 1;
 /// Version, type, length and transaction id.

@@ -9,9 +9,10 @@
 mod answer;
 mod connection;
 mod message;
+mod port_config;
 
-pub use answer::PortConfig;
 pub use connection::{Connection, OpenFlowError};
+pub use port_config::PortConfig;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

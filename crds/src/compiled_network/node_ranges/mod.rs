@@ -9,8 +9,8 @@ mod interval;
 #[cfg(test)]
 mod tests;
 
-use crate::network::ipam::divided_ranges::range_sets;
 use crate::network::ipam::node_prefix::NodePrefix;
+use crate::network::ipam::range_sets;
 use crate::network::ipam::{IpamRange, IpamSpec};
 use interval::Interval;
 use ipnet::IpNet;

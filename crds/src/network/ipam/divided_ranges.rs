@@ -2,10 +2,10 @@
 //! Rust.
 
 use super::node_prefix::{Family, HOST_LOCAL, NodePrefix};
+use super::ranges::{Ends, first_overlap, range_sets};
 use super::spec::{IpamRange, IpamSpec};
 use crate::problem::{Problem, Problems};
 use ipnet::IpNet;
-use std::net::IpAddr;
 
 /// How the ranges are divided; none when they are not, or not validly.
 pub(super) fn node_prefix(problems: &mut Problems, ipam: &IpamSpec) -> Option<NodePrefix> {
@@ -27,7 +27,8 @@ pub(super) fn node_prefix(problems: &mut Problems, ipam: &IpamSpec) -> Option<No
     if let Some(problem) = misfit {
         problems.add(FIELD, problem);
     }
-    if let Some(subnet) = first_overlap(&ranges) {
+    let ends: Vec<Ends> = ranges.iter().filter_map(|range| Ends::of(range)).collect();
+    if let Some(subnet) = first_overlap(&ends.iter().collect::<Vec<_>>()) {
         problems.add(FIELD, Problem::RangesOverlap(subnet));
     }
     Some(prefix)
@@ -42,35 +43,4 @@ fn misfit(prefix: &NodePrefix, subnet: IpNet) -> Option<Problem> {
         Some(prefix) if prefix < subnet.prefix_len() => Some(Problem::NodePrefixShort { family, prefix, subnet }),
         Some(_) => None,
     }
-}
-
-/// The sets of ranges as host-local reads them: the only range of the other form is one as well.
-pub fn range_sets(ipam: &IpamSpec) -> Vec<Vec<IpamRange>> {
-    let only = ipam.subnet.as_ref().map(|subnet| IpamRange {
-        subnet: subnet.clone(),
-        range_start: ipam.range_start.clone(),
-        range_end: ipam.range_end.clone(),
-        gateway: ipam.gateway.clone(),
-    });
-    only.map(|range| vec![range]).into_iter().chain(ipam.ranges.iter().cloned()).collect()
-}
-
-/// The first and the last address of a range, as written.
-fn ends(range: &IpamRange) -> Option<(IpAddr, IpAddr, IpNet)> {
-    let subnet: IpNet = range.subnet.parse().ok()?;
-    let end = |text: &Option<String>, default: IpAddr| text.as_ref().map_or(Some(default), |text| text.parse().ok());
-    Some((end(&range.range_start, subnet.network())?, end(&range.range_end, subnet.broadcast())?, subnet))
-}
-
-/// A subnet of which a range has addresses that an earlier range has too. Ranges of different
-/// families do not compare as overlapping.
-fn first_overlap(ranges: &[&IpamRange]) -> Option<IpNet> {
-    let ends: Vec<_> = ranges.iter().filter_map(|range| ends(range)).collect();
-    let is_same_family = |one: IpAddr, other: IpAddr| one.is_ipv4() == other.is_ipv4();
-    ends.iter().enumerate().find_map(|(index, (first, last, subnet))| {
-        let overlaps = |(start, end, _): &&(IpAddr, IpAddr, IpNet)| {
-            is_same_family(*start, *first) && start <= last && first <= end
-        };
-        ends.iter().take(index).find(overlaps).map(|_| *subnet)
-    })
 }

@@ -1,24 +1,18 @@
-//! The rules of host-local and static themselves, in Rust and, as far as CEL can compare addresses,
-//! in CEL: what breaks one of them is refused when it is written, and not at the start of each pod.
-//! What these plugins accept is accepted, with two exceptions: keys that they silently
-//! ignore, and gateways that no pod can reach.
+//! The rules of host-local and static themselves, in Rust: what breaks one of them is refused when
+//! it is written, and not at the start of each pod. What these plugins accept is accepted, with two
+//! exceptions: keys that they silently ignore, and gateways that no pod can reach.
 
-use super::divided_ranges::range_sets;
 use super::node_prefix::HOST_LOCAL;
+use super::plugin_cel::STATIC;
 use super::problem::IpamProblem;
+use super::ranges::{Ends, first_overlap, range_sets};
 use super::spec::{IpamRange, IpamSpec};
 use crate::InterfaceAddress;
-use crate::cel::at;
 use crate::network::AttachmentSpec;
-use crate::problem::{Problem, Problems};
+use crate::problem::Problems;
 use ipnet::IpNet;
-use kube::core::Rule;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
-/// The plugin that assigns the addresses of its configuration.
-pub(crate) const STATIC: &str = "static";
-/// The longest prefixes of subnets that host-local takes: without them it has no address to give.
-const PREFIX_MAX: [(u8, u8); 2] = [(4, 30), (6, 126)];
 const RANGES: &str = "spec.ipam.ranges";
 
 /// The keys that both plugins read, beside those that are typed.
@@ -102,52 +96,6 @@ fn is_small(subnet: &IpNet) -> bool {
     subnet.prefix_len() > subnet.max_prefix_len() - 2
 }
 
-/// The first and the last address of a range as host-local fills them in.
-struct Ends {
-    first: IpAddr,
-    last: IpAddr,
-    subnet: IpNet,
-    /// Whether both are written, and the last is before the first.
-    is_written_reversed: bool,
-}
-
-impl Ends {
-    fn of(range: &IpamRange) -> Option<Self> {
-        let subnet: IpNet = range.subnet.parse().ok()?;
-        let written = |text: &Option<String>| text.as_ref().map(|text| text.parse::<IpAddr>()).transpose().ok();
-        let (start, end) = (written(&range.range_start)?, written(&range.range_end)?);
-        let is_written_reversed = start.zip(end).is_some_and(|(start, end)| start > end);
-        let first = start.unwrap_or_else(|| next(subnet.network()));
-        Some(Self { first, last: end.unwrap_or_else(|| last_of(&subnet)), subnet, is_written_reversed })
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        self.first.is_ipv4() == other.first.is_ipv4() && self.first <= other.last && other.first <= self.last
-    }
-}
-
-fn next(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(address) => Ipv4Addr::from_bits(address.to_bits().saturating_add(1)).into(),
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits().saturating_add(1)).into(),
-    }
-}
-
-fn last_of(subnet: &IpNet) -> IpAddr {
-    match subnet.broadcast() {
-        IpAddr::V4(broadcast) => Ipv4Addr::from_bits(broadcast.to_bits().saturating_sub(1)).into(),
-        last @ IpAddr::V6(_) => last,
-    }
-}
-
-/// The subnet of a range that has addresses of an earlier one.
-fn first_overlap(ranges: &[&Ends]) -> Option<IpNet> {
-    let overlaps = |(index, range): (usize, &&Ends)| {
-        ranges.iter().take(index).any(|earlier| earlier.overlaps(range)).then_some(range.subnet)
-    };
-    ranges.iter().enumerate().find_map(overlaps)
-}
-
 /// What the addresses of pods that the network fixes must be: addresses of hosts, and those of a
 /// subnet of host-local, whose gateway and routes the pod gets.
 pub(in crate::network) fn check_fixed(
@@ -175,64 +123,7 @@ pub(in crate::network) fn check_fixed(
     }
 }
 
-/// With host-local.
-fn host_local_rule(expression: &str, problem: &Problem) -> Rule {
-    at(".ranges", format!("self.type != '{HOST_LOCAL}' || {expression}"), problem)
-}
-
-pub(super) fn has_range() -> Rule {
-    let has_some = "has(self.nodePrefix) || has(self.subnet) || (has(self.ranges) && size(self.ranges) > 0)";
-    host_local_rule(has_some, &IpamProblem::NoRange.into())
-}
-
-pub(super) fn no_empty_set() -> Rule {
-    host_local_rule("!has(self.ranges) || self.ranges.all(set, size(set) > 0)", &IpamProblem::EmptyRangeSet.into())
-}
-
-pub(super) fn one_family() -> Rule {
-    let is_valid = |range: &str| format!("isCIDR({range}.subnet)");
-    let family = |range: &str| format!("cidr({range}.subnet).ip().family()");
-    let (range, first) = ("r", "set[0]");
-    let same = format!("{} == {}", family(range), family(first));
-    let all = format!(
-        "!has(self.ranges) || self.ranges.all(set, set.all(r, !{} || !{} || {same}))",
-        is_valid(range),
-        is_valid(first)
-    );
-    host_local_rule(&all, &IpamProblem::MixedRangeSet.into())
-}
-
-pub(super) fn large_enough() -> Rule {
-    let fits = |subnet: &str| {
-        let of_family = PREFIX_MAX.map(|(family, maximum)| {
-            format!("(cidr({subnet}).ip().family() == {family} && cidr({subnet}).prefixLength() <= {maximum})")
-        });
-        format!("(!isCIDR({subnet}) || {})", of_family.join(" || "))
-    };
-    let only = format!("(!has(self.subnet) || {})", fits("self.subnet"));
-    let all = format!("(!has(self.ranges) || self.ranges.all(set, set.all(r, {})))", fits("r.subnet"));
-    let expression = format!("self.type != '{HOST_LOCAL}' || ({only} && {all})");
-    let message = "a subnet is too small: host-local has addresses to give in prefixes up to /30, or /126 of IPv6";
-    crate::cel::rule(expression, message).field_path(".ranges")
-}
-
-/// On the whole spec.
-pub(in crate::network) fn static_addresses() -> Rule {
-    let has_some = format!(
-        "!has(self.ipam) || self.ipam.type != '{STATIC}' || (has(self.ipam.addresses) && size(self.ipam.addresses) > 0) || (has(self.attachments) && self.attachments.exists(a, has(a.ips) && size(a.ips) > 0))"
-    );
-    at(".ipam.addresses", has_some, &IpamProblem::NoStaticAddress.into())
-}
-
-/// The gateway beside `subnet` is in it, or one of the link (IPv6): a pod reaches no other.
-pub(super) fn reachable_gateway() -> Rule {
-    let is_unset = "!has(self.subnet) || !isCIDR(self.subnet) || !has(self.gateway) || !isIP(self.gateway)";
-    let of_link = "(ip(self.gateway).family() == 6 && ip(self.gateway).isLinkLocalUnicast())";
-    let expression = format!("{is_unset} || cidr(self.subnet).containsIP(self.gateway) || {of_link}");
-    crate::cel::rule(expression, "gateway is outside of subnet").field_path(".gateway")
-}
-
-/// The same in Rust.
+/// Whether a pod reaches a gateway: it is in its subnet, or one of the link (IPv6).
 pub(super) fn is_reachable(gateway: IpAddr, subnet: &IpNet) -> bool {
     let is_of_link = match gateway {
         IpAddr::V4(_) => false,

@@ -4,7 +4,7 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::node_prefix::{self, NodePrefixSpec};
-use super::plugin_rules;
+use super::plugin_cel;
 use crate::cel::rule;
 use crate::legacy::PLUGIN;
 use crate::problem::Problem;
@@ -22,11 +22,11 @@ use std::collections::BTreeMap;
 #[x_kube(
     validation = in_subnet("rangeStart"),
     validation = in_subnet("rangeEnd"),
-    validation = plugin_rules::reachable_gateway(),
-    validation = plugin_rules::has_range(),
-    validation = plugin_rules::no_empty_set(),
-    validation = plugin_rules::one_family(),
-    validation = plugin_rules::large_enough(),
+    validation = plugin_cel::reachable_gateway(),
+    validation = plugin_cel::has_range(),
+    validation = plugin_cel::no_empty_set(),
+    validation = plugin_cel::one_family(),
+    validation = plugin_cel::large_enough(),
     validation = node_prefix::only_host_local(),
     validation = node_prefix::has_range(),
     validation = node_prefix::fits(node_prefix::Family::V4),
@@ -86,7 +86,7 @@ pub struct IpamSpec {
 #[x_kube(
     validation = in_subnet("rangeStart"),
     validation = in_subnet("rangeEnd"),
-    validation = plugin_rules::reachable_gateway()
+    validation = plugin_cel::reachable_gateway()
 )]
 pub struct IpamRange {
     /// The subnet, in CIDR notation.

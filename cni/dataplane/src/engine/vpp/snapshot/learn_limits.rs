@@ -1,10 +1,12 @@
 //! How many MAC addresses each bridge domain learns at most, which only a command of VPP tells.
 
-use super::read::FEW_DOMAINS;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_vpp::messages::CliInband;
 use usnet_vpp::wire::Text;
 use usnet_vpp::{Answers, Batch, Ticket};
+
+/// Up to how many bridge domains it is quicker to read each of them than all.
+pub(super) const FEW_DOMAINS: usize = 8;
 
 /// One line for each bridge domain, below a line with the titles of the columns. With an id it
 /// shows that one, and fails if it is not there.

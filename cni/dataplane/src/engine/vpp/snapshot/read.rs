@@ -3,7 +3,7 @@
 use super::bridge_domain::BridgeDomain;
 use super::features::{self, FeatureTickets};
 use super::interface::Interface;
-use super::learn_limits::LearnLimitsTickets;
+use super::learn_limits::{FEW_DOMAINS, LearnLimitsTickets};
 use super::vpp_snapshot::VppSnapshot;
 use crate::engine::error::EngineError;
 use crate::engine::vpp::bridge_settings;
@@ -26,9 +26,6 @@ use usnet_vpp::messages::{
     SwInterfaceDetails, SwInterfaceDump, VtrOp,
 };
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
-
-/// Up to how many bridge domains it is quicker to read each of them than all.
-pub(super) const FEW_DOMAINS: usize = 8;
 
 /// Where the answers are.
 #[derive(Debug)]
