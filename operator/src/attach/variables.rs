@@ -12,7 +12,7 @@ const INTERFACE: &str = "CNI_IFNAME";
 const ARGUMENTS: &str = "CNI_ARGS";
 /// The folders in which container runtimes keep the network namespaces of pods.
 const NETWORK_NAMESPACES: [&str; 2] = ["/run/netns", "/var/run/netns"];
-/// Stands for the network namespace of a pod that has none yet: the plugin's own. IPAM plugins
+/// In place of the network namespace of a pod that has none yet: the plugin's own. IPAM plugins
 /// refuse ADD without one.
 pub const NO_NETWORK_NAMESPACE: &str = "/proc/self/ns/net";
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// How long a watch that was not told anything is kept open.
+/// How long a watch without events is kept open.
 const WATCH: Duration = Duration::from_secs(60);
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);

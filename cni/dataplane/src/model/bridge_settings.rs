@@ -25,7 +25,7 @@ pub struct BridgeSettings {
 pub enum MacTable {
     /// The engine does not say so; it is set with each change.
     Unreadable,
-    /// It is not set.
+    /// It is not set, or not to a number.
     Unset,
     /// This many.
     Limited(i64),

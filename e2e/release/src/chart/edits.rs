@@ -34,8 +34,8 @@ const REPLACEABLE: [(&str, &str, &str, Form); 9] = [
     ("Deployment/usnet-controller", "spec/template/spec/imagePullSecrets", "imagePullSecrets", Form::Block),
 ];
 
-/// The port of the agent's metrics in `config/`, and what stands for it. With the network of the
-/// node another program may have it.
+/// The port of the agent's metrics in `config/`, and the template's value in its place. With the
+/// network of the node another program may have it.
 const METRICS_PORT: u64 = 28181;
 const METRICS_PORT_VALUE: &str = "{{ .Values.agent.metricsPort }}";
 

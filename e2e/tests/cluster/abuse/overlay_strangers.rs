@@ -1,4 +1,4 @@
-//! What a pod that is in no network of ours can do to overlays: it reaches the UDP port of each
+//! What a pod that is in no network of usnet can do to overlays: it reaches the UDP port of each
 //! node over the cluster network.
 
 use crate::support::cluster::{apply, check, eventually, get, nodes, on_node};

@@ -87,9 +87,9 @@ fn a_switch_that_comes_back_without_dpdk_fails_networks_of_vhost_user_ports_alon
         assert!(message.contains("without DPDK") && message.contains(NODE), "{message}");
         kubectl(&["wait", "--for=condition=Ready", "usn/nodpdk-veth", "--timeout=30s"]);
         start(&scene, &sleeping_pod(&scene, "during", "nodpdk-veth"));
-        // What a pod that has to be on that node is told.
+        // The event of a pod that has to be on that node.
         apply(&sleeping_pod(&scene, "refused", "nodpdk"));
-        eventually("the pod is told", || {
+        eventually("the event of the pod", || {
             let about = "involvedObject.name=refused,reason=FailedCreatePodSandBox";
             let events = kubectl(&["get", "events", "-n", &scene.name, "--field-selector", about, "-o", "yaml"]);
             check(events.contains("EngineUnsuitable") && events.contains("without DPDK"), events)

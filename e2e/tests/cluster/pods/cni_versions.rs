@@ -5,7 +5,7 @@ use crate::support::pods::{NODE, description, remains, sleeping_pod, start, uid}
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
 
-/// The empty one stands for none: such a definition has no key.
+/// The empty one means no version: such a definition has no key.
 const VERSIONS: [&str; 8] = ["", "0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"];
 
 /// A definition of a person's, as one plugin or as a list of them.

@@ -1,4 +1,4 @@
-//! Programs that do not reach their port, and what users are told of it: a socket that a killed
+//! Programs that do not reach their port, and what users read of it: a socket that a killed
 //! program left, and mounts through which none can be made.
 
 use crate::support::cluster::{check, eventually, get, kubectl, on_node};

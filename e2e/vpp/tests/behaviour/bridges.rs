@@ -117,8 +117,8 @@ fn a_command_tells_how_many_addresses_each_may_learn() {
         vpp.bridge(4, true).expect("add");
         vpp.bridge(5, true).expect("add");
         vpp.ask(BridgeDomainSetLearnLimit { bd_id: 5, learn_limit: 77 }).expect("limit");
-        let shown = vpp.ask(CliInband { cmd: "show bridge-domain".into() }).expect("a table").reply;
-        let lines: Vec<Vec<&str>> = shown.as_str().lines().map(|line| line.split_whitespace().collect()).collect();
+        let printed = vpp.ask(CliInband { cmd: "show bridge-domain".into() }).expect("a table").reply;
+        let lines: Vec<Vec<&str>> = printed.as_str().lines().map(|line| line.split_whitespace().collect()).collect();
         let titles = lines.iter().find(|line| line.contains(&"BD-ID")).expect("titles");
         let column = |title: &str| titles.iter().position(|found| found.starts_with(title)).expect("a column");
         let (id, limit) = (column("BD-ID"), column("Learn-li"));
