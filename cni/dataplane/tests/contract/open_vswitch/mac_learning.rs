@@ -72,7 +72,7 @@ fn foreign_settings_are_kept_and_a_bridge_of_an_earlier_release_is_updated() {
     // An earlier release knew no age of MAC addresses.
     vsctl(&daemons, "set Bridge br-blue other_config={forward-bpdu=true}");
     assert_eq!(converge(&mut engine, &desired), [update_bridge(&blue)]);
-    assert_eq!(config(), "{forward-bpdu=\"true\", mac-aging-time=\"300\"}\n[]\n");
+    assert_eq!(config(), "{forward-bpdu=\"true\", mac-aging-time=\"300\", mac-table-size=\"8192\"}\n[]\n");
     blue.bridge.mac_age_seconds = MacAge::try_from(15).expect("an age");
     converge(&mut engine, &daemons.desired(std::slice::from_ref(&blue), &["c1"]));
     assert_eq!(config(), "{forward-bpdu=\"true\", mac-aging-time=\"15\", mac-table-size=\"8192\"}\n[]\n");
