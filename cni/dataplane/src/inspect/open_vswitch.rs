@@ -11,7 +11,7 @@ use usnet_ovsdb::control::{self, ControlError, Question};
 use usnet_ovsdb::{Bridge, Interface, OpenVswitch, Port, Transaction};
 
 /// The prefixes of ports that usnet creates between nodes, and for pods.
-const BETWEEN_NODES: [&str; 3] = ["usn-", "usv-", "ust-"];
+const BETWEEN_NODES: [&str; 4] = ["usn-", "use-", "usv-", "ust-"];
 const OF_POD: &str = "vhu";
 
 /// What the database says of bridges.

@@ -1,6 +1,8 @@
 //! The chain of one device.
 
-use crate::nftables::expression::{Base, Verdict, are_same, compared, equals, masked, payload, verdict};
+use crate::nftables::expression::{
+    Base, Verdict, are_same, compared, equals, forward_to, loaded, masked, payload, verdict,
+};
 use crate::nftables::{BaseChain, Batch, ChainHook, Expression, Policy, Table};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,19 +29,70 @@ pub struct Guard {
     /// Who borrows the device; none if usnet made it.
     borrower: Option<EngineKind>,
     device: String,
-    frames: NicGuard,
+    frames: Frames,
+}
+
+/// What becomes of the frames that a device receives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frames {
+    /// They are dropped.
+    Dropped,
+    /// Those of these VLANs are dropped, the others are the node's.
+    VlansDropped(BTreeSet<u16>),
+    /// They are sent over the device with this index, and none is the node's.
+    Forwarded(u32),
+}
+
+impl From<NicGuard> for Frames {
+    fn from(guard: NicGuard) -> Self {
+        match guard {
+            NicGuard::All => Self::Dropped,
+            NicGuard::Vlans(vlans) => Self::VlansDropped(vlans),
+        }
+    }
+}
+
+impl Frames {
+    /// Whether frames that no rule decides about are dropped.
+    pub(super) const fn are_dropped(&self) -> bool {
+        !matches!(self, Self::VlansDropped(_))
+    }
+
+    /// The rules.
+    fn rules(&self) -> Vec<Vec<Expression>> {
+        match self {
+            Self::Dropped => Vec::new(),
+            Self::VlansDropped(vlans) => vlans.iter().map(|vlan| drop_vlan(*vlan)).collect(),
+            Self::Forwarded(device) => vec![forward_to(*device).to_vec()],
+        }
+    }
+
+    /// What the rules of a chain with this policy do; none if one of them is something else.
+    pub fn of(rules: &[Vec<Expression>], are_dropped: bool) -> Option<Self> {
+        let frames = match rules {
+            [] if are_dropped => Self::Dropped,
+            [rule] if are_dropped => Self::Forwarded(forwarded_to(rule)?),
+            _ => Self::VlansDropped(rules.iter().map(|rule| dropped_vlan(rule)).collect::<Option<_>>()?),
+        };
+        (frames.are_dropped() == are_dropped).then_some(frames)
+    }
 }
 
 impl Guard {
     /// Of a device that usnet made: a port of a pod, or of a network.
     pub fn port(device: &str) -> Self {
-        Self { borrower: None, device: device.to_owned(), frames: NicGuard::All }
+        Self { borrower: None, device: device.to_owned(), frames: Frames::Dropped }
+    }
+
+    /// Of a device all of whose frames are sent over another one.
+    pub fn forwarding(device: &str, to: u32) -> Self {
+        Self { borrower: None, device: device.to_owned(), frames: Frames::Forwarded(to) }
     }
 
     /// Of a device that an engine borrows: a NIC of the node, or the device by which a bridge of
     /// Open vSwitch appears on the node.
     pub fn borrowed(engine: EngineKind, device: &str, frames: NicGuard) -> Self {
-        Self { borrower: Some(engine), device: device.to_owned(), frames }
+        Self { borrower: Some(engine), device: device.to_owned(), frames: frames.into() }
     }
 
     /// The name of the chain.
@@ -57,21 +110,22 @@ impl Guard {
         engines.iter().any(|engine| chain.starts_with(&prefix(*engine)))
     }
 
-    /// The VLANs that are dropped; none if everything is.
-    pub(super) fn vlans(&self) -> Option<&BTreeSet<u16>> {
-        match &self.frames {
-            NicGuard::All => None,
-            NicGuard::Vlans(vlans) => Some(vlans),
-        }
+    /// What becomes of the frames.
+    pub(super) const fn frames(&self) -> &Frames {
+        &self.frames
     }
 
-    /// Creates the chain.
+    /// Creates the chain, or changes what becomes of the frames.
     pub(super) fn add_to(&self, batch: &mut Batch) {
-        let policy = if self.vlans().is_none() { Policy::Drop } else { Policy::Accept };
+        let policy = if self.frames.are_dropped() { Policy::Drop } else { Policy::Accept };
         let hook = ChainHook::Ingress { device: self.device.clone() };
         batch.add_chain(TABLE, &BaseChain { name: self.chain(), hook, priority: PRIORITY, policy });
-        for vlan in self.vlans().into_iter().flatten() {
-            batch.add_rule(TABLE, &self.chain(), drop_vlan(*vlan));
+        let rules = self.frames.rules();
+        if !rules.is_empty() {
+            batch.flush_chain(TABLE, &self.chain());
+        }
+        for rule in rules {
+            batch.add_rule(TABLE, &self.chain(), rule);
         }
     }
 }
@@ -103,12 +157,15 @@ fn drop_vlan(vlan: u16) -> Vec<Expression> {
     ]
 }
 
-/// The VLANs that rules drop; none if one of them is something else.
-pub fn dropped_vlans(rules: &[Vec<Expression>]) -> Option<BTreeSet<u16>> {
-    let vlan = |rule: &Vec<Expression>| {
-        let vlan = rule.get(4).and_then(compared)?;
-        let vlan = u16::from_be_bytes(vlan.try_into().ok()?);
-        are_same(rule, &drop_vlan(vlan)).then_some(vlan)
-    };
-    rules.iter().map(vlan).collect()
+/// The VLAN that a rule drops; none of another rule.
+fn dropped_vlan(rule: &[Expression]) -> Option<u16> {
+    let vlan = rule.get(4).and_then(compared)?;
+    let vlan = u16::from_be_bytes(vlan.try_into().ok()?);
+    are_same(rule, &drop_vlan(vlan)).then_some(vlan)
+}
+
+/// The device that a rule sends all frames over; none of another rule.
+fn forwarded_to(rule: &[Expression]) -> Option<u32> {
+    let device = u32::from_ne_bytes(rule.first().and_then(loaded)?.try_into().ok()?);
+    are_same(rule, &forward_to(device)).then_some(device)
 }

@@ -15,7 +15,7 @@ mod guard;
 mod plan;
 pub mod settings;
 
-pub use guard::{Guard, NicGuard, TABLE, dropped_vlans};
+pub use guard::{Frames, Guard, NicGuard, TABLE};
 pub use plan::{GuardOp, ObservedGuard, diff};
 
 use crate::nftables::{Batch, Nftables, NftablesError};

@@ -1,6 +1,6 @@
 //! The diff of the chains that there are and those that there should be. No IO.
 
-use super::guard::{Guard, PRIORITY};
+use super::guard::{Frames, Guard, PRIORITY};
 use crate::nftables::{Batch, ObservedChain};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,19 +11,17 @@ use usnet_crds::EngineKind;
 pub struct ObservedGuard {
     /// The chain.
     pub chain: ObservedChain,
-    /// The VLANs that its rules drop; none if a rule is something else.
-    pub vlans: Option<BTreeSet<u16>>,
+    /// What its rules do; none if a rule is something else.
+    pub frames: Option<Frames>,
 }
 
 impl ObservedGuard {
     fn is(&self, guard: &Guard) -> bool {
-        let ObservedChain { name, devices, priority, drops, uses: _ } = &self.chain;
-        let empty = BTreeSet::new();
+        let ObservedChain { name, devices, priority, .. } = &self.chain;
         *name == guard.chain()
             && devices.iter().map(String::as_str).eq([guard.device()])
             && *priority == PRIORITY
-            && *drops == guard.vlans().is_none()
-            && self.vlans.as_ref() == Some(guard.vlans().unwrap_or(&empty))
+            && self.frames.as_ref() == Some(guard.frames())
     }
 }
 
@@ -101,9 +99,9 @@ mod tests {
 
     fn observed(guard: &Guard) -> ObservedGuard {
         let (name, devices) = (guard.chain(), vec![guard.device().to_owned()]);
-        let drops = guard.vlans().is_none();
+        let drops = guard.frames().are_dropped();
         let chain = ObservedChain { name, devices, priority: PRIORITY, drops, uses: 0 };
-        ObservedGuard { chain, vlans: Some(guard.vlans().cloned().unwrap_or_default()) }
+        ObservedGuard { chain, frames: Some(guard.frames().clone()) }
     }
 
     fn borrowed(device: &str, frames: NicGuard) -> Guard {
@@ -136,11 +134,11 @@ mod tests {
             change(&mut all[0]);
             texts(&diff(&desired, &all, &names, &both()))
         };
-        assert_eq!(broken(|found| found.chain.drops ^= true), ["Replace"; 2]);
         assert_eq!(broken(|found| found.chain.priority = 0), ["Replace"; 2]);
         assert_eq!(broken(|found| found.chain.devices.clear()), ["Replace"; 2]);
-        assert_eq!(broken(|found| found.vlans = None), ["Replace"; 2], "a rule that accepts");
-        assert_eq!(broken(|found| found.vlans = Some([7].into())), ["Replace"; 2]);
+        assert_eq!(broken(|found| found.frames = None), ["Replace"; 2], "a rule that accepts");
+        assert_eq!(broken(|found| found.frames = Some(Frames::VlansDropped([7].into()))), ["Replace"; 2]);
+        assert_eq!(broken(|found| found.frames = Some(Frames::Forwarded(7))), ["Replace"; 2]);
     }
 
     #[test]
@@ -155,6 +153,15 @@ mod tests {
         let present = present(&["eth1"]);
         assert_eq!(diff(&[], &chains, &present, &[Vpp].into()), []);
         assert_eq!(texts(&diff(&[], &chains, &present, &both())), ["Remove"]);
+    }
+
+    #[test]
+    fn a_device_whose_frames_go_to_a_device_that_was_made_anew_gets_another_chain() {
+        let chains = [observed(&Guard::forwarding("v", 7))];
+        let diff = |guard| texts(&diff(&[guard], &chains, &present(&["v"]), &both()));
+        assert_eq!(diff(Guard::forwarding("v", 7)), Vec::<String>::new());
+        assert_eq!(diff(Guard::forwarding("v", 8)), ["Replace"]);
+        assert_eq!(diff(Guard::port("v")), ["Replace"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Which devices of the node have to be isolated from it. No IO.
 
 use super::model::LinkOwner;
+use super::pair::{EndOwner, PairEnd};
 use crate::isolation::{Guard, NicGuard};
 use crate::model::attachment::AttachmentId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,10 +42,40 @@ impl NodeDevice {
         alias.strip_prefix("usnet:")?.parse().ok()
     }
 
-    /// Whether usnet made it as a port of an engine.
+    /// The overlay that it is part of.
+    fn overlay(&self) -> Option<(LinkOwner, OverlayDevice)> {
+        let alias = self.alias.as_deref()?;
+        match self.kind {
+            NodeDeviceKind::Vxlan => Some((alias.parse().ok()?, OverlayDevice::Vxlan)),
+            NodeDeviceKind::Veth => {
+                let EndOwner { owner, end } = alias.parse().ok()?;
+                Some((owner, OverlayDevice::End(end)))
+            }
+            NodeDeviceKind::Other => None,
+        }
+    }
+
+    /// Whether usnet made it for an engine.
     pub fn is_port(&self) -> bool {
-        let is_overlay = || self.alias.as_deref().is_some_and(|alias| alias.parse::<LinkOwner>().is_ok());
-        self.attachment().is_some() || (self.kind == NodeDeviceKind::Vxlan && is_overlay())
+        self.attachment().is_some() || self.overlay().is_some()
+    }
+}
+
+/// A device of an overlay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum OverlayDevice {
+    Vxlan,
+    End(PairEnd),
+}
+
+impl OverlayDevice {
+    /// Where the frames go that it receives.
+    const fn other(self) -> Option<Self> {
+        match self {
+            Self::Vxlan => Some(Self::End(PairEnd::Vxlan)),
+            Self::End(PairEnd::Vxlan) => Some(Self::Vxlan),
+            Self::End(PairEnd::Engine) => None,
+        }
     }
 }
 
@@ -78,7 +109,15 @@ impl EngineDevices {
 impl LentDevices {
     /// The chains that the devices of the node should have.
     pub(super) fn guards(&self, devices: &[NodeDevice]) -> Vec<Guard> {
+        let overlays: BTreeMap<_, u32> =
+            devices.iter().filter_map(|device| Some((device.overlay()?, device.index))).collect();
         let guard = |device: &NodeDevice| {
+            if let Some((owner, part)) = device.overlay() {
+                let other = part.other().and_then(|other| overlays.get(&(owner, other)));
+                return Some(
+                    other.map_or_else(|| Guard::port(&device.name), |to| Guard::forwarding(&device.name, *to)),
+                );
+            }
             if device.is_port() {
                 return Some(Guard::port(&device.name));
             }
@@ -111,6 +150,20 @@ mod tests {
         ] {
             assert!(!other.is_port(), "{other:?}");
         }
+    }
+
+    #[test]
+    fn frames_between_an_overlay_and_its_engine_are_forwarded_and_others_are_dropped() {
+        use NodeDeviceKind::{Veth, Vxlan};
+        let devices = [
+            NodeDevice { index: 8, ..device("inner", Veth, Some("usnet OVS blue vxlan-end")) },
+            NodeDevice { index: 9, ..device("outer", Veth, Some("usnet OVS blue engine-end")) },
+            NodeDevice { index: 5, ..device("of-vpp", Veth, Some("usnet VPP blue vxlan-end")) },
+            device("vxlan", Vxlan, Some("usnet OVS blue")),
+        ];
+        let guards = LentDevices::default().guards(&devices);
+        let (inner, outer) = (Guard::forwarding("inner", 7), Guard::port("outer"));
+        assert_eq!(guards, [inner, outer, Guard::port("of-vpp"), Guard::forwarding("vxlan", 8)]);
     }
 
     #[test]

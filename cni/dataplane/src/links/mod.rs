@@ -1,6 +1,6 @@
 //! Devices of the node. VXLAN devices, by which a network is joined with other nodes: one for each
-//! network, which its engine takes as one port. [`filter`], which keeps strangers out of them. And
-//! [`nics`], which uplinks have.
+//! network, which its engine takes as one port, by a `pair` of devices. [`filter`], which keeps
+//! strangers out of them. And [`nics`], which uplinks have.
 //!
 //! - `model`: what should exist and what exists. No IO.
 //! - `guarded`: which devices have to be isolated from the node. No IO.
@@ -17,6 +17,7 @@ mod kernel;
 mod model;
 pub mod nics;
 mod operation;
+mod pair;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use guarded::{EngineDevices, LentDevices, NodeDevice, NodeDeviceKind};
 pub use kernel::{Kept, KernelLinks, LinkMonitor};
 pub use model::{DesiredVxlan, LinkOwner, ObservedLinks, ObservedVxlan, Underlay};
 pub use operation::LinkOp;
+pub use pair::{ObservedEnd, PairEnd};
 pub use plan::{PlannedLinkOp, diff, joinable, plan};
 
 use crate::netlink::NetlinkError;

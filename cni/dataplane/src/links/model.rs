@@ -1,5 +1,6 @@
 //! Which VXLAN devices should exist, and which do.
 
+use super::pair::{ObservedEnd, PairEnd};
 use crate::model::port::DeviceName;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -69,9 +70,9 @@ impl LinkOwner {
         Self { engine, network: network.clone() }
     }
 
-    /// The name of the device.
+    /// The name of the VXLAN device.
     pub fn device(&self) -> DeviceName {
-        DeviceName::of_network(&self.network)
+        DeviceName::of_vxlan(&self.network)
     }
 
     /// The device's own MAC address, by which it is recognized until it has its alias: the kernel
@@ -111,6 +112,8 @@ pub struct ObservedLinks {
     pub may_change: bool,
     /// All VXLAN devices by index, whether usnet owns them or not.
     pub vxlans: BTreeMap<u32, ObservedVxlan>,
+    /// The ends of all pairs of usnet by index.
+    pub ends: BTreeMap<u32, ObservedEnd>,
     /// The devices that have the addresses that were asked for.
     pub underlays: BTreeMap<IpAddr, Underlay>,
 }
@@ -122,6 +125,13 @@ impl ObservedLinks {
         let name = owner.device();
         let owned = self.vxlans.iter().filter(|(_, device)| device.belongs_to(owner));
         owned.map(|(index, device)| (*index, device)).max_by_key(|(_, device)| device.name == name)
+    }
+
+    /// An end of an owner's pair, with its index; none if it has another name.
+    pub(super) fn end_of(&self, owner: &LinkOwner, end: PairEnd) -> Option<(u32, &ObservedEnd)> {
+        let name = end.device(&owner.network);
+        let is_it = |found: &ObservedEnd| (found.end, &found.owner, &found.name) == (end, owner, &name);
+        self.ends.iter().find(|(_, found)| is_it(found)).map(|(index, found)| (*index, found))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The operations on VXLAN devices.
+//! The operations on VXLAN devices and their pairs.
 
 use super::model::{DesiredVxlan, LinkOwner};
 use crate::model::port::DeviceName;
@@ -11,7 +11,7 @@ use usnet_crds::{Mtu, NetworkName};
 /// exists: names can be changed by others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkOp {
-    /// Creates a device with its ownership tag and peers, and sets it up.
+    /// Creates a device with its ownership tag and peers, sets it up, and connects it.
     Create {
         /// What it belongs to.
         owner: LinkOwner,
@@ -49,7 +49,16 @@ pub enum LinkOp {
         /// Peers to remove.
         remove: BTreeSet<IpAddr>,
     },
-    /// Deletes a device.
+    /// Creates what is missing of the pair by which the engine has the device, and configures it.
+    Connect {
+        /// What it belongs to.
+        owner: LinkOwner,
+        /// The index of the VXLAN device.
+        index: u32,
+        /// Its MTU.
+        mtu: Mtu,
+    },
+    /// Deletes a device, or a pair by one of its ends.
     Delete {
         /// What it belongs to.
         owner: LinkOwner,
@@ -68,6 +77,7 @@ impl LinkOp {
             | Self::Rename { owner, .. }
             | Self::Configure { owner, .. }
             | Self::ChangePeers { owner, .. }
+            | Self::Connect { owner, .. }
             | Self::Delete { owner, .. } => owner,
         }
     }
@@ -79,7 +89,7 @@ impl LinkOp {
 
     /// Whether it may set a device up.
     pub const fn opens(&self) -> bool {
-        matches!(self, Self::Create { .. } | Self::Configure { .. })
+        matches!(self, Self::Create { .. } | Self::Configure { .. } | Self::Connect { .. })
     }
 
     /// Whether it deletes a device, which must not be a port any more then.
@@ -115,7 +125,10 @@ impl fmt::Display for LinkOp {
                 add.len(),
                 remove.len()
             ),
-            Self::Delete { device, .. } => write!(formatter, "delete VXLAN device {device} of network {network}"),
+            Self::Connect { mtu, .. } => {
+                write!(formatter, "connect VXLAN device {device} of network {network} by a pair with MTU {mtu}")
+            }
+            Self::Delete { device, .. } => write!(formatter, "delete device {device} of network {network}"),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::blocker::{LinkBlocker, blocker};
 use super::model::{DesiredVxlan, LinkOwner, ObservedLinks, ObservedVxlan};
 use super::operation::LinkOp;
+use super::pair::{ObservedEnd, PairEnd};
 use crate::plan::{Cause, PlanContext};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -66,12 +67,36 @@ pub fn diff(
         let owner = found.owner().filter(|owner| owner.engine == engine)?;
         Some(LinkOp::Delete { owner, index: *index, device: found.name.clone() })
     }));
+    deletions.extend(unused_ends(engine, desired, observed));
     operations.append(&mut deletions);
     operations
 }
 
-/// The devices that an engine can have as ports now, by their networks: they are owned, up, and
-/// connect to what the network asks for.
+/// Pairs of no network, by the end that the engine has: the other one goes with it. Also an end
+/// that is left of a pair, and one that has another name: a pair with the right one is created.
+fn unused_ends(
+    engine: EngineKind,
+    desired: &BTreeMap<NetworkName, DesiredVxlan>,
+    observed: &ObservedLinks,
+) -> impl Iterator<Item = LinkOp> {
+    let is_used = |(index, found): &(&u32, &ObservedEnd)| {
+        let named = observed.end_of(&found.owner, found.end);
+        desired.contains_key(&found.owner.network) && named.is_some_and(|(named, _)| named == **index)
+    };
+    let goes_with_other = |found: &ObservedEnd| {
+        let is_other = |other: &ObservedEnd| other.owner == found.owner && other.end == PairEnd::Engine;
+        found.end == PairEnd::Vxlan && observed.ends.values().any(is_other)
+    };
+    let of_engine = observed.ends.iter().filter(move |(_, found)| found.owner.engine == engine);
+    of_engine.filter(move |end| !is_used(end) && !goes_with_other(end.1)).map(|(index, found)| LinkOp::Delete {
+        owner: found.owner.clone(),
+        index: *index,
+        device: found.name.clone(),
+    })
+}
+
+/// The devices that an engine can have as ports now, by their networks: ends of pairs whose VXLAN
+/// device is owned, up, and connects to what the network asks for.
 pub fn joinable(
     engine: EngineKind,
     desired: &BTreeMap<NetworkName, DesiredVxlan>,
@@ -79,9 +104,10 @@ pub fn joinable(
 ) -> BTreeMap<NetworkName, u32> {
     let of_network = |(network, device): (&NetworkName, &DesiredVxlan)| {
         let owner = LinkOwner::new(engine, network);
-        let (index, found) = observed.device_of(&owner)?;
+        let (_, found) = observed.device_of(&owner)?;
         let connects = found.connects(device, observed.underlays.get(&device.local));
         let is_complete = found.is_up && found.alias.is_some() && found.name == owner.device();
+        let (index, _) = pair(&owner, observed, |end| end.is_up)?;
         (connects && is_complete).then(|| (network.clone(), index))
     };
     desired.iter().filter_map(of_network).collect()
@@ -116,7 +142,20 @@ fn updates(
     let add: BTreeSet<_> = device.peers.difference(&found.peers).copied().collect();
     let remove: BTreeSet<_> = found.peers.difference(&device.peers).copied().collect();
     if !add.is_empty() || !remove.is_empty() {
-        operations.push(LinkOp::ChangePeers { owner, index, add, remove });
+        operations.push(LinkOp::ChangePeers { owner: owner.clone(), index, add, remove });
+    }
+    if pair(&owner, observed, |end| end.passes(device.mtu.get().into())).is_none() {
+        operations.push(LinkOp::Connect { owner, index, mtu: device.mtu });
     }
     operations
+}
+
+/// The end that the engine has of a pair both of whose ends are as they should be.
+fn pair<'a>(
+    owner: &LinkOwner,
+    observed: &'a ObservedLinks,
+    is_right: impl Fn(&ObservedEnd) -> bool,
+) -> Option<(u32, &'a ObservedEnd)> {
+    let end = |end: PairEnd| observed.end_of(owner, end).filter(|(_, found)| is_right(found));
+    end(PairEnd::Vxlan).and_then(|_| end(PairEnd::Engine))
 }

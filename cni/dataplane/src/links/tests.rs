@@ -58,11 +58,25 @@ fn foreign(vni: u32) -> ObservedVxlan {
     ObservedVxlan { name: DeviceName::observed("vxlan0"), alias: None, mac: [2; 6], ..device("x", vni) }
 }
 
+fn end(owner: &LinkOwner, end: PairEnd) -> ObservedEnd {
+    let (owner, name) = (owner.clone(), end.device(&owner.network));
+    ObservedEnd { owner, end, name, mtu: 1450, is_up: true, splits_packets: end == PairEnd::Vxlan }
+}
+
+/// The pairs of devices: of the first one the engine's end has index 20, and the other end 21.
+fn pairs<'a>(devices: impl IntoIterator<Item = &'a ObservedVxlan>) -> BTreeMap<u32, ObservedEnd> {
+    let owners = devices.into_iter().filter_map(ObservedVxlan::owner);
+    let ends = owners.flat_map(|owner| [PairEnd::Engine, PairEnd::Vxlan].map(|which| end(&owner, which)));
+    (20..).zip(ends).collect()
+}
+
 fn node(vxlans: impl IntoIterator<Item = ObservedVxlan>) -> ObservedLinks {
     let underlay = Underlay { index: 2, name: "eth0".to_owned(), mtu: 1500, prefix: 24 };
+    let vxlans: BTreeMap<_, _> = (10..).zip(vxlans).collect();
     ObservedLinks {
         may_change: true,
-        vxlans: (10..).zip(vxlans).collect(),
+        ends: pairs(vxlans.values()),
+        vxlans,
         underlays: [(LOCAL.parse().unwrap(), underlay)].into(),
     }
 }
@@ -75,7 +89,7 @@ fn texts(desired: &BTreeMap<NetworkName, DesiredVxlan>, observed: &ObservedLinks
 fn what_is_as_desired_needs_nothing_and_can_be_joined() {
     let (desired, observed) = (all(&[("blue", 7)]), node([device("blue", 7), foreign(8)]));
     assert_eq!(texts(&desired, &observed), Vec::<String>::new());
-    assert_eq!(joinable(ENGINE, &desired, &observed), [(name("blue"), 10)].into());
+    assert_eq!(joinable(ENGINE, &desired, &observed), [(name("blue"), 20)].into());
     assert_eq!(blockers(ENGINE, &desired, &observed), BTreeMap::new());
 }
 
@@ -85,7 +99,8 @@ fn a_missing_device_is_created_and_an_unwanted_one_is_deleted_last() {
     let (blue, red) = (owner("blue").device(), owner("red").device());
     let expected = [
         format!("create VXLAN device {blue} of network blue with VNI 7, UDP port 4789 and 1 peers"),
-        format!("delete VXLAN device {red} of network red"),
+        format!("delete device {red} of network red"),
+        format!("delete device {} of network red", DeviceName::of_network(&name("red"))),
     ];
     assert_eq!(created, expected);
     assert!(blue.as_str().len() <= 15, "{blue}");
@@ -98,14 +113,15 @@ fn a_device_of_others_and_of_the_other_engine_is_not_touched() {
     let untagged = ObservedVxlan { alias: Some("uplink".to_owned()), ..device("green", 9) };
     let observed = node([foreign(6), of_vpp, untagged]);
     assert_eq!(texts(&BTreeMap::new(), &observed), Vec::<String>::new());
-    assert_eq!(diff(EngineKind::Vpp, &BTreeMap::new(), &observed).len(), 1);
+    assert_eq!(diff(EngineKind::Vpp, &BTreeMap::new(), &observed).len(), 2, "device and pair");
 }
 
 /// Each change by itself.
 fn changed(change: impl FnOnce(&mut ObservedVxlan)) -> ObservedLinks {
     let mut found = device("blue", 7);
+    let ends = pairs([&found]);
     change(&mut found);
-    node([found])
+    ObservedLinks { ends, ..node([found]) }
 }
 
 #[test]
@@ -132,9 +148,53 @@ fn what_can_change_in_place_is_changed_and_all_else_needs_a_new_device() {
         changed(|found| found.has_udp_checksum = true),
     ];
     for observed in replaced {
-        assert_eq!(texts(&blue, &observed), [format!("delete VXLAN device {device} of network blue")]);
+        assert_eq!(texts(&blue, &observed), [format!("delete device {device} of network blue")]);
         assert_eq!(joinable(ENGINE, &blue, &observed), BTreeMap::new());
     }
+}
+
+/// Each change by itself to the pair of a device that is right.
+fn pair_changed(change: impl FnOnce(&mut BTreeMap<u32, ObservedEnd>)) -> ObservedLinks {
+    let mut observed = node([device("blue", 7)]);
+    change(&mut observed.ends);
+    observed
+}
+
+#[test]
+fn a_pair_that_lets_no_frames_through_is_mended_and_joined_only_when_both_ends_are_there() {
+    let blue = all(&[("blue", 7)]);
+    let renamed = |ends: &mut BTreeMap<u32, ObservedEnd>, index| {
+        ends.get_mut(&index).unwrap().name = DeviceName::observed("other");
+    };
+    let cases: [(&str, ObservedLinks, bool, usize); 9] = [
+        ("none, as an earlier version leaves it", pair_changed(BTreeMap::clear), false, 1),
+        ("no engine's end", pair_changed(|ends| drop(ends.remove(&20))), false, 1),
+        ("no other end", pair_changed(|ends| drop(ends.remove(&21))), false, 1),
+        ("engine's end down", pair_changed(|ends| ends.get_mut(&20).unwrap().is_up = false), false, 1),
+        ("other end down", pair_changed(|ends| ends.get_mut(&21).unwrap().is_up = false), false, 1),
+        ("another MTU", pair_changed(|ends| ends.get_mut(&20).unwrap().mtu = 1400), true, 1),
+        ("merged packets", pair_changed(|ends| ends.get_mut(&21).unwrap().splits_packets = false), true, 1),
+        ("engine's end renamed", pair_changed(|ends| renamed(ends, 20)), false, 2),
+        ("other end renamed", pair_changed(|ends| renamed(ends, 21)), false, 1),
+    ];
+    for (case, observed, is_joinable, operations) in cases {
+        let planned = diff(ENGINE, &blue, &observed);
+        let connects = matches!(planned.first(), Some(LinkOp::Connect { index: 10, .. }));
+        assert!(connects && planned.len() == operations, "{case}: {planned:?}");
+        assert_eq!(!joinable(ENGINE, &blue, &observed).is_empty(), is_joinable, "{case}");
+    }
+}
+
+#[test]
+fn what_is_left_of_a_pair_is_deleted() {
+    let mut observed = node([]);
+    observed.ends = pairs([&device("blue", 7)]);
+    let (engine, vxlan) = (DeviceName::of_network(&name("blue")), DeviceName::of_vxlan_end(&name("blue")));
+    let deleted = |device: &DeviceName| [format!("delete device {device} of network blue")];
+    assert_eq!(texts(&BTreeMap::new(), &observed), deleted(&engine), "the other end goes with it");
+    observed.ends.remove(&20);
+    assert_eq!(texts(&BTreeMap::new(), &observed), deleted(&vxlan));
+    assert!(diff(EngineKind::Vpp, &BTreeMap::new(), &observed).is_empty(), "it is of the other engine");
 }
 
 #[test]
@@ -233,6 +293,11 @@ fn the_cause_is_drift_only_for_what_was_programmed() {
 fn only_aliases_of_usnet_name_an_owner() {
     for engine in EngineKind::ALL {
         let owner = LinkOwner { engine, network: name("blue") };
+        for end in PairEnd::ALL {
+            let alias = end.alias(&owner);
+            assert_eq!(alias.parse(), Ok(pair::EndOwner { owner: owner.clone(), end }));
+            assert_eq!(alias.parse::<LinkOwner>(), Err(model::ForeignAlias), "earlier versions leave it");
+        }
         assert_eq!(owner.to_string().parse(), Ok(owner));
     }
     for alias in ["", "usnet", "usnet blue", "usnet OVS", "usnet OVS Not/A/Name", "usnet XYZ blue", "usnet:c1.net1"] {

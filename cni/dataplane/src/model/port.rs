@@ -57,8 +57,10 @@ impl From<SocketPath> for PathBuf {
 /// `vhu` and 11 characters is what OpenStack names such ports, and fits a network device's name.
 const PREFIX: &str = "vhu";
 const DIGITS: usize = 11;
-/// Of devices of networks.
-const NETWORK_PREFIX: &str = "usv-";
+/// Of the devices of a network: the VXLAN device, and the two ends of the pair behind it.
+const VXLAN_PREFIX: &str = "usv-";
+const VXLAN_END_PREFIX: &str = "usf-";
+const ENGINE_END_PREFIX: &str = "use-";
 /// Of the ports that connect a network to an uplink: on its own bridge, and on that of the uplink.
 const NETWORK_END_PREFIX: &str = "usn-";
 const UPLINK_END_PREFIX: &str = "usu-";
@@ -149,9 +151,19 @@ impl DeviceName {
         Self(PortName::of(attachment).0)
     }
 
-    /// The device that joins a network with other nodes: `usv-` and ten digits.
+    /// The device by which an engine joins a network with other nodes: `use-` and ten digits.
     pub fn of_network(network: &NetworkName) -> Self {
-        Self(generated(NETWORK_PREFIX, network.as_str()))
+        Self(generated(ENGINE_END_PREFIX, network.as_str()))
+    }
+
+    /// The VXLAN device of a network.
+    pub fn of_vxlan(network: &NetworkName) -> Self {
+        Self(generated(VXLAN_PREFIX, network.as_str()))
+    }
+
+    /// The device that exchanges frames with the VXLAN device of a network.
+    pub fn of_vxlan_end(network: &NetworkName) -> Self {
+        Self(generated(VXLAN_END_PREFIX, network.as_str()))
     }
 
     /// A name that an engine or the kernel showed.

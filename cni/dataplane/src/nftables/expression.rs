@@ -102,6 +102,15 @@ pub fn compared(expression: &Expression) -> Option<&[u8]> {
     })
 }
 
+/// The value that an expression loads itself.
+pub fn loaded(expression: &Expression) -> Option<&[u8]> {
+    let Expressions::Immediate(attributes) = expression else { return None };
+    attributes.iter().find_map(|attribute| match attribute {
+        Immediate::Data(DataAttribute::Value(bytes)) => Some(bytes.as_slice()),
+        _ => None,
+    })
+}
+
 /// Goes on if the loaded value is this one.
 pub fn equals(value: &[u8]) -> Expression {
     compare(Operator::Equal, value)

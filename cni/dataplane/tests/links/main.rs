@@ -11,6 +11,7 @@ mod faults;
 mod groups;
 mod monitor;
 mod nics;
+mod pairs;
 mod strangers;
 
 use nix::sched::{CloneFlags, unshare};
@@ -190,7 +191,7 @@ fn only_own_devices_are_deleted() {
     ip("link add vxlan0 type vxlan id 9 dstport 4789 local 10.0.0.1 dev eth0");
     node.converge();
     node.desired.clear();
-    assert_eq!(node.converge().len(), 1);
+    assert_eq!(node.converge().len(), 2, "the device and its pair");
     let left: Vec<String> = node.observe().vxlans.into_values().map(|device| device.name.to_string()).collect();
     assert_eq!(left, ["vxlan0"]);
 }

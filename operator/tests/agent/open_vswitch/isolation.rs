@@ -48,8 +48,11 @@ fn devices_of_pods_and_overlays_are_isolated_again_within_two_seconds() {
     until("the device of a pod is isolated", || has(&testbed, "vhu1"));
     agent.set_spec(1, &[overlay("blue", 7001, &["10.0.0.2"])]);
     wait_until_programmed(&agent, "blue");
-    let device = testbed.devices()[0].split(": ").nth(1).unwrap().to_owned();
-    assert_eq!(has(&testbed, &device), Some(0));
+    let blue = "blue".parse().unwrap();
+    let [port, inner] = [DeviceName::of_network(&blue), DeviceName::of_vxlan_end(&blue)].map(|name| name.to_string());
+    let vxlan = DeviceName::of_vxlan(&blue).to_string();
+    assert_eq!(has(&testbed, &port), Some(0), "everything is dropped");
+    assert_eq!([&inner, &vxlan].map(|device| has(&testbed, device)), [Some(1); 2], "all frames are forwarded");
     assert_eq!(has(&testbed, "OVS.br-blue"), Some(0), "the bridge's own device");
 
     within(&testbed, |nftables| {
@@ -59,8 +62,8 @@ fn devices_of_pods_and_overlays_are_isolated_again_within_two_seconds() {
     });
     ip(&testbed, "link set vhu1 down");
     let since = Instant::now();
-    for chain in ["vhu1", &device, "OVS.br-blue"] {
-        until(chain, || has(&testbed, chain));
+    for (chain, rules) in [("vhu1", 0), (&port, 0), (&inner, 1), (&vxlan, 1), ("OVS.br-blue", 0)] {
+        until(chain, || (has(&testbed, chain) == Some(rules)).then_some(()));
     }
     until("the pod's device is up", || ip(&testbed, "-o link show dev vhu1").contains(",UP").then_some(()));
     assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());

@@ -44,8 +44,13 @@ pub(super) fn overlay(name: &str, vni: i64, peers: &[&str]) -> NodeNetwork {
     network
 }
 
+/// The device that the switch has.
 fn device(name: &str) -> String {
     DeviceName::of_network(&name.parse().unwrap()).to_string()
+}
+
+fn vxlan(name: &str) -> String {
+    DeviceName::of_vxlan(&name.parse().unwrap()).to_string()
 }
 
 impl OvsTestbed {
@@ -62,15 +67,18 @@ impl OvsTestbed {
         index.map(str::to_owned)
     }
 
-    /// Whether the device exists, is up, and is the one that was joined.
+    /// Whether the devices exist and are up, and the switch has the one that it should have.
     fn is_joined(&self, name: &str) -> bool {
         let Some(index) = self.joined(name) else { return false };
-        let start = format!("{index}: {}:", device(name));
-        self.devices().iter().any(|device| device.starts_with(&start) && device.contains(",UP"))
+        let (joined, inner) = (format!("{index}: {}@", device(name)), format!(": {}: ", vxlan(name)));
+        let is_up = |line: &str| line.contains(",UP") && line.contains("mtu 1450");
+        let all = ip(self, "-o link show");
+        all.lines().any(|line| line.starts_with(&joined) && is_up(line))
+            && all.lines().any(|line| line.contains(&inner) && is_up(line))
     }
 
     fn peers(&self, name: &str) -> usize {
-        let output = self.ovs.command("bridge").args(["fdb", "show", "dev", &device(name)]).output().unwrap();
+        let output = self.ovs.command("bridge").args(["fdb", "show", "dev", &vxlan(name)]).output().unwrap();
         let observed = String::from_utf8_lossy(&output.stdout).into_owned();
         observed.lines().filter(|line| line.starts_with("00:00:00:00:00:00 dst")).count()
     }
@@ -104,6 +112,7 @@ fn a_network_gets_a_device_and_loses_it_with_its_port() {
     agent.set_spec(3, &[network("green")]);
     until("no device", || testbed.devices().is_empty().then_some(()));
     assert_eq!(testbed.joined("blue"), None, "the port went first");
+    until("no pair", || (!ip(&testbed, "-o link show").contains(&device("blue"))).then_some(()));
     assert_eq!(testbed.bridges(), ["br-green"]);
 }
 
@@ -147,25 +156,50 @@ fn a_device_that_others_change_is_repaired_within_a_second() {
     let agent = RunningAgent::start(&paths);
     agent.set_spec(1, &[overlay("blue", 7001, &["10.0.0.2"])]);
     wait_until_programmed(&agent, "blue");
-    let name = device("blue");
-    for change in [
-        format!("link set {name} down"),
-        format!("link set {name} mtu 1300"),
-        format!("link set {name} name other"),
-        format!("link del {name}"),
-    ] {
+    let changes = [vxlan("blue"), device("blue")].into_iter().flat_map(|name| {
+        [
+            format!("link set {name} down"),
+            format!("link set {name} mtu 1300"),
+            format!("link set {name} name other"),
+            format!("link del {name}"),
+        ]
+    });
+    for change in changes {
         ip(&testbed, &change);
         let start = Instant::now();
-        let is_repaired = || {
-            let is_as_desired = testbed.is_joined("blue") && testbed.peers("blue") == 1;
-            (is_as_desired && testbed.devices()[0].contains("mtu 1450")).then_some(())
-        };
+        let is_repaired = || (testbed.is_joined("blue") && testbed.peers("blue") == 1).then_some(());
         until(&format!("it is repaired after {change}"), is_repaired);
         // The machine of the test may be busy.
         assert!(start.elapsed() < Duration::from_secs(5), "{change}: {:?}", start.elapsed());
         wait_until_programmed(&agent, "blue");
     }
-    assert!(agent.metric("usnet_agent_repairs_total", usnet_crds::EngineKind::OpenVswitch) >= 4.0);
+    assert!(agent.metric("usnet_agent_repairs_total", usnet_crds::EngineKind::OpenVswitch) >= 8.0);
+}
+
+/// Earlier versions joined the VXLAN device itself.
+#[test]
+fn a_network_of_an_earlier_version_is_joined_by_a_pair_and_keeps_its_vxlan_device() {
+    let (testbed, paths) = start();
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec(1, &[overlay("blue", 7001, &["10.0.0.2"])]);
+    wait_until_programmed(&agent, "blue");
+    drop(agent);
+    let before = testbed.devices();
+    let (port, old) = (device("blue"), vxlan("blue"));
+    let ids = testbed.vsctl(&format!("get Port {port} external_ids"));
+    let index = testbed.joined("blue").unwrap();
+    let old_index = before[0].split(':').next().unwrap();
+    let ids = ids.trim().replace(&format!("\"{index}\""), &format!("\"{old_index}\"")).replace(", ", ",");
+    ip(&testbed, &format!("link del {port}"));
+    testbed.vsctl(&format!("del-port {port}"));
+    testbed.vsctl(&format!("add-port br-blue {old} -- set Port {old} external_ids={ids}"));
+
+    let agent = RunningAgent::start(&paths);
+    agent.set_spec(2, &[overlay("blue", 7001, &["10.0.0.2"])]);
+    until("it is joined by a pair", || testbed.is_joined("blue").then_some(()));
+    wait_until_programmed(&agent, "blue");
+    assert_eq!(testbed.devices(), before);
+    assert_eq!(testbed.vsctl("list-ports br-blue").trim(), port, "the earlier port is gone");
 }
 
 #[test]
@@ -174,12 +208,12 @@ fn another_vni_is_another_device() {
     let agent = RunningAgent::start(&paths);
     agent.set_spec(1, &[overlay("blue", 7001, &["10.0.0.2"])]);
     wait_until_programmed(&agent, "blue");
-    let first = testbed.joined("blue");
+    let first = testbed.devices();
     agent.set_spec(2, &[overlay("blue", 7002, &["10.0.0.2"])]);
     until("another device", || {
-        let index = testbed.joined("blue")?;
-        (Some(index) != first && testbed.is_joined("blue")).then_some(())
+        let devices = testbed.devices();
+        (devices.len() == 1 && devices != first && testbed.is_joined("blue")).then_some(())
     });
-    assert!(ip(&testbed, &format!("-d link show {}", device("blue"))).contains("vxlan id 7002"));
+    assert!(ip(&testbed, &format!("-d link show {}", vxlan("blue"))).contains("vxlan id 7002"));
     wait_until_programmed(&agent, "blue");
 }

@@ -2,10 +2,9 @@
 
 use super::observe::{has_net_admin, name};
 use super::{KernelLinks, failed, namespace};
-use crate::isolation::{Guard, GuardOp, ObservedGuard, TABLE, diff, dropped_vlans, settings};
+use crate::isolation::{Frames, Guard, GuardOp, ObservedGuard, TABLE, diff, settings};
 use crate::links::LinkError;
 use crate::links::guarded::{LentDevices, NodeDevice, NodeDeviceKind};
-use crate::links::model::LinkOwner;
 use crate::model::attachment::AttachmentId;
 use crate::netlink::NetlinkError;
 use crate::nftables::{Batch, Nftables, NftablesError, NftablesMonitor, ObservedChain};
@@ -73,9 +72,10 @@ impl KernelLinks {
         namespace::within(network_namespace, || NftablesMonitor::open().map_err(of_nftables))
     }
 
-    /// Isolates the device of a network.
-    pub(super) fn isolate(&mut self, owner: &LinkOwner) -> Result<(), LinkError> {
-        self.commit(&[GuardOp::Create(Guard::port(owner.device().as_str()))]).map_err(of_nftables)
+    /// Gives devices their chains. They may have them already.
+    pub(super) fn isolate(&mut self, guards: impl IntoIterator<Item = Guard>) -> Result<(), LinkError> {
+        let operations: Vec<_> = guards.into_iter().map(GuardOp::Create).collect();
+        self.commit(&operations).map_err(of_nftables)
     }
 
     fn chains(&mut self) -> Result<Vec<ObservedGuard>, LinkError> {
@@ -83,7 +83,7 @@ impl KernelLinks {
         let chains = nftables.chains(TABLE).map_err(of_nftables)?;
         let guard = |chain: ObservedChain| {
             let rules = if chain.uses == 0 { Vec::new() } else { nftables.rules(TABLE, &chain.name)? };
-            Ok(ObservedGuard { vlans: dropped_vlans(&rules), chain })
+            Ok(ObservedGuard { frames: Frames::of(&rules, chain.drops), chain })
         };
         chains.into_iter().map(guard).collect::<Result<_, _>>().map_err(of_nftables)
     }

@@ -6,6 +6,7 @@ mod monitor;
 pub(super) mod namespace;
 mod nics;
 mod observe;
+mod pair;
 mod vxlan;
 
 pub use isolation::Kept;
@@ -14,6 +15,7 @@ pub use monitor::LinkMonitor;
 use super::model::ObservedLinks;
 use super::operation::LinkOp;
 use super::{LinkError, Links};
+use crate::isolation::Guard;
 use crate::netlink::{Ethtool, Netlink, NetlinkError};
 use crate::nftables::Nftables;
 use netlink_packet_core::NLM_F_DUMP;
@@ -77,13 +79,15 @@ impl Links for KernelLinks {
         match operation {
             LinkOp::Create { owner, underlay, device } => {
                 let index = self.create(owner, *underlay, device).map_err(failed(&operation.to_string()))?;
-                self.isolate(owner)?;
-                self.set_up(index, true)
+                self.isolate([Guard::port(owner.device().as_str())])?;
+                self.set_up(index, true).map_err(failed(&operation.to_string()))?;
+                return self.connect(owner, index, device.mtu);
             }
+            LinkOp::Connect { owner, index, mtu } => return self.connect(owner, *index, *mtu),
             LinkOp::Rename { owner, index, .. } => self.rename(*index, owner.device().as_str()),
             LinkOp::Configure { owner, index, mtu } => {
                 self.configure(*index, owner, *mtu).map_err(failed(&operation.to_string()))?;
-                self.isolate(owner)?;
+                self.isolate([Guard::port(owner.device().as_str())])?;
                 self.set_up(*index, true)
             }
             LinkOp::ChangePeers { index, add, remove, .. } => self.change_peers(*index, add, remove),

@@ -3,6 +3,7 @@
 use super::{KernelLinks, failed};
 use crate::links::LinkError;
 use crate::links::model::{ObservedLinks, ObservedVxlan, Underlay};
+use crate::links::pair::{EndOwner, ObservedEnd, PairEnd};
 use crate::model::port::DeviceName;
 use crate::netlink::NetlinkError;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -28,8 +29,9 @@ pub(super) fn observe(links: &mut KernelLinks, addresses: &BTreeSet<IpAddr>) -> 
             device.peers = peers;
         }
     }
+    let ends = links.all_ends().map_err(failed("list the pairs of VXLAN devices"))?;
     let underlays = links.underlays(addresses).map_err(failed("list the addresses of the node"))?;
-    Ok(ObservedLinks { may_change, vxlans, underlays })
+    Ok(ObservedLinks { may_change, vxlans, ends, underlays })
 }
 
 /// An interrupted creation left no alias.
@@ -68,6 +70,27 @@ impl KernelLinks {
             _ => None,
         };
         Ok(answers.into_iter().filter_map(device).collect())
+    }
+
+    fn all_ends(&mut self) -> Result<BTreeMap<u32, ObservedEnd>, NetlinkError> {
+        let mut message = LinkMessage::default();
+        message.attributes = vec![
+            LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Veth)]),
+            LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats]),
+        ];
+        let mut ends = BTreeMap::new();
+        for answer in self.dump(&RouteNetlinkMessage::GetLink(message))? {
+            let RouteNetlinkMessage::NewLink(link) = answer else { continue };
+            let Some(mut found) = end(&link) else { continue };
+            if found.end == PairEnd::Vxlan {
+                found.splits_packets = match self.splits_packets(link.header.index) {
+                    Err(error) if error.is(Errno::ENODEV) => continue,
+                    splits => splits?,
+                };
+            }
+            ends.insert(link.header.index, found);
+        }
+        Ok(ends)
     }
 
     fn underlays(&mut self, addresses: &BTreeSet<IpAddr>) -> Result<BTreeMap<IpAddr, Underlay>, NetlinkError> {
@@ -129,6 +152,17 @@ pub(super) fn mtu(link: &LinkMessage) -> Option<u32> {
         LinkAttribute::Mtu(mtu) => Some(*mtu),
         _ => None,
     })
+}
+
+/// None for a device that is no end of a pair of usnet.
+fn end(link: &LinkMessage) -> Option<ObservedEnd> {
+    let alias = link.attributes.iter().find_map(|attribute| match attribute {
+        LinkAttribute::IfAlias(alias) => Some(alias),
+        _ => None,
+    });
+    let EndOwner { owner, end } = alias?.parse().ok()?;
+    let (name, is_up) = (DeviceName::observed(name(link)?), link.header.flags.contains(LinkFlags::Up));
+    Some(ObservedEnd { owner, end, name, mtu: mtu(link)?, is_up, splits_packets: false })
 }
 
 /// None for a device of another kind.

@@ -98,14 +98,22 @@ impl KernelLinks {
     }
 
     fn index_of(&mut self, name: &str) -> Result<Option<u32>, NetlinkError> {
+        Ok(self.link_of(name)?.map(|link| link.header.index))
+    }
+
+    /// The device of this name.
+    pub(super) fn link_of(&mut self, name: &str) -> Result<Option<LinkMessage>, NetlinkError> {
         let mut message = LinkMessage::default();
         message.attributes = vec![LinkAttribute::IfName(name.to_owned())];
-        let answers: Vec<RouteNetlinkMessage> = self.netlink.request(RouteNetlinkMessage::GetLink(message), 0)?;
-        let index = |answer: &RouteNetlinkMessage| match answer {
-            RouteNetlinkMessage::NewLink(link) => Some(link.header.index),
+        let answers: Vec<_> = match self.netlink.request(RouteNetlinkMessage::GetLink(message), 0) {
+            Err(error) if error.is(Errno::ENODEV) => return Ok(None),
+            other => other?,
+        };
+        let link = |answer: RouteNetlinkMessage| match answer {
+            RouteNetlinkMessage::NewLink(link) => Some(link),
             _ => None,
         };
-        Ok(answers.iter().find_map(index))
+        Ok(answers.into_iter().find_map(link))
     }
 }
 
@@ -138,7 +146,7 @@ fn settings(underlay: u32, device: &DesiredVxlan) -> Vec<InfoVxlan> {
     settings
 }
 
-fn of_index(index: u32) -> LinkMessage {
+pub(super) fn of_index(index: u32) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
     message

@@ -29,7 +29,7 @@ pub(super) fn of(
         let failed = |why: Why| Some((network.clone(), NetworkHealth::failed(why.reason, why.message)));
         match (blockers.get(network), failures.get(network)) {
             (Some(blocker), _) => failed(of_blocker(blocker)),
-            (None, Some(error)) => failed(of_error(error, &DeviceName::of_network(network), device)),
+            (None, Some(error)) => failed(of_error(error, &DeviceName::of_vxlan(network), device)),
             (None, None) if problem.is_some() => problem.map(|problem| {
                 let why = NetworkHealth::failed(OVERLAY_UNPROTECTED, message::unprotected(problem));
                 (network.clone(), NetworkHealth { attachable: joinable.contains_key(network), ..why })

@@ -104,7 +104,8 @@ impl EngineLinks {
     /// Whether a network has an overlay, or a device of an earlier one may be there.
     fn is_in_use(&self) -> bool {
         let owns = |last: &ObservedLinks| {
-            let mut owners = last.vxlans.values().filter_map(|device| device.owner());
+            let owners = last.vxlans.values().filter_map(|device| device.owner());
+            let mut owners = owners.chain(last.ends.values().map(|end| end.owner.clone()));
             owners.any(|owner| owner.engine == self.engine)
         };
         !self.desired.is_empty() || self.last.as_ref().is_none_or(owns)

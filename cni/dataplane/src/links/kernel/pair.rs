@@ -1,0 +1,99 @@
+//! The pair by which an engine has a VXLAN device.
+
+use super::vxlan::of_index;
+use super::{KernelLinks, from_netlink};
+use crate::isolation::Guard;
+use crate::links::LinkError;
+use crate::links::model::LinkOwner;
+use crate::links::pair::{EndOwner, OFFLOADS, PairEnd};
+use crate::model::port::DeviceName;
+use crate::netlink::NetlinkError;
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkInfo, LinkMessage};
+use nix::errno::Errno;
+use usnet_crds::Mtu;
+
+impl KernelLinks {
+    /// Creates what is missing. Nothing passes until both ends are isolated from the node.
+    pub(super) fn connect(&mut self, owner: &LinkOwner, vxlan: u32, mtu: Mtu) -> Result<(), LinkError> {
+        let what = |error| from_netlink(format!("connect VXLAN device {} by a pair", owner.device()), error);
+        let ends = self.ensure_pair(owner, mtu).map_err(what)?;
+        for end in ends {
+            self.configure_end(owner, end, mtu).map_err(what)?;
+        }
+        let [(inner, inner_index), (engine, _)] = ends.map(|(end, index)| (end.device(&owner.network), index));
+        self.isolate([
+            Guard::port(engine.as_str()),
+            Guard::forwarding(inner.as_str(), vxlan),
+            Guard::forwarding(owner.device().as_str(), inner_index),
+        ])?;
+        ends.iter().try_for_each(|(_, index)| self.set_up(*index, true)).map_err(what)
+    }
+
+    fn ensure_pair(&mut self, owner: &LinkOwner, mtu: Mtu) -> Result<[(PairEnd, u32); 2], NetlinkError> {
+        if let Some(ends) = self.ends(owner)? {
+            return Ok(ends);
+        }
+        let [vxlan, engine] = PairEnd::ALL.map(|end| end.device(&owner.network));
+        let peer = InfoData::Veth(InfoVeth::Peer(named(&vxlan, mtu)));
+        let mut message = named(&engine, mtu);
+        message.attributes.push(LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(peer)]));
+        self.execute(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)?;
+        self.ends(owner)?.ok_or_else(|| NetlinkError::Kernel(Errno::ENODEV.into()))
+    }
+
+    /// Both ends; none if not both exist. One alone has lost the other, which was renamed or given
+    /// to another network namespace.
+    fn ends(&mut self, owner: &LinkOwner) -> Result<Option<[(PairEnd, u32); 2]>, NetlinkError> {
+        let mut found = Vec::new();
+        for end in PairEnd::ALL {
+            found.extend(self.own_end(owner, end)?.map(|index| (end, index)));
+        }
+        match found.as_slice() {
+            [vxlan, engine] => Ok(Some([*vxlan, *engine])),
+            rest => rest.iter().try_for_each(|(_, index)| self.delete(*index)).map(|()| None),
+        }
+    }
+
+    /// The end of this name. An interrupted creation has left no alias.
+    fn own_end(&mut self, owner: &LinkOwner, end: PairEnd) -> Result<Option<u32>, NetlinkError> {
+        let Some(link) = self.link_of(end.device(&owner.network).as_str())? else { return Ok(None) };
+        let alias = link.attributes.iter().find_map(|attribute| match attribute {
+            LinkAttribute::IfAlias(alias) => Some(alias),
+            _ => None,
+        });
+        let is_own = alias.is_none_or(|alias| alias.parse() == Ok(EndOwner { owner: owner.clone(), end }));
+        Ok(is_own.then_some(link.header.index))
+    }
+
+    fn configure_end(&mut self, owner: &LinkOwner, (end, index): (PairEnd, u32), mtu: Mtu) -> Result<(), NetlinkError> {
+        let mut message = of_index(index);
+        message.attributes = vec![LinkAttribute::IfAlias(end.alias(owner)), LinkAttribute::Mtu(mtu.get().into())];
+        self.execute(RouteNetlinkMessage::SetLink(message), 0)?;
+        self.set_isolated(index);
+        match end {
+            PairEnd::Vxlan => self.split_packets(index),
+            PairEnd::Engine => Ok(()),
+        }
+    }
+
+    /// Whether the kernel takes merged packets apart before it sends them over a device.
+    pub(super) fn splits_packets(&mut self, index: u32) -> Result<bool, NetlinkError> {
+        let features = self.ethtool.features(index)?;
+        Ok(!OFFLOADS.iter().any(|offload| features.active.contains(*offload)))
+    }
+
+    fn split_packets(&mut self, index: u32) -> Result<(), NetlinkError> {
+        let features = self.ethtool.features(index)?;
+        let active = OFFLOADS.into_iter().filter(|offload| features.active.contains(*offload));
+        let changes: Vec<_> = active.map(|offload| (offload, false)).collect();
+        if changes.is_empty() { Ok(()) } else { self.ethtool.set_features(index, &changes) }
+    }
+}
+
+fn named(device: &DeviceName, mtu: Mtu) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.attributes = vec![LinkAttribute::IfName(device.to_string()), LinkAttribute::Mtu(mtu.get().into())];
+    message
+}

@@ -1,0 +1,102 @@
+//! The veth pair by which an engine has a VXLAN device.
+//!
+//! Where a NIC merges packets (generic receive offload), those inside of VXLAN are merged as well,
+//! and a packet socket of the VXLAN device gets frames beyond the MTU, which engines drop. So the
+//! engine has one end of a veth pair instead. All frames that the VXLAN device receives are
+//! forwarded to the other end, whose offloads for sending are off: the kernel takes merged packets
+//! apart and completes checksums. What the engine sends arrives at that end, and is forwarded to
+//! the VXLAN device. The NIC may merge what it wants. See docs/decisions.md.
+
+use super::model::{ForeignAlias, LinkOwner};
+use crate::model::port::DeviceName;
+use std::fmt;
+use std::str::FromStr;
+use usnet_crds::NetworkName;
+
+/// What the end at the VXLAN device must leave to the kernel, by the kernel's names. Without
+/// checksums it has no segmentation of TCP either.
+pub(super) const OFFLOADS: [&str; 4] =
+    ["tx-checksum-ip-generic", "tx-checksum-sctp", "tx-udp-segmentation", "tx-gso-list"];
+
+/// One end of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PairEnd {
+    /// It exchanges frames with the VXLAN device.
+    Vxlan,
+    /// It is a port of the engine.
+    Engine,
+}
+
+impl PairEnd {
+    /// Both.
+    pub(super) const ALL: [Self; 2] = [Self::Vxlan, Self::Engine];
+
+    /// The name of the device.
+    pub(super) fn device(self, network: &NetworkName) -> DeviceName {
+        match self {
+            Self::Vxlan => DeviceName::of_vxlan_end(network),
+            Self::Engine => DeviceName::of_network(network),
+        }
+    }
+
+    /// Its alias: that of the VXLAN device and a word. Earlier versions take it for a device of
+    /// others.
+    pub(super) fn alias(self, owner: &LinkOwner) -> String {
+        format!("{owner} {}", self.word())
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Vxlan => "vxlan-end",
+            Self::Engine => "engine-end",
+        }
+    }
+}
+
+impl fmt::Display for PairEnd {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.word())
+    }
+}
+
+/// What an alias says that an end belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EndOwner {
+    pub(super) owner: LinkOwner,
+    pub(super) end: PairEnd,
+}
+
+impl FromStr for EndOwner {
+    type Err = ForeignAlias;
+
+    fn from_str(alias: &str) -> Result<Self, ForeignAlias> {
+        let (owner, word) = alias.rsplit_once(' ').ok_or(ForeignAlias)?;
+        let end = PairEnd::ALL.into_iter().find(|end| end.word() == word).ok_or(ForeignAlias)?;
+        Ok(Self { owner: owner.parse()?, end })
+    }
+}
+
+/// An end that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedEnd {
+    /// What it belongs to.
+    pub owner: LinkOwner,
+    /// Which end it is.
+    pub end: PairEnd,
+    /// Its name.
+    pub name: DeviceName,
+    /// Its MTU.
+    pub mtu: u32,
+    /// Whether it is up.
+    pub is_up: bool,
+    /// Whether the other end gets frames of at most the MTU, with checksums. Of no interest at the
+    /// end that the engine has.
+    pub splits_packets: bool,
+}
+
+impl ObservedEnd {
+    /// Whether frames of the network pass.
+    pub(super) fn passes(&self, mtu: u32) -> bool {
+        self.is_up && self.mtu == mtu && (self.splits_packets || self.end == PairEnd::Engine)
+    }
+}
