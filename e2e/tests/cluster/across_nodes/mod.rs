@@ -3,6 +3,7 @@
 
 mod addresses;
 mod measure;
+mod merged_packets;
 mod mtu;
 mod outside;
 mod overlay;
