@@ -2,9 +2,9 @@
 
 use crate::support::cluster::{NODES, on_node};
 
-/// Most memory of an agent at rest that is its own, in kB. The pages of its program are not counted:
-/// the kernel takes them back when memory is short, and a test bed has a larger program than a
-/// release.
+/// Most memory of an agent at rest that is its own, in kB. The pages of its program are not
+/// counted: the kernel takes them back when memory is short, and the program of a test bed is
+/// larger than that of a release.
 const AGENT_MAX: u64 = 8 * 1024;
 
 #[test]

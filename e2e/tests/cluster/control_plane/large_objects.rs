@@ -13,8 +13,8 @@ use usnet_e2e::host::wait::scaled;
 const WRITERS: usize = 4;
 /// The policy that refuses such attachments.
 const POLICY: &str = "usnet-size-of-attachments";
-/// The most memory that a controller may have had meanwhile more than before, in kB: a tenth of
-/// what sixty such objects have.
+/// The most memory that a controller may have had meanwhile more than before, in kB: a third of
+/// what thirty such objects took.
 const MORE_MAX: u64 = 40 * 1024;
 /// How long another network may take to become Ready meanwhile. The test prints how long it took:
 /// this is no measurement, because a second test bed has the processors as well.
@@ -114,7 +114,7 @@ fn a_controller_that_lists_them_stays_small(before: u64) {
 
 #[test]
 fn memory_does_not_grow_with_the_metadata_of_objects_and_networks_become_ready() {
-    let count = std::env::var("USNET_LARGE_OBJECTS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let count = std::env::var("USNET_LARGE_OBJECTS").ok().and_then(|text| text.parse().ok()).unwrap_or(30);
     let scene = Scene::new("large");
     await_both();
     let refused = try_run("kubectl", &["create", "-f", "-"], &attachment(&scene, 0).to_string()).unwrap_err();

@@ -44,9 +44,18 @@ impl Reported {
     /// Identifies what users wait for, as long as this process runs: what is attached, has failed,
     /// or is not there any more. That something is in progress can be reported later.
     pub(crate) fn awaited(&self) -> u64 {
+        self.identify(|state| state != AttachmentState::Pending)
+    }
+
+    /// Identifies what is attached.
+    pub(crate) fn attached(&self) -> u64 {
+        self.identify(|state| state == AttachmentState::Attached)
+    }
+
+    fn identify(&self, is_of_interest: impl Fn(AttachmentState) -> bool) -> u64 {
         let mut hasher = DefaultHasher::new();
-        let awaited = self.attachments.iter().filter(|report| report.state != AttachmentState::Pending);
-        awaited.for_each(|report| report.hash(&mut hasher));
+        let reports = self.attachments.iter().filter(|report| is_of_interest(report.state));
+        reports.for_each(|report| report.hash(&mut hasher));
         hasher.finish()
     }
 }

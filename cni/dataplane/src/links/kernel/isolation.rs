@@ -75,7 +75,7 @@ impl KernelLinks {
     /// Gives devices their chains. They may have them already.
     pub(super) fn isolate(&mut self, guards: impl IntoIterator<Item = Guard>) -> Result<(), LinkError> {
         let operations: Vec<_> = guards.into_iter().map(GuardOp::Create).collect();
-        self.commit(&operations).map_err(of_nftables)
+        self.commit(&operations)
     }
 
     fn chains(&mut self) -> Result<Vec<ObservedGuard>, LinkError> {
@@ -97,21 +97,17 @@ impl KernelLinks {
         for operation in operations {
             match self.commit(std::slice::from_ref(operation)) {
                 Ok(()) => kept.changes.push(operation.to_string()),
-                Err(NftablesError::Missing(_)) => {}
-                Err(error) => kept.failures.push(of_nftables(error)),
+                Err(LinkError::Isolation(NftablesError::Missing(_))) => {}
+                Err(error) => kept.failures.push(error),
             }
         }
     }
 
-    fn commit(&mut self, operations: &[GuardOp]) -> Result<(), NftablesError> {
+    fn commit(&mut self, operations: &[GuardOp]) -> Result<(), LinkError> {
         let mut batch = Batch::default();
         batch.add_table(TABLE);
         operations.iter().for_each(|operation| operation.add_to(&mut batch));
-        match self.nftables() {
-            Ok(nftables) => nftables.commit(batch),
-            Err(LinkError::Isolation(error)) => Err(error),
-            Err(_) => Err(NftablesError::NotPermitted),
-        }
+        self.nftables()?.commit(batch).map_err(of_nftables)
     }
 
     fn configure_port(&mut self, device: &NodeDevice, kept: &mut Kept) -> Result<(), NetlinkError> {

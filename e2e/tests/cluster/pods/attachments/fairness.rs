@@ -34,7 +34,7 @@ fn await_one(scene: &Scene, reason: &str) -> String {
 
 #[test]
 fn another_namespace_does_not_wait_for_hundreds_that_cannot_be_attached() {
-    let count = std::env::var("USNET_IMPOSSIBLE_ATTACHMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
+    let count = std::env::var("USNET_IMPOSSIBLE_ATTACHMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(260);
     let (greedy, other) = (Scene::new("greedy"), Scene::new("modest"));
     greedy.network("greedy", &json!({}));
     other.network("modest", &json!({"port": {"type": "Veth"}}));

@@ -24,6 +24,8 @@ const BURST: Delays = Delays { quiet: Duration::from_secs(1), longest: Duration:
 /// Of an attachment of a running pod: a user waits for it, and its own request came just before and
 /// began a burst. 100 ms combine an ADD or DEL with what it changes.
 const ATTACHMENT: Delays = Delays { quiet: Duration::from_millis(100), longest: Duration::from_millis(500) };
+/// Of one that was attached: those of other namespaces that fail all the time must not delay it.
+const ATTACHED: Delays = Delays { quiet: Duration::from_millis(100), longest: Duration::from_millis(100) };
 /// After this time without a change, the next is a single one again.
 const CALM: Duration = Duration::from_secs(3);
 
@@ -49,6 +51,7 @@ impl Unwritten {
 pub(super) struct Debounce {
     urgent: Option<Unwritten>,
     attachment: Option<Unwritten>,
+    attached: Option<Unwritten>,
     deferrable: Option<Unwritten>,
     /// The last thing that users wait for.
     last: Option<Instant>,
@@ -73,6 +76,11 @@ impl Debounce {
         self.attachment = Some(Unwritten::and(self.attachment, now));
     }
 
+    /// An attachment of a running pod was attached, or one that was is not any more.
+    pub(super) fn attached_changed(&mut self, now: Instant) {
+        self.attached = Some(Unwritten::and(self.attached, now));
+    }
+
     /// There is something to write that can wait.
     pub(super) fn changed_deferrably(&mut self, now: Instant) {
         self.deferrable = Some(Unwritten::and(self.deferrable, now));
@@ -90,13 +98,14 @@ impl Debounce {
         let urgent = self.urgent.map(|changes| changes.due(if self.is_burst { BURST } else { SINGLE }));
         let deferrable = self.deferrable.map(|changes| changes.due(BURST));
         let attachment = self.attachment.map(|changes| changes.due(ATTACHMENT));
+        let attached = self.attached.map(|changes| changes.due(ATTACHED));
         let recovery = self.recovery.map(|since| since + SINGLE.quiet);
-        urgent.into_iter().chain(attachment).chain(deferrable).chain(recovery).min()
+        urgent.into_iter().chain(attachment).chain(attached).chain(deferrable).chain(recovery).min()
     }
 
     /// The status is again as it was last written.
     pub(super) fn reverted(&mut self) {
-        (self.urgent, self.attachment, self.deferrable, self.recovery) = (None, None, None, None);
+        *self = Self { last: self.last, is_burst: self.is_burst, ..Self::default() };
     }
 
     /// All of it was written, or the write was attempted.
@@ -205,6 +214,8 @@ mod tests {
             debounce.attachment_changed(at(millisecond));
         }
         assert_eq!(debounce.due(), Some(at(800)));
+        debounce.attached_changed(at(450));
+        assert_eq!(debounce.due(), Some(at(550)), "one that succeeds does not wait for those that fail");
         debounce.written(at(800));
         assert_eq!(debounce.due(), None);
     }

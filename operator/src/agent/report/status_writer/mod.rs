@@ -80,6 +80,7 @@ pub(crate) async fn write(
             let awaited = Awaited {
                 report: report.as_ref().filter(|_| present.is_some()).map(Report::awaited),
                 attachments: attachments.as_ref().map(Reported::awaited),
+                attached: attachments.as_ref().map(Reported::attached),
             };
             let due = writer.due(report.as_ref(), attachments.as_ref(), present.as_ref());
             debounce.recovers(writer.is_recovery(due.as_ref(), present.as_ref()), Instant::now());
@@ -139,6 +140,7 @@ struct Writer {
 struct Awaited {
     report: Option<u64>,
     attachments: Option<u64>,
+    attached: Option<u64>,
 }
 
 impl Debounce {
@@ -146,6 +148,9 @@ impl Debounce {
     fn note(&mut self, is_due: bool, before: &Awaited, now: &Awaited, is_woken_by_time: bool) {
         if !is_due {
             return self.reverted();
+        }
+        if now.attached != before.attached {
+            self.attached_changed(Instant::now());
         }
         if now.attachments != before.attachments {
             self.attachment_changed(Instant::now());
