@@ -48,39 +48,17 @@ pub fn taken(pod: &str, interface: &str, other: &str) -> String {
     format!("UserspaceAttachment {other} has interface {interface} of pod {pod}: use another name in spec.interface")
 }
 
-/// Most namespaces that are named as those with most attachments.
-pub const LARGEST_MAX: usize = 3;
-
-/// The places for attachments of a node, none of which is left for a namespace.
-#[derive(Debug, Clone, Copy)]
-pub struct Places<'a> {
-    /// The node.
-    pub node: &'a str,
-    /// The namespace of the attachment.
-    pub namespace: &'a str,
-    /// How many there are.
-    pub most: usize,
-    /// How many are taken.
-    pub taken: usize,
-    /// How many the namespace has.
-    pub own: usize,
-    /// How many it may have: half of what others leave.
-    pub share: usize,
-    /// The namespaces with most of them.
-    pub largest: &'a [(&'a str, usize)],
+/// The namespace has its share of the places of the node. Neither numbers nor other namespaces are
+/// in the message: with each attachment of others, it would change for all that wait.
+pub fn namespace_has_share(node: &str, namespace: &str, most: usize) -> String {
+    format!(
+        "namespace {namespace} has its share of the {most} places for attachments on node {node}, half of what other namespaces leave: delete some, or use a pod on another node"
+    )
 }
 
-/// The node has too many, or too many of the namespace.
-pub fn too_many(places: &Places<'_>) -> String {
-    let Places { node, namespace, most, taken, own, share, largest } = places;
-    let by: Vec<String> = largest.iter().map(|(namespace, count)| format!("{namespace} {count}")).collect();
-    let by = by.join(", ");
-    if taken < most {
-        return format!(
-            "namespace {namespace} has {own} attachments on node {node}, and may have {share}, half of what other namespaces leave of {most}: delete some, or use a pod on another node (most have: {by})"
-        );
-    }
-    format!("all {most} places for attachments on node {node} are taken; most have: {by}; use a pod on another node")
+/// The node has no places left.
+pub fn node_is_full(node: &str, most: usize) -> String {
+    format!("all {most} places for attachments on node {node} are taken: use a pod on another node")
 }
 
 /// It is requested of the node.

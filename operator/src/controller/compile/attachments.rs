@@ -98,17 +98,12 @@ pub fn place(cache: &Cache, name: &ObjectName, attachment: &Attachment) -> Place
     }
 }
 
-/// Names who has the places.
+/// Why the namespace gets no place.
 fn too_many(node: &str, places: &Shares<'_>, namespace: &str) -> String {
-    message::too_many(&message::Places {
-        node,
-        namespace,
-        most: REQUESTED_MAX,
-        taken: places.taken(),
-        own: places.of(namespace),
-        share: places.limit(namespace),
-        largest: &places.largest(message::LARGEST_MAX),
-    })
+    match places.taken() < REQUESTED_MAX {
+        true => message::namespace_has_share(node, namespace, REQUESTED_MAX),
+        false => message::node_is_full(node, REQUESTED_MAX),
+    }
 }
 
 /// Whether finalizer and owner are set, which come before the entry of the node state.

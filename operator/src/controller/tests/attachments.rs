@@ -192,7 +192,7 @@ fn new_ones_beyond_the_limit_take_nothing_from_a_pod() {
     let new = ["new1", "new2", "new3"].map(|interface| cluster.attachment_ready(interface).0);
     assert_eq!(new, ["True Attached", "False TooManyAttachments", "False TooManyAttachments"]);
     let message = cluster.attachment_ready("new2").1;
-    let expected = "namespace team-a has 256 attachments on node node-b, and may have 256, half of what other namespaces leave of 512: delete some, or use a pod on another node (most have: team-a 256)";
+    let expected = "namespace team-a has its share of the 512 places for attachments on node node-b, half of what other namespaces leave: delete some, or use a pod on another node";
     assert_eq!(message, expected);
 }
 
@@ -205,9 +205,13 @@ fn a_namespace_finds_places_beside_one_that_wants_all() {
     }
     cluster.settle();
     assert_eq!(cluster.requested("node-b").len(), REQUESTED_MAX / 2);
+    let waiting = format!("net{}", REQUESTED_MAX + 7);
+    let before = cluster.attachment_ready(&waiting);
+    assert_eq!(before.0, "False TooManyAttachments");
     cluster.attachment_in("team-b", "theirs", "db", "blue", "net7");
     cluster.running_pod_in("team-b", "db", "node-b");
     cluster.settle();
+    assert_eq!(cluster.attachment_ready(&waiting), before, "what waits needs no write");
     assert!(cluster.requested("node-b").contains(&"db net7".to_owned()));
     // Now half of what is left is less than what the first has, which it keeps.
     assert_eq!(cluster.requested("node-b").len(), REQUESTED_MAX / 2 + 1);
