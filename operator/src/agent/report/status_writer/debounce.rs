@@ -23,7 +23,7 @@ const SINGLE: Delays = Delays { quiet: Duration::from_millis(200), longest: Dura
 const BURST: Delays = Delays { quiet: Duration::from_secs(1), longest: Duration::from_secs(10) };
 /// Of an attachment of a running pod: a user waits for it, and its own request came just before and
 /// began a burst. 100 ms combine an ADD or DEL with what it changes.
-const ATTACHMENT: Delays = Delays { quiet: Duration::from_millis(100), longest: Duration::from_millis(500) };
+const ATTACHMENT: Delays = Delays { quiet: Duration::from_millis(100), longest: Duration::from_secs(1) };
 /// Of one that was attached: those of other namespaces that fail all the time must not delay it.
 const ATTACHED: Delays = Delays { quiet: Duration::from_millis(100), longest: Duration::from_millis(100) };
 /// After this time without a change, the next is a single one again.
@@ -210,13 +210,13 @@ mod tests {
         debounce.changed(at(300));
         debounce.attachment_changed(at(300));
         assert_eq!(debounce.due(), Some(at(400)));
-        for millisecond in (300..900).step_by(50) {
+        for millisecond in (300..1_400).step_by(50) {
             debounce.attachment_changed(at(millisecond));
         }
-        assert_eq!(debounce.due(), Some(at(800)));
+        assert_eq!(debounce.due(), Some(at(1_300)));
         debounce.attached_changed(at(450));
         assert_eq!(debounce.due(), Some(at(550)), "one that succeeds does not wait for those that fail");
-        debounce.written(at(800));
+        debounce.written(at(550));
         assert_eq!(debounce.due(), None);
     }
 
