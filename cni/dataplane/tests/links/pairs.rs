@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::mpsc::channel;
 use std::thread;
-use usnet_dataplane::links::joinable;
+use usnet_dataplane::links::{LentDevices, joinable};
 use usnet_dataplane::port::DeviceName;
 
 /// The end at the VXLAN device, and the one that the engine has.
@@ -106,6 +106,24 @@ fn pair_and_device_go_together() {
     node.desired.clear();
     assert_eq!(node.converge().len(), 2);
     assert!(!output_of("ip -o link").contains("usnet OVS blue"));
+}
+
+#[test]
+fn the_chains_of_a_pair_are_kept_and_follow_a_device_that_is_recreated() {
+    let mut node = Node::new().with("blue", 7001, "10.0.0.1");
+    node.converge();
+    let kept = |node: &mut Node| {
+        let kept = node.links.keep_isolated(&LentDevices::default()).expect("the devices").expect("the right");
+        assert!(kept.failures.is_empty(), "{:?}", kept.failures);
+        kept.changes
+    };
+    assert_eq!(kept(&mut node), Vec::<String>::new(), "what was made is what is wanted");
+    ip(&format!("link del {}", device("blue")));
+    node.converge();
+    assert_eq!(kept(&mut node), Vec::<String>::new(), "frames go to the new device");
+    assert!(Command::new("nft").args(["delete", "table", "netdev", "usnet"]).status().unwrap().success());
+    assert_eq!(kept(&mut node).len(), 3);
+    assert_eq!(kept(&mut node), Vec::<String>::new());
 }
 
 const BYTES: usize = 4 << 20;

@@ -19,6 +19,47 @@ use usnet_test_abuse::{Frame, PORT, Target, frames, send};
 /// and the sender's MAC address.
 const TRACES: [&str; 3] = ["2001:db8:bad", "2001:db8:beef", "02:00:00:00:ab:05"];
 
+/// Settings of a node for all of its devices, with which it takes part in as much as it can, and
+/// their opposites.
+const SETTINGS: [[(&str, &str); 5]; 2] = [
+    [
+        ("ipv4/conf/all/rp_filter", "2"),
+        ("ipv4/conf/all/arp_accept", "1"),
+        ("ipv4/conf/all/accept_redirects", "1"),
+        ("ipv6/conf/all/forwarding", "1"),
+        ("ipv6/conf/all/accept_ra", "2"),
+    ],
+    [
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/all/arp_accept", "0"),
+        ("ipv4/conf/all/accept_redirects", "0"),
+        ("ipv6/conf/all/forwarding", "0"),
+        ("ipv6/conf/all/accept_ra", "1"),
+    ],
+];
+
+/// Settings of all nodes, until this is dropped.
+struct Settings(Vec<(&'static str, &'static str, String)>);
+
+impl Settings {
+    fn set(settings: &'static [(&'static str, &'static str)]) -> Self {
+        let mut before = Vec::new();
+        for (node, (name, value)) in nodes().into_iter().flat_map(|node| settings.iter().map(move |it| (node, it))) {
+            let script = format!("cat /proc/sys/net/{name}; echo {value} >/proc/sys/net/{name}");
+            before.push((node, *name, on_node(node, &["sh", "-c", &script]).trim().to_owned()));
+        }
+        Self(before)
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        for (node, name, value) in &self.0 {
+            on_node(node, &["sh", "-c", &format!("echo {value} >/proc/sys/net/{name}")]);
+        }
+    }
+}
+
 /// A program on each node that counts what it receives at the port of the frames.
 struct Listeners {
     end: Arc<AtomicBool>,
@@ -105,15 +146,20 @@ fn nothing_reaches_a_node(engine: &str, topology: Option<&Value>) {
     let pod = pod_without_volume(&scene, "pod", &name);
     start(&scene, &pod);
     let node = get(&["pod", "pod", "-n", &scene.name]).unwrap()["spec"]["nodeName"].as_str().unwrap().to_owned();
-    let mut all: Vec<Frame> = devices(&node, "veth").iter().flat_map(|device| abuse(&node, device)).collect();
-    for node in nodes() {
-        all.extend(devices(node, "vxlan").iter().flat_map(|device| abuse(node, device)));
+    let mut all: Vec<Frame> = Vec::new();
+    for (of, kind) in nodes().into_iter().flat_map(|node| [(node, "veth"), (node, "vxlan")]) {
+        all.extend(devices(of, kind).iter().flat_map(|device| abuse(of, device)));
     }
-    assert!(!all.is_empty(), "the node's end of {engine}");
-    let listeners = Listeners::start();
-    let sent = Station::of_pod(&scene, "pod").run(move || send(None, "net1", &all));
-    sent.join().unwrap().unwrap();
-    assert_eq!(listeners.affected(), Vec::<String>::new(), "{engine}, {topology:?}");
+    assert!(!devices(&node, "veth").is_empty(), "the node's end of {engine}");
+    let all = Arc::new(all);
+    for settings in &SETTINGS {
+        let settings = Settings::set(settings);
+        let listeners = Listeners::start();
+        let frames = Arc::clone(&all);
+        let sent = Station::of_pod(&scene, "pod").run(move || send(None, "net1", &frames));
+        sent.join().unwrap().unwrap();
+        assert_eq!(listeners.affected(), Vec::<String>::new(), "{engine}, {topology:?}, {:?}", settings.0);
+    }
     scene.delete_pod("pod");
 }
 

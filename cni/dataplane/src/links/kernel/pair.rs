@@ -80,15 +80,21 @@ impl KernelLinks {
 
     /// Whether the kernel takes merged packets apart before it sends them over a device.
     pub(super) fn splits_packets(&mut self, index: u32) -> Result<bool, NetlinkError> {
-        let features = self.ethtool.features(index)?;
-        Ok(!OFFLOADS.iter().any(|offload| features.active.contains(*offload)))
+        Ok(self.active_offloads(index)?.is_empty())
     }
 
     fn split_packets(&mut self, index: u32) -> Result<(), NetlinkError> {
-        let features = self.ethtool.features(index)?;
-        let active = OFFLOADS.into_iter().filter(|offload| features.active.contains(*offload));
-        let changes: Vec<_> = active.map(|offload| (offload, false)).collect();
+        let changes: Vec<_> = self.active_offloads(index)?.into_iter().map(|offload| (offload, false)).collect();
         if changes.is_empty() { Ok(()) } else { self.ethtool.set_features(index, &changes) }
+    }
+
+    /// Without the family `ethtool` they cannot be changed, and merged packets are lost.
+    fn active_offloads(&mut self, index: u32) -> Result<Vec<&'static str>, NetlinkError> {
+        match self.ethtool.features(index) {
+            Ok(features) => Ok(OFFLOADS.into_iter().filter(|offload| features.active.contains(*offload)).collect()),
+            Err(error) if error.is(Errno::ENOENT) || error.is(Errno::EOPNOTSUPP) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
     }
 }
 
