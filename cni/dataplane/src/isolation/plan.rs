@@ -17,10 +17,11 @@ pub struct ObservedGuard {
 
 impl ObservedGuard {
     fn is(&self, guard: &Guard) -> bool {
-        let ObservedChain { name, devices, priority, .. } = &self.chain;
+        let ObservedChain { name, devices, priority, drops, uses: _ } = &self.chain;
         *name == guard.chain()
             && devices.iter().map(String::as_str).eq([guard.device()])
             && *priority == PRIORITY
+            && *drops == guard.frames().are_dropped()
             && self.frames.as_ref() == Some(guard.frames())
     }
 }
@@ -134,6 +135,7 @@ mod tests {
             change(&mut all[0]);
             texts(&diff(&desired, &all, &names, &both()))
         };
+        assert_eq!(broken(|found| found.chain.drops ^= true), ["Replace"; 2]);
         assert_eq!(broken(|found| found.chain.priority = 0), ["Replace"; 2]);
         assert_eq!(broken(|found| found.chain.devices.clear()), ["Replace"; 2]);
         assert_eq!(broken(|found| found.frames = None), ["Replace"; 2], "a rule that accepts");

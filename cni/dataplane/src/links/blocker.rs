@@ -1,6 +1,7 @@
 //! What prevents a network from having its VXLAN device, and requires operator action.
 
-use super::model::{DesiredVxlan, LinkOwner, ObservedLinks, ObservedVxlan};
+use super::model::{DesiredVxlan, ObservedLinks, ObservedVxlan};
+use super::owner::LinkOwner;
 use crate::model::port::DeviceName;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,6 +1,6 @@
 //! Which devices of the node have to be isolated from it. No IO.
 
-use super::model::LinkOwner;
+use super::owner::LinkOwner;
 use super::pair::{EndOwner, PairEnd};
 use crate::isolation::{Guard, NicGuard};
 use crate::model::attachment::AttachmentId;

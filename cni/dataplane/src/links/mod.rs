@@ -17,6 +17,7 @@ mod kernel;
 mod model;
 pub mod nics;
 mod operation;
+mod owner;
 mod pair;
 mod plan;
 #[cfg(test)]
@@ -25,8 +26,9 @@ mod tests;
 pub use blocker::{LinkBlocker, blockers};
 pub use guarded::{EngineDevices, LentDevices, NodeDevice, NodeDeviceKind};
 pub use kernel::{Kept, KernelLinks, LinkMonitor};
-pub use model::{DesiredVxlan, LinkOwner, ObservedLinks, ObservedVxlan, Underlay};
+pub use model::{DesiredVxlan, ObservedLinks, ObservedVxlan, Underlay};
 pub use operation::LinkOp;
+pub use owner::LinkOwner;
 pub use pair::{ObservedEnd, PairEnd};
 pub use plan::{PlannedLinkOp, diff, joinable, plan};
 

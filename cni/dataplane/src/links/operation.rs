@@ -1,6 +1,7 @@
 //! The operations on VXLAN devices and their pairs.
 
-use super::model::{DesiredVxlan, LinkOwner};
+use super::model::DesiredVxlan;
+use super::owner::LinkOwner;
 use crate::model::port::DeviceName;
 use std::collections::BTreeSet;
 use std::fmt;

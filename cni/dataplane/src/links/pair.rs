@@ -7,9 +7,8 @@
 //! apart and completes checksums. What the engine sends arrives at that end, and is forwarded to
 //! the VXLAN device. The NIC may merge what it wants. See docs/decisions.md.
 
-use super::model::{ForeignAlias, LinkOwner};
+use super::owner::{ForeignAlias, LinkOwner};
 use crate::model::port::DeviceName;
-use std::fmt;
 use std::str::FromStr;
 use usnet_crds::NetworkName;
 
@@ -50,12 +49,6 @@ impl PairEnd {
             Self::Vxlan => "vxlan-end",
             Self::Engine => "engine-end",
         }
-    }
-}
-
-impl fmt::Display for PairEnd {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.word())
     }
 }
 

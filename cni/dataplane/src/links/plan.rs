@@ -1,8 +1,9 @@
 //! The diff of observed and desired VXLAN devices: a list of operations. No IO.
 
 use super::blocker::{LinkBlocker, blocker};
-use super::model::{DesiredVxlan, LinkOwner, ObservedLinks, ObservedVxlan};
+use super::model::{DesiredVxlan, ObservedLinks, ObservedVxlan};
 use super::operation::LinkOp;
+use super::owner::LinkOwner;
 use super::pair::{ObservedEnd, PairEnd};
 use crate::plan::{Cause, PlanContext};
 use std::collections::{BTreeMap, BTreeSet};

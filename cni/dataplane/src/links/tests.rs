@@ -296,11 +296,11 @@ fn only_aliases_of_usnet_name_an_owner() {
         for end in PairEnd::ALL {
             let alias = end.alias(&owner);
             assert_eq!(alias.parse(), Ok(pair::EndOwner { owner: owner.clone(), end }));
-            assert_eq!(alias.parse::<LinkOwner>(), Err(model::ForeignAlias), "earlier versions leave it");
+            assert_eq!(alias.parse::<LinkOwner>(), Err(owner::ForeignAlias), "earlier versions leave it");
         }
         assert_eq!(owner.to_string().parse(), Ok(owner));
     }
     for alias in ["", "usnet", "usnet blue", "usnet OVS", "usnet OVS Not/A/Name", "usnet XYZ blue", "usnet:c1.net1"] {
-        assert_eq!(alias.parse::<LinkOwner>(), Err(model::ForeignAlias), "{alias}");
+        assert_eq!(alias.parse::<LinkOwner>(), Err(owner::ForeignAlias), "{alias}");
     }
 }

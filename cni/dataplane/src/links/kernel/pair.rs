@@ -4,7 +4,7 @@ use super::vxlan::of_index;
 use super::{KernelLinks, from_netlink};
 use crate::isolation::Guard;
 use crate::links::LinkError;
-use crate::links::model::LinkOwner;
+use crate::links::owner::LinkOwner;
 use crate::links::pair::{EndOwner, OFFLOADS, PairEnd};
 use crate::model::port::DeviceName;
 use crate::netlink::NetlinkError;

@@ -2,7 +2,8 @@
 
 use super::KernelLinks;
 use crate::isolation::settings;
-use crate::links::model::{DesiredVxlan, LinkOwner};
+use crate::links::model::DesiredVxlan;
+use crate::links::owner::LinkOwner;
 use crate::netlink::NetlinkError;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
