@@ -1,23 +1,31 @@
 //! No pod reaches, steers or uses a node over its networks, and what keeps it from that is put
 //! back.
 
-use crate::support::cluster::{check, eventually, eventually_within, get, nodes, on_node};
-use crate::support::pods::{NODE, pod_without_volume, start};
+use crate::support::cluster::{apply, check, eventually, eventually_within, get, nodes, on_node};
+use crate::support::pods::{NODE, pod_without_volume, sleeping_pod, start, wait_running};
 use crate::support::scene::Scene;
-use crate::support::station::Station;
+use crate::support::station::{Station, process};
+use crate::support::vpp;
 use serde_json::{Value, json};
 use std::net::UdpSocket;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use usnet_dataplane::isolation::TABLE;
 use usnet_dataplane::nftables::{Batch, Nftables};
+use usnet_endpoint::memif::{self, Socket};
+use usnet_endpoint::vhost_user::{Endpoint, Listener};
+use usnet_endpoint::{Error, Port};
 use usnet_test_abuse::{Frame, PORT, Target, frames, send};
 
 /// What shows in a table of a node that took a frame: the prefix and the route that are advertised,
 /// and the sender's MAC address.
 const TRACES: [&str; 3] = ["2001:db8:bad", "2001:db8:beef", "02:00:00:00:ab:05"];
+
+/// How long an engine may take to connect, and to take all frames.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Settings of a node for all of its devices, with which it takes part in as much as it can, and
 /// their opposites.
@@ -105,7 +113,7 @@ impl Listeners {
     }
 }
 
-/// The frames of a pod for its own node, by the device that is the other end of its interface.
+/// The frames of a pod for a node, by one of its devices.
 fn abuse(node: &str, device: &str) -> Vec<Frame> {
     let mac: Vec<u8> =
         on_node(node, &["sh", "-c", &format!("ip -o link show dev {device} | grep -o 'ether [^ ]*' | cut -c7-")])
@@ -125,56 +133,112 @@ fn abuse(node: &str, device: &str) -> Vec<Frame> {
 }
 
 fn devices(node: &str, kind: &str) -> Vec<String> {
-    let script = format!("ip -o link show type {kind} | grep 'alias usnet' | cut -d' ' -f2 | cut -d@ -f1 | tr -d :");
+    // The device of a bridge has no alias.
+    let own = if kind == "tun" { ": br-" } else { "alias usnet" };
+    let script = format!("ip -o link show type {kind} | grep '{own}' | cut -d' ' -f2 | cut -d@ -f1 | tr -d :");
     on_node(node, &["sh", "-c", &script]).lines().map(str::to_owned).collect()
 }
 
-fn network(scene: &Scene, name: &str, engine: &str, topology: Option<&Value>) {
+/// How a pod sends frames of its own.
+enum Sender {
+    /// By its veth.
+    Kernel(Station),
+    /// As the program at its socket. Without the listener the engine could not connect again.
+    VhostUser { port: Endpoint, _listener: Listener },
+    /// As the program at its socket.
+    Memif(memif::Endpoint),
+}
+
+impl Sender {
+    fn new(scene: &Scene, pod: &str, port: &str) -> Self {
+        let process = process(&get(&["pod", pod, "-n", &scene.name]).unwrap());
+        let path = PathBuf::from(format!("/proc/{process}/root/run/usnet/net1.sock"));
+        match port {
+            "Veth" => Self::Kernel(Station::of_pod(scene, pod)),
+            "VhostUser" => {
+                let listener = Listener::bind(&path).unwrap();
+                Self::VhostUser { port: listener.accept(PATIENCE).unwrap(), _listener: listener }
+            }
+            _ => {
+                let socket = Socket::File(path);
+                Self::Memif(memif::connect(&memif::Target { socket, id: 0, secret: String::new(), ip: false }).unwrap())
+            }
+        }
+    }
+
+    fn send(&mut self, frames: &Arc<Vec<Frame>>) {
+        match self {
+            Self::Kernel(station) => {
+                let frames = Arc::clone(frames);
+                station.run(move || send(None, "net1", &frames)).join().unwrap().unwrap();
+            }
+            Self::VhostUser { port, .. } => send_by(port, frames),
+            Self::Memif(port) => send_by(port, frames),
+        }
+    }
+}
+
+fn send_by(port: &mut impl Port, frames: &[Frame]) {
+    let until = Instant::now() + PATIENCE;
+    for frame in frames {
+        while let Err(error) = port.send(&frame.bytes) {
+            assert!(matches!(error, Error::Full) && Instant::now() < until, "{}: {error}", frame.name);
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// A network with ports of this type, and a pod.
+fn network(scene: &Scene, name: &str, (engine, port): (&str, &str), topology: Option<&Value>) -> Value {
     let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.66.0.0/16"}]]});
-    let mut spec = json!({"engine": engine, "port": {"type": "Veth"}, "ipam": ipam});
+    let mut spec = json!({"engine": engine, "port": {"type": port}, "ipam": ipam});
     if let Some(topology) = topology {
         spec["topology"] = topology.clone();
         spec["ipam"]["nodePrefix"] = json!({"ipv4": 24});
     }
     scene.network(name, &spec);
+    if port == "Veth" { pod_without_volume(scene, name, name) } else { sleeping_pod(scene, name, name) }
 }
 
-fn nothing_reaches_a_node(engine: &str, topology: Option<&Value>) {
+fn nothing_reaches_a_node(engine: &str, ports: &[&str], topology: Option<&Value>) {
     let name = format!("isolated-{}{}", engine.to_lowercase(), if topology.is_some() { "-overlay" } else { "" });
     let scene = Scene::new(&name);
-    network(&scene, &name, engine, topology);
-    let pod = pod_without_volume(&scene, "pod", &name);
-    start(&scene, &pod);
-    let node = get(&["pod", "pod", "-n", &scene.name]).unwrap()["spec"]["nodeName"].as_str().unwrap().to_owned();
+    let named = |port: &&str| format!("{name}-{}", port.to_lowercase());
+    for port in ports {
+        apply(&network(&scene, &named(port), (engine, port), topology));
+    }
+    ports.iter().for_each(|port| wait_running(&scene, &named(port)));
     let mut all: Vec<Frame> = Vec::new();
-    for (of, kind) in nodes().into_iter().flat_map(|node| [(node, "veth"), (node, "vxlan")]) {
+    for (of, kind) in nodes().into_iter().flat_map(|node| ["veth", "vxlan", "tun"].map(|kind| (node, kind))) {
         all.extend(devices(of, kind).iter().flat_map(|device| abuse(of, device)));
     }
-    assert!(!devices(&node, "veth").is_empty(), "the node's end of {engine}");
+    assert!(!all.is_empty(), "{engine} has devices");
     let all = Arc::new(all);
+    let mut senders: Vec<Sender> = ports.iter().map(|port| Sender::new(&scene, &named(port), port)).collect();
     for settings in &SETTINGS {
         let settings = Settings::set(settings);
         let listeners = Listeners::start();
-        let frames = Arc::clone(&all);
-        let sent = Station::of_pod(&scene, "pod").run(move || send(None, "net1", &frames));
-        sent.join().unwrap().unwrap();
+        senders.iter_mut().for_each(|sender| sender.send(&all));
         assert_eq!(listeners.affected(), Vec::<String>::new(), "{engine}, {topology:?}, {:?}", settings.0);
     }
-    scene.delete_pod("pod");
+    drop(senders);
+    ports.iter().for_each(|port| scene.delete_pod(&named(port)));
 }
 
 #[test]
 fn no_frame_of_a_pod_has_an_effect_on_its_node() {
     for engine in ["OVS", "VPP"] {
-        nothing_reaches_a_node(engine, None);
+        nothing_reaches_a_node(engine, &["Veth"], None);
     }
 }
 
 #[test]
 fn no_frame_of_a_pod_has_an_effect_on_any_node_of_its_overlay() {
-    for engine in ["OVS", "VPP"] {
-        nothing_reaches_a_node(engine, Some(&json!({"type": "Overlay", "overlay": {}})));
-    }
+    let overlay = json!({"type": "Overlay", "overlay": {}});
+    nothing_reaches_a_node("OVS", &["Veth", "VhostUser"], Some(&overlay));
+    let has_packets = vpp::moves_packets("frames of programs at vhost-user ports and memifs");
+    let ports: &[&str] = if has_packets { &["Veth", "VhostUser", "Memif"] } else { &["Veth"] };
+    nothing_reaches_a_node("VPP", ports, Some(&overlay));
 }
 
 fn flush() {
@@ -198,8 +262,7 @@ fn the_nodes_end_of_an_interface_is_kept_up_and_isolated_and_a_missing_one_is_na
     for engine in ["OVS", "VPP"] {
         let name = format!("ends-{}", engine.to_lowercase());
         let scene = Scene::new(&name);
-        network(&scene, &name, engine, None);
-        let mut pod = pod_without_volume(&scene, "pod", &name);
+        let mut pod = network(&scene, &name, (engine, "Veth"), None);
         pod["spec"]["nodeName"] = json!(NODE);
         start(&scene, &pod);
         let [device] = <[String; 1]>::try_from(devices(NODE, "veth")).unwrap();
@@ -216,13 +279,13 @@ fn the_nodes_end_of_an_interface_is_kept_up_and_isolated_and_a_missing_one_is_na
             check(state.to_string().contains("DeviceMissing"), state.to_string())
         });
         eventually("an event of the pod", || {
-            let events = scene.events("pod");
+            let events = scene.events(&name);
             check(events.contains(&device), events)
         });
         eventually("it does not count as connected", || {
             let status = get(&["usn", &name]).unwrap()["status"].clone();
             check(status["attachments"] == 1 && status["connected"] == 0, status.to_string())
         });
-        scene.delete_pod("pod");
+        scene.delete_pod(&name);
     }
 }

@@ -73,7 +73,53 @@ fn stranger(scene: &Scene) -> Station {
     apply(&pod);
     wait_running(scene, "stranger");
     let pod = get(&["pod", "stranger", "-n", &scene.name]).unwrap();
-    Station::outside("stranger", "", format!("/proc/{}/ns/net", process(&pod)).into())
+    let address = pod["status"]["podIP"].as_str().unwrap();
+    let mut station = Station::outside("stranger", address, format!("/proc/{}/ns/net", process(&pod)).into());
+    pod["spec"]["nodeName"].as_str().unwrap().clone_into(&mut station.node);
+    station
+}
+
+/// A node that sends what a pod sends in its own name, as most plugins of cluster networks do it.
+struct Masquerade<'a>(&'a str);
+
+impl<'a> Masquerade<'a> {
+    fn of(pod: &'a Station) -> Self {
+        let rules = format!(
+            "add table ip e2e; add chain ip e2e out {{ type nat hook postrouting priority 100 ; }}; \
+             add rule ip e2e out ip saddr {} masquerade",
+            pod.address
+        );
+        on_node(&pod.node, &["nft", &rules]);
+        Self(&pod.node)
+    }
+}
+
+impl Drop for Masquerade<'_> {
+    fn drop(&mut self) {
+        on_node(self.0, &["nft", "delete table ip e2e"]);
+    }
+}
+
+/// What the pod sends comes to other nodes from its node, which is a peer of their overlays.
+fn a_masqueraded_pod_writes_into_no_overlay(pod: &Station, network: &str, vni: u32) {
+    let masquerade = Masquerade::of(pod);
+    let node = Station::of_node(nodes().into_iter().find(|node| *node != pod.node).unwrap());
+    let address = node.address.clone();
+    let bind = move || UdpSocket::bind("0.0.0.0:7009").unwrap();
+    let witness = node.run(bind).join().unwrap();
+    witness.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    let send = move || {
+        let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+        for number in 0..NUMBERED {
+            let _refused = socket.send_to(&encapsulated(vni, number), (address.as_str(), PORT));
+        }
+        socket.send_to(b"after them", (address.as_str(), 7009)).unwrap();
+    };
+    pod.run(send).join().unwrap();
+    let (_, from) = witness.recv_from(&mut [0; 16]).unwrap();
+    assert_eq!(from.ip().to_string(), Station::of_node(&pod.node).address, "it is masqueraded");
+    assert_eq!(learned(&node.name, network), Vec::<String>::new());
+    drop(masquerade);
 }
 
 /// How many of the numbered datagrams arrive.
@@ -110,7 +156,8 @@ fn a_pod_of_the_cluster_network_writes_into_no_overlay(name: &'static str, engin
     let others = overlay(&scene, &other, engine, vni + 1);
     let addresses: Vec<String> = nodes().into_iter().map(|node| Station::of_node(node).address).collect();
     let ends = Arc::new(AtomicBool::new(false));
-    let flooding = stranger(&scene).run({
+    let stranger = stranger(&scene);
+    let flooding = stranger.run({
         let (ends, until) = (Arc::clone(&ends), Instant::now() + flood());
         move || {
             let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
@@ -151,6 +198,7 @@ fn a_pod_of_the_cluster_network_writes_into_no_overlay(name: &'static str, engin
         let counted = counted();
         check(counted >= u64::from(sent), format!("{counted} of {sent}"))
     });
+    a_masqueraded_pod_writes_into_no_overlay(&stranger, name, vni);
 }
 
 #[test]

@@ -14,19 +14,28 @@ pub(super) const DETACHING_MAX: usize = 4;
 /// How many ADDs that failed before are in flight for one namespace. The rest of its share is for
 /// those that are new.
 const RETRYING_MAX: usize = 2;
+/// With so many attachments that have failed, those of a namespace that are new are likely to fail
+/// as well.
+const FAILING: usize = ATTACHING_MAX;
+/// How many new ones are then in flight for it: each is a process, and others need processors.
+const SUSPECT_MAX: usize = 2;
 
 /// Chooses of the calls that are due, in the order in which they became due.
 pub(super) fn choose(attachments: &BTreeMap<String, Attachment>, due: &[(&str, Kind)]) -> BTreeSet<String> {
     let (mut attaching, mut detaching) = (Shares::halves(ATTACHING_MAX), Shares::quarters(DETACHING_MAX));
-    let mut retrying: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut retrying, mut beginning, mut failed) = (Counts::new(), Counts::new(), Counts::new());
     for attachment in attachments.values() {
+        let namespace = attachment.namespace.as_str();
+        let has_failed = attachment.failure.is_some();
+        *failed.entry(namespace).or_default() += usize::from(has_failed);
         match attachment.in_flight {
-            Some(Kind::Attach) => attaching.take(&attachment.namespace),
-            Some(Kind::Detach) => detaching.take(&attachment.namespace),
+            Some(Kind::Attach) => {
+                attaching.take(namespace);
+                let of_kind = if has_failed { &mut retrying } else { &mut beginning };
+                *of_kind.entry(namespace).or_default() += 1;
+            }
+            Some(Kind::Detach) => detaching.take(namespace),
             None => {}
-        }
-        if attachment.in_flight == Some(Kind::Attach) && attachment.failure.is_some() {
-            *retrying.entry(&attachment.namespace).or_default() += 1;
         }
     }
     let of_kind = |kind| {
@@ -34,15 +43,26 @@ pub(super) fn choose(attachments: &BTreeMap<String, Attachment>, due: &[(&str, K
     };
     let (new, again): (Vec<_>, Vec<_>) =
         of_kind(Kind::Attach).partition(|(_, attachment)| attachment.failure.is_none());
-    let again = again.into_iter().filter(|(_, attachment)| {
-        let number = retrying.entry(&attachment.namespace).or_default();
-        *number += 1;
-        *number <= RETRYING_MAX
+    let is_failing = |namespace: &str| failed.get(namespace).is_some_and(|count| *count >= FAILING);
+    let new = new.into_iter().filter(|(_, Attachment { namespace, .. })| {
+        !is_failing(namespace) || another(&mut beginning, namespace) <= SUSPECT_MAX
     });
-    let mut chosen = attaching.share_out(new.into_iter().map(in_namespace));
+    let again =
+        again.into_iter().filter(|(_, attachment)| another(&mut retrying, &attachment.namespace) <= RETRYING_MAX);
+    let mut chosen = attaching.share_out(new.map(in_namespace));
     chosen.extend(attaching.share_out(again.map(in_namespace)));
     chosen.extend(detaching.share_out(of_kind(Kind::Detach).map(in_namespace)));
     chosen.into_iter().map(str::to_owned).collect()
+}
+
+/// By namespace.
+type Counts<'a> = BTreeMap<&'a str, usize>;
+
+/// Counts another one; returns how many there are with it.
+fn another<'a>(counts: &mut Counts<'a>, namespace: &'a str) -> usize {
+    let count = counts.entry(namespace).or_default();
+    *count += 1;
+    *count
 }
 
 fn in_namespace<'a>((uid, attachment): (&'a str, &'a Attachment)) -> (&'a str, &'a str) {
@@ -106,6 +126,17 @@ mod tests {
         all.extend(attachments("a", 600, false).split_off("a512"));
         assert_eq!(begun(&mut all, Kind::Attach), counts([("a", 2)]));
         assert!(all["a512"].in_flight.is_some() && all["a513"].in_flight.is_some());
+    }
+
+    #[test]
+    fn a_namespace_whose_attachments_fail_begins_few_at_once() {
+        let mut all = attachments("a", 512, false);
+        all.values_mut().take(FAILING).for_each(|it| it.failure = Some(Failure::new("AttachFailed", "")));
+        let due: Vec<String> = all.iter().filter(|(_, it)| it.failure.is_none()).map(|(uid, _)| uid.clone()).collect();
+        let due: Vec<_> = due.iter().map(|uid| (uid.as_str(), Kind::Attach)).collect();
+        assert_eq!(choose(&all, &due).len(), SUSPECT_MAX);
+        all.retain(|uid, it| it.failure.is_none() || uid.as_str() > "a000");
+        assert_eq!(choose(&all, &due).len(), ATTACHING_MAX / 2, "one less has failed");
     }
 
     #[test]
