@@ -25,21 +25,42 @@ pub(crate) fn range(what: &str, minimum: impl Display, maximum: impl Display) ->
     )
 }
 
+/// Whether a field is set. Each part of its path after `self` may be absent: the schema has no
+/// defaults (`crdgen/applied.rs`).
+pub(crate) fn is_set(path: &str) -> String {
+    let ends = path.match_indices('.').map(|(at, _)| at).skip(1).chain([path.len()]);
+    let parts: Vec<String> = ends.map(|end| format!("has(self{})", path.get(..end).unwrap_or(path))).collect();
+    format!("({})", parts.join(" && "))
+}
+
+/// The value of a field, or this expression if it is absent.
+pub(crate) fn or_default(path: &str, default: &str) -> String {
+    format!("({} ? self{path} : {default})", is_set(path))
+}
+
+/// Whether a field has a value that is not its default.
+pub(crate) fn is(path: &str, value: &str) -> String {
+    format!("({} && self{path} == '{value}')", is_set(path))
+}
+
 /// The number in a field of the spec is one that the engine accepts.
 pub(crate) fn in_range(field: &str, engine: EngineKind, range: EngineRange) -> Rule {
     let EngineRange { minimum, maximum, step, .. } = range;
     let number = format!("self{field}");
     let multiple = if step > 1 { format!(" && {number} % {step} == 0") } else { String::new() };
-    let fits = format!("({number} >= {minimum} && {number} <= {maximum}{multiple})");
+    let fits = format!("(!{} || {number} >= {minimum} && {number} <= {maximum}{multiple})", is_set(field));
     at(field, with_engine(engine, &fits), &Problem::EngineRange { engine, range })
 }
 
-/// `field` of `object` is immutable, also when it is unset.
-pub(crate) fn immutable(object: &str, field: &str) -> Rule {
+/// A field of the spec is immutable, also when it is unset.
+pub(crate) fn immutable(path: &str) -> Rule {
+    let (new, field) = (is_set(path), path.trim_start_matches('.'));
+    let old = new.replace("self", "oldSelf");
     rule(
-        format!("has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || self.{field} == oldSelf.{field})"),
-        format!("{object}.{field} cannot be changed, added or removed: create a new network and move the pods to it"),
+        format!("{new} == {old} && (!{new} || self{path} == oldSelf{path})"),
+        format!("{field} cannot be changed, added or removed: create a new network and move the pods to it"),
     )
+    .field_path(path)
 }
 
 /// An expression that must hold with this engine.

@@ -224,9 +224,9 @@ pub enum Problem {
         /// The subnet.
         subnet: IpNet,
     },
-    /// The member of the union that `type` requires.
-    #[error("{}", topology_member(*.0))]
-    TopologyMember(TopologyType),
+    /// The type Uplink without its member.
+    #[error("the type Uplink needs the member uplink: set its name")]
+    UplinkMissing,
     /// A member of the union that `type` does not have.
     #[error("only the type {0} has the member {member}: remove it, or set topology.type to {0}", member = .0.member())]
     OnlyForTopology(TopologyType),
@@ -331,14 +331,6 @@ fn own_key(engine: &EngineKind) -> &'static str {
 fn engines(supports: impl Fn(&EngineTraits) -> bool) -> String {
     let rows = EngineKind::ALL.into_iter().map(EngineKind::traits).filter(|row| supports(row));
     rows.map(|row| row.api_name).collect::<Vec<_>>().join(" or ")
-}
-
-fn topology_member(topology: TopologyType) -> &'static str {
-    match topology {
-        TopologyType::NodeLocal => "the type NodeLocal has no member",
-        TopologyType::Uplink => "the type Uplink needs the member uplink: set its name",
-        TopologyType::Overlay => "the type Overlay needs the member overlay: set it, {} for the defaults",
-    }
 }
 
 fn vlan_mode(engine: EngineKind) -> String {

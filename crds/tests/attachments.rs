@@ -6,8 +6,8 @@ mod support;
 
 use serde_json::{Value, json};
 use support::rejected;
+use usnet_crds::UserspaceAttachmentSpec;
 use usnet_crds::attachment::validate::validate;
-use usnet_crds::{UserspaceAttachment, UserspaceAttachmentSpec};
 
 fn object(spec: &Value) -> Value {
     json!({
@@ -25,7 +25,7 @@ fn spec(changes: &Value) -> Value {
 }
 
 fn by_cel(spec: &Value, old: Option<&Value>) -> Vec<String> {
-    rejected::<UserspaceAttachment>(&object(spec), old.map(object).as_ref())
+    rejected(&object(spec), old.map(object).as_ref())
 }
 
 fn by_rust(spec: &Value) -> Vec<String> {

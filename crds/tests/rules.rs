@@ -47,7 +47,7 @@ impl Case {
 
     fn rejected_by_cel(&self) -> Vec<String> {
         let old = self.old.as_ref().map(|old| self.object(old));
-        rejected::<UserspaceNetwork>(&self.object(&self.spec), old.as_ref())
+        rejected(&self.object(&self.spec), old.as_ref())
     }
 
     fn rejected_by_rust(&self) -> Vec<String> {

@@ -7,9 +7,9 @@ mod support;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use support::{rejected, with_defaults};
+use support::rejected;
 use usnet_crds::uplink::validate::{ValidUplink, validate};
-use usnet_crds::{EngineKind, NicDevice, UserspaceNetwork, UserspaceUplink};
+use usnet_crds::{EngineKind, NicDevice, NodeTraffic, UserspaceUplink};
 
 #[derive(Deserialize)]
 struct Case {
@@ -32,7 +32,7 @@ impl Case {
 
     fn rejected_by_cel(&self) -> Vec<String> {
         let old = self.old.as_ref().map(|old| self.object(old));
-        rejected::<UserspaceUplink>(&self.object(&self.spec), old.as_ref())
+        rejected(&self.object(&self.spec), old.as_ref())
     }
 
     fn validated(&self) -> Result<ValidUplink, Vec<String>> {
@@ -108,12 +108,12 @@ fn the_sample_is_accepted_with_its_network() {
     for document in serde_yaml::Deserializer::from_str(include_str!("../../config/samples/uplink.yaml")) {
         let object = Value::deserialize(document).unwrap();
         if object["kind"] == "UserspaceUplink" {
-            assert_eq!(rejected::<UserspaceUplink>(&object, None), Vec::<String>::new());
+            assert_eq!(rejected(&object, None), Vec::<String>::new());
             let uplink: UserspaceUplink = serde_json::from_value(object.clone()).unwrap();
             assert!(validate(&uplink).is_ok());
-            assert_eq!(with_defaults::<UserspaceUplink>(&object).unwrap()["spec"]["nodeTraffic"], "Refused");
+            assert_eq!(uplink.spec.node_traffic, NodeTraffic::Refused);
         } else {
-            assert_eq!(rejected::<UserspaceNetwork>(&object, None), Vec::<String>::new());
+            assert_eq!(rejected(&object, None), Vec::<String>::new());
         }
     }
 }

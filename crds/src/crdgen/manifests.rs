@@ -1,5 +1,6 @@
 //! The CRDs as manifest files.
 
+use super::applied;
 use crate::conditions::{READY, Status, reason};
 use crate::uplink::spec::UserspaceUplink;
 use crate::{CompiledNetwork, UserspaceAttachment, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState};
@@ -13,8 +14,11 @@ const HEADER: &str = "# Made by `cargo run -p usnet-crds --bin crdgen`; edit crd
 /// When a condition changed last that was never written.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
 
-/// The JSON pointer of the schema of the status.
+/// The JSON pointers of schemas.
+const SPEC: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
 const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
+/// So many of the CRDs are what users write.
+const APPLIED: usize = 3;
 
 /// A file of `config/crd`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +45,15 @@ pub enum ManifestError {
 /// # Errors
 /// When a schema cannot be written.
 pub fn crds() -> Result<Vec<Value>, ManifestError> {
+    let mut crds = with_defaults()?;
+    for spec in crds.iter_mut().take(APPLIED).filter_map(|crd| crd.pointer_mut(SPEC)) {
+        applied::prepare(spec);
+    }
+    Ok(crds)
+}
+
+/// The CRDs whose schemas have the defaults that readers use.
+pub(super) fn with_defaults() -> Result<Vec<Value>, ManifestError> {
     let crds = [
         UserspaceNetwork::crd(),
         UserspaceUplink::crd(),
@@ -51,8 +64,7 @@ pub fn crds() -> Result<Vec<Value>, ManifestError> {
     ];
     let json = crds.iter().map(|crd| Ok(simplified(serde_json::to_value(crd)?)));
     let mut json: Vec<Value> = json.collect::<Result<_, ManifestError>>()?;
-    // What users write.
-    for status in json.iter_mut().take(3).filter_map(|crd| crd.pointer_mut(STATUS)) {
+    for status in json.iter_mut().take(APPLIED).filter_map(|crd| crd.pointer_mut(STATUS)) {
         status["default"] = first_status();
     }
     Ok(json)

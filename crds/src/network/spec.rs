@@ -119,7 +119,10 @@ fn engine_immutable() -> Rule {
 /// What depends on other fields. On the engine: one rule for each engine of the table that does not
 /// support a value.
 fn engine_rules(schema: &mut Schema) {
-    let rules = bridge::engine_rules().chain(port::engine_rules()).chain(vlan::engine_rules());
+    let rules = bridge::immutable_fields()
+        .chain(bridge::engine_rules())
+        .chain(port::engine_rules())
+        .chain(vlan::engine_rules());
     for rule in rules
         .chain(topology::rules())
         .chain(gateway::rules())

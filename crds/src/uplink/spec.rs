@@ -7,7 +7,7 @@ use super::status::UserspaceUplinkStatus;
 use super::underlay::UplinkUnderlaySpec;
 use super::{NicDriver, NodeTraffic};
 use crate::EngineKind;
-use crate::cel::{at, rule};
+use crate::cel::{at, is, rule};
 use crate::network::selectors;
 use crate::problem::Problem;
 use crate::types::names::UPLINK_NAME_MAX;
@@ -124,19 +124,24 @@ fn only_the_last_selects_all() -> Rule {
     )
 }
 
+/// Whether the traffic of nodes is not let in.
+fn is_refused() -> String {
+    format!("!{}", is(".nodeTraffic", "Shared"))
+}
+
 fn shared_needs_vlans() -> Rule {
-    let needs_vlans = "self.nodeTraffic != 'Shared' || (has(self.vlans) && size(self.vlans) > 0)";
+    let needs_vlans = format!("{} || (has(self.vlans) && size(self.vlans) > 0)", is_refused());
     at(".nodeTraffic", needs_vlans, &Problem::from(UplinkProblem::SharedWithoutVlans))
 }
 
 fn shared_needs_open_vswitch() -> Rule {
     let engine = EngineKind::OpenVswitch.traits().api_name;
-    let rule = format!("self.nodeTraffic != 'Shared' || self.engine == '{engine}'");
+    let rule = format!("{} || self.engine == '{engine}'", is_refused());
     at(".nodeTraffic", rule, &Problem::from(UplinkProblem::SharedEngine))
 }
 
 fn shared_needs_vlan_of_underlay() -> Rule {
-    let has_vlan = "self.nodeTraffic != 'Shared' || !has(self.underlay) || has(self.underlay.vlan)";
+    let has_vlan = format!("{} || !has(self.underlay) || has(self.underlay.vlan)", is_refused());
     at(".underlay", has_vlan, &Problem::from(UplinkProblem::SharedUnderlay))
 }
 

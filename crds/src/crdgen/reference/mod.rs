@@ -3,7 +3,7 @@
 mod constants;
 mod fields;
 
-use crate::crdgen::manifests::{ManifestError, crds};
+use crate::crdgen::manifests::{ManifestError, with_defaults};
 use constants::Constant;
 use fields::Field;
 use serde_json::Value;
@@ -13,7 +13,7 @@ const HEADER: &str = "<!-- Made by `make crds`; edit crds/src instead. -->\n\
 # Reference of the API\n\n\
 Every field of each kind, with its default and the rules that the API server checks, and every condition with its reasons. What to do about a reason is in\n\
 [errors.md](errors.md) and [operations.md](operations.md), samples are in [config/samples](../config/samples).\n\n\
-A field without a default may be left out unless its rules say \"required\". `[]` stands for each item of a list. Objects may not have other fields.\n";
+A field without a default may be left out unless its rules say \"required\". Objects hold what was applied: defaults are not written into them. `[]` stands for each item of a list. Objects may not have other fields.\n";
 
 /// The page as Markdown.
 ///
@@ -21,7 +21,7 @@ A field without a default may be left out unless its rules say \"required\". `[]
 /// When a schema cannot be written.
 pub fn page() -> Result<String, ManifestError> {
     let mut page = HEADER.to_owned();
-    for crd in crds()? {
+    for crd in with_defaults()? {
         kind(&mut page, &crd);
     }
     page.push_str("\n## Conditions\n");

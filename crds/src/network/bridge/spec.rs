@@ -2,7 +2,7 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::{Bridge, MacAge, MacLearning, MacTableSize, Ownership};
-use crate::cel::{at, immutable, in_range, range, rule, with_engine};
+use crate::cel::{at, immutable, in_range, is, is_set, range, rule, with_engine};
 use crate::engine::BridgeKey;
 use crate::problem::{Problem, Problems};
 use crate::types::bridge_domain::BridgeDomainId;
@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 /// The bridge of a network on each node: a bridge of Open vSwitch, or a bridge domain of VPP.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
-#[x_kube(validation = immutable("bridge", "name"), validation = immutable("bridge", "id"))]
 pub struct BridgeSpec {
     /// With OVS: the name of the bridge; default br- and the network's name, shortened where
     /// that is longer than 15 characters. It cannot change.
@@ -55,7 +54,6 @@ pub struct BridgeSpec {
     /// added to it, of which `mtu` is the MTU, and nothing else of it is changed. It cannot
     /// change.
     #[serde(default)]
-    #[x_kube(validation = ownership_immutable())]
     pub ownership: Ownership,
 }
 
@@ -81,9 +79,18 @@ impl Default for BridgeSpec {
     }
 }
 
-/// A managed bridge would become an adopted one, or vice versa.
-fn ownership_immutable() -> Rule {
-    rule("self == oldSelf", "bridge.ownership cannot change: create a new network and move the pods to it")
+/// For the spec: a bridge would become another one, or a managed one an adopted one.
+pub(crate) fn immutable_fields() -> impl Iterator<Item = Rule> {
+    let new = is_adopted();
+    let message = "bridge.ownership cannot change: create a new network and move the pods to it";
+    let same = format!("{new} == {}", new.replace("self", "oldSelf"));
+    let ownership = rule(same, message).field_path(".bridge.ownership");
+    [".bridge.name", ".bridge.id"].map(immutable).into_iter().chain([ownership])
+}
+
+/// For rules of the spec.
+pub(crate) fn is_adopted() -> String {
+    is(".bridge.ownership", "Adopted")
 }
 
 fn bridge_name() -> Rule {
@@ -119,12 +126,12 @@ pub(crate) fn engine_rules() -> impl Iterator<Item = Rule> {
         let without = EngineKind::ALL.into_iter().filter(move |engine| engine.traits().bridge_key != key);
         without.map(move |engine| {
             let (field, problem) = (format!("bridge.{}", key.field()), Problem::BridgeKey { engine, key });
-            at(&format!(".{field}"), with_engine(engine, &format!("!has(self.{field})")), &problem)
+            at(&format!(".{field}"), with_engine(engine, &format!("!{}", is_set(&format!(".{field}")))), &problem)
         })
     });
     let adopted = EngineKind::ALL.into_iter().map(|engine| {
         let field = format!("bridge.{}", engine.traits().bridge_key.field());
-        let is_named = format!("self.bridge.ownership != 'Adopted' || has(self.{field})");
+        let is_named = format!("!{} || {}", is_adopted(), is_set(&format!(".{field}")));
         at(&format!(".{field}"), with_engine(engine, &is_named), &Problem::AdoptedWithoutKey(engine))
     });
     let mac_age = |engine: EngineKind| in_range(".bridge.macAgeSeconds", engine, engine.traits().mac_age);

@@ -3,6 +3,7 @@
 
 use super::Gateway;
 use crate::cel::{at, rule, with_engine};
+use crate::network::bridge::spec::is_adopted;
 use crate::problem::{Problem, Problems};
 use crate::types::limits::CIDR_MAX;
 use crate::types::names::{NAMESPACE_NAME_PATTERN, ROUTING_DOMAIN_MAX};
@@ -62,7 +63,7 @@ pub(crate) fn rules() -> impl Iterator<Item = Rule> {
     let without = EngineKind::ALL.into_iter().filter(|engine| !engine.traits().has_gateways);
     let engines = without
         .map(|engine| at(".gateway", with_engine(engine, "!has(self.gateway)"), &Problem::GatewayEngine(engine)));
-    let is_managed = "!has(self.gateway) || self.bridge.ownership != 'Adopted'";
+    let is_managed = format!("!has(self.gateway) || !{}", is_adopted());
     engines.chain([at(".gateway", is_managed, &Problem::GatewayOfAdopted)])
 }
 

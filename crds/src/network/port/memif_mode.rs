@@ -1,31 +1,29 @@
 //! A memif that carries IP packets: what it needs of its network, in CEL and in Rust. Such a port
 //! is not on the bridge; the gateway of its node routes to it.
 
-use crate::cel::at;
+use crate::cel::{at, is, is_set, or_default};
 use crate::network::UserspaceNetworkSpec;
 use crate::network::topology::TopologyType;
+use crate::network::topology::spec::is_node_local;
 use crate::problem::{Problem, Problems};
 use crate::{MemifMode, PortType};
 use kube::core::Rule;
 
 const FIELD: &str = "port.memif.mode";
 const ATTACHMENTS: &str = "attachments";
-const IS_IP: &str = "has(self.port.memif) && has(self.port.memif.mode) && self.port.memif.mode == 'IP'";
 
 /// For the spec.
 pub(crate) fn rules() -> [Rule; 4] {
     let rule = |field: &str, expression: &str, problem: &Problem| {
-        at(&format!(".{field}"), format!("!({IS_IP}) || {expression}"), problem)
+        at(&format!(".{field}"), format!("!{} || {expression}", is(".port.memif.mode", "IP")), problem)
     };
-    let is_limited = ["ingressKbps", "egressKbps"].map(|name| {
-        let rate = format!("self.port.rateLimit.{name}");
-        format!("has({rate}) && {rate} > 0")
-    });
-    let has_no_settings = format!("!(has(self.port.vlan) || {})", is_limited.join(" || "));
+    let is_limited = ["ingressKbps", "egressKbps"]
+        .map(|name| format!("{} > 0", or_default(&format!(".port.rateLimit.{name}"), "0")));
+    let has_no_settings = format!("!({} || {})", is_set(".port.vlan"), is_limited.join(" || "));
     let fixes_no_settings = "!(has(self.attachments) && self.attachments.exists(a, has(a.vlan) || has(a.rateLimit)))";
     [
         rule(FIELD, "has(self.gateway)", &Problem::RoutedWithoutGateway),
-        rule(FIELD, "self.topology.type == 'NodeLocal'", &Problem::RoutedAcrossNodes),
+        rule(FIELD, &is_node_local(), &Problem::RoutedAcrossNodes),
         rule(FIELD, &has_no_settings, &Problem::RoutedWithBridgeSettings),
         rule(ATTACHMENTS, fixes_no_settings, &Problem::RoutedWithBridgeSettings),
     ]

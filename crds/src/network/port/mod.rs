@@ -62,7 +62,7 @@ mod spec {
     #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
     use super::Port;
-    use crate::cel::{at, range, rule, with_engine};
+    use crate::cel::{at, is, is_set, or_default, range, rule, with_engine};
     use crate::engine::EngineTraits;
     use crate::network::port::vlan::{VlanSpec, vlan};
     use crate::problem::{Problem, Problems};
@@ -184,7 +184,8 @@ mod spec {
 
     /// For the field `memif`.
     fn memif_secret() -> Rule {
-        at(".secret", "self.socket != 'Abstract' || self.secret != 'Generated'", &Problem::SecretWithoutVolume)
+        let is_unknowable = format!("{} && {}", is(".socket", "Abstract"), is(".secret", "Generated"));
+        at(".secret", format!("!({is_unknowable})"), &Problem::SecretWithoutVolume)
     }
 
     /// The type of the ports, with the default that depends on the engine.
@@ -195,7 +196,7 @@ mod spec {
             let row = engine.traits();
             format!("self.engine == '{}' ? '{}' : {rest}", row.api_name, row.default_port_type.as_str())
         });
-        format!("(has(self.port.type) ? self.port.type : {default})")
+        or_default(".port.type", &default)
     }
 
     /// For the spec: what not every engine and type of port has.
@@ -205,9 +206,10 @@ mod spec {
             at(".port.type", with_engine(engine, &is_other), &Problem::PortType { engine, port_type })
         });
         let role_rules = unsupported(SocketRole::ALL, |row| row.vhost_user_roles).map(|(engine, role)| {
-            let field = "self.port.vhostUser";
-            let has_role = format!("!(has({field}) && {field}.engineRole == '{}')", role.as_str());
-            at(".port.vhostUser.engineRole", with_engine(engine, &has_role), &Problem::EngineRole { engine, role })
+            const FIELD: &str = ".port.vhostUser.engineRole";
+            let role_text = or_default(FIELD, &format!("'{}'", SocketRole::default().as_str()));
+            let has_other = format!("{role_text} != '{}'", role.as_str());
+            at(FIELD, with_engine(engine, &has_other), &Problem::EngineRole { engine, role })
         });
         type_rules.chain(settings_rules()).chain(role_rules).chain(egress_rules())
     }
@@ -226,9 +228,9 @@ mod spec {
     fn settings_rules() -> [Rule; 2] {
         let only = |field: &str, port_type: PortType| {
             let is_type = format!("{} == '{}'", self::port_type(), port_type.as_str());
-            at(&format!(".{field}"), format!("!has(self.{field}) || {is_type}"), &Problem::OnlyForType(port_type))
+            at(field, format!("!{} || {is_type}", is_set(field)), &Problem::OnlyForType(port_type))
         };
-        [only("port.memif", PortType::Memif), only("port.vhostUser", PortType::VhostUser)]
+        [only(".port.memif", PortType::Memif), only(".port.vhostUser", PortType::VhostUser)]
     }
 
     fn egress_rules() -> impl Iterator<Item = Rule> {
@@ -238,9 +240,8 @@ mod spec {
             .flat_map(|engine| engine.traits().unlimited_egress.iter().map(move |port_type| (engine, *port_type)));
         pairs.flat_map(|(engine, port_type)| {
             let (api_name, type_name) = (engine.traits().api_name, port_type.as_str());
-            let is_type =
-                format!("self.engine == '{api_name}' && has(self.port.type) && self.port.type == '{type_name}'");
-            let is_limited = format!("has(self.port.{EGRESS}) && self.port.{EGRESS} > 0");
+            let is_type = format!("self.engine == '{api_name}' && {} == '{type_name}'", self::port_type());
+            let is_limited = format!("{} && self.port.{EGRESS} > 0", is_set(&format!(".port.{EGRESS}")));
             let is_fixed = format!("has(a.rateLimit) && has(a.{EGRESS}) && a.{EGRESS} > 0");
             let are_limited = format!("has(self.attachments) && self.attachments.exists(a, {is_fixed})");
             let problem = Problem::EgressLimit { engine, port_type };

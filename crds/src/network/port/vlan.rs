@@ -2,7 +2,7 @@
 //! read [`Vlan`].
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use crate::cel::{at, one_of, range, rule, with_engine};
+use crate::cel::{at, is_set, one_of, range, rule, with_engine};
 use crate::problem::{Problem, Problems};
 use crate::types::vlan::VlanMode;
 use crate::{EngineKind, Vlan, VlanTag};
@@ -72,10 +72,11 @@ pub(in crate::network) fn engine_rules() -> impl Iterator<Item = Rule> {
     limited.flat_map(|engine| {
         let modes = engine.traits().vlan_modes.iter().map(|mode| mode.as_str());
         let (port, fixed) = (one_of("self.port.vlan.mode", modes.clone()), one_of("a.vlan.mode", modes));
+        let port = format!("!{} || {port}", is_set(".port.vlan"));
         let fixed = format!("!has(self.attachments) || self.attachments.all(a, !has(a.vlan) || {fixed})");
         let problem = Problem::VlanMode(engine);
         [
-            at(".port.vlan.mode", with_engine(engine, &format!("!has(self.port.vlan) || {port}")), &problem),
+            at(".port.vlan.mode", with_engine(engine, &port), &problem),
             at(".attachments", with_engine(engine, &fixed), &problem),
         ]
     })

@@ -3,7 +3,7 @@
 
 use super::Overlay;
 use super::underlay::{self, UnderlaySpec};
-use crate::cel::{at, range, rule};
+use crate::cel::{at, is, range, rule};
 use crate::problem::{Problem, Problems};
 use crate::types::limits::IP_MAX;
 use crate::{Encapsulation, IpFamily, UdpPort, Vni};
@@ -89,13 +89,19 @@ fn multicast() -> Rule {
 fn group_of_family() -> Rule {
     at(
         ".multicastGroup",
-        "!has(self.multicastGroup) || self.multicastGroup.contains(':') == (self.ipFamily == 'IPv6')",
+        format!("!has(self.multicastGroup) || self.multicastGroup.contains(':') == {}", is(".ipFamily", "IPv6")),
         &Problem::MulticastFamily,
     )
 }
 
+/// Whether the engine itself encapsulates.
+pub(super) fn is_of_engine() -> String {
+    is(".encapsulation", "Engine")
+}
+
 fn group_of_kernel() -> Rule {
-    at(".multicastGroup", "!has(self.multicastGroup) || self.encapsulation == 'Kernel'", &Problem::MulticastOfEngine)
+    let is_of_kernel = format!("!has(self.multicastGroup) || !{}", is_of_engine());
+    at(".multicastGroup", is_of_kernel, &Problem::MulticastOfEngine)
 }
 
 pub(super) fn overlay_of(problems: &mut Problems, spec: &OverlaySpec) -> Option<Overlay> {

@@ -4,7 +4,8 @@
 use super::Topology;
 use super::overlay::{OverlaySpec, overlay_of};
 use super::uplink_name::uplink_name;
-use crate::cel::{at, range};
+use crate::cel::{at, or_default, range};
+use crate::network::bridge::spec::is_adopted;
 use crate::problem::{Problem, Problems};
 use crate::types::names::UPLINK_NAME_MAX;
 use crate::{IpFamily, Mtu, NetworkUplink, Ownership, UplinkName, VlanTag};
@@ -52,24 +53,26 @@ impl fmt::Display for TopologyType {
     }
 }
 
+/// For rules of the spec.
+const TYPE: &str = ".topology.type";
+
 /// How the bridges of a network on different nodes are connected.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[x_kube(
-    validation = needs_member(TopologyType::Uplink),
+    validation = uplink_needs_member(),
     validation = only_type_has_member(TopologyType::Uplink),
-    validation = needs_member(TopologyType::Overlay),
     validation = only_type_has_member(TopologyType::Overlay)
 )]
 pub struct TopologySpec {
     /// NodeLocal: not at all, pods reach those on the same node. Uplink: by a NIC of each node, and
-    /// the member `uplink` is required. Overlay: by VXLAN between the nodes, and the member
-    /// `overlay` is required. A change interrupts the traffic of the network between nodes.
+    /// the member `uplink` is required. Overlay: by VXLAN between the nodes. A change interrupts
+    /// the traffic of the network between nodes.
     #[serde(rename = "type", default)]
     pub topology_type: TopologyType,
     /// Only with the type Uplink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink: Option<UplinkSpec>,
-    /// Only with the type Overlay; {} for the defaults.
+    /// Only with the type Overlay, and not required there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<OverlaySpec>,
 }
@@ -104,22 +107,32 @@ fn vlan() -> Rule {
     range("VLAN tag", VlanTag::MINIMUM, VlanTag::MAXIMUM)
 }
 
-fn needs_member(topology: TopologyType) -> Rule {
-    let member = topology.member();
-    let has_it = format!("self.type != '{topology}' || has(self.{member})");
-    at(&format!(".{member}"), has_it, &Problem::TopologyMember(topology))
+/// An overlay has defaults for all.
+fn uplink_needs_member() -> Rule {
+    let has_it = format!("{} != '{}' || has(self.uplink)", topology_type(".type"), TopologyType::Uplink);
+    at(".uplink", has_it, &Problem::UplinkMissing)
+}
+
+/// The type, which is in this field below `self`.
+fn topology_type(field: &str) -> String {
+    or_default(field, &format!("'{}'", TopologyType::default()))
+}
+
+/// For rules of the spec.
+pub(crate) fn is_node_local() -> String {
+    format!("{} == '{}'", topology_type(TYPE), TopologyType::NodeLocal)
 }
 
 fn only_type_has_member(topology: TopologyType) -> Rule {
     let member = topology.member();
-    let has_none = format!("self.type == '{topology}' || !has(self.{member})");
+    let has_none = format!("{} == '{topology}' || !has(self.{member})", topology_type(".type"));
     at(&format!(".{member}"), has_none, &Problem::OnlyForTopology(topology))
 }
 
 /// For the spec: what depends on other fields.
 pub(crate) fn rules() -> impl Iterator<Item = Rule> {
-    let is_managed = "self.topology.type == 'NodeLocal' || self.bridge.ownership != 'Adopted'";
-    [at(".topology.type", is_managed, &Problem::TopologyOfAdopted)].into_iter()
+    let is_managed = format!("{} || !{}", is_node_local(), is_adopted());
+    [at(TYPE, is_managed, &Problem::TopologyOfAdopted)].into_iter()
 }
 
 /// The topology of a network whose bridge has this owner.
@@ -129,17 +142,21 @@ pub(crate) fn topology(problems: &mut Problems, spec: &TopologySpec, ownership: 
     let present = [(TopologyType::Uplink, spec.uplink.is_some()), (TopologyType::Overlay, spec.overlay.is_some())];
     let mut is_union = true;
     for (topology, is_present) in present {
-        let is_needed = topology == spec.topology_type;
-        let field = format!("spec.topology.{}", topology.member());
-        problems.add_if(is_needed && !is_present, &field, Problem::TopologyMember(topology));
-        problems.add_if(!is_needed && is_present, &field, Problem::OnlyForTopology(topology));
-        is_union &= is_needed == is_present;
+        let is_foreign = is_present && topology != spec.topology_type;
+        problems.add_if(
+            is_foreign,
+            &format!("spec.topology.{}", topology.member()),
+            Problem::OnlyForTopology(topology),
+        );
+        is_union &= !is_foreign;
     }
-    match (spec.topology_type, &spec.uplink, &spec.overlay) {
+    let lacks_uplink = spec.topology_type == TopologyType::Uplink && spec.uplink.is_none();
+    problems.add_if(lacks_uplink, "spec.topology.uplink", Problem::UplinkMissing);
+    match spec.topology_type {
         _ if !is_union => None,
-        (TopologyType::NodeLocal, _, _) => Some(Topology::NodeLocal),
-        (TopologyType::Uplink, uplink, _) => uplink_of(problems, uplink.as_ref()?).map(Topology::Uplink),
-        (TopologyType::Overlay, _, overlay) => overlay_of(problems, overlay.as_ref()?).map(Topology::Overlay),
+        TopologyType::NodeLocal => Some(Topology::NodeLocal),
+        TopologyType::Uplink => uplink_of(problems, spec.uplink.as_ref()?).map(Topology::Uplink),
+        TopologyType::Overlay => overlay_of(problems, &spec.overlay.clone().unwrap_or_default()).map(Topology::Overlay),
     }
 }
 

@@ -2,8 +2,9 @@
 //! Rust.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
+use super::overlay::is_of_engine;
 use super::uplink_name::uplink_name;
-use crate::cel::at;
+use crate::cel::{at, is};
 use crate::problem::{Problem, Problems};
 use crate::types::names::UPLINK_NAME_MAX;
 use crate::{Encapsulation, UplinkName};
@@ -46,12 +47,12 @@ pub struct UnderlayUplinkSpec {
 }
 
 fn has_its_member() -> Rule {
-    at(".uplink", "(self.type == 'Uplink') == has(self.uplink)", &Problem::UnderlayMember)
+    at(".uplink", format!("{} == has(self.uplink)", is(".type", "Uplink")), &Problem::UnderlayMember)
 }
 
 /// For the overlay.
 pub(super) fn fits_encapsulation() -> Rule {
-    let fits = "(self.encapsulation == 'Engine') == (self.underlay.type == 'Uplink')";
+    let fits = format!("{} == {}", is_of_engine(), is(".underlay.type", "Uplink"));
     at(".underlay.type", fits, &Problem::UnderlayOfEncapsulation)
 }
 

@@ -1,6 +1,7 @@
 //! Networks through their life: bridges, NADs, status, drift and deletion.
 
 mod applied;
+mod appliers;
 mod deletion;
 mod drift;
 mod gateways;

@@ -76,6 +76,12 @@ pub struct Attachment {
 }
 
 impl Attachment {
+    /// What others of the same pod and its node depend on.
+    pub(crate) fn claim(&self) -> impl PartialEq + '_ {
+        let prepared = (self.has_finalizer(), &self.owner);
+        (&self.uid, &self.created, self.is_deleting(), prepared, &self.spec, self.node())
+    }
+
     /// Its deletion was requested.
     pub const fn is_deleting(&self) -> bool {
         self.deleted.is_some()

@@ -226,12 +226,15 @@ impl Dirty {
         self.uplinks.extend(uplinks.filter(differs).cloned());
     }
 
-    /// An attachment changed. Those of the same pod may have or lose its interface.
+    /// An attachment changed. Those of the same pod may have or lose its interface, unless only its
+    /// conditions are others: of hundreds that fail, each must not have all evaluated again.
     pub fn attachment(&mut self, cache: &Cache, (name, before): Changed<ObjectName, Attachment>) {
         let now = cache.attachments.objects.get(&name);
-        for changed in before.iter().chain(now) {
-            self.attachment_nodes.extend(changed.node().map(str::to_owned));
-            changed.pod(&name).iter().for_each(|pod| self.pod(cache, pod));
+        if before.as_ref().map(Attachment::claim) != now.map(Attachment::claim) {
+            for changed in before.iter().chain(now) {
+                self.attachment_nodes.extend(changed.node().map(str::to_owned));
+                changed.pod(&name).iter().for_each(|pod| self.pod(cache, pod));
+            }
         }
         self.attachments.insert(name);
     }
@@ -249,18 +252,22 @@ impl Dirty {
 
     fn attachments_of_node(&mut self, cache: &Cache, name: &str, before: Option<&NodeState>) {
         let now = cache.states.get(name);
-        let part = |state: &NodeState| {
-            let reported = state.status.as_ref().map(|it| (it.observed_generation, it.attachments.clone()));
-            (state.uid.clone(), state.generation, state.attachments.clone(), reported)
+        let requested = |state: &NodeState| {
+            let observed = state.status.as_ref().map(|status| status.observed_generation);
+            (state.uid.clone(), state.generation, state.attachments.clone(), observed)
         };
-        if before.map(part) == now.map(part) {
-            return;
-        }
+        let is_same = before.map(requested) == now.map(requested);
+        let report = |state: Option<&NodeState>, uid: &str| state?.status.as_ref()?.attachments.get(uid).cloned();
         // Those without a node wait for the state of one.
-        let waits = |attachment: &Attachment| attachment.node().is_none_or(|node| node == name);
-        let waiting = cache.attachments.objects.iter().filter(|(_, attachment)| waits(attachment));
-        self.attachments.extend(waiting.map(|(name, _)| name.clone()));
-        self.attachment_nodes.insert(name.to_owned());
+        let is_concerned = |attachment: &Attachment| match attachment.node() {
+            Some(node) if node != name => false,
+            _ => !is_same || report(before, &attachment.uid) != report(now, &attachment.uid),
+        };
+        let concerned = cache.attachments.objects.iter().filter(|(_, attachment)| is_concerned(attachment));
+        self.attachments.extend(concerned.map(|(name, _)| name.clone()));
+        if !is_same {
+            self.attachment_nodes.insert(name.to_owned());
+        }
     }
 
     fn all_statuses(&mut self, cache: &Cache) {
@@ -285,4 +292,49 @@ pub(crate) fn all_slices(cache: &Cache) -> BTreeSet<String> {
 
 fn without_status(network: &Network) -> Network {
     Network { status: None, ..network.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use usnet_crds::attachment::validate::validate;
+    use usnet_crds::{UserspaceAttachmentSpec, UserspaceAttachmentStatus};
+
+    fn attachment(interface: &str) -> Attachment {
+        let spec: UserspaceAttachmentSpec =
+            serde_json::from_value(serde_json::json!({"pod": "web", "network": "blue", "interface": interface}))
+                .unwrap();
+        Attachment {
+            uid: interface.to_owned(),
+            generation: 1,
+            created: None,
+            deleted: None,
+            finalizer: Some(0),
+            owner: Some("web-uid".to_owned()),
+            spec: Ok(validate(&spec).unwrap()),
+            status: Some(UserspaceAttachmentStatus {
+                node: "node-b".to_owned(),
+                ..UserspaceAttachmentStatus::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn a_condition_of_an_attachment_concerns_it_alone_and_what_it_claims_all_of_the_pod() {
+        let name = |name: &str| ObjectName { namespace: "team-a".to_owned(), name: name.to_owned() };
+        let mut cache = Cache::default();
+        for interface in ["net7", "net8", "net9"] {
+            cache.attachments.objects.insert(name(interface), attachment(interface));
+        }
+        let marked = |change: fn(&mut Attachment)| {
+            let (mut dirty, mut before) = (Dirty::default(), attachment("net7"));
+            change(&mut before);
+            dirty.attachment(&cache, (name("net7"), Some(before)));
+            (dirty.attachments.len(), dirty.attachment_nodes.len())
+        };
+        assert_eq!(marked(|before| before.status.as_mut().unwrap().mac = "02:00:00:00:00:01".to_owned()), (1, 0));
+        assert_eq!(marked(|before| before.status = None), (3, 1));
+        assert_eq!(marked(|before| before.owner = None), (3, 1));
+        assert_eq!(marked(|before| before.spec = attachment("net5").spec), (3, 1));
+    }
 }

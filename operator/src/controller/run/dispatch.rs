@@ -3,6 +3,7 @@
 use super::leader_state::{LeaderState, Response};
 use crate::controller::cache::Cache;
 use crate::controller::cache::attachments::ObjectName;
+use crate::controller::write::guards::Guards;
 use crate::controller::write::queue::Class;
 use crate::controller::write::request::send;
 use crate::controller::write::{Target, Write};
@@ -15,6 +16,9 @@ use tokio::time::Instant;
 /// There may be very many of those: with a smaller reserve they would delay the networks of users,
 /// with a larger one they would be slow even while nothing else is pending.
 const RESERVED_REQUESTS: usize = 4;
+/// Writes of attachments in flight for one namespace: with as many as the API server takes, others
+/// would wait for each answer until all of these are answered.
+const ATTACHMENT_WRITES_MAX: usize = 4;
 /// Pods that are read at the same time: attachments of users may name very many.
 const POD_READS_MAX: usize = 16;
 
@@ -38,7 +42,8 @@ impl LeaderState {
                 Class::NetworkFromNad => networks == 0,
             };
             let guards = &self.guards;
-            let write = match self.queue.pop(now, may_send, |target| guards.is_blocked(target)) {
+            let is_blocked = |target: &Target| guards.is_blocked(target) || has_its_share(guards, target);
+            let write = match self.queue.pop(now, may_send, is_blocked) {
                 Some((class, write)) => {
                     if class == Class::Counts {
                         self.counts_bucket.take_token();
@@ -79,6 +84,13 @@ impl LeaderState {
     }
 }
 
+/// Whether its namespace has as many writes in flight as it may.
+fn has_its_share(guards: &Guards, target: &Target) -> bool {
+    let Some(namespace) = target.namespace() else { return false };
+    let is_of_it = |other: &Target| !matches!(other, Target::Pod(_)) && other.namespace() == Some(namespace);
+    guards.in_flight(is_of_it) >= ATTACHMENT_WRITES_MAX
+}
+
 fn pod_namespace(target: &Target) -> Option<&str> {
     match target {
         Target::Pod(name) => Some(&name.namespace),
@@ -89,6 +101,7 @@ fn pod_namespace(target: &Target) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::controller::write::AttachmentWrite;
 
     fn client() -> Client {
         let service = tower::service_fn(|_| async {
@@ -99,6 +112,25 @@ mod tests {
 
     /// The reads that one namespace may have.
     const SHARE: usize = POD_READS_MAX / 2;
+
+    #[tokio::test]
+    async fn a_namespace_has_a_few_writes_in_flight_and_the_others_wait() {
+        let (mut state, client, now) = (LeaderState::default(), client(), Instant::now());
+        let write = |namespace: &str, number| {
+            let name = ObjectName { namespace: namespace.to_owned(), name: format!("net-{number:02}") };
+            Write::Attachment(AttachmentWrite::RemoveFinalizer { name, uid: String::new(), index: 0 })
+        };
+        for (namespace, count) in [("team-a", 12), ("team-b", 2)] {
+            (0..count).for_each(|number| state.queue.set(write(namespace, number), Class::Attachment, now));
+        }
+        state.dispatch(&Cache::default(), &client, now);
+        let in_flight = |state: &LeaderState, namespace| state.guards.in_flight(|it| it.namespace() == Some(namespace));
+        assert_eq!(["team-a", "team-b"].map(|namespace| in_flight(&state, namespace)), [ATTACHMENT_WRITES_MAX, 2]);
+        state.guards.finished(&write("team-a", 0).target());
+        state.dispatch(&Cache::default(), &client, now);
+        assert_eq!(in_flight(&state, "team-a"), ATTACHMENT_WRITES_MAX);
+        assert_eq!(state.queue.len(), 12 - ATTACHMENT_WRITES_MAX - 1);
+    }
 
     #[tokio::test]
     async fn a_few_pods_are_read_at_a_time_and_the_others_wait() {
