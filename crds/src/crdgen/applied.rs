@@ -1,13 +1,13 @@
 //! Schemas of what users apply, so that objects hold what was applied and each tool may apply what
-//! another one has applied. Server-side apply tracks the owner of each field, which makes two things
-//! harmful in a schema:
+//! another one has applied. Server-side apply tracks the owner of each field, which makes two
+//! things harmful in a schema:
 //!
-//! - A default belongs to whoever created the object. Another owner that applies the same content
-//!   then differs from what is stored, and tools that compare find a difference that never ends. So
-//!   there are none: readers have them, and the description names them.
-//! - An object whose fields all go, because `{}` is applied, becomes `null`, which is refused. So an
-//!   object below the spec has one owner and is replaced as a whole, as selectors of Kubernetes are.
-//!   Items of lists with keys stay apart from each other: a key is always there.
+//! - A default belongs to the tool that created the object. Another owner that applies the same
+//!   content then differs from what is stored, and tools that compare find a difference that never
+//!   ends. So there are none: readers have them, and the description names them.
+//! - An object whose fields all go, because `{}` is applied, becomes `null`, which is refused. So
+//!   an object below the spec has one owner and is replaced as a whole, as selectors of Kubernetes
+//!   are. Items of lists with keys stay apart from each other: a key is always there.
 
 use serde_json::{Value, json};
 

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 /// fit into one object.
 pub const FAILURES_MAX: usize = 10;
 
+/// Most pods in the status of a network: enough to find out whose they are.
+pub const STATUS_PODS_MAX: usize = 5;
+
 /// What the controller observed.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
@@ -32,6 +35,9 @@ pub struct UserspaceNetworkStatus {
     /// Those of them whose program in the pod is connected to the engine.
     #[serde(default)]
     pub connected: i64,
+    /// Some of these pods, as namespace/name; at most 5.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pods: Vec<String>,
     /// The overlay of the network, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<OverlayStatus>,

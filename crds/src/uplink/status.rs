@@ -30,6 +30,9 @@ pub struct UserspaceUplinkStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub networks: Vec<String>,
+    /// Attached interfaces of pods of these networks, on all nodes.
+    #[serde(default)]
+    pub attachments: i64,
     /// Nodes that failed, at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["node".into()]))]

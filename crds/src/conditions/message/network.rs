@@ -53,6 +53,11 @@ pub fn vni_taken(vni: Vni, port: UdpPort, holder: &str) -> String {
     )
 }
 
+/// Appended to what another network has.
+pub fn waits_for(holder: &str) -> String {
+    format!(". Network {holder} is being deleted: this one has it once that one is gone")
+}
+
 /// Accepted: an overlay of more nodes than can send to each other one by one.
 pub fn multicast_group_required(nodes: usize, maximum: usize) -> String {
     format!(

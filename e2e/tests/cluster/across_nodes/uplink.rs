@@ -5,7 +5,7 @@ use super::measure::count::until_traffic;
 use super::measure::report;
 use super::outside::Outside;
 use super::segment::{Segment, Variant, count, meet};
-use crate::support::cluster::{check, eventually, get, kubectl, nodes, on_node, run, timeout, vsctl};
+use crate::support::cluster::{check, eventually, get, kubectl, nodes, on_node, run, timeout, try_run, vsctl};
 use crate::support::pods::{received, start, testpmd_pod};
 use crate::support::scene::Scene;
 use crate::support::station::Station;
@@ -174,9 +174,10 @@ fn pods_on_vpp_and_hosts_outside_meet_over_uplinks_and_nics_come_back() {
 }
 
 /// Networks in two VLANs of an uplink, and faults of its NICs.
-fn in_vlans(scene: &Scene, outside: &Outside, Uplinks { vlan, networks: [blue, red] }: &Uplinks) {
+fn in_vlans(scene: &Scene, outside: &Outside, Uplinks { vlan, networks }: &Uplinks) {
     let fab = uplink("fab", vlan.engines[0], &json!(["100-199"]));
-    let [blue, red] = [(blue, 0), (red, 1)].map(|(name, number)| Segment::create(scene, name, *vlan, number));
+    let [blue, red] =
+        [(networks[0], 0), (networks[1], 1)].map(|(name, number)| Segment::create(scene, name, *vlan, number));
     let pods = blue.members();
     let strangers = red.strangers(&pods);
     let host = outside.station("host100", Some(100), OUTSIDE, 16);
@@ -191,6 +192,9 @@ fn in_vlans(scene: &Scene, outside: &Outside, Uplinks { vlan, networks: [blue, r
     if vlan.engines == ["OVS"] && is_long("a host outside and testpmd") {
         testpmd_answers_its_vlan_alone(scene, outside, &host);
     }
+    // Its networks' pods could not start anywhere, whatever is applied later.
+    let refused = try_run("kubectl", &["delete", "usu", "fab", "--wait=false"], "").expect_err("pods use it");
+    assert!(refused.contains("usnet.dev/drain=fab") && refused.contains(networks[0]), "{refused}");
     blue.delete(&pods);
     red.delete(&strangers);
     delete(fab, "fab");

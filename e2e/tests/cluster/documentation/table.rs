@@ -175,6 +175,7 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl describe usu NAME", As("kubectl describe usu")),
     ("kubectl get node -o wide", Run),
     ("kubectl get pods -n usnet-system -o wide", Run),
+    ("kubectl explain", As("kubectl explain usn.spec.bridge")),
     ("kubectl describe usn NAME", As("kubectl describe usn blue")),
     ("kubectl describe usn blue", Run),
     ("kubectl describe usns <node>", As("kubectl describe usns node-a")),
@@ -186,9 +187,8 @@ pub(super) const PODS: &[Row] = &[
     ),
     (
         "kubectl delete usn --all",
-        As(
-            "kubectl delete pods --all --grace-period=1; kubectl delete pods -n web --all --grace-period=1; kubectl delete usn --all",
-        ),
+        As("kubectl delete pods --all --grace-period=1; kubectl delete pods -n web --all --grace-period=1; \
+             kubectl wait usn --all --for=jsonpath={.status.attachments}=0 --timeout=60s; kubectl delete usn --all"),
     ),
     ("kubectl delete usu --all", Run),
 ];

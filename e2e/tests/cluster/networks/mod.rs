@@ -5,6 +5,7 @@ mod appliers;
 mod deletion;
 mod drift;
 mod gateways;
+mod in_use;
 mod kubectl_usnet;
 mod manual_edits;
 mod nads;

@@ -1,11 +1,14 @@
 //! A namespace with networks of its own, gone when the test ends.
 
 use crate::support::cluster::{
-    NODES, apply, check, condition, eventually, get, kubectl, on_node, timeout, try_run, vsctl,
+    NODES, PATIENCE, apply, check, condition, eventually, get, kubectl, on_node, timeout, try_run, vsctl,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+use usnet_crds::network::DRAIN;
 
 /// What one test has to itself.
 pub(crate) struct Scene {
@@ -32,7 +35,8 @@ impl Scene {
         Self { name: name.to_owned(), networks: Mutex::default() }
     }
 
-    /// The manifest of a network for this namespace, with parts of its spec replaced.
+    /// The manifest of a network for this namespace, with parts of its spec replaced. Unlike
+    /// networks of users it may be deleted while pods use it: [`as_users_write_it`].
     pub(crate) fn manifest(&self, network: &str, spec: &Value) -> Value {
         let mut whole = json!({
             "engine": "OVS",
@@ -41,7 +45,10 @@ impl Scene {
         for (field, value) in spec.as_object().unwrap() {
             whole[field] = value.clone();
         }
-        json!({"apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": network}, "spec": whole})
+        json!({
+            "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "spec": whole,
+            "metadata": {"name": network, "annotations": {DRAIN: network}},
+        })
     }
 
     /// Applies a network and remembers to delete it.
@@ -104,6 +111,26 @@ impl Scene {
     }
 }
 
+/// A manifest of a network without the annotation by which it may be deleted while pods use it.
+pub(crate) fn as_users_write_it(mut network: Value) -> Value {
+    network["metadata"]["annotations"] = json!({});
+    network
+}
+
+/// Deletes networks that pods have used just now, and waits until they are gone.
+pub(crate) fn delete_unused(arguments: &[&str]) -> Result<(), String> {
+    let delete = [&["delete", "--ignore-not-found", timeout()], arguments].concat();
+    let start = Instant::now();
+    loop {
+        match try_run("kubectl", &delete, "") {
+            Err(words) if words.contains("usnet-networks-in-use") && start.elapsed() < PATIENCE => {
+                thread::sleep(Duration::from_millis(500));
+            }
+            result => return result.map(drop),
+        }
+    }
+}
+
 impl Drop for Scene {
     fn drop(&mut self) {
         let quiet = |arguments: &[&str]| {
@@ -115,8 +142,11 @@ impl Drop for Scene {
         let networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
         let networks: BTreeSet<&str> = networks.iter().map(String::as_str).collect();
         if !networks.is_empty() {
-            let delete = ["delete", "usn", "--ignore-not-found", timeout()];
-            quiet(&delete.into_iter().chain(networks).collect::<Vec<_>>());
+            // A test may have taken the annotation away.
+            let delete = ["usn"].into_iter().chain(networks).collect::<Vec<_>>();
+            if let Err(error) = delete_unused(&delete) {
+                eprintln!("cleaning up {}: {error}", self.name);
+            }
         }
         // Not waited for: Kubernetes lets 5 s pass before it ends a namespace. Scenes have names of
         // their own.

@@ -1,6 +1,7 @@
 //! Uplinks that are gone when the test ends.
 
-use crate::support::cluster::{apply, timeout, try_run};
+use crate::support::cluster::apply;
+use crate::support::scene::delete_unused;
 use serde_json::{Value, json};
 
 /// An uplink, until this is dropped. Its networks have to be gone by then.
@@ -20,7 +21,7 @@ impl Uplink {
 
 impl Drop for Uplink {
     fn drop(&mut self) {
-        if let Err(error) = try_run("kubectl", &["delete", "usu", "--ignore-not-found", &self.0, timeout()], "") {
+        if let Err(error) = delete_unused(&["usu", &self.0]) {
             eprintln!("{error}");
         }
     }

@@ -3,6 +3,7 @@
 
 use super::adopted_bridges;
 use super::attachments::{Attachment, ObjectName};
+use super::bridge_rivals;
 use super::cluster::Cache;
 use super::nads::NadKey;
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Uplink};
@@ -91,11 +92,22 @@ impl Dirty {
         self.uplink_use |= has_changed && (has_uplink(before.as_ref()) || has_uplink(now));
         let has_domain = |network: Option<&Network>| network.is_some_and(|it| routing_domains::gateway(it).is_some());
         self.routing_domains |= has_changed && (has_domain(before.as_ref()) || has_domain(now));
+        if before.as_ref().map(Network::attachments) != now.map(Network::attachments) {
+            let changed = before.iter().chain(now);
+            self.uplinks.extend(changed.filter_map(uplink).map(|used| used.uplink.to_string()));
+        }
         let refused = |network: Option<&Network>| network.is_some_and(adopted_bridges::is_refused);
         if refused(before.as_ref()) != refused(now) {
             let changed = [before.as_ref(), now].into_iter().flatten();
             self.statuses.extend(
                 changed.flat_map(|network| adopted_bridges::others(cache, network)).map(|(name, _)| name.clone()),
+            );
+        }
+        let is_leaving = |network: Option<&Network>| network.is_some_and(Network::is_deleting);
+        if is_leaving(before.as_ref()) != is_leaving(now) {
+            let changed = [before.as_ref(), now].into_iter().flatten();
+            self.statuses.extend(
+                changed.flat_map(|network| bridge_rivals::rivals(cache, network)).map(|(name, _)| name.clone()),
             );
         }
         if has_changed {

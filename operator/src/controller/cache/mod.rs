@@ -5,13 +5,16 @@
 //! 2. [`parse`]: from these to [`objects`], [`nads`] and their [`fingerprint`]s;
 //! 3. the [`Cache`], to which watch events are applied; it also assigns node numbers and the
 //!    [`overlays`]' VNIs and says which networks have their uplinks ([`uplink_use`]) and subnets
-//!    ([`routing_domains`]); of bridges that several adopt agents decide ([`adopted_bridges`]);
+//!    ([`routing_domains`]); of bridges that several request agents decide ([`bridge_rivals`],
+//!    [`adopted_bridges`]);
 //! 4. [`attachments`]: attachments, and the pods that were read for them;
 //! 5. [`dirty`]: what must be evaluated again after a change of the cache.
 
 pub mod adopted_bridges;
 pub mod attachments;
+pub mod bridge_rivals;
 mod cluster;
+pub mod conflict;
 pub mod dirty;
 pub mod fingerprint;
 pub mod nads;

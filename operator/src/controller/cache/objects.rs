@@ -46,6 +46,11 @@ pub struct Network {
 }
 
 impl Network {
+    /// Attached interfaces of its pods, as its status says.
+    pub fn attachments(&self) -> i64 {
+        self.status.as_ref().map_or(0, |status| status.attachments)
+    }
+
     /// Its deletion was requested.
     pub const fn is_deleting(&self) -> bool {
         self.deleted.is_some()

@@ -10,6 +10,7 @@
 //!
 //! Nodes count only where an overlay has more of them than can send to each other one by one.
 
+use super::conflict::Conflict;
 use super::objects::{Compiled, Network, Node, Uplink};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::core::SelectorExt;
@@ -27,11 +28,10 @@ pub const UNICAST_NODES_MAX: usize = 250;
 /// The overlays of all networks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overlays {
-    /// By the name of the network; with the message of the condition where another network has the
-    /// VNI.
-    vnis: BTreeMap<String, Result<Vni, String>>,
-    /// Networks that need a multicast group, with the message of the condition.
-    too_large: BTreeMap<String, String>,
+    /// By the name of the network; an error where another network has the VNI.
+    vnis: BTreeMap<String, Result<Vni, Conflict>>,
+    /// Networks that need a multicast group.
+    too_large: BTreeMap<String, Conflict>,
     /// The keys of the labels by which overlays select nodes; none while there is no overlay.
     label_keys: Option<BTreeSet<String>>,
 }
@@ -75,7 +75,7 @@ impl Overlays {
             })
             .collect();
         requests.sort_by(|one, other| one.age().cmp(&other.age()));
-        let vnis = resolve(&requests, compiled);
+        let vnis = resolve(&requests, compiled, networks);
         let too_large = too_large(&requests, &vnis, nodes);
         Self { vnis, too_large, label_keys: all_label_keys(&requests, compiled, uplinks) }
     }
@@ -87,10 +87,10 @@ impl Overlays {
         Some(overlay.compiled(vni))
     }
 
-    /// Why the network cannot have its overlay: the reason and the message of the condition.
-    pub fn conflict(&self, name: &str) -> Option<(&'static str, &str)> {
-        let taken = self.vnis.get(name).and_then(|vni| vni.as_ref().err()).map(|message| (VNI_TAKEN, message.as_str()));
-        taken.or_else(|| Some((MULTICAST_GROUP_REQUIRED, self.too_large.get(name)?.as_str())))
+    /// Why the network cannot have its overlay.
+    pub fn conflict(&self, name: &str) -> Option<&Conflict> {
+        let taken = self.vnis.get(name).and_then(|vni| vni.as_ref().err());
+        taken.or_else(|| self.too_large.get(name))
     }
 
     /// Whether an overlay has too many nodes.
@@ -150,7 +150,11 @@ impl<'a> Request<'a> {
     }
 }
 
-fn resolve(requests: &[Request<'_>], compiled: &BTreeMap<String, Compiled>) -> BTreeMap<String, Result<Vni, String>> {
+fn resolve(
+    requests: &[Request<'_>],
+    compiled: &BTreeMap<String, Compiled>,
+    networks: &BTreeMap<String, Network>,
+) -> BTreeMap<String, Result<Vni, Conflict>> {
     let (mut claims, mut vnis) = (Claims::new(), BTreeMap::new());
     for request in requests {
         if let Some(vni) = request.kept().filter(|vni| holder(&claims, *vni, request).is_none()) {
@@ -166,7 +170,7 @@ fn resolve(requests: &[Request<'_>], compiled: &BTreeMap<String, Compiled>) -> B
     }
     for request in requests {
         if !vnis.contains_key(request.name) {
-            let vni = choose(&claims, request);
+            let vni = choose(&claims, request, networks);
             if let Ok(vni) = &vni {
                 claims.entry((*vni, request.overlay.port)).or_default().push(request.claim());
             }
@@ -176,10 +180,11 @@ fn resolve(requests: &[Request<'_>], compiled: &BTreeMap<String, Compiled>) -> B
     vnis
 }
 
-fn choose(claims: &Claims<'_>, request: &Request<'_>) -> Result<Vni, String> {
+fn choose(claims: &Claims<'_>, request: &Request<'_>, networks: &BTreeMap<String, Network>) -> Result<Vni, Conflict> {
+    let message = |vni, holder| message::vni_taken(vni, request.overlay.port, holder);
     if let Some(vni) = request.overlay.vni {
         return match holder(claims, vni, request) {
-            Some(holder) => Err(message::vni_taken(vni, request.overlay.port, holder)),
+            Some(holder) => Err(Conflict::taken(VNI_TAKEN, &message(vni, holder), (holder, networks))),
             None => Ok(vni),
         };
     }
@@ -188,10 +193,11 @@ fn choose(claims: &Claims<'_>, request: &Request<'_>) -> Result<Vni, String> {
         return Ok(vni);
     }
     // Its name is valid, because its spec is.
-    let first = request.name.parse().map(|name| Vni::default_for(&name)).map_err(|error| format!("{error}"))?;
+    let first = request.name.parse().map(|name| Vni::default_for(&name));
+    let first = first.map_err(|error| Conflict::new(VNI_TAKEN, error.to_string()))?;
     // There are far more VNIs than networks fit into a cluster.
     let mut candidates = std::iter::successors(Some(first), |vni| Some(vni.next_chosen()));
-    candidates.find(is_free).ok_or_else(|| message::vni_taken(first, request.overlay.port, "of others"))
+    candidates.find(is_free).ok_or_else(|| Conflict::new(VNI_TAKEN, message(first, "of others")))
 }
 
 /// The other network that has a VNI at the port of the request. Networks of different engines are
@@ -208,9 +214,9 @@ fn holder<'a>(claims: &Claims<'a>, vni: Vni, request: &Request<'_>) -> Option<&'
 /// Each node sends to all nodes of the segment, which networks of different engines can share.
 fn too_large(
     requests: &[Request<'_>],
-    vnis: &BTreeMap<String, Result<Vni, String>>,
+    vnis: &BTreeMap<String, Result<Vni, Conflict>>,
     nodes: &BTreeMap<String, Node>,
-) -> BTreeMap<String, String> {
+) -> BTreeMap<String, Conflict> {
     if nodes.len() <= UNICAST_NODES_MAX {
         return BTreeMap::new();
     }
@@ -228,7 +234,7 @@ fn too_large(
                 Encapsulation::Kernel => message::multicast_group_required(count, UNICAST_NODES_MAX),
                 Encapsulation::Engine => message::too_many_nodes(count, UNICAST_NODES_MAX),
             };
-            (request.name.to_owned(), text)
+            (request.name.to_owned(), Conflict::new(MULTICAST_GROUP_REQUIRED, text))
         };
         (count > UNICAST_NODES_MAX).then(|| segment.iter().map(message).collect::<Vec<_>>())
     };

@@ -6,18 +6,20 @@
 //! - a subnet that a compiled network has is not free, whatever the network requests now;
 //! - of several networks that request one, the oldest gets it.
 
+use super::conflict::Conflict;
 use super::objects::{Compiled, Network};
 use ipnet::IpNet;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::gateway as message;
+use usnet_crds::conditions::reason::SUBNET_TAKEN;
 use usnet_crds::{Gateway, RoutingDomain};
 
 /// The conflicts in all routing domains.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RoutingDomains {
-    /// The messages of the conditions, by the name of the network.
-    conflicts: BTreeMap<String, String>,
+    /// By the name of the network.
+    conflicts: BTreeMap<String, Conflict>,
 }
 
 /// A network in a routing domain.
@@ -43,7 +45,7 @@ impl RoutingDomains {
             requests.into_iter().partition(|request| request.held == Some(request.gateway));
         let (mut claims, mut conflicts) = (Claims::new(), BTreeMap::new());
         for holder in &holders {
-            holder.decide(&mut claims, &mut conflicts);
+            holder.decide(&mut claims, &mut conflicts, networks);
         }
         // What nodes have until the networks are compiled again.
         for (name, gateway) in compiled.iter().filter_map(|(name, compiled)| Some((name, held(compiled)?))) {
@@ -52,14 +54,14 @@ impl RoutingDomains {
             }
         }
         for other in &others {
-            other.decide(&mut claims, &mut conflicts);
+            other.decide(&mut claims, &mut conflicts, networks);
         }
         Self { conflicts }
     }
 
     /// Why the network cannot have its gateway; none if it can, or has none.
-    pub fn conflict(&self, network: &str) -> Option<&str> {
-        self.conflicts.get(network).map(String::as_str)
+    pub fn conflict(&self, network: &str) -> Option<&Conflict> {
+        self.conflicts.get(network)
     }
 
     /// The networks of which the conflict differs.
@@ -101,20 +103,26 @@ impl<'a> Request<'a> {
     }
 
     /// It has its subnets, unless others have one of them.
-    fn decide(&self, claims: &mut Claims<'a>, conflicts: &mut BTreeMap<String, String>) {
-        match self.conflict(claims) {
-            Some(message) => drop(conflicts.insert(self.name.to_owned(), message)),
+    fn decide(
+        &self,
+        claims: &mut Claims<'a>,
+        conflicts: &mut BTreeMap<String, Conflict>,
+        networks: &BTreeMap<String, Network>,
+    ) {
+        match self.conflict(claims, networks) {
+            Some(conflict) => drop(conflicts.insert(self.name.to_owned(), conflict)),
             None => claim(claims, self.name, self.gateway),
         }
     }
 
-    fn conflict(&self, claims: &Claims<'_>) -> Option<String> {
+    fn conflict(&self, claims: &Claims<'_>, networks: &BTreeMap<String, Network>) -> Option<Conflict> {
         let domain = self.gateway.routing_domain.as_ref()?;
         let others = || claims.get(domain).into_iter().flatten().filter(|(_, name)| *name != self.name);
         let overlaps = |one: &IpNet, other: &IpNet| one.contains(other) || other.contains(one);
         subnets(self.gateway).find_map(|own| {
             let (taken, holder) = others().find(|(taken, _)| overlaps(&own, taken))?;
-            Some(message::subnet_taken((self.name, own), (holder, *taken), domain))
+            let message = message::subnet_taken((self.name, own), (holder, *taken), domain);
+            Some(Conflict::taken(SUBNET_TAKEN, &message, (holder, networks)))
         })
     }
 }

@@ -6,6 +6,7 @@
 //! - of several networks that request one, the oldest gets it;
 //! - the VLAN of the underlay of an uplink is free for none; overlays share it.
 
+use super::conflict::Conflict;
 use super::objects::{Compiled, Network, Uplink};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,15 +14,6 @@ use usnet_crds::conditions::message::uplink_status as message;
 use usnet_crds::conditions::reason::{UPLINK_MISSING, UPLINK_UNUSABLE, VLAN_NOT_AVAILABLE, VLAN_TAKEN};
 use usnet_crds::network::topology::Topology;
 use usnet_crds::{EngineKind, IpFamily, NodeTraffic, UplinkName, ValidUplink, VlanTag};
-
-/// Why a network cannot have its uplink.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    /// The reason of the condition.
-    pub reason: &'static str,
-    /// The message of the condition.
-    pub message: String,
-}
 
 /// What a network has of an uplink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +77,7 @@ impl UplinkUse {
         }
         let mut conflicts = BTreeMap::new();
         for request in &requests {
-            match request.unsuitable(uplinks).or_else(|| request.taken(&claims)) {
+            match request.unsuitable(uplinks).or_else(|| request.taken(&claims, networks)) {
                 Some(conflict) => drop(conflicts.insert(request.name.to_owned(), conflict)),
                 None => drop(claims.insert(request.uplink, request.name)),
             }
@@ -204,18 +196,22 @@ impl<'a> Request<'a> {
     }
 
     /// Overlays share an underlay.
-    fn taken(&self, claims: &Claims<'_>) -> Option<Conflict> {
+    fn taken(&self, claims: &Claims<'_>, networks: &BTreeMap<String, Network>) -> Option<Conflict> {
         let Used::Vlan(vlan) = self.uplink.used else { return None };
         let holder = claims.get(&self.uplink).filter(|holder| **holder != self.name)?;
-        Some(self.conflict(VLAN_TAKEN, &message::vlan_taken(self.uplink.uplink, vlan, holder)))
+        let message = format!("{}{}", self.field(), message::vlan_taken(self.uplink.uplink, vlan, holder));
+        Some(Conflict::taken(VLAN_TAKEN, &message, (holder, networks)))
     }
 
     /// The message begins with the field.
     fn conflict(&self, reason: &'static str, message: &str) -> Conflict {
-        let field = match self.uplink.used {
+        Conflict::new(reason, format!("{}{message}", self.field()))
+    }
+
+    const fn field(&self) -> &'static str {
+        match self.uplink.used {
             Used::Vlan(_) => "spec.topology.uplink",
             Used::Underlay(_) => "spec.topology.overlay.underlay.uplink",
-        };
-        Conflict { reason, message: format!("{field}{message}") }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The lifecycle stage of a network.
 
+use crate::controller::cache::conflict::Conflict;
 use crate::controller::cache::{Cache, Network};
 use usnet_crds::conditions::message::network::ADDRESSES_OF_CONNECTED_NODES;
 use usnet_crds::conditions::reason;
@@ -17,6 +18,8 @@ pub enum Stage<'a> {
         reason: &'static str,
         /// The message of the condition.
         message: &'a str,
+        /// What is in the way ends without anybody.
+        will_end: bool,
     },
     /// Its deletion was requested.
     Deleting,
@@ -29,19 +32,22 @@ impl<'a> Stage<'a> {
             _ if network.is_deleting() => Self::Deleting,
             _ if !network.has_finalizer() => Self::New,
             Ok(valid) if valid.has_ambiguous_addresses() => {
-                Self::Rejected { reason: reason::ADDRESSES_NOT_UNIQUE, message: ADDRESSES_OF_CONNECTED_NODES }
+                Self::rejected(reason::ADDRESSES_NOT_UNIQUE, ADDRESSES_OF_CONNECTED_NODES)
             }
             Ok(_) => Self::conflict(cache, name).unwrap_or(Self::Active),
-            Err(message) => Self::Rejected { reason: reason::INVALID, message },
+            Err(message) => Self::rejected(reason::INVALID, message),
         }
+    }
+
+    const fn rejected(reason: &'static str, message: &'a str) -> Self {
+        Self::Rejected { reason, message, will_end: false }
     }
 
     /// What another network has.
     fn conflict(cache: &'a Cache, name: &str) -> Option<Self> {
         let overlay = cache.overlays.conflict(name);
-        let subnet = || cache.routing_domains.conflict(name).map(|message| (reason::SUBNET_TAKEN, message));
-        let uplink = || cache.uplink_use.conflict(name).map(|conflict| (conflict.reason, conflict.message.as_str()));
-        let (reason, message) = overlay.or_else(subnet).or_else(uplink)?;
-        Some(Self::Rejected { reason, message })
+        let others = || cache.routing_domains.conflict(name).or_else(|| cache.uplink_use.conflict(name));
+        let Conflict { reason, message, will_end } = overlay.or_else(others)?;
+        Some(Self::Rejected { reason, message, will_end: *will_end })
     }
 }

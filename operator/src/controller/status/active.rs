@@ -19,7 +19,7 @@ use usnet_crds::node_selection::selector_text;
 
 pub(super) fn conditions(inputs: &StatusInputs<'_>) -> Vec<ConditionUpdate> {
     let (accepted, nads, mut programmed) = (accepted(inputs), nads(inputs), programmed(inputs));
-    let needs_operator = accepted.status != Status::True || inputs.tally.needs_operator();
+    let needs_operator = !inputs.will_end() && (accepted.status != Status::True || inputs.tally.needs_operator());
     // They affect only their namespace.
     let is_of_namespace = |reason: &str| [NAME_CONFLICT, DEFINITION_REFUSED].contains(&reason);
     let blocks_ready = |part: &&ConditionUpdate| part.status != Status::True && !is_of_namespace(&part.reason);
@@ -38,7 +38,7 @@ pub(super) fn conditions(inputs: &StatusInputs<'_>) -> Vec<ConditionUpdate> {
 }
 
 fn accepted(inputs: &StatusInputs<'_>) -> ConditionUpdate {
-    if let Stage::Rejected { reason, message } = inputs.stage {
+    if let Stage::Rejected { reason, message, .. } = inputs.stage {
         return ConditionUpdate::new(ACCEPTED, Status::False, reason, message);
     }
     match inputs.tally.failures.first() {

@@ -65,7 +65,13 @@ impl Conditions for UserspaceUplinkStatus {
 impl Urgency {
     /// The urgency of replacing one status of an uplink by another.
     pub fn of_uplink(old: Option<&UserspaceUplinkStatus>, new: &UserspaceUplinkStatus) -> Self {
-        old.map_or(Some(Self::Transition), |old| Self::of_conditions(old, new)).unwrap_or(Self::Counts)
+        let Some(old) = old else { return Self::Transition };
+        let may_be_deleted = |status: &UserspaceUplinkStatus| status.attachments == 0;
+        match Self::of_conditions(old, new) {
+            Some(urgency) => urgency,
+            None if may_be_deleted(old) != may_be_deleted(new) => Self::Transition,
+            None => Self::Counts,
+        }
     }
 
     /// The urgency of a change of conditions or of the generation; none if these are the same.
@@ -89,6 +95,10 @@ impl Urgency {
         let Some(old) = old else { return Self::Transition };
         if let Some(urgency) = Self::of_conditions(old, new) {
             return urgency;
+        }
+        // Whether the network may be deleted.
+        if (old.attachments > 0) != (new.attachments > 0) {
+            return Self::Transition;
         }
         let failed = |status: &UserspaceNetworkStatus| -> Vec<(String, String)> {
             status.failures.iter().map(|failure| (failure.node.clone(), failure.reason.clone())).collect()

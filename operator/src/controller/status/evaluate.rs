@@ -5,12 +5,13 @@ use super::inputs::{Facts, StatusInputs};
 use super::selected_nodes::SelectedNodes;
 use super::tally::Tally;
 use super::{active, deleting};
-use crate::controller::cache::{Cache, Network, adopted_bridges};
+use crate::controller::cache::{Cache, Network, adopted_bridges, bridge_rivals};
 use crate::controller::compile::Stage;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use std::collections::BTreeSet;
 use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::merge;
-use usnet_crds::network::{NodeCounts, OverlayStatus};
+use usnet_crds::network::{NodeCounts, OverlayStatus, STATUS_PODS_MAX};
 
 /// The result of evaluating a status.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,6 +45,7 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
             nodes: deleting::counts(&state),
             attachments: state.attachments,
             connected: state.connected,
+            pods: first(&state.pods),
             overlay,
             failures: Vec::new(),
         });
@@ -53,19 +55,26 @@ pub fn evaluate(cache: &Cache, nodes: &mut SelectedNodes<'_>, name: &str, facts:
     let (attachments, connected, has_unreachable_pods) =
         (tally.attachments, tally.connected, tally.has_unreachable_pods);
     let counts: NodeCounts = tally.counts();
-    let failures = tally.failures.clone();
+    let (pods, failures) = (first(&tally.pods), tally.failures.clone());
     let (availability, refused_rivals) = (cache.nads.availability, adopted_bridges::refused_rivals(cache, network));
-    let inputs = StatusInputs { name, network, stage, facts, availability, tally, refused_rivals };
+    let has_leaving_rival = tally.has_conflicts_only() && bridge_rivals::has_leaving_rival(cache, network);
+    let inputs = StatusInputs { name, network, stage, facts, availability, tally, refused_rivals, has_leaving_rival };
     let status = UserspaceNetworkStatus {
         observed_generation: generation,
         conditions: merge(old, active::conditions(&inputs), generation, now),
         nodes: counts,
         attachments,
         connected,
+        pods,
         overlay,
         failures,
     };
     Evaluation { status: Some(status), may_delete: false, has_unreachable_pods }
+}
+
+/// The pods that fit into the status.
+fn first(pods: &BTreeSet<String>) -> Vec<String> {
+    pods.iter().take(STATUS_PODS_MAX).cloned().collect()
 }
 
 /// The overlay that nodes have, or are to have.

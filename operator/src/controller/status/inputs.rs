@@ -28,4 +28,16 @@ pub(super) struct StatusInputs<'a> {
     pub(super) tally: Tally,
     /// The networks that are refused on nodes because this one has their bridge.
     pub(super) refused_rivals: Vec<&'a str>,
+    /// Another network, which is being deleted, has the bridge.
+    pub(super) has_leaving_rival: bool,
+}
+
+impl StatusInputs<'_> {
+    /// Whether what keeps the network from its nodes ends without anybody.
+    pub(super) fn will_end(&self) -> bool {
+        match self.stage {
+            Stage::Rejected { will_end, .. } => will_end,
+            _ => self.has_leaving_rival && self.tally.has_conflicts_only(),
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use super::selected_nodes::{NodeView, SelectedNodes};
 use crate::controller::cache::Compiled;
 use crate::controller::cache::objects::Selection;
+use std::collections::BTreeSet;
 use usnet_crds::conditions::reason::{BRIDGE_CONFLICT, ENGINE_UNREACHABLE, needs_operator};
 use usnet_crds::network::{FAILURES_MAX, NodeCounts, NodeFailure};
 use usnet_crds::node_state::NetworkState;
@@ -75,6 +76,8 @@ pub struct Tally {
     pub attachments: i64,
     /// Those whose program is connected to the engine.
     pub connected: i64,
+    /// Their pods, as namespace/name; each node names only some.
+    pub pods: BTreeSet<String>,
     /// Some of the pods are on nodes that are NotReady.
     pub has_unreachable_pods: bool,
 }
@@ -87,6 +90,7 @@ impl Tally {
             let Some(report) = view.state.and_then(|state| state.report(name)) else { continue };
             tally.attachments = tally.attachments.saturating_add(report.attachments);
             tally.connected = tally.connected.saturating_add(report.connected);
+            tally.pods.extend(report.pods.iter().cloned());
             tally.has_unreachable_pods |= report.attachments > 0 && !view.node.is_ready;
         }
         let Some((compiled, selection)) = compiled.and_then(|it| Some((it, it.selection.as_ref()?))) else {
@@ -128,6 +132,11 @@ impl Tally {
     /// Whether another network has the bridge on every reachable node.
     pub fn is_conflict_everywhere(&self) -> bool {
         self.conflicts > 0 && self.conflicts == self.selected - self.unreachable
+    }
+
+    /// Whether another network has the bridge wherever it failed.
+    pub fn has_conflicts_only(&self) -> bool {
+        self.conflicts > 0 && self.conflicts == self.failed
     }
 
     /// The counts for the status of the network.

@@ -152,3 +152,38 @@ fn failures_of_other_nodes_do_not_move_what_is_listed() {
     };
     assert_eq!(since(&before), since(&after));
 }
+
+/// As in a rename, in which a tool deletes the one and creates the other.
+#[test]
+fn what_waits_for_a_network_that_is_being_deleted_is_in_progress_until_it_is_gone() {
+    let gateway = json!({"addresses": ["10.7.0.1/24"], "routingDomain": "core"});
+    let specs = [
+        json!({"engine": "OVS", "namespaceSelector": {}, "bridge": {"name": "br-lan"}}),
+        json!({"engine": "OVS", "namespaceSelector": {}, "topology": {"type": "Overlay", "overlay": {"vni": 7}}}),
+        json!({"engine": "VPP", "namespaceSelector": {}, "gateway": gateway}),
+        json!({"engine": "OVS", "namespaceSelector": {}, "topology": {"type": "Uplink", "uplink": {"name": "fab", "vlan": 100}}}),
+    ];
+    for spec in specs {
+        let mut cluster = Cluster::new();
+        cluster.uplink(
+            "fab",
+            &json!({"engine": "OVS", "nics": [{"device": {"type": "Name", "name": "eth1"}}], "vlans": ["100"]}),
+        );
+        cluster.network("old", &spec);
+        cluster.settle();
+        cluster.attach("node-b", "old", 1);
+        cluster.report();
+        cluster.network("renamed", &spec);
+        cluster.settle();
+        assert_eq!(kstatus(&cluster, "renamed"), Failed, "{spec}");
+        cluster.delete_network("old");
+        cluster.settle();
+        assert_eq!(kstatus(&cluster, "renamed"), InProgress, "{spec}");
+        let message = cluster.message("renamed", "Ready");
+        assert!(message.contains("old"), "{spec}: {message}");
+        cluster.attach("node-b", "old", 0);
+        cluster.report();
+        cluster.settle();
+        assert_eq!((kstatus(&cluster, "old"), kstatus(&cluster, "renamed")), (NotFound, Current), "{spec}");
+    }
+}

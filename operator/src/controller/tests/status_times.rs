@@ -31,8 +31,11 @@ fn transitions_are_urgent_and_counts_are_not() {
     assert_eq!(urgency(&ready(), &status(1, Status::False, BRIDGE_EXISTS)), Urgency::Transition);
     assert_eq!(urgency(&ready(), &pending(2)), Urgency::Begin, "a new generation");
     assert_eq!(urgency(&ready(), &pending(1)), Urgency::Counts, "a namespace or a node came");
-    let attached = UserspaceNetworkStatus { attachments: 1, ..ready() };
-    assert_eq!(urgency(&ready(), &attached), Urgency::Counts);
+    let attached = |attachments| UserspaceNetworkStatus { attachments, ..ready() };
+    assert_eq!(urgency(&attached(1), &attached(2)), Urgency::Counts);
+    // It may not be deleted any more, and may again.
+    assert_eq!(urgency(&attached(0), &attached(1)), Urgency::Transition);
+    assert_eq!(urgency(&attached(2), &attached(0)), Urgency::Transition);
 }
 
 #[test]
@@ -41,8 +44,9 @@ fn a_change_of_nodes_without_pods_waits_longest() {
     unreachable.nodes.unreachable = 1;
     assert_eq!(Urgency::of(Some(&ready()), &unreachable, false), Urgency::NodeCounts);
     assert_eq!(Urgency::of(Some(&ready()), &unreachable, true), Urgency::Counts, "it has pods");
-    unreachable.attachments = 1;
-    assert_eq!(Urgency::of(Some(&ready()), &unreachable, false), Urgency::Counts);
+    unreachable.attachments = 2;
+    let with_pod = UserspaceNetworkStatus { attachments: 1, ..ready() };
+    assert_eq!(Urgency::of(Some(&with_pod), &unreachable, false), Urgency::Counts);
 }
 
 /// When a status is due, in seconds after the start.

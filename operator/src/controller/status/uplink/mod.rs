@@ -4,7 +4,7 @@ mod conditions;
 mod nodes;
 
 use super::selected_nodes::SelectedNodes;
-use crate::controller::cache::Cache;
+use crate::controller::cache::{Cache, Network};
 use conditions::Inputs;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use usnet_crds::UserspaceUplinkStatus;
@@ -22,6 +22,9 @@ pub fn evaluate(cache: &Cache, selected: &SelectedNodes<'_>, name: &str, now: &T
     let old = uplink.status.as_ref().map(|status| status.conditions.as_slice()).unwrap_or_default();
     let generation = Some(uplink.generation);
     let networks: Vec<&String> = users.into_iter().flat_map(|users| users.keys()).collect();
+    // As the networks say: to count their reports is networks × nodes.
+    let attachments = networks.iter().filter_map(|name| cache.networks.get(*name)).map(Network::attachments);
+    let attachments = attachments.fold(0_i64, i64::saturating_add);
     let counts = tally.counts();
     let failures = tally.failures.clone();
     let conditions = conditions::conditions(&Inputs { uplink, users, tally });
@@ -31,6 +34,7 @@ pub fn evaluate(cache: &Cache, selected: &SelectedNodes<'_>, name: &str, now: &T
         nodes: counts,
         network_count: i64::try_from(networks.len()).unwrap_or(i64::MAX),
         networks: networks.into_iter().take(UPLINK_NETWORKS_MAX).cloned().collect(),
+        attachments,
         failures,
     })
 }

@@ -61,7 +61,7 @@ fn outcome(cache: &Cache, input: &Input) -> Outcome {
         return rejected("RejectedByApiServer", message);
     }
     let Some(network) = cache.networks.get(name) else { return rejected("Invalid", "the object cannot be read") };
-    if let Stage::Rejected { reason, message } = Stage::of(cache, name, network) {
+    if let Stage::Rejected { reason, message, .. } = Stage::of(cache, name, network) {
         return rejected(reason, message);
     }
     match write(cache, name) {
