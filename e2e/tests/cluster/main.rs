@@ -18,6 +18,7 @@ mod across_nodes;
 mod control_plane;
 mod documentation;
 mod faults;
+mod gitops;
 mod legacy;
 mod networks;
 mod outages;
