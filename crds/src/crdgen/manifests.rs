@@ -49,7 +49,20 @@ pub fn crds() -> Result<Vec<Value>, ManifestError> {
     for spec in crds.iter_mut().take(APPLIED).filter_map(|crd| crd.pointer_mut(SPEC)) {
         applied::prepare(spec);
     }
+    for metadata in crds.iter_mut().filter_map(|crd| crd.pointer_mut("/metadata")?.as_object_mut()) {
+        metadata.insert("annotations".to_owned(), kept());
+    }
     Ok(crds)
+}
+
+/// Annotations by which Flux and Argo CD leave a CRD when it is gone from a repository, or the
+/// repository itself: with it all networks would be deleted, and a CRD that is being deleted cannot
+/// be installed again.
+fn kept() -> Value {
+    json!({
+        "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+        "kustomize.toolkit.fluxcd.io/prune": "disabled",
+    })
 }
 
 /// The CRDs whose schemas have the defaults that readers use.

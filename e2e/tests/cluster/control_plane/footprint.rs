@@ -4,8 +4,9 @@ use crate::support::cluster::{NODES, on_node};
 
 /// Most memory of an agent at rest that is its own, in kB. The pages of its program are not
 /// counted: the kernel takes them back when memory is short, and the program of a test bed is
-/// larger than that of a release.
-const AGENT_MAX: u64 = 8 * 1024;
+/// larger than that of a release. After an hour of usual tests it is 4.3 MB, and 8.0 to 8.7 MB
+/// after those of `abuse`, which run before: the allocator keeps what thousands of networks needed.
+const AGENT_MAX: u64 = 12 * 1024;
 
 #[test]
 fn an_agent_at_rest_is_small() {

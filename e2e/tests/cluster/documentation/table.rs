@@ -117,6 +117,7 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl usnet explain pod NAME", As("kubectl usnet explain pod user")),
     ("kubectl usnet explain pod web/dpdk-1", Exits(1, "kubectl usnet explain pod web/dpdk-1")),
     ("kubectl usnet explain network blue", Run),
+    ("kubectl usnet explain network NAME", As("kubectl usnet explain network blue")),
     ("kubectl usnet explain node node-b", Run),
     (
         "kubectl usnet explain pod|network|node NAME",
@@ -175,6 +176,10 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl describe usu NAME", As("kubectl describe usu")),
     ("kubectl get node -o wide", Run),
     ("kubectl get pods -n usnet-system -o wide", Run),
+    (
+        "kubectl replace --force",
+        Tested("networks::in_use::a_network_that_pods_use_is_not_deleted_and_goes_when_they_are_gone"),
+    ),
     ("kubectl explain", As("kubectl explain usn.spec.bridge")),
     ("kubectl describe usn NAME", As("kubectl describe usn blue")),
     ("kubectl describe usn blue", Run),

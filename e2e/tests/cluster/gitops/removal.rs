@@ -6,6 +6,7 @@ use crate::support::pods::{sleeping_pod, start};
 use crate::support::scene::{Scene, as_users_write_it, wait_ready};
 use crate::support::uplinks::{Uplink, nowhere};
 use serde_json::{Value, json};
+use usnet_crds::manifests::crds;
 
 fn network(scene: &Scene, name: &str, mtu: i64) -> Value {
     as_users_write_it(scene.manifest(
@@ -76,6 +77,12 @@ fn flux_takes_over_settles_and_what_it_removes_by_mistake_can_be_put_back() {
     assert_eq!(identity("gitops"), before);
     ready("and taken back", &mut flux, &both);
     assert_eq!(identity("gitops"), before);
+
+    let with_crds: Vec<Value> = crds().unwrap().into_iter().chain(both.clone()).collect();
+    ready("the CRDs of usnet are in the repository", &mut flux, &with_crds);
+    ready("and are removed from it", &mut flux, &both);
+    let crd = get(&["crd", "userspacenetworks.usnet.dev"]).unwrap();
+    assert!(crd["metadata"]["deletionTimestamp"].is_null() && identity("gitops") == before, "{crd}");
 
     scene.delete_pods(["user", "late"]);
     await_counted("gitops", 0);

@@ -148,13 +148,15 @@ impl<'a> Users<'a> {
     }
 }
 
-/// The tags of VPP's ports on an adopted bridge domain name only the attachment.
+/// The network of a pod's port. That of an overlay itself is no attachment. The tags of VPP's ports
+/// on an adopted bridge domain name only the attachment.
 fn network_of<'a>(
     port: &'a ObservedPort,
     recorded: &BTreeMap<&AttachmentId, &'a NetworkName>,
 ) -> Option<&'a NetworkName> {
     let owner = port.owner.as_ref()?;
-    owner.network.as_ref().or_else(|| recorded.get(owner.attachment()?).copied())
+    let attachment = owner.attachment()?;
+    owner.network.as_ref().or_else(|| recorded.get(attachment).copied())
 }
 
 fn network_report(facts: Facts<'_>, users: &Users<'_>, network: &NodeNetwork) -> NetworkReport {

@@ -8,6 +8,7 @@ use prometheus::proto::Metric;
 use usnet_crds::conditions::OVS_CONNECTED;
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_dataplane::observed::Observed;
+use usnet_dataplane::owner::{NetworkDevice, PortOwner};
 use usnet_dataplane::port::PortName;
 
 fn up_with(observed: Observed) -> EngineView {
@@ -126,6 +127,11 @@ fn ports_with_a_program_at_the_other_end_are_counted() {
     let foreign = ObservedPort { owner: None, peer: Peer::Connected, ..port_of(&records[1]) };
     let blue = observed.bridges.get_mut(networks[0].bridge.name.as_str()).unwrap();
     blue.ports.insert(PortName::observed("foreign0"), foreign);
+    // That of an overlay is no pod's.
+    let device = NetworkDevice { network: networks[0].name.clone(), index: 7 };
+    let owner = Some(PortOwner::of_device(&device));
+    let joined = ObservedPort { owner, peer: Peer::Connected, ..port_of(&records[1]) };
+    blue.ports.insert(PortName::observed("use-7"), joined);
     let facts = report_of(&spec(&networks), &programmed(&["blue", "red"]), &records, &up_with(observed));
     let counts: Vec<_> = facts.networks.iter().map(|entry| (entry.attachments, entry.connected)).collect();
     assert_eq!(counts, [(2, 1), (1, 1)]);
