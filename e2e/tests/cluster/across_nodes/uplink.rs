@@ -54,7 +54,8 @@ pub(super) fn uplink_with(name: &str, engine: &str, mut spec: Value) -> Uplink {
     spec["engine"] = engine.into();
     spec["nics"] = json!([{"device": {"type": "Name", "name": "eth1"}}]);
     Uplink::apply(&json!({
-        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceUplink", "metadata": {"name": name}, "spec": spec,
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceUplink", "spec": spec,
+        "metadata": {"name": name, "annotations": {"usnet.dev/keep-in-use": "true"}},
     }))
 }
 

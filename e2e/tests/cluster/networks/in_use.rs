@@ -36,6 +36,7 @@ fn a_network_that_pods_use_is_not_deleted_and_goes_when_they_are_gone() {
     scene.apply_network("kept", &json!({}));
     let mut manifest = as_users_write_it(scene.manifest("kept", &json!({})));
     manifest["metadata"]["labels"] = json!({"scene": "kept"});
+    manifest["metadata"]["annotations"] = json!({"usnet.dev/keep-in-use": "true"});
     apply(&manifest);
     wait_ready("kept");
     start(&scene, &sleeping_pod(&scene, "user", "kept"));
@@ -74,7 +75,7 @@ fn a_network_that_says_so_is_deleted_and_goes_with_its_last_pod() {
     apply(&as_users_write_it(scene.manifest("meant", &json!({}))));
     scene.network("meant", &json!({}));
     start(&scene, &sleeping_pod(&scene, "user", "meant"));
-    kubectl(&["annotate", "usn", "meant", "--overwrite", "usnet.dev/drain=meant"]);
+    kubectl(&["annotate", "usn", "meant", "usnet.dev/keep-in-use=true", "usnet.dev/drain=meant", "--overwrite"]);
     kubectl(&["delete", "usn", "meant", "--wait=false"]);
     scene.delete_pod("user");
     kubectl(&["wait", "usn/meant", "--for=delete", timeout()]);
