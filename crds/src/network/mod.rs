@@ -49,9 +49,6 @@ pub use {
 
 /// Keeps a deleted network until no pod uses it and no node carries it any more.
 pub const FINALIZER: &str = "usnet.dev/in-use";
-/// With the name of the network as its value: its deletion may begin while pods use it. Without,
-/// the policy `usnet-networks-in-use` refuses that for networks that a repository delivers.
-pub const DRAIN: &str = "usnet.dev/drain";
 /// With the name of the network as its value: the network is deleted although pods still use it.
 /// Their ports stay until the pods end.
 pub const FORCE_DELETE: &str = "usnet.dev/force-delete";

@@ -13,7 +13,7 @@ const HEADER: &str = "<!-- Made by `make crds`; edit crds/src instead. -->\n\
 # Reference of the API\n\n\
 Every field of each kind, with its default and the rules that the API server checks, and every condition with its reasons. What to do about a reason is in\n\
 [errors.md](errors.md) and [operations.md](operations.md), samples are in [config/samples](../config/samples).\n\n\
-A field without a default may be left out unless its rules say \"required\". Objects hold what was applied: defaults are not written into them. `[]` stands for each item of a list. Objects may not have other fields.\n";
+A field without a default may be left out unless its rules say \"required\". Defaults are not stored in objects. `[]` stands for each item of a list. Objects may not have other fields.\n";
 
 /// The page as Markdown.
 ///

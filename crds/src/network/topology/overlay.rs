@@ -94,13 +94,8 @@ fn group_of_family() -> Rule {
     )
 }
 
-/// Whether the engine itself encapsulates.
-pub(super) fn is_of_engine() -> String {
-    is(".encapsulation", "Engine")
-}
-
 fn group_of_kernel() -> Rule {
-    let is_of_kernel = format!("!has(self.multicastGroup) || !{}", is_of_engine());
+    let is_of_kernel = format!("!has(self.multicastGroup) || !{}", underlay::is_of_engine());
     at(".multicastGroup", is_of_kernel, &Problem::MulticastOfEngine)
 }
 

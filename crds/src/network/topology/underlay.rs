@@ -2,7 +2,6 @@
 //! Rust.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use super::overlay::is_of_engine;
 use super::uplink_name::uplink_name;
 use crate::cel::{at, is};
 use crate::problem::{Problem, Problems};
@@ -48,6 +47,11 @@ pub struct UnderlayUplinkSpec {
 
 fn has_its_member() -> Rule {
     at(".uplink", format!("{} == has(self.uplink)", is(".type", "Uplink")), &Problem::UnderlayMember)
+}
+
+/// For the overlay: whether the engine itself encapsulates.
+pub(super) fn is_of_engine() -> String {
+    is(".encapsulation", "Engine")
 }
 
 /// For the overlay.

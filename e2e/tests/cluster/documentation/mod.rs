@@ -8,7 +8,7 @@ mod table;
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, succeed, timeout, try_run};
 use crate::support::pods::{NODE, pod_without_volume, sleeping_pod, wait_running};
-use crate::support::scene::{Scene, agent_pod, delete_unused};
+use crate::support::scene::{Scene, agent_pod};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -71,13 +71,11 @@ impl Drop for Leftovers {
         for arguments in [
             ["delete", "pods", "--all", "-n", "default", "--grace-period=1", timeout()].as_slice(),
             &["label", "namespace", "default", "usnet.dev/blue-"],
+            &["delete", "usn", "blue", "--ignore-not-found", timeout()],
         ] {
             if let Err(error) = try_run("kubectl", arguments, "") {
                 eprintln!("cleaning up: {error}");
             }
-        }
-        if let Err(error) = delete_unused(&["usn", "blue"]) {
-            eprintln!("cleaning up: {error}");
         }
     }
 }

@@ -192,8 +192,9 @@ pub(super) const PODS: &[Row] = &[
     ),
     (
         "kubectl delete usn --all",
-        As("kubectl delete pods --all --grace-period=1; kubectl delete pods -n web --all --grace-period=1; \
-             kubectl wait usn --all --for=jsonpath={.status.attachments}=0 --timeout=60s; kubectl delete usn --all"),
+        As(
+            "kubectl delete pods --all --grace-period=1; kubectl delete pods -n web --all --grace-period=1; kubectl delete usn --all",
+        ),
     ),
     ("kubectl delete usu --all", Run),
 ];

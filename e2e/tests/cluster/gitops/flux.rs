@@ -80,6 +80,16 @@ impl Flux {
         })
     }
 
+    /// Waits until the newest commit is applied.
+    pub(super) fn await_ready(&self) {
+        eventually("the newest commit is applied", || {
+            let status = kustomization()["status"].clone();
+            let is_applied = status["lastAppliedRevision"] == status["lastAttemptedRevision"];
+            let is_ready = ready(&status).is_some_and(|ready| ready["status"] == "True");
+            check(is_applied && is_ready, status.to_string())
+        });
+    }
+
     /// As an interval later.
     pub(super) fn reconcile(&self) {
         let requested = format!("{:?}", Instant::now());

@@ -1,9 +1,9 @@
 //! A network that pods use is not deleted by mistake, whatever requests it: what a repository
 //! removes can be put back.
 
-use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout, try_run};
+use crate::support::cluster::{apply, kubectl, timeout, try_run};
 use crate::support::pods::{sleeping_pod, start};
-use crate::support::scene::{Scene, as_users_write_it, delete_unused, remains, wait_ready};
+use crate::support::scene::{Scene, await_counted, delete_unused, remains, wait_ready};
 use serde_json::json;
 use std::time::Instant;
 
@@ -30,24 +30,23 @@ fn requests(network: &str, manifest: &str) -> Vec<(Vec<String>, String)> {
     ]
 }
 
+/// What the API server would say; nothing is deleted.
+fn try_delete(network: &str) -> Result<String, String> {
+    try_run("kubectl", &["delete", "usn", network, "--dry-run=server"], "")
+}
+
 #[test]
 fn a_network_that_pods_use_is_not_deleted_and_goes_when_they_are_gone() {
     let scene = Scene::new("kept");
     scene.apply_network("kept", &json!({}));
-    let mut manifest = as_users_write_it(scene.manifest("kept", &json!({})));
+    let mut manifest = scene.manifest("kept", &json!({}));
     manifest["metadata"]["labels"] = json!({"scene": "kept"});
     manifest["metadata"]["annotations"] = json!({"usnet.dev/keep-in-use": "true"});
     apply(&manifest);
     wait_ready("kept");
     start(&scene, &sleeping_pod(&scene, "user", "kept"));
-    let counts = |expected: i64| {
-        eventually("the pods are counted", || {
-            let status = get(&["usn", "kept"]).unwrap()["status"].clone();
-            check(status["attachments"] == expected, status.to_string())
-        });
-    };
     let started = Instant::now();
-    counts(1);
+    await_counted("kept", 1);
     println!("counted {:?} after the pod was Ready", started.elapsed());
 
     // The value is not the network's name.
@@ -70,12 +69,29 @@ fn a_network_that_pods_use_is_not_deleted_and_goes_when_they_are_gone() {
 }
 
 #[test]
-fn a_network_that_says_so_is_deleted_and_goes_with_its_last_pod() {
+fn a_network_is_kept_for_the_tool_that_delivers_it_unless_it_says_that_its_deletion_is_meant() {
     let scene = Scene::new("meant");
-    apply(&as_users_write_it(scene.manifest("meant", &json!({}))));
     scene.network("meant", &json!({}));
     start(&scene, &sleeping_pod(&scene, "user", "meant"));
-    kubectl(&["annotate", "usn", "meant", "usnet.dev/keep-in-use=true", "usnet.dev/drain=meant", "--overwrite"]);
+    await_counted("meant", 1);
+    let mark = |verb: &str, mark: &str| drop(kubectl(&[verb, "usn", "meant", "--overwrite", mark]));
+    assert!(try_delete("meant").is_ok(), "nothing delivers it");
+    for (verb, key) in [
+        ("label", "kustomize.toolkit.fluxcd.io/name"),
+        ("label", "helm.toolkit.fluxcd.io/name"),
+        ("label", "argocd.argoproj.io/instance"),
+        ("label", "app.kubernetes.io/instance"),
+        ("annotate", "argocd.argoproj.io/tracking-id"),
+        ("annotate", "meta.helm.sh/release-name"),
+    ] {
+        mark(verb, &format!("{key}=networks"));
+        assert!(try_delete("meant").is_err_and(|words| words.contains("meant/user")), "{key}");
+        mark(verb, &format!("{key}-"));
+    }
+    assert!(try_delete("meant").is_ok(), "nothing delivers it any more");
+    mark("annotate", "usnet.dev/keep-in-use=true");
+    assert!(try_delete("meant").is_err());
+    mark("annotate", "usnet.dev/drain=meant");
     kubectl(&["delete", "usn", "meant", "--wait=false"]);
     scene.delete_pod("user");
     kubectl(&["wait", "usn/meant", "--for=delete", timeout()]);

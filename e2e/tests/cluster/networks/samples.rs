@@ -2,7 +2,7 @@
 
 use crate::support::cluster::{NODES, get, kubectl, timeout, try_run, vsctl};
 use crate::support::pods::{start, wait_running};
-use crate::support::scene::{Scene, delete_unused, wait_ready};
+use crate::support::scene::{Scene, wait_ready};
 use crate::support::{capture, tools, vpp};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ impl Drop for Applied<'_> {
     fn drop(&mut self) {
         let _failed = try_run("kubectl", &["delete", "pods", "--all", "-n", &self.0.name, "--grace-period=1"], "");
         for file in &self.1 {
-            let _failed = delete_unused(&["-n", &self.0.name, "-f", file]);
+            let _failed = try_run("kubectl", &["delete", "-n", &self.0.name, "--ignore-not-found", "-f", file], "");
         }
         NODES.iter().for_each(|node| drop(vsctl(node, &["--if-exists", "del-br", UPLINK])));
     }

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
-use usnet_crds::network::DRAIN;
 
 /// What one test has to itself.
 pub(crate) struct Scene {
@@ -35,8 +34,7 @@ impl Scene {
         Self { name: name.to_owned(), networks: Mutex::default() }
     }
 
-    /// The manifest of a network for this namespace, with parts of its spec replaced. Unlike
-    /// networks of users it may be deleted while pods use it: [`as_users_write_it`].
+    /// The manifest of a network for this namespace, with parts of its spec replaced.
     pub(crate) fn manifest(&self, network: &str, spec: &Value) -> Value {
         let mut whole = json!({
             "engine": "OVS",
@@ -45,10 +43,7 @@ impl Scene {
         for (field, value) in spec.as_object().unwrap() {
             whole[field] = value.clone();
         }
-        json!({
-            "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "spec": whole,
-            "metadata": {"name": network, "annotations": {DRAIN: network}},
-        })
+        json!({"apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": network}, "spec": whole})
     }
 
     /// Applies a network and remembers to delete it.
@@ -111,13 +106,17 @@ impl Scene {
     }
 }
 
-/// A manifest of a network without the annotation by which it may be deleted while pods use it.
-pub(crate) fn as_users_write_it(mut network: Value) -> Value {
-    network["metadata"]["annotations"] = json!({});
-    network
+/// Waits until the status of a network has so many interfaces of pods.
+#[track_caller]
+pub(crate) fn await_counted(network: &str, count: i64) {
+    eventually("the pods are counted", || {
+        let status = get(&["usn", network]).unwrap()["status"].clone();
+        check(status["attachments"] == count, status.to_string())
+    });
 }
 
-/// Deletes networks that pods have used just now, and waits until they are gone.
+/// Deletes networks or uplinks that may be kept while pods use them, and that pods have used just
+/// now; waits until they are gone.
 pub(crate) fn delete_unused(arguments: &[&str]) -> Result<(), String> {
     let delete = [&["delete", "--ignore-not-found", timeout()], arguments].concat();
     let start = Instant::now();
@@ -142,7 +141,6 @@ impl Drop for Scene {
         let networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
         let networks: BTreeSet<&str> = networks.iter().map(String::as_str).collect();
         if !networks.is_empty() {
-            // A test may have taken the annotation away.
             let delete = ["usn"].into_iter().chain(networks).collect::<Vec<_>>();
             if let Err(error) = delete_unused(&delete) {
                 eprintln!("cleaning up {}: {error}", self.name);

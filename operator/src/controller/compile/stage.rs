@@ -18,7 +18,7 @@ pub enum Stage<'a> {
         reason: &'static str,
         /// The message of the condition.
         message: &'a str,
-        /// What is in the way ends without anybody.
+        /// What is in the way ends by itself.
         will_end: bool,
     },
     /// Its deletion was requested.

@@ -10,6 +10,7 @@ use crate::controller::write::{Target, Write};
 use crate::shares::Shares;
 use futures::future::FutureExt;
 use kube::Client;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::time::Instant;
 
 /// Requests in flight that NADs and generated networks leave to everything else, at the least.
@@ -42,7 +43,9 @@ impl LeaderState {
                 Class::NetworkFromNad => networks == 0,
             };
             let guards = &self.guards;
-            let is_blocked = |target: &Target| guards.is_blocked(target) || has_its_share(guards, target);
+            let busy = busy_namespaces(guards);
+            let is_busy = |target: &Target| target.namespace().is_some_and(|namespace| busy.contains(namespace));
+            let is_blocked = |target: &Target| is_busy(target) || guards.is_blocked(target);
             let write = match self.queue.pop(now, may_send, is_blocked) {
                 Some((class, write)) => {
                     if class == Class::Counts {
@@ -84,11 +87,13 @@ impl LeaderState {
     }
 }
 
-/// Whether its namespace has as many writes in flight as it may.
-fn has_its_share(guards: &Guards, target: &Target) -> bool {
-    let Some(namespace) = target.namespace() else { return false };
-    let is_of_it = |other: &Target| !matches!(other, Target::Pod(_)) && other.namespace() == Some(namespace);
-    guards.in_flight(is_of_it) >= ATTACHMENT_WRITES_MAX
+/// The namespaces that have as many writes in flight as they may.
+fn busy_namespaces(guards: &Guards) -> BTreeSet<&str> {
+    let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+    for target in guards.targets_in_flight().filter(|target| !matches!(target, Target::Pod(_))) {
+        target.namespace().into_iter().for_each(|namespace| *count.entry(namespace).or_default() += 1);
+    }
+    count.into_iter().filter(|(_, count)| *count >= ATTACHMENT_WRITES_MAX).map(|(namespace, _)| namespace).collect()
 }
 
 fn pod_namespace(target: &Target) -> Option<&str> {

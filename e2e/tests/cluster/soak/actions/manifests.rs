@@ -4,7 +4,6 @@ use crate::soak::steps::names;
 use crate::soak::steps::{ByHand, Old, RequestedNetwork, engine, is_adopted};
 use serde_json::{Value, json};
 use usnet_crds::EngineKind;
-use usnet_crds::network::DRAIN;
 
 /// A network of a person.
 pub(crate) fn network(network: usize, requested: RequestedNetwork) -> Value {
@@ -33,8 +32,7 @@ pub(crate) fn network(network: usize, requested: RequestedNetwork) -> Value {
         spec["nodeSelector"] = json!({"matchLabels": {"zone": zone}});
     }
     let (api, kind) = ("usnet.dev/v1alpha1", "UserspaceNetwork");
-    let name = names::network(network);
-    json!({"apiVersion": api, "kind": kind, "metadata": {"name": name, "annotations": {DRAIN: name}}, "spec": spec})
+    json!({"apiVersion": api, "kind": kind, "metadata": {"name": names::network(network)}, "spec": spec})
 }
 
 fn bridge(network: usize, mtu: i64, age: i64) -> Value {

@@ -22,6 +22,25 @@ fn device(cluster: &Cluster, node: &str) -> Option<String> {
     Some(serde_json::to_value(&uplink.nic.device).unwrap()["name"].as_str().unwrap().to_owned())
 }
 
+/// The policy that keeps an uplink goes by it.
+#[test]
+fn the_pods_of_all_of_its_networks_are_counted() {
+    let mut cluster = Cluster::new();
+    cluster.simple_uplink("fab", &["100-199"]);
+    cluster.network_on_uplink("blue", "fab", Some(100));
+    cluster.network_on_uplink("red", "fab", Some(101));
+    cluster.simple_network("other");
+    for (count, expected) in [(2, 5), (0, 3)] {
+        cluster.settle();
+        for (node, network, count) in [("node-a", "blue", count), ("node-b", "red", 3), ("node-b", "other", 7)] {
+            cluster.attach(node, network, count);
+        }
+        cluster.report();
+        cluster.settle();
+        assert_eq!(cluster.uplink_status("fab").attachments, expected);
+    }
+}
+
 #[test]
 fn a_network_has_its_vlan_on_every_node_of_the_uplink() {
     let mut cluster = Cluster::new();

@@ -1,7 +1,6 @@
 //! What a test creates. Pure.
 
 use serde_json::{Map, Value, json};
-use usnet_crds::network::DRAIN;
 
 /// The label of everything that a test creates; its value is the test's.
 pub(crate) const LABEL: &str = "usnet.dev/test";
@@ -45,10 +44,9 @@ impl Names {
     /// A network with the port type that its engine has by default, without addresses: nothing of
     /// it can collide with other networks.
     pub(crate) fn network_object(&self, engine: &str) -> Value {
-        let name = self.network(engine);
         json!({
             "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork",
-            "metadata": {"name": name, "labels": {LABEL: self.id}, "annotations": {DRAIN: name}},
+            "metadata": {"name": self.network(engine), "labels": {LABEL: self.id}},
             "spec": {"engine": engine, "namespaceSelector": {"matchLabels": self.selector()}},
         })
     }
