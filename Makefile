@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines hot-plug resource-claims fuzz lint bench shell crds image release release-test clean
+.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines hot-plug resource-claims gitops fuzz lint bench shell crds image release release-test clean
 
 demo:
 	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
@@ -49,6 +49,12 @@ hot-plug: setup
 resource-claims: setup
 	USNET_CLAIM_SPEED=1 e2e/world --nodes 2 $${USNET_KUBERNETES:+--kubernetes $$USNET_KUBERNETES} -- \
 	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture --test-threads=1 resource_claims::
+
+# Networks, and usnet itself, delivered by Flux, Argo CD and Helm, changed, removed and put back, with tables (docs/gitops.md). `make test` has
+# the part of Flux.
+gitops:
+	e2e/scripts/setup --gitops
+	e2e/scripts/gitops $(TESTS)
 
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:

@@ -52,13 +52,18 @@ pub(crate) fn in_range(field: &str, engine: EngineKind, range: EngineRange) -> R
     at(field, with_engine(engine, &fits), &Problem::EngineRange { engine, range })
 }
 
-/// A field of the spec is immutable, also when it is unset.
-pub(crate) fn immutable(path: &str) -> Rule {
-    let (new, field) = (is_set(path), path.trim_start_matches('.'));
+/// For the whole object: a field of the spec is immutable while pods are attached, as far as the
+/// status says, also when it is unset.
+pub(crate) fn immutable_in_use(field: &str) -> Rule {
+    let path = format!(".spec.{field}");
+    let (new, used) = (is_set(&path), "oldSelf.status");
     let old = new.replace("self", "oldSelf");
+    let is_unused = format!("!has({used}) || !has({used}.attachments) || {used}.attachments == 0");
     rule(
-        format!("{new} == {old} && (!{new} || self{path} == oldSelf{path})"),
-        format!("{field} cannot be changed, added or removed: create a new network and move the pods to it"),
+        format!("{is_unused} || ({new} == {old} && (!{new} || self{path} == oldSelf{path}))"),
+        format!(
+            "{field} cannot be changed, added or removed while pods use the network: delete them first (in a repository in an earlier commit), or create a new network and move them to it"
+        ),
     )
     .field_path(path)
 }

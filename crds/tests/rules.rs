@@ -16,6 +16,8 @@ struct Case {
     #[serde(default = "any_name")]
     name: String,
     old: Option<Value>,
+    #[serde(default)]
+    pods: u32,
     spec: Value,
     refused: Option<String>,
     by: Option<By>,
@@ -46,7 +48,12 @@ impl Case {
     }
 
     fn rejected_by_cel(&self) -> Vec<String> {
-        let old = self.old.as_ref().map(|old| self.object(old));
+        let used = |spec| {
+            let mut object = self.object(spec);
+            object["status"] = json!({"attachments": self.pods});
+            object
+        };
+        let old = self.old.as_ref().map(used);
         rejected(&self.object(&self.spec), old.as_ref())
     }
 

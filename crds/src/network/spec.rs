@@ -14,7 +14,7 @@ use super::status::UserspaceNetworkStatus;
 use super::topology::spec::{self as topology, TopologySpec};
 use super::{name, selectors};
 use crate::EngineKind;
-use crate::cel::rule;
+use crate::cel::immutable_in_use;
 use crate::types::limits::ATTACHMENTS_MAX;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Rule;
@@ -38,6 +38,9 @@ use serde::{Deserialize, Serialize};
     validation = name::is_dns_label(),
     validation = name::fits_engine(),
     validation = name::fits_device_ids(),
+    validation = engine_is_immutable_in_use(),
+    validation = bridge::name_is_immutable_in_use(),
+    validation = bridge::id_is_immutable_in_use(),
     printcolumn(name = "Engine", type_ = "string", json_path = ".spec.engine"),
     printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
     printcolumn(name = "Nodes", type_ = "string", json_path = ".status.nodes.summary", description = "programmed/selected"),
@@ -51,8 +54,7 @@ use serde::{Deserialize, Serialize};
 #[schemars(transform = engine_rules)]
 pub struct UserspaceNetworkSpec {
     /// The software switch that carries the network: OVS (Open vSwitch with its userspace datapath)
-    /// or VPP (fd.io). It cannot change.
-    #[x_kube(validation = engine_immutable())]
+    /// or VPP (fd.io). It cannot change while pods use the network.
     pub engine: EngineKind,
     /// Namespaces whose pods may attach, and that get a NetworkAttachmentDefinition of the
     /// network's name; {} means all.
@@ -112,15 +114,15 @@ pub struct UserspaceNetworkSpec {
 }
 
 /// The ports of running pods cannot move from one engine to another.
-fn engine_immutable() -> Rule {
-    rule("self == oldSelf", "engine cannot change: create a new network and move the pods to it")
+fn engine_is_immutable_in_use() -> Rule {
+    immutable_in_use("engine")
 }
 
 /// What depends on other fields. On the engine: one rule for each engine of the table that does not
 /// support a value.
 fn engine_rules(schema: &mut Schema) {
-    let rules = bridge::immutable_fields()
-        .chain(bridge::engine_rules())
+    let rules = bridge::engine_rules()
+        .chain([bridge::ownership_is_immutable()])
         .chain(port::engine_rules())
         .chain(vlan::engine_rules());
     for rule in rules

@@ -2,7 +2,7 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::{Bridge, MacAge, MacLearning, MacTableSize, Ownership};
-use crate::cel::{at, immutable, in_range, is, is_set, range, rule, with_engine};
+use crate::cel::{at, immutable_in_use, in_range, is, is_set, range, rule, with_engine};
 use crate::engine::BridgeKey;
 use crate::problem::{Problem, Problems};
 use crate::types::bridge_domain::BridgeDomainId;
@@ -18,13 +18,14 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct BridgeSpec {
     /// With OVS: the name of the bridge; default br- and the network's name, shortened where
-    /// that is longer than 15 characters. It cannot change.
+    /// that is longer than 15 characters. It cannot change while pods use the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63))]
     #[x_kube(validation = bridge_name(), validation = bridge_name_not_reserved())]
     pub name: Option<String>,
     /// With VPP: the id of the bridge domain, 1 to 16777215; default one from 8388608 on that
-    /// follows from the network's name and is the same on every node. It cannot change.
+    /// follows from the network's name and is the same on every node. It cannot change while pods
+    /// use the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = bridge_domain_id())]
     pub id: Option<i64>,
@@ -79,13 +80,22 @@ impl Default for BridgeSpec {
     }
 }
 
-/// For the spec: a bridge would become another one, or a managed one an adopted one.
-pub(crate) fn immutable_fields() -> impl Iterator<Item = Rule> {
+/// For the whole object: ports of pods would be on the bridge that the network had.
+pub(crate) fn name_is_immutable_in_use() -> Rule {
+    immutable_in_use("bridge.name")
+}
+
+/// The same of VPP.
+pub(crate) fn id_is_immutable_in_use() -> Rule {
+    immutable_in_use("bridge.id")
+}
+
+/// For the spec: a bridge that is owned by usnet would be adopted, or the reverse.
+pub(crate) fn ownership_is_immutable() -> Rule {
     let new = is_adopted();
     let message = "bridge.ownership cannot change: create a new network and move the pods to it";
     let same = format!("{new} == {}", new.replace("self", "oldSelf"));
-    let ownership = rule(same, message).field_path(".bridge.ownership");
-    [".bridge.name", ".bridge.id"].map(immutable).into_iter().chain([ownership])
+    rule(same, message).field_path(".bridge.ownership")
 }
 
 /// For rules of the spec.

@@ -1,5 +1,19 @@
-//! Networks delivered by Flux' own kustomize-controller.
+//! Networks, and usnet itself, delivered from a repository by the tools themselves: Flux'
+//! kustomize-controller, and Argo CD's application controller with its repository server.
+//!
+//! - [`tool`]: what a tool does with the parts of a repository;
+//! - [`flux`], [`argo`]: both tools;
+//! - [`delivery`]: networks that are delivered, removed and put back;
+//! - [`installation`], [`system`]: usnet itself, from nothing until it is removed;
+//! - [`matrix`], [`helm`]: every tool after every other one;
+//! - [`figures`]: tables for users.
 
+mod argo;
+mod delivery;
+mod figures;
 mod flux;
-mod removal;
-mod repository;
+mod helm;
+mod installation;
+mod matrix;
+mod system;
+mod tool;

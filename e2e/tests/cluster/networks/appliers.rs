@@ -14,7 +14,7 @@ const EMPTIED_MIN: usize = 15;
 
 /// How a tool applies a manifest.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Tool {
+pub(crate) enum Tool {
     /// `kubectl apply`, and Argo CD by default.
     ClientSide,
     /// `kubectl apply --server-side`.
@@ -34,7 +34,7 @@ const SEQUENCE: [Tool; 17] = [
 ];
 
 impl Tool {
-    fn run(self, objects: &[Value]) -> Result<String, String> {
+    pub(crate) fn run(self, objects: &[Value]) -> Result<String, String> {
         let arguments: &[&str] = match self {
             ClientSide => &["apply"],
             ServerSide => &["apply", "--server-side"],
@@ -50,7 +50,7 @@ fn list(objects: &[Value]) -> String {
 }
 
 /// Deletes all objects with this label, also when the test fails.
-struct Applied(&'static str);
+pub(crate) struct Applied(pub(crate) &'static str);
 
 impl Drop for Applied {
     fn drop(&mut self) {
@@ -62,7 +62,7 @@ impl Drop for Applied {
 }
 
 /// The good objects of both tables.
-fn objects(label: &str) -> Vec<Value> {
+pub(crate) fn objects(label: &str) -> Vec<Value> {
     let tables = [
         ("UserspaceNetwork", include_str!("../../../../crds/testdata/networks.yaml")),
         ("UserspaceUplink", include_str!("../../../../crds/testdata/uplinks.yaml")),
@@ -94,7 +94,7 @@ fn nowhere(kind: &str, spec: &mut Value) {
 }
 
 /// What the API server has: the spec and the generation of each.
-fn stored(label: &str) -> BTreeMap<String, (Value, Value)> {
+pub(crate) fn stored(label: &str) -> BTreeMap<String, (Value, Value)> {
     let all = get(&["usn,usu", "-l", &format!("appliers={label}")]).unwrap();
     let entry = |object: &Value| {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
@@ -103,7 +103,7 @@ fn stored(label: &str) -> BTreeMap<String, (Value, Value)> {
     all["items"].as_array().unwrap().iter().map(entry).collect()
 }
 
-fn applied(objects: &[Value], generation: i64) -> BTreeMap<String, (Value, Value)> {
+pub(crate) fn applied(objects: &[Value], generation: i64) -> BTreeMap<String, (Value, Value)> {
     let name = |object: &Value| object["metadata"]["name"].as_str().unwrap().to_owned();
     objects.iter().map(|object| (name(object), (object["spec"].clone(), json!(generation)))).collect()
 }
@@ -191,7 +191,7 @@ fn acceptable(pairs: Vec<Pair>) -> Vec<Pair> {
     let mut chosen = Vec::new();
     for pair in pairs {
         let bridges = [&pair.full, &pair.empty].map(|object| object["spec"]["bridge"].clone());
-        let is_immutable = ["name", "id", "ownership"].iter().any(|field| bridges[0][field] != bridges[1][field]);
+        let is_immutable = ["ownership"].iter().any(|field| bridges[0][field] != bridges[1][field]);
         let of_path = count.entry(format!("{} {}", pair.full["kind"], pair.path)).or_default();
         if accepted.contains(pair.full["metadata"]["name"].as_str().unwrap()) && !is_immutable && *of_path < OF_PATH {
             *of_path += 1;

@@ -1,13 +1,14 @@
 //! Networks through their life: bridges, NADs, status, drift and deletion.
 
 mod applied;
-mod appliers;
+pub(crate) mod appliers;
 mod deletion;
 mod drift;
 mod gateways;
 mod in_use;
 mod kubectl_usnet;
 mod manual_edits;
+mod moved;
 mod nads;
 mod node_slices;
 mod refused_definitions;

@@ -97,6 +97,7 @@ fn a_namespace_that_refuses_its_definition_is_named_and_the_network_is_ready() {
     eventually("the definition of the other namespace", || has_definition(&other.name, "refuse"));
     await_condition("refuse", "Ready", "True", "AllNodes");
     let explained = usnet_with_input(&["explain", "network", "refuse"], "");
+    assert_eq!(explained.status, 0, "the network is Ready: {explained:?}");
     for words in ["refuse-a", "needs the label team", "raise the quota"] {
         assert!(explained.stdout.contains(words), "{explained:?}");
     }

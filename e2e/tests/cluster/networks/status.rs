@@ -27,9 +27,9 @@ fn argocd_check() -> NamedTempFile {
     let patch =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../config/gitops/argocd-cm.yaml")).unwrap();
     let patch: Value = serde_yaml::from_str(&patch).unwrap();
-    let [networks, uplinks] = ["UserspaceNetwork", "UserspaceUplink"]
+    let [networks, others @ ..] = ["UserspaceNetwork", "UserspaceUplink", "UserspaceAttachment"]
         .map(|kind| patch["data"][format!("resource.customizations.health.usnet.dev_{kind}")].as_str().unwrap());
-    assert_eq!(networks, uplinks, "their conditions are the same");
+    assert_eq!(others, [networks; 2], "their conditions are the same");
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(networks.as_bytes()).unwrap();
     file

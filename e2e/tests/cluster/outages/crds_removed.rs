@@ -1,8 +1,9 @@
 //! The CRDs of usnet removed one by one, in several orders, and installed again.
 
-use crate::outages::uninstalled::{Installed, assert_traffic, busy_scene, install};
-use crate::support::cluster::{NODES, check, eventually, get, kubectl, timeout, vsctl};
+use crate::outages::uninstalled::{Installed, allow_deletion, assert_traffic, busy_scene, install};
+use crate::support::cluster::{NODES, check, eventually, get, kubectl, timeout, try_run, vsctl};
 use crate::support::scene::{Scene, remains, wait_ready};
+use crate::support::uplinks::Uplink;
 use serde_json::json;
 
 const NETWORKS: &str = "userspacenetworks.usnet.dev";
@@ -30,6 +31,30 @@ fn compiled_networks_that_vanish_with_their_crd_change_nothing_on_nodes() {
     assert_traffic(&scene);
 }
 
+/// The deletion is refused with these words.
+fn assert_kept(crd: &str, words: &str) {
+    let answer = try_run("kubectl", &["delete", "crd", crd, "--dry-run=server"], "");
+    assert!(answer.as_ref().is_err_and(|answer| answer.contains(words)), "{answer:?}");
+}
+
+#[test]
+fn crds_of_users_stay_while_a_network_or_an_uplink_exists() {
+    let uplink = Uplink::nowhere("keeps-crds", &["100-199"]);
+    assert_kept("userspaceuplinks.usnet.dev", "uplink keeps-crds exists");
+    drop(uplink);
+    let scene = Scene::new("keeps-crds");
+    scene.network("keeps-crds", &json!({}));
+    for crd in [NETWORKS, "userspaceuplinks.usnet.dev", "userspaceattachments.usnet.dev"] {
+        assert_kept(crd, "exists, and would be deleted with the CRD: delete networks first");
+    }
+    // The value is not the name of this CRD.
+    kubectl(&["annotate", "crd", NETWORKS, "--overwrite", "usnet.dev/force-delete=true"]);
+    assert_kept(NETWORKS, "usnet.dev/force-delete=userspacenetworks.usnet.dev");
+    allow_deletion(NETWORKS);
+    kubectl(&["delete", "crd", NETWORKS, "--dry-run=server"]);
+    kubectl(&["annotate", "crd", NETWORKS, "usnet.dev/force-delete-"]);
+}
+
 #[test]
 fn crds_that_are_removed_in_any_order_take_their_networks_with_them_and_can_be_installed_again() {
     let scene = Scene::new("orders");
@@ -38,6 +63,10 @@ fn crds_that_are_removed_in_any_order_take_their_networks_with_them_and_can_be_i
         println!("removed in the order {order:?}");
         scene.network("orders", &json!({}));
         for crd in order {
+            if crd == NETWORKS {
+                assert_kept(crd, "network orders exists");
+                allow_deletion(crd);
+            }
             // Networks have a finalizer, so that their CRD may wait for the others to be back.
             kubectl(&["delete", "crd", crd, "--wait=false"]);
             if crd != NETWORKS {

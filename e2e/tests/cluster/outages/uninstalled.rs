@@ -44,7 +44,7 @@ fn await_nothing(network: &str) {
 }
 
 /// The folder that the test bed applied.
-fn installation() -> String {
+pub(crate) fn installation() -> String {
     format!("{}/install", std::env::var("USNET_WORLD").unwrap())
 }
 
@@ -150,17 +150,49 @@ fn controllers_and_agents_that_are_removed_leave_traffic_and_go_on_when_they_are
     assert_traffic(&scene);
 }
 
-#[test]
-fn usnet_removed_under_running_pods_leaves_their_traffic_and_tidies_up_when_it_is_back() {
-    let scene = busy_scene("removed");
-    let _restore = Installed;
-    // The wrong order on purpose: networks should go first, so that their pods are asked for.
+/// Allows the deletion of a CRD whose objects exist.
+pub(crate) fn allow_deletion(crd: &str) {
+    kubectl(&["annotate", "crd", crd, "--overwrite", &format!("usnet.dev/force-delete={crd}")]);
+}
+
+/// Deletes what was applied, and waits until nothing of usnet runs. What kubectl printed.
+fn uninstall() -> Result<String, String> {
     // With its namespace going, Kubernetes may be faster than `kubectl`.
-    kubectl(&["delete", "-k", &installation(), "--wait=false", "--ignore-not-found"]);
+    let answer = try_run("kubectl", &["delete", "-k", &installation(), "--wait=false", "--ignore-not-found"], "");
     eventually("controllers and agents are gone", || {
         let pods = kubectl(&["get", "pods", "-n", "usnet-system", "-o", "name", "--ignore-not-found"]);
         check(pods.is_empty(), pods)
     });
+    answer
+}
+
+#[test]
+fn usnet_removed_before_its_networks_keeps_their_definitions_and_goes_on_when_it_is_back() {
+    let scene = busy_scene("kept-crds");
+    let _restore = Installed;
+    let bridges = || NODES.map(|node| vsctl(node, &["get", "Bridge", "br-kept-crds", "_uuid"]));
+    let before = bridges();
+    let words = uninstall().expect_err("networks exist");
+    let refused = "exists, and would be deleted with the CRD: delete networks first";
+    assert!(words.contains(refused) && words.contains("usnet.dev/force-delete="), "{words}");
+    let object = get(&["usn", "kept-crds"]).unwrap();
+    assert!(object["metadata"]["deletionTimestamp"].is_null(), "{object}");
+    assert_traffic(&scene);
+    install();
+    wait_ready("kept-crds");
+    assert_eq!(bridges(), before);
+    assert_traffic(&scene);
+}
+
+#[test]
+fn usnet_removed_with_its_definitions_leaves_traffic_and_tidies_up_when_it_is_back() {
+    let scene = busy_scene("removed");
+    let _restore = Installed;
+    // The wrong order on purpose: networks should go first, so that their pods are asked for.
+    ["userspacenetworks.usnet.dev", "userspaceuplinks.usnet.dev", "userspaceattachments.usnet.dev"]
+        .into_iter()
+        .for_each(allow_deletion);
+    uninstall().unwrap();
     assert_traffic(&scene);
 
     install();

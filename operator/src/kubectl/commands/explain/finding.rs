@@ -4,11 +4,23 @@ use crate::kubectl::model::Gap;
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
+/// What a finding says of the object that is explained.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) enum Severity {
+    /// It is not Ready, does not run, or an interface of it is not attached.
+    #[default]
+    Error,
+    /// usnet has done its part. The rest is that of a program, or of the namespace that refuses it.
+    Warning,
+}
+
 /// Why something does not work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Finding {
     /// In one word, in CamelCase.
     pub cause: String,
+    /// Whether the object itself fails by it.
+    pub severity: Severity,
     /// What it concerns, such as `net1 (network blue)`; empty for all.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub subject: String,
@@ -21,7 +33,25 @@ pub(crate) struct Finding {
 impl Finding {
     /// A finding of the whole object.
     pub(crate) fn new(cause: &str, why: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { cause: cause.to_owned(), subject: String::new(), why: why.into(), remedy: remedy.into() }
+        Self {
+            cause: cause.to_owned(),
+            severity: Severity::Error,
+            subject: String::new(),
+            why: why.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// The same as a warning.
+    #[must_use]
+    pub(crate) fn warning(self) -> Self {
+        Self { severity: Severity::Warning, ..self }
+    }
+
+    /// The same as a warning, if this holds.
+    #[must_use]
+    pub(crate) fn warning_if(self, is_warning: bool) -> Self {
+        if is_warning { self.warning() } else { self }
     }
 
     /// The same of a part of it.
@@ -49,6 +79,13 @@ pub(crate) struct Report {
     /// What could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_read: Vec<Gap>,
+}
+
+impl Report {
+    /// Whether the object itself works: there are warnings at most.
+    pub(crate) fn is_fine(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity == Severity::Warning)
+    }
 }
 
 /// A table, whose rows are objects in JSON.

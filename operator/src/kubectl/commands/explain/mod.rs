@@ -63,6 +63,6 @@ pub(crate) async fn run(cluster: &Cluster, subject: &Subject, format: Format) ->
 }
 
 fn answer(report: &Report, format: Format) -> Result<Answer, Error> {
-    let exit_status = if report.findings.is_empty() { FINE } else { PROBLEM };
+    let exit_status = if report.is_fine() { FINE } else { PROBLEM };
     Ok(Answer { text: render(report, format, text::text)?, exit_status })
 }

@@ -1,6 +1,6 @@
 //! An explanation, for users.
 
-use super::finding::{Finding, Report};
+use super::finding::{Finding, Report, Severity};
 use crate::kubectl::commands::shared::gaps_text;
 use crate::kubectl::output::{line, table};
 use std::fmt::Write;
@@ -22,9 +22,10 @@ pub(crate) fn text(report: &Report) -> String {
     if report.findings.is_empty() {
         text.push_str("\nNo cause of a problem was found.\n");
     }
-    for Finding { cause, subject, why, remedy } in &report.findings {
+    for Finding { cause, severity, subject, why, remedy } in &report.findings {
+        let warning = if *severity == Severity::Warning { "Warning " } else { "" };
         let subject = if subject.is_empty() { String::new() } else { format!(" of {}", line(subject)) };
-        let _ = write!(text, "\n{cause}{subject}\n  Why: {}\n  Do:  {}\n", line(why), line(remedy));
+        let _ = write!(text, "\n{warning}{cause}{subject}\n  Why: {}\n  Do:  {}\n", line(why), line(remedy));
     }
     text + &gaps_text(&report.not_read)
 }

@@ -75,9 +75,10 @@ pub(crate) enum Program {
 }
 
 impl Report {
-    /// Whether nothing is wrong.
+    /// Whether usnet has done its part: all that select the network have it. What a program does
+    /// with its port is in the column.
     pub(crate) fn is_fine(&self) -> bool {
-        let is_bad = |attached: &Attached| matches!(attached.program, Program::NotConnected | Program::Failed);
+        let is_bad = |attached: &Attached| attached.program == Program::Failed;
         self.waiting.is_empty() && !self.interfaces.iter().any(is_bad)
     }
 }

@@ -11,7 +11,7 @@ use crate::kubectl::model::{Part, Snapshot};
 use crate::kubectl::output::count;
 use std::collections::BTreeMap;
 use usnet_crds::conditions::reason::NOT_CONNECTED;
-use usnet_crds::conditions::{ACCEPTED, DEFINITIONS_READY, DELETION_BLOCKED, PROGRAMMED, Status, find, reason};
+use usnet_crds::conditions::{ACCEPTED, DEFINITIONS_READY, DELETION_BLOCKED, PROGRAMMED, READY, Status, find, reason};
 use usnet_crds::network::FORCE_DELETE;
 use usnet_crds::node_selection::selector_text;
 
@@ -71,11 +71,13 @@ fn deletion(name: &str, network: &Network) -> Option<Finding> {
 }
 
 fn definitions(network: &Network) -> Option<Finding> {
-    let definitions = find(&network.status.as_ref()?.conditions, DEFINITIONS_READY)?;
+    let conditions = &network.status.as_ref()?.conditions;
+    let definitions = find(conditions, DEFINITIONS_READY)?;
+    let is_ready = find(conditions, READY).is_some_and(|ready| ready.status == Status::True.as_str());
     let is_problem =
         [reason::NAME_CONFLICT, reason::DEFINITION_REFUSED, reason::UNAVAILABLE].contains(&definitions.reason.as_str());
-    (definitions.status == Status::False.as_str() && is_problem)
-        .then(|| Finding::new(&definitions.reason, definitions.message.clone(), remedy(&definitions.reason)))
+    let found = || Finding::new(&definitions.reason, definitions.message.clone(), remedy(&definitions.reason));
+    (definitions.status == Status::False.as_str() && is_problem).then(|| found().warning_if(is_ready))
 }
 
 /// Its selector matches no namespace, so that no pod can attach.
@@ -180,7 +182,8 @@ fn interfaces(places: &[Place<'_>]) -> Vec<Finding> {
     }
     let finding = |(reason, (entries, message)): (&str, (Vec<String>, &str))| {
         let cause = if reason == NOT_CONNECTED { "ProgramsNotConnected" } else { reason };
-        Finding::new(cause, message, remedy(reason)).of(some(&entries, NAMED))
+        let found = Finding::new(cause, message, remedy(reason)).warning_if(reason == NOT_CONNECTED);
+        found.of(some(&entries, NAMED))
     };
     by_reason.into_iter().map(finding).collect()
 }

@@ -6,7 +6,7 @@ use crate::kubectl::commands::explain::remedy::remedy;
 use crate::kubectl::commands::shared::some;
 use crate::kubectl::model::snapshot::CONTROLLER;
 use crate::kubectl::model::{Part, Pod, Snapshot};
-use usnet_crds::conditions::reason::{AGENT_FAILED, NEVER_SEEN, STATE_NOT_WRITABLE};
+use usnet_crds::conditions::reason::{AGENT_FAILED, NEVER_SEEN, NOT_CONNECTED, STATE_NOT_WRITABLE};
 use usnet_crds::conditions::{METRICS_SERVED, READY, Status, engine_connected, find};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::uplink::report::UplinkState;
@@ -184,5 +184,6 @@ fn interfaces(report: &NetworkReport) -> Option<Finding> {
     let first = report.degraded.first()?;
     let entries: Vec<String> = report.degraded.iter().map(|it| format!("{} {}", it.pod, it.interface)).collect();
     let of = format!("network {}: {}", report.name, some(&entries, NAMED));
-    Some(Finding::new(&first.reason, first.message.clone(), remedy(&first.reason)).of(of))
+    let found = Finding::new(&first.reason, first.message.clone(), remedy(&first.reason));
+    Some(found.warning_if(report.degraded.iter().all(|it| it.reason == NOT_CONNECTED)).of(of))
 }

@@ -4,6 +4,7 @@ use super::context::Context;
 use crate::kubectl::commands::explain::finding::Finding;
 use crate::kubectl::commands::explain::remedy::remedy;
 use crate::kubectl::model::Mount;
+use usnet_crds::conditions::reason::NOT_CONNECTED;
 use usnet_crds::device::resource_name;
 use usnet_crds::{MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole};
 
@@ -60,7 +61,7 @@ pub(super) fn volume_not_mounted(context: &Context<'_>) -> Option<Finding> {
     let remedy = format!(
         "add volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}] to the container of the program, and create the pod again"
     );
-    is_hidden.then(|| Finding::new("VolumeNotMounted", why, remedy).of(context.subject()))
+    is_hidden.then(|| Finding::new("VolumeNotMounted", why, remedy).warning().of(context.subject()))
 }
 
 /// A socket can be neither made nor found through any mount of the volume.
@@ -85,7 +86,7 @@ pub(super) fn mount_unusable(context: &Context<'_>) -> Option<Finding> {
     let remedy = format!(
         "mount the whole volume, writable, into the container of the program: volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}], and create the pod again"
     );
-    Some(Finding::new("MountUnusable", problems.join("; "), remedy).of(context.subject()))
+    Some(Finding::new("MountUnusable", problems.join("; "), remedy).warning().of(context.subject()))
 }
 
 /// Whether the engine connects to a socket of the program.
@@ -117,5 +118,6 @@ pub(super) fn added_later(context: &Context<'_>) -> Option<Finding> {
 /// Attached, with a problem of its own.
 pub(super) fn degraded(context: &Context<'_>) -> Option<Finding> {
     let entry = context.place.as_ref()?.degraded(&context.pod.runtime_uid, &context.element.interface)?;
-    Some(Finding::new(&entry.reason, entry.message.clone(), remedy(&entry.reason)).of(context.subject()))
+    let found = Finding::new(&entry.reason, entry.message.clone(), remedy(&entry.reason));
+    Some(found.warning_if(entry.reason == NOT_CONNECTED).of(context.subject()))
 }

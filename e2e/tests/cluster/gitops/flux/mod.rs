@@ -1,14 +1,17 @@
-//! Flux' kustomize-controller with one Kustomization, until it is dropped.
+//! Flux' kustomize-controller, with a Kustomization for each part of the repository.
 
-use super::repository::{Commit, Repository};
+mod archives;
+
+use super::tool::{Applied, Tool};
 use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout, try_run};
+use archives::{Archives, Commit};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const NAMESPACE: &str = "flux-system";
-const NAME: &str = "networks";
 /// What it watches, by group. Its own schemas check what users write, which is no part of the test.
 const KINDS: [(&str, &str, &str); 5] = [
     ("kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations"),
@@ -20,15 +23,7 @@ const KINDS: [(&str, &str, &str); 5] = [
 
 pub(super) struct Flux {
     process: Child,
-    repository: Repository,
-}
-
-/// How a commit ended.
-#[derive(Debug)]
-pub(super) struct Applied {
-    pub(super) is_ready: bool,
-    pub(super) message: String,
-    pub(super) after: Duration,
+    parts: BTreeMap<String, Archives>,
 }
 
 impl Flux {
@@ -38,19 +33,6 @@ impl Flux {
             kubectl(&["wait", "--for=condition=Established", &format!("crd/{plural}.{group}"), timeout()]);
         }
         apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
-        apply(&json!({
-            "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
-            "metadata": {"name": NAME, "namespace": NAMESPACE},
-            "spec": {"interval": "1m", "url": "https://git.example/networks"},
-        }));
-        apply(&json!({
-            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
-            "metadata": {"name": NAME, "namespace": NAMESPACE},
-            "spec": {
-                "interval": "1m", "retryInterval": "2s", "timeout": "1m", "path": "./", "prune": true, "wait": true,
-                "sourceRef": {"kind": "GitRepository", "name": NAME},
-            },
-        }));
         let folder = std::env::var("USNET_WORLD").unwrap();
         let log = File::create(format!("{folder}/logs/kustomize-controller.log")).unwrap();
         let process = Command::new("kustomize-controller")
@@ -61,17 +43,57 @@ impl Flux {
             .stderr(log)
             .spawn()
             .expect("kustomize-controller, which e2e/tools/build builds");
-        Self { process, repository: Repository::new() }
+        Self { process, parts: BTreeMap::new() }
     }
 
-    /// Commits these objects, and waits until Flux has applied the commit or failed with it.
+    /// Applies these objects once, and looks at them no more.
     #[track_caller]
-    pub(super) fn commit(&mut self, objects: &[Value]) -> Applied {
-        let commit = self.repository.commit(objects);
+    pub(super) fn apply_once(&mut self, part: &str, objects: &[Value]) -> Result<(), String> {
+        if !self.parts.contains_key(part) {
+            self.add(part, &[]);
+        }
+        let set = |spec: &Value| {
+            let patch = json!({"spec": spec}).to_string();
+            kubectl(&["patch", "kustomization", part, "-n", NAMESPACE, "--type=merge", "-p", &patch]);
+        };
+        set(&json!({"suspend": false, "wait": false, "prune": false}));
+        let applied = self.commit(part, objects);
+        set(&json!({"suspend": true}));
+        if applied.is_ready { Ok(()) } else { Err(applied.message) }
+    }
+}
+
+impl Tool for Flux {
+    fn name(&self) -> &'static str {
+        "Flux"
+    }
+
+    fn add(&mut self, part: &str, depends_on: &[&str]) {
+        let depends_on: Vec<Value> = depends_on.iter().map(|other| json!({"name": other})).collect();
+        apply(&json!({
+            "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+            "metadata": {"name": part, "namespace": NAMESPACE},
+            "spec": {"interval": "1m", "url": format!("https://git.example/{part}")},
+        }));
+        apply(&json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+            "metadata": {"name": part, "namespace": NAMESPACE},
+            "spec": {
+                "interval": "1m", "retryInterval": "2s", "timeout": "1m", "path": "./", "prune": true, "wait": true,
+                "sourceRef": {"kind": "GitRepository", "name": part}, "dependsOn": depends_on,
+                "deletionPolicy": "WaitForTermination",
+            },
+        }));
+        self.parts.insert(part.to_owned(), Archives::new());
+    }
+
+    #[track_caller]
+    fn commit(&mut self, part: &str, objects: &[Value]) -> Applied {
+        let commit = self.parts.get_mut(part).unwrap().commit(objects);
         let started = Instant::now();
-        offer(&commit);
+        offer(part, &commit);
         eventually("the commit is applied or has failed", || {
-            let status = kustomization()["status"].clone();
+            let status = kustomization(part)["status"].clone();
             let ready = ready(&status).ok_or("no condition")?;
             let is_done = status["lastAttemptedRevision"] == commit.revision.as_str() && ready["status"] != "Unknown";
             check(is_done, status.to_string())?;
@@ -80,36 +102,41 @@ impl Flux {
         })
     }
 
-    /// Waits until the newest commit is applied.
-    pub(super) fn await_ready(&self) {
+    #[track_caller]
+    fn await_ready(&self, part: &str) {
         eventually("the newest commit is applied", || {
-            let status = kustomization()["status"].clone();
+            let status = kustomization(part)["status"].clone();
             let is_applied = status["lastAppliedRevision"] == status["lastAttemptedRevision"];
             let is_ready = ready(&status).is_some_and(|ready| ready["status"] == "True");
             check(is_applied && is_ready, status.to_string())
         });
     }
 
-    /// As an interval later.
-    pub(super) fn reconcile(&self) {
+    fn reconcile(&self, part: &str) {
         let requested = format!("{:?}", Instant::now());
         let annotation = format!("reconcile.fluxcd.io/requestedAt={requested}");
-        kubectl(&["annotate", "kustomization", NAME, "-n", NAMESPACE, "--overwrite", &annotation]);
+        kubectl(&["annotate", "kustomization", part, "-n", NAMESPACE, "--overwrite", &annotation]);
         eventually("Flux has looked again", || {
-            let status = kustomization()["status"].clone();
+            let status = kustomization(part)["status"].clone();
             check(status["lastHandledReconcileAt"] == requested.as_str(), status.to_string())
         });
     }
 
-    /// Whether an object that cannot be changed is deleted and created again.
-    pub(super) fn set_force(&self, force: bool) {
-        let patch = json!({"spec": {"force": force}}).to_string();
-        kubectl(&["patch", "kustomization", NAME, "-n", NAMESPACE, "--type=merge", "-p", &patch]);
+    fn force(&self) -> (&'static str, &'static str) {
+        ("kustomize.toolkit.fluxcd.io/force", "enabled")
+    }
+
+    fn remove(&mut self, part: &str) {
+        kubectl(&["delete", "kustomization", part, "-n", NAMESPACE, "--wait=false"]);
+    }
+
+    fn is_gone(&self, part: &str) -> bool {
+        get(&["kustomization", part, "-n", NAMESPACE]).is_none()
     }
 }
 
 /// Says what the newest commit is, as source-controller does.
-fn offer(commit: &Commit) {
+fn offer(part: &str, commit: &Commit) {
     let now = "2026-01-01T00:00:00Z";
     let status = json!({"status": {
         "observedGeneration": 1,
@@ -121,12 +148,12 @@ fn offer(commit: &Commit) {
             "lastTransitionTime": now,
         }],
     }});
-    let patch = ["patch", "gitrepository", NAME, "-n", NAMESPACE, "--subresource=status", "--type=merge", "-p"];
+    let patch = ["patch", "gitrepository", part, "-n", NAMESPACE, "--subresource=status", "--type=merge", "-p"];
     kubectl(&[patch.as_slice(), &[&status.to_string()]].concat());
 }
 
-fn kustomization() -> Value {
-    get(&["kustomization", NAME, "-n", NAMESPACE]).unwrap()
+fn kustomization(part: &str) -> Value {
+    get(&["kustomization", part, "-n", NAMESPACE]).unwrap()
 }
 
 fn ready(status: &Value) -> Option<&Value> {
@@ -154,8 +181,10 @@ impl Drop for Flux {
         let _ended = self.process.kill();
         let _ended = self.process.wait();
         let release = r#"{"metadata":{"finalizers":null}}"#;
-        let patch = ["patch", "kustomization", NAME, "-n", NAMESPACE, "--type=merge", "-p", release];
-        let _gone = try_run("kubectl", &patch, "");
+        for part in self.parts.keys() {
+            let patch = ["patch", "kustomization", part, "-n", NAMESPACE, "--type=merge", "-p", release];
+            let _gone = try_run("kubectl", &patch, "");
+        }
         let definitions = KINDS.map(|(group, _, plural)| format!("crd/{plural}.{group}"));
         let mut delete = vec!["delete", "--ignore-not-found", timeout(), "ns/flux-system"];
         delete.extend(definitions.iter().map(String::as_str));

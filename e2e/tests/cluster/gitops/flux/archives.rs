@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use crate::support::cluster::run;
 
 /// Archives in a folder, and the server of that folder, until this is dropped.
-pub(super) struct Repository {
+pub(super) struct Archives {
     folder: tempfile::TempDir,
     address: SocketAddr,
     commits: usize,
@@ -28,7 +28,7 @@ pub(super) struct Commit {
     pub(super) url: String,
 }
 
-impl Repository {
+impl Archives {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -85,7 +85,7 @@ fn answer(mut stream: TcpStream, folder: &Path) -> std::io::Result<()> {
     }
 }
 
-impl Drop for Repository {
+impl Drop for Archives {
     fn drop(&mut self) {
         self.has_ended.store(true, Ordering::Relaxed);
         // It waits for a connection.

@@ -1,0 +1,42 @@
+//! What a tool does with the parts of a repository.
+
+use serde_json::Value;
+use std::time::Duration;
+
+/// How a commit ended.
+#[derive(Debug)]
+pub(super) struct Applied {
+    /// All objects are applied, and work.
+    pub(super) is_ready: bool,
+    /// What a user sees of it in the object of the tool.
+    pub(super) message: String,
+    pub(super) after: Duration,
+}
+
+/// A tool that delivers what is in a repository, until it is dropped.
+pub(super) trait Tool {
+    /// Its name, and the way in which it applies.
+    fn name(&self) -> &'static str;
+
+    /// Delivers a folder of the repository from now on, once what it depends on works.
+    fn add(&mut self, part: &str, depends_on: &[&str]);
+
+    /// Commits these objects as the content of a folder, and waits until they are applied, or
+    /// cannot be.
+    fn commit(&mut self, part: &str, objects: &[Value]) -> Applied;
+
+    /// Waits until the newest commit of a folder is applied.
+    fn await_ready(&self, part: &str);
+
+    /// Has it compare the folder with the cluster, as it does after each interval.
+    fn reconcile(&self, part: &str);
+
+    /// The annotation by which an object that cannot be changed is deleted and created again.
+    fn force(&self) -> (&'static str, &'static str);
+
+    /// Delivers the folder no longer, and requests the deletion of all that it delivered.
+    fn remove(&mut self, part: &str);
+
+    /// Whether that deletion has ended.
+    fn is_gone(&self, part: &str) -> bool;
+}
