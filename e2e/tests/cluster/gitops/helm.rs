@@ -38,7 +38,10 @@ impl Helm {
         let chart = folder.path().to_string_lossy().into_owned();
         let mut arguments =
             vec!["upgrade", "--install", release, &chart, "-n", "default", "--take-ownership", timeout()];
-        arguments.extend((self == Self::Four).then_some("--force-conflicts"));
+        if self == Self::Four {
+            // It would do as the release before, which may be of Helm 3.
+            arguments.extend(["--server-side=true", "--force-conflicts"]);
+        }
         try_run(self.program(), &arguments, "")
     }
 

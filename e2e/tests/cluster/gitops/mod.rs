@@ -5,6 +5,7 @@
 //! - [`flux`], [`argo`]: both tools;
 //! - [`delivery`]: networks that are delivered, removed and put back;
 //! - [`installation`], [`system`]: usnet itself, from nothing until it is removed;
+//! - [`orders`]: usnet removed in the wrong order, and installed again;
 //! - [`matrix`], [`helm`]: every tool after every other one;
 //! - [`figures`]: tables for users.
 
@@ -15,5 +16,6 @@ mod flux;
 mod helm;
 mod installation;
 mod matrix;
+mod orders;
 mod system;
 mod tool;

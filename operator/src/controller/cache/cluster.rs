@@ -7,6 +7,7 @@ use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, U
 use super::overlays::Overlays;
 use super::routing_domains::RoutingDomains;
 use super::uplink_use::UplinkUse;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::BTreeMap;
 
 /// The last observed state of the cluster.
@@ -38,9 +39,17 @@ pub struct Cache {
     pub nads: NadSet,
     /// UserspaceAttachments.
     pub attachments: Attachments,
+    /// When this installation of usnet was created; none while that is not known.
+    pub installed: Option<Time>,
 }
 
 impl Cache {
+    /// Whether a deletion was requested of an earlier installation, which was removed before it had
+    /// ended. Meanwhile nodes did not know of it, and let pods attach.
+    pub fn is_of_earlier_installation(&self, deleted: Option<&Time>) -> bool {
+        deleted.zip(self.installed.as_ref()).is_some_and(|(deleted, installed)| deleted < installed)
+    }
+
     /// The nodes with their UserspaceNodeStates. The state of an earlier node of the same name is
     /// left out.
     pub fn nodes_with_states(&self) -> impl Iterator<Item = (&str, &Node, Option<&NodeState>)> {

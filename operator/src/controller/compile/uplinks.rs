@@ -1,4 +1,5 @@
-//! The finalizer of an uplink: it stays while a network uses it. Pure.
+//! The finalizer of an uplink: it stays while a network uses it, unless the deletion is older than
+//! this installation: networks of an earlier one go as well. Pure.
 
 use crate::controller::cache::Cache;
 use crate::controller::write::{FinalizerChange, Write};
@@ -9,7 +10,10 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
     let change = match uplink.finalizer {
         // Kubernetes accepts no new finalizer on an object that is being deleted.
         None if !uplink.is_deleting() => FinalizerChange::Add,
-        Some(index) if uplink.is_deleting() && cache.uplink_use.users(name).is_none() => {
+        Some(index)
+            if cache.is_of_earlier_installation(uplink.deleted.as_ref())
+                || (uplink.is_deleting() && cache.uplink_use.users(name).is_none()) =>
+        {
             FinalizerChange::Remove { index }
         }
         _ => return None,

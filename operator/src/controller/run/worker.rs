@@ -1,6 +1,7 @@
 //! The event loop of the controller (IO): handles watch updates, evaluates what changed and sends
 //! what is due. It never blocks on any of them.
 
+use super::installation;
 use super::leader_state::{LeaderState, Response};
 use super::metrics::Metrics;
 use crate::channels::send_if_changed;
@@ -13,6 +14,8 @@ use crate::controller::watch::{Kind, Observation, Observer, WatchUpdate, changes
 use crate::controller::write::Target;
 use crate::leader::Role;
 use crate::telemetry;
+use futures::FutureExt;
+use futures::future::FusedFuture;
 use futures::stream::StreamExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -56,6 +59,7 @@ impl Worker {
     /// When the watches end.
     pub(super) async fn run(mut self) -> Result<(), Ended> {
         let mut changes = changes(&self.watcher, self.has_attachments);
+        let mut installed = installation::created(self.watcher.clone()).boxed().fuse();
         loop {
             let wake = self.next_wake(Instant::now());
             tokio::select! {
@@ -67,6 +71,7 @@ impl Worker {
                     }
                     self.set_role(role == Role::Leader);
                 }
+                time = &mut installed, if !installed.is_terminated() => self.observer.set_installed(time),
                 Some(response) = self.state.responses.next() => self.handle_response(response),
                 Some(response) = self.state.reads.next() => self.handle_response(response),
                 () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => {}

@@ -36,6 +36,8 @@ pub struct DeletionState {
     pub force: Option<String>,
     /// By node: why its agent may not remove the bridge. Only an operator can change that.
     pub blockers: BTreeMap<String, Blocker>,
+    /// It was requested of an earlier installation.
+    is_of_earlier_installation: bool,
     /// The phase Draining is not written to a compiled network yet.
     is_drain_unpublished: bool,
 }
@@ -54,7 +56,8 @@ impl DeletionState {
         let is_drain_unpublished =
             if compiled.is_some() { !is_draining } else { facts.is_outdated && facts.rejection.is_none() };
         let force = network.force_delete.clone();
-        let mut deletion = Self { force, is_drain_unpublished, ..Self::default() };
+        let is_of_earlier_installation = cache.is_of_earlier_installation(network.deleted.as_ref());
+        let mut deletion = Self { force, is_of_earlier_installation, is_drain_unpublished, ..Self::default() };
         let uplink = selection.and_then(|selection| nodes.uplink(selection));
         for view in nodes.all() {
             deletion.add_report(*view, name);
@@ -82,11 +85,13 @@ impl DeletionState {
     }
 
     /// Whether the finalizer may be removed: the network is not in use anywhere, or its deletion is
-    /// forced by its name. Agents keep the bridge and the ports of running pods even then. Draining
-    /// is published to nodes first in any case, so that no new pod attaches.
+    /// forced by its name, or older than this installation: then pods have attached that no agent
+    /// could reject, and a tool that installs usnet and its networks together would wait for them
+    /// indefinitely. Agents keep the bridge and the ports of running pods even then. Draining is
+    /// published to nodes first in any case, so that no new pod attaches.
     pub fn may_delete(&self, network: &str) -> bool {
-        let is_forced = self.force.as_deref() == Some(network);
-        !self.is_drain_unpublished && (is_forced || (self.attachments == 0 && self.pending_nodes.is_empty()))
+        let does_not_wait = self.force.as_deref() == Some(network) || self.is_of_earlier_installation;
+        !self.is_drain_unpublished && (does_not_wait || (self.attachments == 0 && self.pending_nodes.is_empty()))
     }
 }
 

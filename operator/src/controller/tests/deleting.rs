@@ -3,7 +3,7 @@
 use super::super::write::{FinalizerChange, Target, Write};
 use super::model::{Cluster, key};
 use serde_json::json;
-use usnet_crds::Phase::Draining;
+use usnet_crds::Phase::{Active, Draining};
 use usnet_crds::conditions::reason::{FOREIGN_PORTS, RECORD_UNREADABLE};
 
 fn deleted_in_use(attachments: i64) -> Cluster {
@@ -29,6 +29,22 @@ fn a_network_in_use_stays_on_nodes_with_pods_and_names_them() {
     );
     assert_eq!(cluster.condition("blue", "Ready"), "False Terminating");
     assert_eq!(cluster.generated("blue"), ["team-a"]);
+}
+
+#[test]
+fn one_whose_deletion_is_older_than_usnet_does_not_wait_for_pods() {
+    let mut cluster = deleted_in_use(2);
+    let deleted = cluster.cache.networks["blue"].deleted.clone();
+    cluster.install_at(deleted);
+    cluster.settle();
+    assert_eq!(cluster.condition("blue", "DeletionBlocked"), "True InUse", "it was installed by then");
+    cluster.seconds += 1;
+    cluster.install_at(Some(cluster.time()));
+    cluster.settle();
+    assert!(cluster.cache.networks.is_empty() && cluster.nads.is_empty());
+    cluster.simple_network("blue");
+    cluster.settle();
+    assert_eq!(cluster.networks_on("node-b"), [("blue".to_owned(), Active)], "it is there again, with its pods");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::controller::cache::nads::Availability;
 use crate::controller::cache::{Cache, NodeState};
 use crate::controller::events::{EventRecord, affected_pods, degraded, engine_ends};
 use crate::controller::write::Target;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::runtime::watcher::{self, Event};
 use std::collections::BTreeSet;
 use std::mem::take;
@@ -56,6 +57,12 @@ impl Observer {
     /// planned.
     pub(in crate::controller) const fn cache(&mut self) -> &mut Cache {
         &mut self.cache
+    }
+
+    /// When this installation was created. It is told once, so that all is evaluated again.
+    pub(in crate::controller) fn set_installed(&mut self, installed: Option<Time>) {
+        self.cache.installed = installed;
+        self.dirty = Dirty::everything(&self.cache);
     }
 
     /// Takes what was marked dirty since the last call.

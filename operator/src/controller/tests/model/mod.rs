@@ -195,6 +195,11 @@ impl Cluster {
         }
     }
 
+    pub(super) fn install_at(&mut self, time: Option<Time>) {
+        self.cache.installed = time;
+        self.evaluator.mark(Dirty::everything(&self.cache));
+    }
+
     pub(super) fn foreign_nad(&mut self, namespace: &str, name: &str) {
         self.put_nad(key(namespace, name), Object::of_user("{}"));
     }
