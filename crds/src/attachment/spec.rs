@@ -81,7 +81,10 @@ pub struct UserspaceAttachmentSpec {
 }
 
 fn immutable() -> Rule {
-    rule("self == oldSelf", "an attachment cannot be changed: delete it and create another")
+    rule(
+        "self == oldSelf",
+        "an attachment cannot be changed: delete it and create another one, under another name where a repository delivers it",
+    )
 }
 
 fn network() -> Rule {

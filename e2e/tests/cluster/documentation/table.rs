@@ -51,7 +51,13 @@ pub(super) const NETWORK: &[Row] = &[
     ("kubectl apply -k .", As("kubectl apply --dry-run=server -k $CHECKOUT/config/default")),
     ("kubectl apply -k FOLDER", As("kubectl apply --dry-run=server -k $CHECKOUT/config/default")),
     ("kubectl apply -k", NAME),
-    ("kubectl delete -k config/default", As("kubectl delete --dry-run=server -k $CHECKOUT/config/default")),
+    // The CRDs are not deleted: a network exists.
+    ("kubectl delete -k config/default", Exits(1, "kubectl delete --dry-run=server -k $CHECKOUT/config/default")),
+    ("kubectl delete -k", NAME),
+    (
+        "kubectl annotate crd NAME usnet.dev/force-delete=NAME",
+        Tested("outages::crds_removed::crds_of_users_stay_while_a_network_or_an_uplink_exists"),
+    ),
     (
         "kubectl delete validatingadmissionpolicybinding usnet-compiled-network-writers",
         As("kubectl delete --dry-run=server validatingadmissionpolicybinding usnet-compiled-network-writers"),

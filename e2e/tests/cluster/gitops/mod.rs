@@ -6,11 +6,14 @@
 //! - [`delivery`]: networks that are delivered, removed and put back;
 //! - [`installation`], [`system`]: usnet itself, from nothing until it is removed;
 //! - [`orders`]: usnet removed in the wrong order, and installed again;
+//! - [`failures`]: what goes wrong around a repository;
+//! - [`tenants`]: what a tenant may deliver;
 //! - [`matrix`], [`helm`]: every tool after every other one;
 //! - [`figures`]: tables for users.
 
 mod argo;
 mod delivery;
+mod failures;
 mod figures;
 mod flux;
 mod helm;
@@ -18,4 +21,5 @@ mod installation;
 mod matrix;
 mod orders;
 mod system;
+mod tenants;
 mod tool;

@@ -55,7 +55,7 @@ pub(crate) fn install() {
     eventually("usnet is installed and its CRDs serve", || {
         try_run("kubectl", &["apply", "-k", &installation()], "")?;
         try_run("kubectl", &["get", "usn,ucn,usns"], "")?;
-        for crd in ["compilednetworks.usnet.dev", "userspacenodestates.usnet.dev"] {
+        for crd in ["userspacenetworks.usnet.dev", "compilednetworks.usnet.dev", "userspacenodestates.usnet.dev"] {
             let object = get(&["crd", crd]).unwrap_or_default();
             check(object["metadata"]["deletionTimestamp"].is_null(), format!("{crd} is still being deleted"))?;
         }
@@ -196,10 +196,9 @@ fn usnet_removed_with_its_definitions_leaves_traffic_and_tidies_up_when_it_is_ba
     assert_traffic(&scene);
 
     install();
-    // Its deletion is older than this installation, so that it does not wait for its pods.
-    eventually("the CRD goes with the last network", || {
-        check(get(&["crd", "userspacenetworks.usnet.dev"]).is_none(), "still there")
-    });
+    // Its deletion is older than this installation, so that it does not wait for its pods, nor its
+    // CRD, which is there again.
+    check(get(&["usn", "removed"]).is_none(), "still there").unwrap();
     await_kept_by_node("removed", "removed/right");
     assert_traffic(&scene);
     scene.delete_pods(["left", "right"]);

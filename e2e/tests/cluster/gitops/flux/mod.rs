@@ -46,19 +46,37 @@ impl Flux {
         Self { process, parts: BTreeMap::new() }
     }
 
+    /// Commits these objects as the content of a folder, and waits for nothing; the commit.
+    pub(super) fn offer(&mut self, part: &str, objects: &[Value]) -> String {
+        let commit = self.parts.get_mut(part).unwrap().commit(objects);
+        offer(part, &commit);
+        commit.revision
+    }
+
+    /// Has it leave a folder alone, or not any more.
+    pub(super) fn suspend(&self, part: &str, is_suspended: bool) {
+        Self::set(part, &json!({"suspend": is_suspended}));
+    }
+
+    fn set(part: &str, spec: &Value) {
+        let patch = json!({"spec": spec}).to_string();
+        kubectl(&["patch", "kustomization", part, "-n", NAMESPACE, "--type=merge", "-p", &patch]);
+    }
+
+    /// Has a folder applied with the rights of a service account.
+    pub(super) fn act_as(&self, part: &str, service_account: &str) {
+        Self::set(part, &json!({"serviceAccountName": service_account}));
+    }
+
     /// Applies these objects once, and looks at them no more.
     #[track_caller]
     pub(super) fn apply_once(&mut self, part: &str, objects: &[Value]) -> Result<(), String> {
         if !self.parts.contains_key(part) {
             self.add(part, &[]);
         }
-        let set = |spec: &Value| {
-            let patch = json!({"spec": spec}).to_string();
-            kubectl(&["patch", "kustomization", part, "-n", NAMESPACE, "--type=merge", "-p", &patch]);
-        };
-        set(&json!({"suspend": false, "wait": false, "prune": false}));
+        Self::set(part, &json!({"suspend": false, "wait": false, "prune": false}));
         let applied = self.commit(part, objects);
-        set(&json!({"suspend": true}));
+        self.suspend(part, true);
         if applied.is_ready { Ok(()) } else { Err(applied.message) }
     }
 }
@@ -89,13 +107,12 @@ impl Tool for Flux {
 
     #[track_caller]
     fn commit(&mut self, part: &str, objects: &[Value]) -> Applied {
-        let commit = self.parts.get_mut(part).unwrap().commit(objects);
         let started = Instant::now();
-        offer(part, &commit);
+        let revision = self.offer(part, objects);
         eventually("the commit is applied or has failed", || {
             let status = kustomization(part)["status"].clone();
             let ready = ready(&status).ok_or("no condition")?;
-            let is_done = status["lastAttemptedRevision"] == commit.revision.as_str() && ready["status"] != "Unknown";
+            let is_done = status["lastAttemptedRevision"] == revision.as_str() && ready["status"] != "Unknown";
             check(is_done, status.to_string())?;
             let message = ready["message"].as_str().unwrap_or_default().to_owned();
             Ok(Applied { is_ready: ready["status"] == "True", message, after: started.elapsed() })
