@@ -5,9 +5,9 @@ use super::argo::{Argo, Mode};
 use super::figures::{Figures, idle_minutes};
 use super::flux::Flux;
 use super::tool::Tool;
-use crate::support::cluster::{apply, check, condition, eventually, get, kubectl, vsctl};
+use crate::support::cluster::{apply, check, condition, eventually, get, kubectl, run, vsctl};
 use crate::support::pods::{NODE, sleeping_pod, start, wait_running};
-use crate::support::scene::{Scene, await_counted, wait_ready};
+use crate::support::scene::{ENGINE_GONE, Scene, await_condition, await_counted, wait_ready};
 use crate::support::station::Station;
 use crate::support::stream::Stream;
 use crate::support::uplinks::{Uplink, nowhere};
@@ -130,6 +130,25 @@ impl Delivery {
         eventually("it is gone", || check(get(&["usn", "gitops-taken"]).is_none(), "still there"));
     }
 
+    /// What is on its way back, and what concerns one namespace, is no failure of the repository.
+    fn others_fail(&self) {
+        run("component", &["stop", "ovsdb-server", "node-b"]);
+        await_condition("gitops", "Ready", "False", ENGINE_GONE);
+        assert!(!self.tool.has_failed(PART), "an engine is away");
+        run("component", &["start", "ovsdb-server", "node-b"]);
+        wait_ready("gitops");
+
+        let tenant = Scene::new("gitops-refuses");
+        apply(&json!({
+            "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "definitions", "namespace": tenant.name},
+            "spec": {"hard": {"count/network-attachment-definitions.k8s.cni.cncf.io": "0"}},
+        }));
+        kubectl(&["label", "namespace", &tenant.name, "scene=gitops", "--overwrite"]);
+        await_condition("gitops", "DefinitionsReady", "False", "DefinitionRefused");
+        self.tool.reconcile(PART);
+        self.tool.await_ready(PART);
+    }
+
     fn mistakes_are_reverted(&mut self) {
         let (all, rest) = (self.all(), self.rest.clone());
         self.fails("a network in use is removed", &IN_USE, &rest);
@@ -209,6 +228,7 @@ fn a_network_is_delivered(tool: Box<dyn Tool>) {
     delivery.takes_over_and_settles();
     delivery.begins_traffic();
     delivery.changes();
+    delivery.others_fail();
     delivery.mistakes_are_reverted();
     delivery.is_renamed_in_three_commits();
     delivery.goes_with_its_pods_in_one_commit();

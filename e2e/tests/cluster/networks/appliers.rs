@@ -1,14 +1,15 @@
 //! Each tool may apply what any other one has applied, in any order: it works, objects hold what
 //! was applied, and nothing changes the second time. The objects are those that the table of
-//! `crds/testdata` takes for good, selecting no node and no namespace.
+//! `crds/testdata` takes for good, and the samples, selecting no node and no namespace.
 
 use crate::support::cluster::{get, timeout, try_run};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::manifests::crds;
 
 /// Fewer would mean that the tables were not read.
-const OBJECTS_MIN: usize = 45;
+const OBJECTS_MIN: usize = 60;
 /// Of objects of which all fields go.
 const EMPTIED_MIN: usize = 15;
 
@@ -61,7 +62,18 @@ impl Drop for Applied {
     }
 }
 
-/// The good objects of both tables.
+/// The samples that users start from.
+fn samples() -> Vec<Value> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/samples");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap());
+    let objects = files.flat_map(|text| {
+        let documents = serde_yaml::Deserializer::from_str(&text).map(|document| Value::deserialize(document).unwrap());
+        documents.collect::<Vec<_>>()
+    });
+    objects.filter(|object| ["UserspaceNetwork", "UserspaceUplink"].iter().any(|kind| object["kind"] == *kind)).collect()
+}
+
+/// The good objects of both tables, and the samples.
 pub(crate) fn objects(label: &str) -> Vec<Value> {
     let tables = [
         ("UserspaceNetwork", include_str!("../../../../crds/testdata/networks.yaml")),
@@ -78,6 +90,12 @@ pub(crate) fn objects(label: &str) -> Vec<Value> {
                 "metadata": {"name": format!("{label}-{}", found.len()), "labels": {"appliers": label}},
             }));
         }
+    }
+    for (number, mut sample) in samples().into_iter().enumerate() {
+        let kind = sample["kind"].as_str().unwrap().to_owned();
+        nowhere(&kind, &mut sample["spec"]);
+        sample["metadata"] = json!({"name": format!("{label}-sample-{number}"), "labels": {"appliers": label}});
+        found.push(sample);
     }
     assert!(found.len() >= OBJECTS_MIN, "{} objects", found.len());
     found

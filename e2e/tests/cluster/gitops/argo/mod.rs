@@ -207,6 +207,10 @@ impl Tool for Argo {
         });
     }
 
+    fn has_failed(&self, part: &str) -> bool {
+        application(part)["status"]["health"]["status"] == "Degraded"
+    }
+
     fn force(&self) -> (&'static str, &'static str) {
         ("argocd.argoproj.io/sync-options", "Force=true,Replace=true")
     }

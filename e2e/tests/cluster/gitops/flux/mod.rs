@@ -139,6 +139,10 @@ impl Tool for Flux {
         });
     }
 
+    fn has_failed(&self, part: &str) -> bool {
+        ready(&kustomization(part)["status"]).is_some_and(|ready| ready["status"] == "False")
+    }
+
     fn force(&self) -> (&'static str, &'static str) {
         ("kustomize.toolkit.fluxcd.io/force", "enabled")
     }
