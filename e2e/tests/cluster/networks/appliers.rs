@@ -70,7 +70,9 @@ fn samples() -> Vec<Value> {
         let documents = serde_yaml::Deserializer::from_str(&text).map(|document| Value::deserialize(document).unwrap());
         documents.collect::<Vec<_>>()
     });
-    objects.filter(|object| ["UserspaceNetwork", "UserspaceUplink"].iter().any(|kind| object["kind"] == *kind)).collect()
+    objects
+        .filter(|object| ["UserspaceNetwork", "UserspaceUplink"].iter().any(|kind| object["kind"] == *kind))
+        .collect()
 }
 
 /// The good objects of both tables, and the samples.

@@ -96,8 +96,9 @@ impl Urgency {
         if let Some(urgency) = Self::of_conditions(old, new) {
             return urgency;
         }
-        // Whether the network may be deleted.
-        if (old.attachments > 0) != (new.attachments > 0) {
+        // Whether the network may be deleted, and whether any program has reached its port: who
+        // starts the first pod waits for it.
+        if (old.attachments > 0) != (new.attachments > 0) || (old.connected > 0) != (new.connected > 0) {
             return Self::Transition;
         }
         let failed = |status: &UserspaceNetworkStatus| -> Vec<(String, String)> {

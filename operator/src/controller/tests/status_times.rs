@@ -36,6 +36,9 @@ fn transitions_are_urgent_and_counts_are_not() {
     // It may not be deleted any more, and may again.
     assert_eq!(urgency(&attached(0), &attached(1)), Urgency::Transition);
     assert_eq!(urgency(&attached(2), &attached(0)), Urgency::Transition);
+    let connected = |connected| UserspaceNetworkStatus { connected, ..attached(2) };
+    assert_eq!(urgency(&connected(0), &connected(1)), Urgency::Transition, "the first program");
+    assert_eq!(urgency(&connected(1), &connected(2)), Urgency::Counts);
 }
 
 #[test]
