@@ -80,7 +80,7 @@ impl Tools {
     }
 }
 
-/// `kubectl replace` creates nothing, and takes the finalizer away, which the controller sets again.
+/// `kubectl replace` creates nothing, and takes away the finalizer, which is then set again.
 const REPLACE: Column = Column::Kubectl(Kubectl::Replace);
 
 /// Each column after each one: a walk that takes each step once.
