@@ -102,7 +102,7 @@ impl Everything {
         self.tool.await_ready(ALL);
         self.tool.remove(ALL);
         eventually("the tool has deleted what it delivered", || check(self.tool.is_gone(ALL), "not yet"));
-        System::delete_definitions();
+        System::delete_crds();
         eventually("nothing is left", || check(leftovers().is_empty(), leftovers().join(", ")));
         self.figures.seconds("removed in order, with the CRDs by hand, to nothing", started.elapsed());
     }

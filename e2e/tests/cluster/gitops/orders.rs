@@ -71,7 +71,7 @@ impl Order {
             Self::AtOnce | Self::ControllersFirst => drop(kubectl(&["delete", "-k", &installation(), timeout()])),
             Self::Helm => {
                 helm_uninstall();
-                System::delete_definitions();
+                System::delete_crds();
                 kubectl(&["delete", "namespace", NAMESPACE, timeout()]);
             }
         }

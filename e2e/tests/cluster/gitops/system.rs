@@ -53,7 +53,7 @@ impl System {
     }
 
     /// The CRDs, which tools of GitOps leave.
-    pub(super) fn delete_definitions() {
+    pub(super) fn delete_crds() {
         let text = kubectl(&["get", "crd", "-o", "name"]);
         let mut delete = vec!["delete", timeout()];
         delete.extend(text.lines().filter(|name| name.ends_with(".usnet.dev")));

@@ -31,8 +31,8 @@ pub(super) trait Tool {
     /// Has it compare the folder with the cluster, as it does after each interval.
     fn reconcile(&self, part: &str);
 
-    /// Whether it shows the folder as failed now.
-    fn has_failed(&self, part: &str) -> bool;
+    /// Waits until it shows that the folder is not ready yet, and has not failed.
+    fn await_progressing(&self, part: &str);
 
     /// The annotation by which an object that cannot be changed is deleted and created again.
     fn force(&self) -> (&'static str, &'static str);

@@ -1,6 +1,7 @@
 //! A network that no pod uses may get another bridge or engine; one that a pod uses may not.
 
-use crate::support::cluster::{NODES, apply, check, eventually, get, try_apply, vsctl};
+use crate::support::cluster::{NODES, check, eventually, get, try_apply, vsctl};
+use crate::support::kubectl_usnet::usnet_with_input;
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, await_counted, wait_ready};
 use crate::support::vpp;
@@ -31,6 +32,10 @@ fn an_unused_network_moves_to_another_bridge_and_engine_and_a_used_one_does_not(
     let (first, second) = (spec("OVS", &json!({"name": "br-moved-a"})), spec("OVS", &json!({"name": "br-moved-b"})));
     moves_to(&scene, &first, "br-moved-a");
     let uid = get(&["usn", "moved"]).unwrap()["metadata"]["uid"].clone();
+    let plan = usnet_with_input(&["plan", "-f", "-", "-o", "json"], &scene.manifest("moved", &second).to_string());
+    for operation in ["remove bridge br-moved-a", "create bridge br-moved-b"] {
+        assert!(plan.status == 1 && plan.stdout.contains(operation), "{operation}: {plan:?}");
+    }
     moves_to(&scene, &second, "br-moved-b");
     moves_to(&scene, &spec("OVS", &json!({})), "br-moved");
     moves_to(&scene, &spec("VPP", &json!({})), "");
@@ -52,7 +57,6 @@ fn an_unused_network_moves_to_another_bridge_and_engine_and_a_used_one_does_not(
     assert_eq!(vsctl(NODE, &["list-ports", "br-moved-a"]), before);
     scene.delete_pod("user");
     await_counted("moved", 0);
-    apply(&scene.manifest("moved", &second));
     moves_to(&scene, &second, "br-moved-b");
     assert_eq!(get(&["usn", "moved"]).unwrap()["metadata"]["uid"], uid);
 }

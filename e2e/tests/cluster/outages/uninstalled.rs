@@ -167,7 +167,7 @@ fn uninstall() -> Result<String, String> {
 }
 
 #[test]
-fn usnet_removed_before_its_networks_keeps_their_definitions_and_goes_on_when_it_is_back() {
+fn usnet_removed_before_its_networks_keeps_their_crds_and_goes_on_when_it_is_back() {
     let scene = busy_scene("kept-crds");
     let _restore = Installed;
     let bridges = || NODES.map(|node| vsctl(node, &["get", "Bridge", "br-kept-crds", "_uuid"]));
@@ -185,7 +185,7 @@ fn usnet_removed_before_its_networks_keeps_their_definitions_and_goes_on_when_it
 }
 
 #[test]
-fn usnet_removed_with_its_definitions_leaves_traffic_and_tidies_up_when_it_is_back() {
+fn usnet_removed_with_its_crds_leaves_traffic_and_tidies_up_when_it_is_back() {
     let scene = busy_scene("removed");
     let _restore = Installed;
     // The wrong order on purpose: networks should go first, so that their pods are asked for.

@@ -59,7 +59,7 @@ impl Observer {
         &mut self.cache
     }
 
-    /// When this installation was created. It is told once, so that all is evaluated again.
+    /// When this installation was created. It is set once, and everything is evaluated again.
     pub(in crate::controller) fn set_installed(&mut self, installed: Option<Time>) {
         self.cache.installed = installed;
         self.dirty = Dirty::everything(&self.cache);

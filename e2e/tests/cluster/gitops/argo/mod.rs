@@ -207,8 +207,13 @@ impl Tool for Argo {
         });
     }
 
-    fn has_failed(&self, part: &str) -> bool {
-        application(part)["status"]["health"]["status"] == "Degraded"
+    #[track_caller]
+    fn await_progressing(&self, part: &str) {
+        eventually("Argo CD waits for what is not healthy", || {
+            let health = application(part)["status"]["health"]["status"].take();
+            assert_ne!(health, "Degraded");
+            check(health == "Progressing", health.to_string())
+        });
     }
 
     fn force(&self) -> (&'static str, &'static str) {

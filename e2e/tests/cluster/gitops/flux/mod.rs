@@ -58,6 +58,14 @@ impl Flux {
         Self::set(part, &json!({"suspend": is_suspended}));
     }
 
+    /// Requests a comparison; the value by which its end is recognized.
+    fn request(part: &str) -> String {
+        let requested = format!("{:?}", Instant::now());
+        let annotation = format!("reconcile.fluxcd.io/requestedAt={requested}");
+        kubectl(&["annotate", "kustomization", part, "-n", NAMESPACE, "--overwrite", &annotation]);
+        requested
+    }
+
     fn set(part: &str, spec: &Value) {
         let patch = json!({"spec": spec}).to_string();
         kubectl(&["patch", "kustomization", part, "-n", NAMESPACE, "--type=merge", "-p", &patch]);
@@ -130,17 +138,25 @@ impl Tool for Flux {
     }
 
     fn reconcile(&self, part: &str) {
-        let requested = format!("{:?}", Instant::now());
-        let annotation = format!("reconcile.fluxcd.io/requestedAt={requested}");
-        kubectl(&["annotate", "kustomization", part, "-n", NAMESPACE, "--overwrite", &annotation]);
+        let requested = Self::request(part);
         eventually("Flux has looked again", || {
             let status = kustomization(part)["status"].clone();
             check(status["lastHandledReconcileAt"] == requested.as_str(), status.to_string())
         });
     }
 
-    fn has_failed(&self, part: &str) -> bool {
-        ready(&kustomization(part)["status"]).is_some_and(|ready| ready["status"] == "False")
+    #[track_caller]
+    fn await_progressing(&self, part: &str) {
+        Self::request(part);
+        eventually("Flux waits for what is not healthy", || {
+            let status = kustomization(part)["status"].clone();
+            let ready = ready(&status).ok_or("no condition")?;
+            assert_ne!(ready["status"], "False", "{status}");
+            check(
+                ready["status"] == "Unknown" && status.to_string().contains("Running health checks"),
+                status.to_string(),
+            )
+        });
     }
 
     fn force(&self) -> (&'static str, &'static str) {

@@ -5,10 +5,9 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
 /// What a finding says of the object that is explained.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) enum Severity {
     /// It is not Ready, does not run, or an interface of it is not attached.
-    #[default]
     Error,
     /// usnet has done its part. The rest is that of a program, or of the namespace that refuses it.
     Warning,
