@@ -2,53 +2,50 @@
 
 .PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines hot-plug resource-claims gitops fuzz lint bench shell crds image release release-test clean
 
+# A cluster with a network and two pods whose packets are counted; nothing of it is left.
 demo:
-	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
+	USNET_PACKAGES=install USNET_PROFILE=dev e2e/world --nodes 2 -- e2e/scripts/demo
 
+# All tests.
 test: unit-test world-test
 
 # Most tests wait for an engine to start: twice as many at once as there are cores keep the cores busy.
 unit-test: setup
 	USNET_TOOLS=$$(e2e/tools/build) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} cargo test --workspace
 
+# The test bed itself, and all cluster tests in it.
 world-test: setup
 	cargo test --workspace --features usnet-e2e/world --test world
 	e2e/scripts/cluster-tests
 
-# A long soak test, where `make test` has a short one; USNET_LIFE_SEED repeats a run.
+# A long soak test of USNET_LIFE_STEPS steps (default 2500), where `make test` has a short one; USNET_LIFE_SEED repeats a run.
 life: setup
-	USNET_LIFE_STEPS=$${USNET_LIFE_STEPS:-2500} e2e/world --nodes 2 -- \
-	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture soak::
+	e2e/scripts/long-test life
 
-# Each part is killed or broken under traffic, USNET_FAULT_ROUNDS times, and the packets are counted (docs/faults.md); then each engine is killed
-# USNET_RESTARTS times below an agent. `make test` has a short form of both.
+# Each part is killed or broken under traffic, USNET_FAULT_ROUNDS times (default 3), and the packets are counted (docs/faults.md); then each
+# engine is killed USNET_RESTARTS times (default 200) below an agent. `make test` has a short form of both.
 faults: setup
-	USNET_FAULT_ROUNDS=$${USNET_FAULT_ROUNDS:-3} e2e/world --nodes 2 -- \
-	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture faults::
-	USNET_RESTARTS=$${USNET_RESTARTS:-200} cargo test -p usnet-operator --test agent -- --nocapture --test-threads=1 restarts::
+	e2e/scripts/long-test faults
 
 # Networks across three nodes: broadcasts counted one by one, faults under traffic, addresses; tables at the end. `make test` has a short form.
 across: setup
 	e2e/scripts/across $(TESTS)
 
-# Virtual machines under QEMU on both engines: USNET_VM_ROUNDS restarts of engines, removed ports and live migrations, with tables of the
-# figures. `make test` has one round.
+# Virtual machines under QEMU on both engines: USNET_VM_ROUNDS (default 5) restarts of engines, removed ports and live migrations, with tables
+# of the figures. `make test` has one round.
 virtual-machines: setup
-	USNET_VM_ROUNDS=$${USNET_VM_ROUNDS:-5} e2e/world --nodes 2 -- \
-	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture --test-threads=1 virtual_machines::
+	e2e/scripts/long-test virtual-machines
 
-# Interfaces plugged into running pods and unplugged, USNET_HOT_PLUG_CYCLES times for each type of port of each engine by Multus' daemon
+# Interfaces plugged into running pods and unplugged, USNET_HOT_PLUG_CYCLES times (default 100) for each type of port of each engine by Multus' daemon
 # (docs/hot-plug-multus.md), and by UserspaceAttachments (docs/hot-plug.md). USNET_DYNAMIC_NETWORKS names the program of
 # multus-dynamic-networks-controller; without it a stand-in is used, as in `make test`, which has a short form of both.
 hot-plug: setup
-	USNET_HOT_PLUG_CYCLES=$${USNET_HOT_PLUG_CYCLES:-100} e2e/world --nodes 2 -- \
-	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture --test-threads=1 pods::hot_plug:: pods::attachments::
+	e2e/scripts/long-test hot-plug
 
 # Resource claims (docs/resource-claims.md), with the figures of ten pods that start at once and of a node without agent.
 # USNET_KUBERNETES=1.34 for a Kubernetes without shared devices.
 resource-claims: setup
-	USNET_CLAIM_SPEED=1 e2e/world --nodes 2 $${USNET_KUBERNETES:+--kubernetes $$USNET_KUBERNETES} -- \
-	  cargo test --workspace --features usnet-e2e/world --test cluster -- --nocapture --test-threads=1 resource_claims::
+	e2e/scripts/long-test resource-claims
 
 # Networks, and usnet itself, delivered by Flux, Argo CD and Helm, changed, removed and put back, with tables (docs/gitops.md). `make test` has
 # the part of Flux.
@@ -59,27 +56,30 @@ gitops:
 # Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:
 	USNET_FUZZ_SECONDS=$${USNET_FUZZ_SECONDS:-720} cargo test --profile fuzz -p usnet-ovsdb -p usnet-vpp -p usnet-crds -p usnet-dataplane -p usnet-plugin \
-	  --test malformed -- --nocapture
+	  --test integration -- --nocapture malformed::
 
 # Agent and plugin of USNET_PREVIOUS=REVISION (default: the commit before this one) are replaced by this version's under running pods, and back.
 upgrade-test: setup
 	e2e/scripts/upgrade-test
 
+# Words, comments, links, format, lints, the documentation of the code, and what it depends on.
 lint:
 	.ci/check-words
 	.ci/check-comments
 	.ci/check-links
+	.ci/check-dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
-	if command -v cargo-deny >/dev/null; then cargo deny check; fi
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --document-private-items
 
 # PART=speed: the plugin, or with one engine PART=ovs, PART=vpp (docs/performance.md). PART=bulk: the agent with a thousand networks. PART=across: packets between two nodes, and a thousand overlays. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
 bench: setup
 	e2e/scripts/bench $(PART)
 
+# A shell in a cluster of two nodes.
 shell:
 	@cat e2e/scripts/shell.txt
-	USNET_PACKAGES=install e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
+	USNET_PACKAGES=install USNET_PROFILE=dev e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
 
 # The images as archives, dist/usnet-VERSION-oci.tar and that of the test program; IMAGE=registry.example/usnet names them. No container engine is needed.
 image:
@@ -94,13 +94,16 @@ release: setup
 release-test: setup
 	e2e/scripts/release-test
 
+# The CRDs in config/crd and docs/reference.md, from the types in crds.
 crds:
 	cargo run -q -p usnet-crds --bin crdgen
 
+# What the targets above need of this machine: Debian packages, and the Go programs of a cluster.
 .PHONY: setup
 setup:
 	@e2e/scripts/setup
 
+# What was built here; programs in ~/.cache/usnet stay.
 clean:
 	cargo clean
 	rm -rf e2e/world.failed

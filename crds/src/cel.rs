@@ -7,7 +7,6 @@ use crate::types::number::EngineRange;
 use kube::core::{Message, Rule};
 use std::fmt::Display;
 
-/// A rule with its message.
 pub(crate) fn rule(expression: impl Into<String>, message: impl Into<String>) -> Rule {
     Rule::new(expression).message(Message::Message(message.into()))
 }
@@ -17,7 +16,7 @@ pub(crate) fn at(field: &str, expression: impl Into<String>, problem: &Problem) 
     rule(expression, problem.to_string()).field_path(field)
 }
 
-/// The range of a number.
+/// A rule that a number is in a range.
 pub(crate) fn range(what: &str, minimum: impl Display, maximum: impl Display) -> Rule {
     rule(
         format!("self >= {minimum} && self <= {maximum}"),
@@ -43,7 +42,7 @@ pub(crate) fn is(path: &str, value: &str) -> String {
     format!("({} && self{path} == '{value}')", is_set(path))
 }
 
-/// The number in a field of the spec is one that the engine accepts.
+/// A rule that a number of the spec is one that the engine accepts.
 pub(crate) fn in_range(field: &str, engine: EngineKind, range: EngineRange) -> Rule {
     let EngineRange { minimum, maximum, step, .. } = range;
     let number = format!("self{field}");
@@ -52,8 +51,8 @@ pub(crate) fn in_range(field: &str, engine: EngineKind, range: EngineRange) -> R
     at(field, with_engine(engine, &fits), &Problem::EngineRange { engine, range })
 }
 
-/// For the whole object: a field of the spec is immutable while pods are attached, as far as the
-/// status says, also when it is unset.
+/// A rule of the whole object: a field of the spec is immutable while pods are attached, as far as
+/// the status says, also if it is unset.
 pub(crate) fn immutable_in_use(field: &str) -> Rule {
     let path = format!(".spec.{field}");
     let (new, used) = (is_set(&path), "oldSelf.status");

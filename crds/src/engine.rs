@@ -25,17 +25,17 @@ pub enum EngineKind {
 /// What one engine supports: a row of the table.
 #[derive(Debug)]
 pub struct EngineTraits {
-    /// Its name in the API and in the labels of metrics. `serde` has the same name.
+    /// The name of the engine in the API and in the labels of metrics. `serde` has the same name.
     pub api_name: &'static str,
-    /// Its name in messages.
+    /// The name of the engine in messages.
     pub label: &'static str,
     /// What the names of generated networks begin with.
     pub short_name: &'static str,
-    /// Its name in configurations of Intel's userspace CNI, `host.engine`.
+    /// The name of the engine in configurations of Intel's userspace CNI, `host.engine`.
     pub legacy_name: &'static str,
     /// The condition of a node that tells whether its agent is connected to the engine.
     pub connected_condition: &'static str,
-    /// Where it listens on a node, below the root of its file system.
+    /// Where the engine listens on a node, below the root of the node's file system.
     pub socket: &'static str,
     /// The environment variable that names another socket.
     pub socket_variable: &'static str,
@@ -43,26 +43,26 @@ pub struct EngineTraits {
     pub bridge_key: BridgeKey,
     /// What the engine calls a bridge.
     pub bridge_noun: &'static str,
-    /// Longest name of a network, in bytes.
+    /// The longest name of a network, in bytes.
     pub network_name_max: usize,
-    /// Where the engine keeps that name, which is why it is limited.
+    /// Where the engine keeps the name of a network, which is why its length is limited.
     pub network_name_place: &'static str,
-    /// The ages of MAC addresses that it accepts.
+    /// The ages of MAC addresses that the engine accepts.
     pub mac_age: EngineRange,
     /// The default port type: what most programs for this engine support.
     pub default_port_type: PortType,
-    /// The types of ports that it has.
+    /// The types of ports that the engine has.
     pub port_types: &'static [PortType],
-    /// The types of ports on which it cannot limit what a pod sends.
+    /// The types of ports on which the engine cannot limit what a pod sends.
     pub unlimited_egress: &'static [PortType],
-    /// The ends of a vhost-user socket that it can be.
+    /// The ends of a vhost-user socket that the engine can be.
     pub vhost_user_roles: &'static [SocketRole],
-    /// The VLAN modes of its ports.
+    /// The VLAN modes of ports.
     pub vlan_modes: &'static [VlanMode],
-    /// Whether its bridges learn MAC addresses for each VLAN, so that VLANs of one bridge are
-    /// segments of their own.
+    /// Whether bridges learn MAC addresses for each VLAN, so that VLANs of one bridge are segments
+    /// of their own.
     pub learns_per_vlan: bool,
-    /// Whether it can be the gateway of a network.
+    /// Whether the engine can be the gateway of a network.
     pub has_gateways: bool,
 }
 
@@ -127,7 +127,6 @@ pub enum BridgeKey {
 }
 
 impl BridgeKey {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Name, Self::Id];
 
     /// The name of the field in `spec.bridge`.
@@ -140,10 +139,8 @@ impl BridgeKey {
 }
 
 impl EngineKind {
-    /// All of them.
     pub const ALL: [Self; 2] = [Self::OpenVswitch, Self::Vpp];
 
-    /// What this engine supports.
     pub const fn traits(self) -> &'static EngineTraits {
         match self {
             Self::OpenVswitch => &OPEN_VSWITCH,
@@ -159,7 +156,6 @@ impl EngineKind {
         }
     }
 
-    /// The default port type: what most programs for this engine support.
     pub const fn default_port_type(self) -> PortType {
         self.traits().default_port_type
     }

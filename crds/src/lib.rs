@@ -6,13 +6,13 @@
 //! - [`network`]: `UserspaceNetwork`, which users write: one file for each part of its spec.
 //! - [`uplink`]: `UserspaceUplink`, by which networks reach a NIC of the nodes.
 //! - [`attachment`]: `UserspaceAttachment`, an interface of a running pod.
-//! - [`compiled_network`]: what the controller makes of it for the nodes.
+//! - [`compiled_network`]: what the controller makes of a network for the nodes.
 //! - [`node_slice`]: the addresses of nodes, for overlays.
 //! - [`node_state`]: the spec and the status of one node.
 //! - [`conditions`]: the conditions of all objects, with their reasons and the texts of their
 //!   messages.
 //! - [`nad`], [`legacy`]: NetworkAttachmentDefinitions, and those of Intel's userspace CNI.
-//! - [`crdgen`]: the generated files in `config/crd` and `docs/reference.md`.
+//! - [`crdgen`]: the generated files in `config/crd` and `docs`.
 //!
 //! Without the feature `api` only the types remain that all programs share (names, limits, engines,
 //! the network of a node): the CNI plugin uses those and links no Kubernetes crates.
@@ -20,6 +20,7 @@
 pub mod compiled_network;
 pub mod conditions;
 pub mod engine;
+pub mod ipam;
 pub mod legacy;
 pub mod network;
 pub mod types;
@@ -60,13 +61,13 @@ pub use types::names::{
 };
 pub use types::nic::{InvalidNic, NicName, PciAddress};
 pub use types::number::OutOfRange;
-pub use types::port_type::{Memif, MemifMode, MemifSecretKind, MemifSocketKind, PortType, SocketRole, VhostUser};
+pub use types::port_type::*;
 pub use types::rate::{InvalidRate, KilobitsPerSecond, RateLimit};
 pub use types::vlan::Vlan;
 pub use types::vlan_ranges::{InvalidVlanRange, VlanRange, VlanRanges};
 pub use types::vxlan::{Encapsulation, UdpPort, Vni};
 pub use types::{device, names};
-pub use uplink::{Bond, BondMode, NetworkUplink, Nic, NicDevice, NicDriver, NodeTraffic, NodeUplink};
+pub use uplink::{NetworkUplink, Nic, NicDevice, NicDriver, NodeTraffic, NodeUplink};
 
 #[cfg(feature = "api")]
 pub use attachment::node::{AttachmentReport, AttachmentState, RequestedAttachment};
@@ -75,7 +76,9 @@ pub use attachment::spec::{UserspaceAttachment, UserspaceAttachmentSpec};
 #[cfg(feature = "api")]
 pub use attachment::status::UserspaceAttachmentStatus;
 #[cfg(feature = "api")]
-pub use compiled_network::{CompiledNetwork, CompiledNetworkSpec, CompiledOverlay, selection as node_selection};
+pub use compiled_network::{
+    CompiledNetwork, CompiledNetworkSpec, CompiledOverlay, CompiledState, selection as node_selection,
+};
 #[cfg(feature = "api")]
 pub use crdgen::{manifests, reference};
 #[cfg(feature = "api")]
@@ -87,7 +90,9 @@ pub use node_slice::{UserspaceNodeSlice, UserspaceNodeSliceSpec};
 #[cfg(feature = "api")]
 pub use node_state::{UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};
 #[cfg(feature = "api")]
-pub use uplink::spec::{NicSpec, UserspaceUplink, UserspaceUplinkSpec};
+pub use uplink::nic::NicSpec;
+#[cfg(feature = "api")]
+pub use uplink::spec::{UserspaceUplink, UserspaceUplinkSpec};
 #[cfg(feature = "api")]
 pub use uplink::status::UserspaceUplinkStatus;
 #[cfg(feature = "api")]

@@ -7,15 +7,15 @@ use crate::legacy::PLUGIN;
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 
-/// Label of every generated NAD: its network.
+/// The label of every generated NAD, with the name of its network.
 pub const NETWORK_LABEL: &str = "usnet.dev/network";
-/// Label of every network that the controller generates for a bridge that NADs of users name.
+/// The label of every network that the controller generates for a bridge that NADs of users name.
 /// Without it the network is a user's.
 pub const FROM_NAD_LABEL: &str = "usnet.dev/from-nad";
 /// The value of [`FROM_NAD_LABEL`].
 pub const FROM_NAD_VALUE: &str = "true";
-/// Annotation of a NAD: the resource that its pods request. Multus then looks up the allocated
-/// device of a pod. The name is defined by the NAD format.
+/// The annotation of a NAD with the resource that its pods request. Multus then looks up the
+/// allocated device of a pod. The name is defined by the NAD format.
 pub const RESOURCE_ANNOTATION: &str = "k8s.v1.cni.cncf.io/resourceName";
 /// The `cniVersion` of generated NADs.
 pub const CNI_VERSION: &str = "1.1.0";

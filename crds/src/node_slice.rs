@@ -40,26 +40,27 @@ pub struct UserspaceNodeSliceSpec {
     pub nodes: Vec<SliceNode>,
 }
 
-/// A node.
+/// A node of a slice.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SliceNode {
-    /// Its name.
+    /// The name of the node.
     #[schemars(length(max = NODE_NAME_MAX))]
     pub name: String,
-    /// Its number, from which its address in the underlay of an uplink follows.
+    /// The number of the node, from which its address in the underlay of an uplink follows.
     #[schemars(range(min = 0, max = NODE_NUMBER_MAX))]
     pub number: u32,
-    /// Its addresses of the type InternalIP, in the order of the Node.
+    /// The addresses of the node of the type InternalIP, in the order of the Node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "addresses")]
     pub addresses: Vec<IpAddr>,
-    /// Those of its labels whose keys occur in node selectors of overlays.
+    /// The labels of the node whose keys occur in node selectors of overlays.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }
 
 impl SliceNode {
-    /// The address of this family from which it sends encapsulated packets, and to which others do.
+    /// The address of this family from which the node sends encapsulated packets, and to which
+    /// others send them.
     pub fn underlay(&self, family: IpFamily) -> Option<IpAddr> {
         self.addresses.iter().copied().find(|address| family.contains(*address))
     }
@@ -67,7 +68,7 @@ impl SliceNode {
 
 fn addresses(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "description": "Its addresses of the type InternalIP, in the order of the Node.",
+        "description": "The addresses of the node of the type InternalIP, in the order of the Node.",
         "type": "array",
         "items": {"type": "string", "maxLength": crate::types::limits::IP_MAX},
         "maxItems": ADDRESSES_MAX,

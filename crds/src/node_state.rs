@@ -22,7 +22,7 @@ pub use crate::types::limits::{MESSAGE_MAX, REASON_MAX};
 pub const PODS_MAX: usize = 10;
 /// Most attachments with a problem of their own that a node names for one network.
 pub const DEGRADED_MAX: usize = 20;
-/// Most of them in the whole status.
+/// Most attachments with a problem of their own in the whole status.
 pub const DEGRADED_OF_NODE_MAX: usize = 100;
 /// Most pods that a node names because their engine or their network is leaving them: each is an
 /// event on the pod, and a node that is drained may have many.
@@ -100,7 +100,7 @@ pub struct UserspaceNodeStateSpec {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct UserspaceNodeStateStatus {
-    /// The generation of the spec that this status speaks of.
+    /// The generation of the spec that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub observed_generation: Option<i64>,
@@ -159,19 +159,19 @@ pub struct UserspaceNodeStateStatus {
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase")]
 pub struct NetworkReport {
-    /// The network's name.
+    /// The name of the network.
     #[schemars(length(max = NETWORK_NAME_MAX))]
     pub name: String,
     /// The generation of the network that was last tried.
     #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub generation: i64,
-    /// How far it is.
+    /// How far the network is.
     pub state: NetworkState,
-    /// Why it is not programmed, in one word.
+    /// Why the network is not programmed, in one word.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
     pub reason: String,
-    /// Why it is not programmed, and what to do.
+    /// Why the network is not programmed, and what to do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = MESSAGE_MAX))]
     pub message: String,
@@ -179,11 +179,11 @@ pub struct NetworkReport {
     #[serde(default)]
     #[schemars(range(min = 0, max = ATTACHMENTS_COUNT_MAX))]
     pub attachments: i64,
-    /// Those of them whose program in the pod is connected to the engine.
+    /// Attached interfaces whose program in the pod is connected to the engine.
     #[serde(default)]
     #[schemars(range(min = 0, max = ATTACHMENTS_COUNT_MAX))]
     pub connected: i64,
-    /// Who they are, as namespace/name; at most 10.
+    /// The pods of these interfaces, as namespace/name; at most 10.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = PODS_MAX), inner(length(max = POD_REFERENCE_MAX)))]
     pub pods: Vec<String>,
@@ -197,7 +197,7 @@ pub struct NetworkReport {
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[serde(rename_all = "camelCase")]
 pub struct DegradedAttachment {
-    /// Its pod, as namespace/name.
+    /// The pod, as namespace/name.
     #[schemars(length(max = POD_REFERENCE_MAX))]
     pub pod: String,
     /// The uid of the pod.
@@ -206,10 +206,10 @@ pub struct DegradedAttachment {
     /// The interface, as the pod's network status has it.
     #[schemars(length(max = 15))]
     pub interface: String,
-    /// Why, in one word.
+    /// Why no packets reach the interface, in one word.
     #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
     pub reason: String,
-    /// Why, and what to do.
+    /// Why no packets reach the interface, and what to do.
     #[schemars(length(max = ATTACHMENT_MESSAGE_MAX))]
     pub message: String,
 }
@@ -224,12 +224,12 @@ pub struct AffectedPod {
     /// The uid of the pod.
     #[schemars(length(max = 64))]
     pub uid: String,
-    /// The network.
+    /// The name of the network.
     #[schemars(length(max = NETWORK_NAME_MAX))]
     pub network: String,
     /// The engine that has the interface.
     pub engine: EngineKind,
-    /// Why, in one word: EngineUnreachable or NetworkDraining.
+    /// The reason in one word: EngineUnreachable or NetworkDraining.
     #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
     pub reason: String,
 }
@@ -239,11 +239,11 @@ pub struct AffectedPod {
 pub enum NetworkState {
     /// The engine was read again after the last change and shows what the spec asks.
     Programmed,
-    /// Not yet.
+    /// The network is not programmed yet.
     Pending,
-    /// It cannot be, for the reason given; the agent keeps trying.
+    /// The network cannot be programmed, for the reason given; the agent keeps trying.
     Failed,
-    /// It is being deleted, or the node is no longer selected, and pods still use it: new
+    /// The network is being deleted, or the node is no longer selected, and pods still use it: new
     /// attachments are refused.
     Draining,
 }
@@ -252,23 +252,23 @@ pub enum NetworkState {
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase")]
 pub struct EngineReport {
-    /// Which one.
+    /// The engine.
     pub engine: EngineKind,
-    /// Its version, as it reports it.
+    /// The version that the engine reports.
     #[schemars(length(max = 64))]
     pub version: String,
-    /// Counts the restarts of the engine that the agent has seen.
+    /// How many restarts of the engine the agent has seen.
     #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub epoch: i64,
 }
 
-/// The process of an engine ended.
+/// The end of the process of an engine.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase")]
 pub struct EngineEnd {
-    /// Which one.
+    /// The engine.
     pub engine: EngineKind,
-    /// Counts the ends that the agent has seen since it was started.
+    /// How many ends the agent has seen since it was started.
     #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub number: i64,
     /// The pods whose programs had connected last, and what to do.

@@ -1,13 +1,13 @@
-//! A test bed: a whole Kubernetes cluster with Open vSwitch and VPP in one process tree, in
-//! namespaces of its own. `e2e/world` starts it.
+//! A test bed: a whole Kubernetes cluster with Open vSwitch and VPP in one process tree and
+//! separate namespaces. `e2e/world` starts it.
 //!
 //! ```text
 //! launcher    started by the caller, outside of the namespaces        processes/launcher.rs
 //! ├─ janitor  removes control groups and folder at the launcher's end processes/janitor.rs
-//! └─ init     first process of the pid namespace: ends, and all end   processes/init.rs
+//! └─ init     first process of the pid namespace, ends all others     processes/init.rs
 //!    └─ orchestrator  starts everything, then the user's command      processes/orchestrator.rs
 //!       ├─ etcd, kube-apiserver, ...                                  kubernetes/control_plane.rs
-//!       └─ a holder for each node's namespaces                        nodes/node.rs
+//!       └─ a holder of the namespaces of each node                    nodes/node.rs
 //!          └─ containerd, kubelet, Open vSwitch, VPP                  nodes/programs.rs
 //! ```
 

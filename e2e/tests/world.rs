@@ -1,4 +1,5 @@
-//! The test bed itself: what its command sees, and that nothing stays behind however it ends.
+//! Tests of the test bed itself: the environment of its command, and that nothing is left after its
+//! end.
 #![expect(clippy::unwrap_used, reason = "helpers of tests, which clippy does not see as tests, fail by panic too")]
 
 use std::fs;
@@ -10,12 +11,11 @@ use std::thread;
 
 use usnet_e2e::host::wait;
 
-/// Test beds take a machine's CPUs when they start; one test at a time keeps each within its
+/// Test beds use all CPUs of a machine at their start, so only one test at a time keeps its time
 /// limits.
-static TURN: Mutex<()> = Mutex::new(());
+static MACHINE: Mutex<()> = Mutex::new(());
 
-/// Folders that the programs of a node use on a real node. A test bed must not make them on the
-/// machine.
+/// Folders of the programs of a real node, which a test bed must not create on the machine.
 const STANDARD_FOLDERS: [&str; 8] = [
     "/etc/cni",
     "/etc/containerd",
@@ -27,15 +27,15 @@ const STANDARD_FOLDERS: [&str; 8] = [
     "/var/lib/kubelet",
 ];
 
-fn turn() -> MutexGuard<'static, ()> {
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_machine() -> MutexGuard<'static, ()> {
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// A test bed of one node without usnet that runs `script`.
+/// Returns the command of a test bed with one node and without usnet, which runs `script`.
 fn testbed(script: &str) -> Command {
     testbed_with("both", script)
 }
@@ -60,8 +60,8 @@ fn assert_success(output: &Output) {
 }
 
 #[test]
-fn the_command_has_a_cluster_with_a_second_network_and_its_status_is_the_testbeds() {
-    let _turn = turn();
+fn the_command_has_a_cluster_and_its_exit_status_is_that_of_the_testbed() {
+    let _machine = lock_machine();
     let script = "
         kubectl get nodes --output=name
         on-node node-a sh -c 'hostname; cat; exit 3'; echo on-node: $?
@@ -93,7 +93,7 @@ fn the_command_has_a_cluster_with_a_second_network_and_its_status_is_the_testbed
 
 #[test]
 fn a_pod_has_a_second_interface_and_reaches_the_api_server() {
-    let _turn = turn();
+    let _machine = lock_machine();
     let script = r#"
         set -e
         kubectl apply --filename=- >&2 <<'END'
@@ -116,13 +116,13 @@ END
     assert_success(&output);
     let found = text(&output.stdout);
     assert!(found.contains("inet 10.9.0."), "{found}");
-    // A TLS server that is spoken to in plain text says so.
+    // This is the response of a TLS server to a request in plain text.
     assert!(found.contains("400 Bad Request"), "{found}");
 }
 
 #[test]
-fn a_testbed_of_vpp_alone_has_the_simulator_when_asked_to_and_says_so() {
-    let _turn = turn();
+fn a_testbed_with_only_vpp_uses_the_simulator_on_request_and_reports_it() {
+    let _machine = lock_machine();
     let script = "
         echo $USNET_WORLD_VPP
         component stop vpp node-a && component start vpp node-a && on-node node-a ls /run/vpp
@@ -140,7 +140,7 @@ fn a_testbed_of_vpp_alone_has_the_simulator_when_asked_to_and_says_so() {
 
 #[test]
 fn two_testbeds_run_side_by_side() {
-    let _turn = turn();
+    let _machine = lock_machine();
     let meeting = tempfile::tempdir().unwrap();
     let one = |own: &str, other: &str| {
         let folder = meeting.path().display();
@@ -163,8 +163,8 @@ fn two_testbeds_run_side_by_side() {
 }
 
 #[test]
-fn kill_leaves_nothing() {
-    let _turn = turn();
+fn a_killed_testbed_leaves_nothing() {
+    let _machine = lock_machine();
     let existed = STANDARD_FOLDERS.map(|folder| Path::new(folder).exists());
     let script = "
         kubectl run pod --image=busybox:e2e --command -- sleep 1000 >&2
@@ -192,8 +192,8 @@ fn kill_leaves_nothing() {
     assert_eq!(STANDARD_FOLDERS.map(|folder| Path::new(folder).exists()), existed, "{STANDARD_FOLDERS:?}");
 }
 
-/// The pid namespace that the test bed's first process made. The janitor, a child too, is in that
-/// of the machine.
+/// Returns the pid namespace of the test bed. The janitor, which is a child too, is in that of the
+/// machine.
 fn pid_namespace_of_child(launcher: &Child) -> PathBuf {
     let machine = fs::read_link("/proc/self/ns/pid").unwrap();
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", launcher.id())).unwrap();
@@ -214,7 +214,7 @@ fn processes_naming(id: &str) -> usize {
     processes().filter(|process| fs::read(process.join("cmdline")).is_ok_and(|line| text(&line).contains(id))).count()
 }
 
-/// Control groups at the top of any hierarchy that carry the test bed's id.
+/// Returns the control groups at the top of any hierarchy with the test bed's id as their name.
 fn groups_of(id: &str) -> Vec<PathBuf> {
     let root = Path::new("/sys/fs/cgroup");
     let hierarchies = fs::read_dir(root).unwrap().flatten().map(|entry| entry.path());

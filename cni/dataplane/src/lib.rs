@@ -1,7 +1,6 @@
-//! The desired and the observed state of a node's engines, and the operations in between.
+//! What the engines, the kernel and the files of a node have, and how it is changed. The values and
+//! the plan of operations are those of [`usnet_planner`].
 //!
-//! - [`model`]: the values, above all [`desired`] and [`observed`] state. No IO.
-//! - [`plan`]: the diff of both states, as operations. No IO.
 //! - [`engine`]: [`engine::EngineDriver`], and a driver for each engine, which observes and
 //!   applies. IO on control sockets.
 //! - [`capture`]: copies of frames of ports, for a program. IO on the engines' sockets.
@@ -12,7 +11,6 @@
 //! - `links` (feature): VXLAN devices of the node; `isolation` (feature): what keeps the node out
 //!   of the networks; `nftables` (feature): rules for packets of the node; `netlink` (feature):
 //!   requests to the kernel. IO on netlink.
-//! - [`legacy`]: file names, annotation and ports of Intel's userspace CNI. No IO.
 
 pub mod capture;
 pub mod counters;
@@ -20,15 +18,12 @@ pub mod engine;
 pub mod inspect;
 #[cfg(feature = "isolation")]
 pub mod isolation;
-pub mod legacy;
 #[cfg(feature = "links")]
 pub mod links;
-pub mod model;
 #[cfg(feature = "netlink")]
 pub mod netlink;
 #[cfg(feature = "nftables")]
 pub mod nftables;
-pub mod plan;
 pub mod store;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -36,7 +31,9 @@ pub mod testing;
 pub use engine::{ovs, vpp};
 pub use legacy::{annotation as legacy_annotation, port as legacy_port};
 pub use model::{
-    attachment, bridge_settings, desired, drift, memif, observed, owner, port, routing, tagging, underlay, uplink,
+    attachment, bridge, bridge_settings, desired, drift, memif, observed, owner, port, routing, tagging, underlay,
+    uplink,
 };
 pub use store::{atomic_file, call_log, claim_records, definition_ipam, journal, locks};
 pub use store::{network_file, network_namespace, nic_offloads, node_file, paths, sandboxes, shared_dirs, unselected};
+pub use usnet_planner::{legacy, model, plan};

@@ -20,7 +20,6 @@ const DATAGRAM_MAX: usize = 1 << 16;
 /// Why a netlink request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetlinkError {
-    /// The netlink socket failed.
     #[error("the netlink socket failed")]
     Socket(#[source] io::Error),
     /// The kernel's error.
@@ -67,9 +66,6 @@ impl Netlink {
     }
 
     /// Sends one request, and returns the kernel's answers without the acknowledgement.
-    ///
-    /// # Errors
-    /// The kernel rejects it.
     pub fn request<Q, A>(&mut self, message: Q, flags: u16) -> Result<Vec<A>, NetlinkError>
     where
         Q: NetlinkSerializable,
@@ -140,7 +136,6 @@ impl Netlink {
         }
     }
 
-    /// Receives one datagram.
     fn receive<A>(&self, received: &mut Received<A>) -> Result<(), NetlinkError>
     where
         A: NetlinkDeserializable<Error = DecodeError>,

@@ -1,14 +1,12 @@
 //! Values that tests need, also those of other crates (feature `testing`).
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::model::attachment::{Address, AttachmentId, Pod, Progress, Record};
-use crate::model::desired::port_settings;
-use crate::model::memif::MemifSocketIds;
-use crate::model::port::{AttachedPort, PortBackend, PortName, SocketPath};
 use crate::store::paths::NodePaths;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
-use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
+pub use usnet_planner::testing::{attachment, backend, network, network_with, record, record_with};
 
 /// Paths in a temporary directory, which is deleted with the first value.
 pub fn node_paths() -> (TempDir, NodePaths) {
@@ -17,82 +15,15 @@ pub fn node_paths() -> (TempDir, NodePaths) {
     (folder, paths)
 }
 
-/// A network of Open vSwitch with defaults, for the namespace `default`.
-pub fn network(name: &str) -> NodeNetwork {
-    network_with(EngineKind::OpenVswitch, name)
-}
-
-/// A network with defaults, for the namespace `default`.
-pub fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
-    let name: NetworkName = name.parse().unwrap();
-    NodeNetwork {
-        generation: 1,
-        phase: Phase::Active,
-        engine,
-        bridge: Bridge::named(engine.default_bridge(&name)),
-        port: Port { port_type: engine.default_port_type(), ..Port::default() },
-        namespaces: ["default"].into_iter().collect(),
-        ipam: None,
-        gateway: None,
-        attachments: Vec::new(),
-        device_plugin: None,
-        resource_claims: None,
-        overlay: None,
-        uplink: None,
-        name,
-    }
-}
-
-/// The attachment `net1` of a container.
-pub fn attachment(container: &str) -> AttachmentId {
-    AttachmentId { container: container.parse().unwrap(), interface: "net1".parse().unwrap() }
-}
-
-/// The socket of a pod, which its program listens on.
-pub fn backend(container: &str) -> PortBackend {
-    let path = PathBuf::from(format!("/run/usnet/ports/{container}/net1.sock"));
-    PortBackend::VhostUser { socket: SocketPath::try_from(path).unwrap(), engine_role: SocketRole::Client }
-}
-
-/// An attached pod of a network.
-pub fn record(container: &str, network: &NodeNetwork) -> Record {
-    record_with(container, network, backend(container))
-}
-
-/// An attached pod of a network with this port.
-pub fn record_with(container: &str, network: &NodeNetwork, backend: PortBackend) -> Record {
-    let id = attachment(container);
-    Record {
-        version: Record::VERSION,
-        progress: Progress::Attached,
-        network: network.name.clone(),
-        engine: network.engine,
-        engine_socket: "/run/openvswitch/db.sock".into(),
-        memif_socket_ids: MemifSocketIds::default(),
-        port: AttachedPort {
-            name: PortName::of(&id),
-            bridge: network.bridge.name.clone(),
-            ownership: network.bridge.ownership,
-            backend,
-            queues: network.port.queues,
-            ring_size: network.port.ring_size,
-            secret: None,
-            settings: port_settings(network, "default", container, RateLimit::default()),
-        },
-        pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
-        network_namespace: "/run/netns/pod".into(),
-        network_namespace_inode: None,
-        pod_directory: "/run/usnet/ports/0".into(),
-        directory_source: None,
-        mac: "02:00:00:00:00:01".into(),
-        addresses: vec![Address { ip: "10.0.0.2".parse().unwrap(), prefix: 24 }],
-        configuration_name: None,
-        requested_rate_limit: RateLimit::default(),
-        configuration_data: None,
-        assignment: None,
-        interface_index: None,
-        invoked_ifname: None,
-        ipam: None,
-        id,
-    }
+/// Writes a shell script that can be run at once.
+///
+/// Another process writes it: a file that this one writes may be open in a child that another
+/// thread has just forked, and Linux does not run a file that is open for writing ("Text file
+/// busy").
+pub fn write_script(path: &Path, text: &str) {
+    let mut writer = Command::new("sh");
+    writer.args(["-c", "cat >\"$0\" && chmod 755 \"$0\""]).arg(path).stdin(Stdio::piped());
+    let mut writer = writer.spawn().unwrap();
+    writer.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{text}\n").as_bytes()).unwrap();
+    assert!(writer.wait().unwrap().success(), "{} cannot be written", path.display());
 }

@@ -15,27 +15,22 @@ pub use error::Error;
 
 use std::time::Duration;
 
-/// The longest frame that a port sends or receives.
+/// The longest frame that a port sends or receives, in bytes and without the checksum.
 pub const FRAME_MAX: usize = 9728;
 
-/// One end of a port, with one queue in each direction.
+/// A program's end of a port, with one queue in each direction.
 pub trait Port {
-    /// Sends a frame.
-    ///
     /// # Errors
-    /// [`Error::Full`] while the peer does not take frames, [`Error::Disconnected`] after it has
-    /// gone.
+    /// [`Error::Full`] while the engine does not take frames, [`Error::Disconnected`] after it has
+    /// closed the connection.
     fn send(&mut self, frame: &[u8]) -> Result<(), Error>;
 
-    /// Replaces the content of `buffer` by the next frame; false if there is none.
+    /// Replaces the content of `buffer` by the next frame. Returns false if there is none.
     ///
     /// # Errors
-    /// [`Error::Disconnected`] when all frames are read and the peer has gone.
+    /// [`Error::Disconnected`] when all frames are read and the engine has closed the connection.
     fn receive(&mut self, buffer: &mut Vec<u8>) -> Result<bool, Error>;
 
-    /// Waits for a frame or for the end of the peer; false if neither came in time.
-    ///
-    /// # Errors
-    /// When the kernel does not let it wait.
+    /// Waits for a frame or for the end of the connection. Returns false if neither came in time.
     fn wait(&self, timeout: Duration) -> Result<bool, Error>;
 }

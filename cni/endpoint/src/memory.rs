@@ -9,7 +9,6 @@ use std::sync::atomic::{Ordering, fence};
 use vm_memory::mmap::MmapRegion;
 use vm_memory::{Bytes, FileOffset, VolatileMemory};
 
-/// The granularity of mappings.
 const PAGE: usize = 4096;
 
 /// A mapping of a memory file. Each access is checked against its size.
@@ -20,7 +19,7 @@ pub(crate) struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// New memory of at least `size` bytes of zeros, which the peer cannot shrink.
+    /// Creates at least `size` bytes of zeros, which the peer cannot shrink.
     pub(crate) fn create(size: usize) -> Result<Self, Error> {
         let size = size.next_multiple_of(PAGE);
         let failed = Error::resources("shared memory");
@@ -31,22 +30,21 @@ impl SharedMemory {
         Ok(Self { region, file: descriptor })
     }
 
-    /// Its size in bytes.
     pub(crate) fn size(&self) -> usize {
         self.region.size()
     }
 
-    /// The descriptor of its file, which is open as long as the mapping is.
+    /// Returns the descriptor of the memory file, which is open as long as the mapping is.
     pub(crate) fn file(&self) -> RawFd {
         self.file
     }
 
-    /// A number that the peer writes. What the peer wrote before it is visible afterwards.
+    /// Reads a number that the peer writes. What the peer wrote before it is visible afterwards.
     pub(crate) fn load_u16(&self, offset: usize) -> Result<u16, Error> {
         self.region.as_volatile_slice().load(offset, Ordering::Acquire).map_err(|_| out_of_bounds(offset, 2))
     }
 
-    /// A number that the peer reads: it sees all that was written before.
+    /// Writes a number that the peer reads: it sees all that was written before.
     pub(crate) fn store_u16(&self, offset: usize, value: u16) -> Result<(), Error> {
         self.region.as_volatile_slice().store(value, offset, Ordering::Release).map_err(|_| out_of_bounds(offset, 2))
     }
@@ -68,8 +66,8 @@ impl SharedMemory {
     }
 }
 
-/// Orders what was written before against what is read after: whether the peer sleeps is asked only
-/// when it can see the work.
+/// Makes earlier writes visible to the peer before later reads. Otherwise both sides could sleep:
+/// the flag that the peer sleeps would be read before the peer can see its work.
 pub(crate) fn barrier() {
     fence(Ordering::SeqCst);
 }

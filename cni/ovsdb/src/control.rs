@@ -1,5 +1,6 @@
-//! The control socket of the switch's process, `ovs-vswitchd.<pid>.ctl`: texts for users, whose
-//! form is not documented. The same socket can stop the switch, so that only what reads is here.
+//! The control socket of the switch's process, `ovs-vswitchd.<pid>.ctl`. Answers are texts for
+//! users, whose form is not documented. The same socket can stop the switch, so that only commands
+//! that read are here.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -11,16 +12,16 @@ use std::time::Duration;
 /// The most bytes of an answer that are read: the MAC table of a full bridge has some hundred KB.
 const ANSWER_MAX: u64 = 16 << 20;
 
-/// What is asked.
+/// A command that reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Question<'a> {
-    /// The addresses that a bridge has learned.
+    /// Lists the MAC addresses that a bridge has learned.
     MacTable(&'a str),
-    /// Bridges and ports of the datapath, with their numbers.
+    /// Lists bridges and ports of the datapath, with their numbers.
     Datapath,
-    /// Which thread polls which queue of which port.
+    /// Lists the queues of ports by the thread that polls them.
     Queues,
-    /// Counters of events inside the switch.
+    /// Lists counters of events inside the switch.
     Coverage,
 }
 
@@ -42,28 +43,16 @@ impl Question<'_> {
     }
 }
 
-/// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// No process listens.
     #[error("no control socket of ovs-vswitchd in {} answers: start the switch, or let this program see that folder", .0.display())]
     NoSocket(PathBuf),
-    /// The connection failed.
     #[error("cannot ask ovs-vswitchd at {} for {method}", socket.display())]
-    Connection {
-        /// The control socket.
-        socket: PathBuf,
-        /// What was asked.
-        method: &'static str,
-        /// Why not.
-        source: io::Error,
-    },
-    /// The switch refused.
+    Connection { socket: PathBuf, method: &'static str, source: io::Error },
     #[error("ovs-vswitchd refuses {method}: {message}")]
     Refused {
-        /// What was asked.
         method: &'static str,
-        /// What it said.
+        /// The message of the switch.
         message: String,
     },
 }
@@ -77,10 +66,8 @@ struct Answer {
     error: Option<String>,
 }
 
-/// Asks the switch whose control socket is in `folder`, where its database has its own.
-///
-/// # Errors
-/// When no switch answers, or it refuses.
+/// Sends a command to the switch whose control socket is in `folder`, which is that of its
+/// database's socket.
 pub fn ask(folder: &Path, question: Question<'_>, timeout: Duration) -> Result<String, ControlError> {
     let method = question.method();
     let (socket, mut stream) = connect(folder).ok_or_else(|| ControlError::NoSocket(folder.to_owned()))?;
@@ -102,8 +89,8 @@ pub fn ask(folder: &Path, question: Question<'_>, timeout: Duration) -> Result<S
     }
 }
 
-/// The socket is named after the program, which is not always `ovs-vswitchd`, and its process. One
-/// of a process that ended refuses.
+/// Connects to the socket of a running process. The socket is named after the program, which is not
+/// always `ovs-vswitchd`, and its process; a socket of a process that ended refuses connections.
 fn connect(folder: &Path) -> Option<(PathBuf, UnixStream)> {
     let is_switch = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,20 +1,21 @@
 //! A client of the database of Open vSwitch: RFC 7047 over a unix socket.
 //!
-//! Values, operations, transactions, replies, the wire format, the monitor and the row cache are
-//! pure. Two clients do the IO: [`blocking::Client`] without a runtime, for short-lived programs,
-//! and with the feature `async` [`asynchronous::Session`], a long-lived session with automatic
-//! reconnect that watches the tables. Code for both takes a [`Database`].
+//! Values, operations, transactions, replies, the wire format, the monitor and the row cache do no
+//! IO. Two clients do: [`blocking::Client`] without a runtime, for short-lived programs, and with
+//! the feature `async` [`asynchronous::Session`], a long-lived session with automatic reconnect
+//! that watches the tables. Code for both takes a [`Database`].
 //!
-//! [`statistics`] reads counters of interfaces on demand. [`openflow`] looks at what the database
-//! does not have of a bridge: its flows.
+//! [`statistics`] reads counters of interfaces on demand. [`openflow`] reads the flows of a bridge,
+//! which are not in the database.
 //!
-//! Pitfalls, and where they are handled:
-//! - A change of no row is no error: guard with [`Transaction::require_row`], or check
-//!   [`Reply::expect_count`].
-//! - An error can be anywhere in the answer, also after its end: [`Reply`] exists only without one.
-//! - A map insert keeps the previous value of a key: [`Transaction::set_map_keys`].
-//! - Recorded does not imply applied: [`Transaction::bump_next_cfg`] and
-//!   [`Transaction::wait_for_cur_cfg`].
+//! Pitfalls, and how they are handled:
+//! - A change that matches no row is not an error: guard it with [`Transaction::require_row`], or
+//!   check [`Reply::expect_count`].
+//! - An error can be anywhere in the answer, even after its end: [`Reply`] exists only without one.
+//! - A map insert keeps the previous value of a key: [`Transaction::set_map_keys`] deletes it
+//!   first.
+//! - A committed change is not yet applied: [`Transaction::bump_next_cfg`] and
+//!   [`Transaction::wait_for_cur_cfg`] wait for that.
 //! - The server stops reading while its answers are not read: both clients read while they write.
 
 #[cfg(feature = "async")]

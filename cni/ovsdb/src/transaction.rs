@@ -1,5 +1,5 @@
-//! A transaction under construction. Each method adds operations and returns where their result
-//! will be in the [`Reply`](crate::Reply).
+//! A transaction under construction. Each method adds operations, and returns the place of their
+//! result in the [`Reply`](crate::Reply).
 
 use crate::operation::{Condition, Mutation, Operation, Until};
 use crate::schema::TableRow;
@@ -10,30 +10,29 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-/// The database of Open vSwitch.
 pub const DATABASE: &str = "Open_vSwitch";
 
-/// Operations that are done together or not at all.
+/// Operations that are executed together or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Transaction {
     database: &'static str,
     operations: Vec<Operation>,
 }
 
-/// Where the result of an update, a mutation or a deletion is: the number of rows.
+/// The place of the result of an update, a mutation or a deletion: the number of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a number of 0 is no error for the database: check it with Reply::expect_count"]
 pub struct CountIndex(pub(crate) usize);
 
-/// Where the rows of a select are.
+/// The place of the rows of a select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SelectIndex(pub(crate) usize);
 
-/// Where the rows of a select with a type are.
+/// The place of the rows of a typed select.
 #[derive(Debug)]
 pub struct RowsIndex<T>(pub(crate) SelectIndex, PhantomData<fn() -> T>);
 
-// Derived, it would be a copy only for rows that are one.
+// A derived implementation would require rows that can be copied.
 impl<T> Clone for RowsIndex<T> {
     fn clone(&self) -> Self {
         *self
@@ -42,7 +41,7 @@ impl<T> Clone for RowsIndex<T> {
 
 impl<T> Copy for RowsIndex<T> {}
 
-/// Where the number is to which `next_cfg` was raised.
+/// The place of the number to which `next_cfg` was incremented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextCfgIndex(pub(crate) SelectIndex);
 
@@ -53,31 +52,30 @@ impl Default for Transaction {
 }
 
 impl Transaction {
-    /// A transaction on the database of Open vSwitch.
+    /// Begins a transaction on the database of Open vSwitch.
     #[must_use]
     pub fn new() -> Self {
         Self::on(DATABASE)
     }
 
-    /// A transaction on another database of the same server.
+    /// Begins a transaction on another database of the same server.
     #[must_use]
     pub fn on(database: &'static str) -> Self {
         Self { database, operations: Vec::new() }
     }
 
-    /// What has been added so far.
     #[must_use]
     pub fn operations(&self) -> &[Operation] {
         &self.operations
     }
 
-    /// Adds any operation; its result is found by the index.
+    /// Adds any operation. Returns the index of its result.
     pub fn push(&mut self, operation: Operation) -> usize {
         self.operations.push(operation);
         self.operations.len() - 1
     }
 
-    /// Inserts a row. The name refers to the row in the other operations, and finds its UUID in the
+    /// Inserts a row. The name refers to the row in other operations, and finds its UUID in the
     /// reply.
     pub fn insert(&mut self, table: &'static str, row: Row) -> NamedUuid {
         // The index of the operation makes the name unique and locates its result.
@@ -86,7 +84,7 @@ impl Transaction {
         name
     }
 
-    /// Reads rows: all that fulfil every condition. `_uuid` is read as well.
+    /// Reads the rows that fulfil all conditions. `_uuid` is read as well.
     pub fn select(&mut self, table: &'static str, conditions: Vec<Condition>, columns: &[&'static str]) -> SelectIndex {
         self.push_select(table, conditions, columns.iter().copied())
     }
@@ -96,7 +94,7 @@ impl Transaction {
         self.select_columns(conditions, T::TABLE.columns.iter().map(|column| column.name))
     }
 
-    /// Reads some columns of rows; the others have their default.
+    /// Reads some columns of rows. Others have their default.
     pub fn select_columns<T: TableRow>(
         &mut self,
         conditions: Vec<Condition>,
@@ -147,13 +145,14 @@ impl Transaction {
         self.mutate(table, conditions, vec![delete, insert])
     }
 
-    /// A guard: the transaction fails at once, with nothing done, unless a row fulfils the
+    /// Adds a guard: the transaction fails at once and changes nothing, unless a row fulfils the
     /// conditions.
     pub fn require_row(&mut self, table: &'static str, conditions: Vec<Condition>) {
         self.wait(table, conditions, Until::NotEqual, Duration::ZERO);
     }
 
-    /// A guard: the transaction fails at once, with nothing done, if a row fulfils the conditions.
+    /// Adds a guard: the transaction fails at once and changes nothing, if a row fulfils the
+    /// conditions.
     pub fn require_no_row(&mut self, table: &'static str, conditions: Vec<Condition>) {
         self.wait(table, conditions, Until::Equal, Duration::ZERO);
     }
@@ -163,29 +162,24 @@ impl Transaction {
         self.push(Operation::Wait { table, conditions, columns, until, rows: Vec::new(), timeout });
     }
 
-    /// A text for the log of the database: who did this, and what for.
+    /// Adds a text to the log of the database: who changes something, and why.
     pub fn comment(&mut self, text: impl Into<String>) {
         self.push(Operation::Comment(text.into()));
     }
 
-    /// The server answers only when the transaction is on disk.
-    pub fn commit_durable(&mut self) {
-        self.push(Operation::Commit { durable: true });
-    }
-
-    /// Increments `next_cfg`. Required in every transaction that `ovs-vswitchd` has to apply:
-    /// without it some changes (observed: `Port.trunks`) are not applied at all. The number read
-    /// back is the one to wait for.
+    /// Increments `next_cfg`. Every transaction that `ovs-vswitchd` has to apply needs this:
+    /// without it some changes (observed: `Port.trunks`) are not applied at all. The number that is
+    /// read back is the one to wait for.
     pub fn bump_next_cfg(&mut self) -> NextCfgIndex {
-        // Not checked on its own: without the row, which every Open vSwitch has, the select returns
-        // no rows.
+        // The count is not checked: without the row, which every Open vSwitch has, the select
+        // returns no rows.
         let _one = self.mutate(DATABASE, vec![], vec![Mutation::add("next_cfg", 1)]);
         NextCfgIndex(self.select(DATABASE, vec![], &["next_cfg"]))
     }
 
     /// Waits until `ovs-vswitchd` has processed a configuration:
     /// [`Reply::next_cfg`](crate::Reply::next_cfg) of an earlier transaction. Processed does not
-    /// imply success: read `ofport` and `error` of the interfaces in the same transaction.
+    /// mean successful: read `ofport` and `error` of the interfaces in the same transaction.
     ///
     /// After `timeout` the transaction fails with
     /// [`ErrorCode::TimedOut`](crate::ErrorCode::TimedOut).
@@ -194,7 +188,7 @@ impl Transaction {
         self.wait(DATABASE, vec![behind], Until::Equal, timeout);
     }
 
-    /// How long the database may wait by request: the sum of the timeouts of the wait operations.
+    /// Returns the sum of the timeouts of the wait operations.
     pub(crate) fn longest_wait(&self) -> Duration {
         let timeout = |operation: &Operation| match operation {
             Operation::Wait { timeout, .. } => *timeout,
@@ -205,7 +199,7 @@ impl Transaction {
 }
 
 impl Serialize for Transaction {
-    /// The parameters of the `transact` request: the database, then the operations.
+    /// Writes the parameters of the `transact` request: the database, then the operations.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut parameters = serializer.serialize_seq(Some(self.operations.len() + 1))?;
         parameters.serialize_element(self.database)?;

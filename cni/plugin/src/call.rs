@@ -1,4 +1,4 @@
-//! One call of the plugin: environment and standard input in, output and exit status out.
+//! One call of the plugin, from environment and standard input to output and exit status.
 
 use crate::attachment::node::Node;
 use crate::error::Error;
@@ -7,28 +7,21 @@ use crate::protocol::environment::{Environment, Verb};
 use crate::protocol::error::{ErrorCode, ErrorReply};
 use crate::protocol::input::read_all;
 use crate::protocol::version::SpecVersion;
-use crate::verbs::add::AddRequest;
-use crate::verbs::check::check;
-use crate::verbs::del::del;
-use crate::verbs::gc::collect;
-use crate::verbs::history;
-use crate::verbs::multi_network;
-use crate::verbs::status::status;
+use crate::verbs::{Note, Verbs, gc, history};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::panic;
 use std::process::{ExitCode, exit};
 use std::time::Instant;
-use usnet_dataplane::paths::NodePaths;
 
-/// The outcome of a call.
+/// The output of a successful call.
 #[derive(Debug)]
-enum Answer {
+enum Output {
     /// A JSON object on standard output.
     Result(Value),
-    /// No output; possibly a note for the log.
-    Done(Option<String>),
-    /// The program was not called by a runtime.
+    /// Nothing on standard output.
+    Done(Option<Note>),
+    /// The program was not called by a runtime: it prints its versions.
     About,
 }
 
@@ -36,13 +29,13 @@ enum Answer {
 pub fn main() -> ExitCode {
     report_panics();
     let mut version = SpecVersion::LATEST;
-    match handle(&Environment::from_process(), &mut version) {
-        Ok(Answer::Result(result)) => exit_code(&print(&result)),
-        Ok(Answer::Done(note)) => {
+    match run(&Environment::from_process(), &mut version) {
+        Ok(Output::Result(result)) => exit_code(&print(&result)),
+        Ok(Output::Done(note)) => {
             note.iter().for_each(|note| log(note));
             ExitCode::SUCCESS
         }
-        Ok(Answer::About) => {
+        Ok(Output::About) => {
             log(&about());
             ExitCode::SUCCESS
         }
@@ -54,64 +47,48 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn handle(environment: &Environment, version: &mut SpecVersion) -> Result<Answer, Error> {
-    let Some(verb) = environment.verb()? else { return Ok(Answer::About) };
+fn run(environment: &Environment, version: &mut SpecVersion) -> Result<Output, Error> {
+    let Some(verb) = environment.verb()? else { return Ok(Output::About) };
     let input = read_all(io::stdin())?;
+    let started = Instant::now();
+    let configuration = match parse_configuration(&input, version) {
+        Err(_) if verb == Verb::Version => return Ok(Output::Result(versions(*version))),
+        parsed => parsed?,
+    };
+    let verbs = Verbs::of(&configuration);
     match verb {
-        Verb::Version => Ok(Answer::Result(versions(&input))),
+        Verb::Version => Ok(Output::Result(versions(*version))),
         Verb::Add => {
-            let (started, configuration) = (Instant::now(), configuration(&input, version)?);
-            let added = add(environment, &configuration);
+            let added = (verbs.add)(environment, &configuration);
             let added = added.inspect_err(|error| history::add_failed(environment, &configuration, error, started));
-            added.map(Answer::Result)
+            added.map(Output::Result)
         }
-        Verb::Del => {
-            let configuration = configuration(&input, version)?;
-            let del = if configuration.uses_pod_annotations() { multi_network::del } else { del };
-            del(&node()?, environment, &configuration).map(Answer::Done)
-        }
+        Verb::Del => (verbs.del)(&Node::from_environment()?, environment, &configuration).map(Output::Done),
         Verb::Check => {
-            let configuration = configuration(&input, version)?;
-            let check = if configuration.uses_pod_annotations() { multi_network::check } else { check };
-            check(&node()?, environment, &configuration).map(|()| Answer::Done(None))
+            (verbs.check)(&Node::from_environment()?, environment, &configuration)?;
+            Ok(Output::Done(None))
         }
-        Verb::CollectGarbage => collect(&node()?, environment, &configuration(&input, version)?).map(Answer::Done),
+        Verb::CollectGarbage => gc::collect(&Node::from_environment()?, environment, &configuration).map(Output::Done),
         Verb::Status => {
-            let configuration = configuration(&input, version)?;
-            let node = node().map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))?;
-            match configuration.uses_pod_annotations() {
-                true => multi_network::status(&node, &configuration)?,
-                false => status(&node, environment, &configuration)?,
-            }
-            Ok(Answer::Done(None))
+            let node = Node::from_environment();
+            let node = node.map_err(|error| Error::status_failed(ErrorCode::NotAvailable, error))?;
+            (verbs.status)(&node, environment, &configuration)?;
+            Ok(Output::Done(None))
         }
     }
 }
 
-fn add(environment: &Environment, configuration: &Configuration) -> Result<Value, Error> {
-    if configuration.uses_pod_annotations() {
-        return multi_network::add(&node()?, environment, configuration);
-    }
-    AddRequest::parse(environment, configuration)?.run(&node()?)
-}
-
-fn node() -> Result<Node, Error> {
-    Ok(Node::open(NodePaths::from_environment())?)
-}
-
-/// Parses the configuration. `version` is set to its version, if supported, so that errors are
-/// reported in it.
-fn configuration(input: &[u8], version: &mut SpecVersion) -> Result<Configuration, Error> {
+/// Parses the configuration. `version` is set to its version, if that is supported, so that errors
+/// are reported in it.
+fn parse_configuration(input: &[u8], version: &mut SpecVersion) -> Result<Configuration, Error> {
     let configuration = Configuration::parse(input)?;
     *version = configuration.version().unwrap_or(SpecVersion::LATEST);
     Ok(configuration)
 }
 
-/// The answer to VERSION. It does not depend on the input, except that it is in the caller's
-/// version if supported.
-fn versions(input: &[u8]) -> Value {
-    let requested = Configuration::parse(input).and_then(|configuration| configuration.version());
-    json!({ "cniVersion": requested.unwrap_or(SpecVersion::LATEST), "supportedVersions": SpecVersion::ALL })
+/// The answer to VERSION, in the caller's version if that is supported.
+fn versions(version: SpecVersion) -> Value {
+    json!({"cniVersion": version, "supportedVersions": SpecVersion::ALL})
 }
 
 fn about() -> String {

@@ -23,36 +23,28 @@ use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::journal;
 
-/// Why a verb failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Standard input.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The environment.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
-    /// The configuration.
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// The networks that a pod lists.
     #[error(transparent)]
     Annotation(#[from] AnnotationError),
-    /// The ports of the pod's resource claims.
     #[error(transparent)]
     Claims(#[from] ClaimsError),
-    /// One of the networks that the pod selects.
-    #[error("{place} of the pod: {cause}")]
+    /// One of the networks that the pod selects cannot be attached. The cause is not the source:
+    /// its own text and causes come first.
+    #[error("{requested_by} of the pod: {cause}")]
     NetworkSelectionElement {
-        /// Which.
-        place: String,
-        /// Why not. Not the source: its own text and causes come first.
+        /// The element of the annotation, or the request of the resource claim.
+        requested_by: String,
         cause: Box<Error>,
     },
-    /// The pod's requests.
     #[error(transparent)]
     PodRequest(#[from] PodRequestError),
-    /// The pod may not attach.
     #[error(transparent)]
     Admission(#[from] AdmissionError),
     /// The attachment exists, from an ADD with other parameters.
@@ -60,88 +52,62 @@ pub enum Error {
         "interface {} of sandbox {} is already attached, with other parameters ({}): the runtime must call DEL before it calls ADD again",
         id.interface, id.container, differences.join(", ")
     )]
-    AlreadyAttached {
-        /// The attachment.
-        id: AttachmentId,
-        /// The parameters that differ.
-        differences: Vec<&'static str>,
-    },
-    /// CHECK found differences.
+    AlreadyAttached { id: AttachmentId, differences: Vec<&'static str> },
     #[error(
         "interface {} of sandbox {} differs from its ADD result: {}. The agent repairs what it can; if a difference remains, delete the pod so that it is recreated",
         id.interface, id.container, differences.join("; ")
     )]
-    CheckFailed {
-        /// The attachment.
-        id: AttachmentId,
-        /// The differences.
-        differences: Vec<String>,
-    },
-    /// ADD would fail now.
+    CheckFailed { id: AttachmentId, differences: Vec<String> },
+    /// ADD would fail now. The cause is not the source: its own text and causes come first.
     #[error("pods cannot be attached now: {cause}")]
     StatusFailed {
-        /// The code, which says whether attached pods are affected.
+        /// Whether attached pods are affected.
         code: ErrorCode,
-        /// Why. Not the source: its own text and causes come first.
         cause: Box<Error>,
     },
     /// An address that is reserved for the pod is in use by another interface.
     #[error(transparent)]
     AddressInUse(#[from] Box<AddressInUse>),
-    /// The pod's device.
     #[error(transparent)]
     DeviceAllocation(#[from] DeviceAllocationError),
-    /// The pod's directory.
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
-    /// The port.
     #[error(transparent)]
     Port(#[from] PortError),
-    /// The file with device information.
     #[error(transparent)]
     DeviceInfo(#[from] DeviceInfoError),
-    /// IPAM.
     #[error(transparent)]
     Ipam(#[from] IpamError),
-    /// The interface in the pod's kernel.
     #[error(transparent)]
     Interface(#[from] InterfaceError),
-    /// The `sharedDir` of a legacy configuration.
     #[error(transparent)]
     SharedDir(#[from] SharedDirError),
-    /// The folders that the agent allows.
     #[error("cannot read which folders \"sharedDir\" may name")]
     SharedDirs(#[source] atomic_file::Error),
-    /// What network configurations may request of IPAM.
     #[error("cannot read which IPAM plugins network configurations may name")]
     DefinitionIpam(#[source] atomic_file::Error),
-    /// An attachment of the legacy plugin.
     #[error(transparent)]
     LegacyState(LegacyStateError),
-    /// The engine.
     #[error(transparent)]
     EngineClient(#[from] EngineClientError),
-    /// The journal.
     #[error(transparent)]
     Journal(#[from] journal::Error),
-    /// An attachment failed, and part of it is still there.
+    /// An attachment failed, and part of it is still there. The cause is not the source: its own
+    /// text and causes come first.
     #[error("{cause}; the rollback did not complete, and the rest is cleaned up later")]
     RollbackFailed {
-        /// Why it failed. Not the source: its own text and causes come first.
         cause: Box<Error>,
-        /// Why the rollback failed.
         #[source]
         left: Box<Error>,
     },
 }
 
 impl Error {
-    /// An error of STATUS.
     pub(crate) fn status_failed(code: ErrorCode, cause: impl Into<Self>) -> Self {
         Self::StatusFailed { code, cause: Box::new(cause.into()) }
     }
 
-    /// The CNI code.
+    /// The CNI code; that of an IPAM plugin is passed on.
     pub fn code(&self) -> u32 {
         match self {
             Self::Ipam(error) => error.number(),
@@ -180,12 +146,13 @@ impl Error {
         }
     }
 
-    /// The error as the specification writes it.
+    /// The error in the specification's format.
     pub fn reply(&self, version: SpecVersion) -> ErrorReply {
         ErrorReply::new(version, self.code(), self.reason(), &self.to_string(), self.details())
     }
 
-    /// What is wrong in one word: the code's or, where one code has several causes, a closer one.
+    /// The reason in one word: that of the code or, where one code has several causes, a closer
+    /// one.
     fn reason(&self) -> &str {
         match self {
             Self::Admission(error) => error.reason(),
@@ -213,7 +180,7 @@ impl Error {
 }
 
 impl From<LegacyStateError> for Error {
-    /// The errors of its engine and its IPAM plugin are reported as those of any attachment.
+    /// Errors of the engine and of the IPAM plugin are reported as those of any attachment.
     fn from(error: LegacyStateError) -> Self {
         match error {
             LegacyStateError::Engine(error) => error.into(),

@@ -17,7 +17,7 @@
 //! 4. [`attachment`]: the steps of ADD ([`attachment::attach`]) and of DEL
 //!    ([`attachment::detach`]). IO: the journal and the network files of the node, kubelet's
 //!    checkpoint, IPAM plugins, the kernel (mounts, netlink) and the engine.
-//! 5. [`error`]: what failed, as the CNI error that is printed. No IO.
+//! 5. [`error`]: a failure, as the CNI error that is printed. No IO.
 //!
 //! [`legacy`] is the compatibility with Intel's userspace CNI, in each of these steps.
 

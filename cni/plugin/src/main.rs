@@ -1,4 +1,4 @@
-//! The CNI plugin `userspace`. See the library of this crate.
+//! The CNI plugin `userspace`. The library of this crate has its code.
 
 use std::process::ExitCode;
 

@@ -1,7 +1,6 @@
 //! The command line.
 
-use crate::interface::End;
-use crate::interface::Interface;
+use crate::interface::{End, Interface};
 use crate::request::Request;
 use clap::{Args, Parser, Subcommand};
 use ipnet::IpNet;
@@ -12,22 +11,22 @@ use usnet_endpoint::memif::{Socket, Target};
 
 /// Tests interfaces of usnet from inside a pod.
 ///
-/// Without a command it answers ARP, neighbour discovery and echo requests on all interfaces that
-/// have a description, counts numbered frames, and does what other instances ask. A command is
-/// carried out by the instance that has the port, or, if there is none, by this one. The answer is
-/// a line of JSON; the exit status is 0 if all frames came, 1 if not, 2 for wrong options, 3 if the
-/// port cannot be used.
+/// Without a command, it answers ARP, neighbour discovery and echo requests on all interfaces that
+/// have a description, counts numbered frames, and serves requests of other instances. A command is
+/// executed by the instance that has the port, or, if there is none, by this one. The answer is a
+/// line of JSON. The exit status is 0 if all frames were received, 1 if not, 2 for wrong options,
+/// and 3 if the port cannot be used.
 #[derive(Debug, Parser)]
 #[command(name = "usnet-tools", version)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
-    /// The interface; needed only if there are several.
+    /// The interface. It is needed only if there are several.
     #[arg(long, short, global = true)]
     pub(crate) interface: Option<String>,
 
-    /// The folder of descriptions [default: /run/usnet and those of devices].
+    /// The folder of descriptions [default: /run/usnet and the folders of devices].
     #[arg(long, global = true)]
     pub(crate) folder: Option<PathBuf>,
 
@@ -48,10 +47,9 @@ pub(crate) struct AbstractMemif {
 }
 
 impl AbstractMemif {
-    /// The interface, if it was given.
     pub(crate) fn interface(&self) -> Option<Interface> {
         let name = self.memif.clone()?;
-        let [_, random @ ..] = stream().to_le_bytes().map(|byte| byte ^ std::process::id().to_le_bytes()[0]);
+        let [_, random @ ..] = nanoseconds().to_le_bytes().map(|byte| byte ^ std::process::id().to_le_bytes()[0]);
         let [_, b, c, d, e, f, ..] = random;
         let target = Target { socket: Socket::Abstract(name.clone()), id: 0, secret: String::new(), ip: false };
         Some(Interface {
@@ -68,49 +66,50 @@ impl AbstractMemif {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// The interface's addresses, whether an engine is connected, and frames so far.
+    /// Shows the interface's addresses, whether an engine is connected, and the numbers of frames.
     Show,
     /// Sends echo requests.
     Ping {
-        /// Whom.
+        /// The address to ping.
         address: IpAddr,
-        /// How many.
+        /// The number of requests.
         #[arg(long, short, default_value_t = 3)]
         count: u16,
-        /// Time between two, in milliseconds.
+        /// The time between two requests, in milliseconds.
         #[arg(long, default_value_t = 100)]
         interval: u64,
-        /// Time for the last reply, in milliseconds.
+        /// The time to wait for the last reply, in milliseconds.
         #[arg(long, default_value_t = 5000)]
         timeout: u64,
-        /// Bytes of payload.
+        /// The bytes of payload.
         #[arg(long, short, default_value_t = 56)]
         size: usize,
     },
     /// Sends numbered frames.
     Send {
-        /// A MAC address.
+        /// The destination MAC address.
         #[arg(long, default_value = "ff:ff:ff:ff:ff:ff")]
         to: String,
-        /// How many.
+        /// The number of frames.
         #[arg(long, short, default_value_t = 1000)]
         count: u32,
-        /// Bytes of each, from the MAC addresses on, without the checksum of Ethernet; 60 at least.
+        /// The bytes of each frame, with its Ethernet header and without its checksum: at least 60.
         #[arg(long, short, default_value_t = 64)]
         size: usize,
-        /// Tells these frames from others; give the same to `receive` [default: from the time].
+        /// Distinguishes these frames from others; pass the same to `receive` [default: from the
+        /// time].
         #[arg(long)]
         stream: Option<u64>,
     },
-    /// Says which numbered frames came, once all came or the time is over.
+    /// Reports which numbered frames were received, once all were or the time is over.
     Receive {
-        /// Of which stream.
+        /// The stream that the frames were sent with.
         #[arg(long)]
         stream: u64,
-        /// How many are expected.
+        /// The number of frames that are expected.
         #[arg(long, short, default_value_t = 1000)]
         count: u32,
-        /// Time for the last, in milliseconds.
+        /// The time to wait for the last frame, in milliseconds.
         #[arg(long, default_value_t = 5000)]
         timeout: u64,
     },
@@ -124,14 +123,15 @@ impl Command {
                 Request::Ping { address, count, interval_ms: interval, timeout_ms: timeout, size }
             }
             Self::Send { to, count, size, stream: named } => {
-                Request::Send { to, count, size, stream: named.unwrap_or_else(stream) }
+                Request::Send { to, count, size, stream: named.unwrap_or_else(nanoseconds) }
             }
             Self::Receive { stream, count, timeout } => Request::Receive { stream, count, timeout_ms: timeout },
         }
     }
 }
 
-fn stream() -> u64 {
+/// Returns the time since 1970, which differs in each run.
+fn nanoseconds() -> u64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 

@@ -1,4 +1,4 @@
-//! The way to a port, also after the engine was restarted.
+//! Connecting to a port, also after a restart of the engine.
 
 use crate::device::PacketSocket;
 use crate::error::Error;
@@ -7,7 +7,6 @@ use std::time::Duration;
 use usnet_endpoint::vhost_user::{self, Listener};
 use usnet_endpoint::{Port, memif};
 
-/// Connects as often as it has to.
 pub(crate) enum Connector {
     Listener(Listener),
     Other(Interface),
@@ -21,10 +20,11 @@ impl Connector {
         }
     }
 
-    /// A connected port, if the engine is there within `patience`.
-    pub(crate) fn connect(&self, patience: Duration) -> Result<Box<dyn Port>, Error> {
+    /// Connects to the port if the engine is there within `timeout`. Otherwise it takes that long
+    /// as well, so that callers can retry in a loop.
+    pub(crate) fn connect(&self, timeout: Duration) -> Result<Box<dyn Port>, Error> {
         let interface = match self {
-            Self::Listener(listener) => return Ok(Box::new(listener.accept(patience)?)),
+            Self::Listener(listener) => return Ok(Box::new(listener.accept(timeout)?)),
             Self::Other(interface) => interface,
         };
         let connected: Result<Box<dyn Port>, Error> = match &interface.end {
@@ -37,8 +37,8 @@ impl Connector {
             End::Device => PacketSocket::open(&interface.name).map(|port| Box::new(port) as Box<dyn Port>),
         };
         if connected.is_err() {
-            // Nothing tells when an engine listens.
-            std::thread::sleep(patience);
+            // There is no event for a socket on which an engine starts to listen.
+            std::thread::sleep(timeout);
         }
         connected
     }

@@ -1,4 +1,4 @@
-//! A device of the kernel, by a packet socket.
+//! A device of the kernel, used through a packet socket.
 
 use crate::error::Error;
 use smoltcp::phy::{Device, Medium, RawSocket, RxToken, TxToken, wait};
@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 use usnet_endpoint::Port;
 
-/// Frames beside the kernel's own use of the device.
+/// Sends and receives frames beside the kernel, which uses the device as well.
 #[derive(Debug)]
 pub(crate) struct PacketSocket(RawSocket);
 

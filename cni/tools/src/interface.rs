@@ -1,4 +1,4 @@
-//! What is known of an interface: from its description, or from the kernel.
+//! An interface of the pod, and its description.
 
 use crate::error::Error;
 use ipnet::IpNet;
@@ -6,7 +6,6 @@ use serde::Deserialize;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-/// An interface of the pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Interface {
     pub(crate) name: String,
@@ -18,7 +17,7 @@ pub(crate) struct Interface {
     pub(crate) end: End,
 }
 
-/// How frames are sent and received.
+/// The way in which frames are sent and received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
     /// The program listens on the socket.
@@ -26,7 +25,7 @@ pub(crate) enum End {
     /// The engine listens on the socket.
     VhostUserClient(PathBuf),
     Memif(usnet_endpoint::memif::Target),
-    /// A device of the kernel, which answers by itself.
+    /// A device of the kernel, which answers ARP, neighbour discovery and echo requests itself.
     Device,
 }
 
@@ -36,7 +35,7 @@ impl Interface {
         matches!(&self.end, End::Memif(target) if target.ip)
     }
 
-    /// Reads the description `path`, next to which the socket is.
+    /// Reads the description at `path`. The socket is in the same folder.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
         let description: Description =
@@ -45,7 +44,7 @@ impl Interface {
     }
 }
 
-/// `net1.json`, which the CNI plugin writes.
+/// The content of `net1.json`, which the CNI plugin writes.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Description {
@@ -106,7 +105,7 @@ impl TryFrom<String> for Mac {
     }
 }
 
-/// A MAC address such as `02:00:00:00:00:01`.
+/// Parses a MAC address such as `02:00:00:00:00:01`.
 pub(crate) fn parse_mac(text: &str) -> Result<[u8; 6], String> {
     let octets: Vec<u8> = text.split(':').filter_map(|octet| u8::from_str_radix(octet, 16).ok()).collect();
     match <[u8; 6]>::try_from(octets) {
@@ -115,7 +114,6 @@ pub(crate) fn parse_mac(text: &str) -> Result<[u8; 6], String> {
     }
 }
 
-/// A MAC address as users write it.
 pub(crate) fn display_mac(mac: [u8; 6]) -> String {
     mac.map(|octet| format!("{octet:02x}")).join(":")
 }

@@ -1,4 +1,4 @@
-//! Which interfaces the pod has.
+//! The interfaces of the pod.
 
 use crate::error::Error;
 use crate::interface::{End, Interface, parse_mac};
@@ -8,12 +8,12 @@ use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, SocketAddrV4, SocketAddrV6};
 use std::path::{Path, PathBuf};
 
-/// Where the volume `usnet` is mounted.
-pub(crate) const FOLDER: &str = "/run/usnet";
-/// The folders of devices and of ports of resource claims are in variables that begin with these.
+/// The folder at which the volume `usnet` is mounted.
+const FOLDER: &str = "/run/usnet";
+/// Variables with these prefixes have the folders of devices and of ports of resource claims.
 const VARIABLES: [&str; 2] = ["USNET_DEVICES_", "USNET_CLAIM_"];
 
-/// The folders in which descriptions may be.
+/// Returns the folders in which descriptions may be.
 pub(crate) fn folders(named: Option<PathBuf>) -> Vec<PathBuf> {
     let is_of_folders = |name: &OsStr| VARIABLES.iter().any(|prefix| name.to_string_lossy().starts_with(prefix));
     let variables = std::env::vars_os().filter(|(name, _)| is_of_folders(name));
@@ -25,8 +25,8 @@ pub(crate) fn folders(named: Option<PathBuf>) -> Vec<PathBuf> {
     }
 }
 
-/// All interfaces, or the one with a name: those with a description, or a device of the kernel that
-/// is named, `net1` if none is.
+/// Returns all interfaces with a description, or the one with the given name. Without any, a device
+/// of the kernel with that name is used, or `net1`.
 pub(crate) fn interfaces(folders: &[PathBuf], name: Option<&str>) -> Result<Vec<Interface>, Error> {
     let mut found = Vec::new();
     for folder in folders {
@@ -53,7 +53,7 @@ pub(crate) fn interfaces(folders: &[PathBuf], name: Option<&str>) -> Result<Vec<
 fn descriptions(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    // Names of interfaces have no dash; the files of the legacy userspace CNI have.
+    // Names of interfaces have no dash; names of files of the legacy Userspace CNI have one.
     let is_description = |path: &PathBuf| {
         path.extension().is_some_and(|it| it == "json")
             && !path.to_string_lossy().rsplit('/').next().is_some_and(|name| name.contains('-'))

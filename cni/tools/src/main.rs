@@ -1,4 +1,4 @@
-//! `usnet-tools`: tests interfaces of usnet from inside a pod.
+//! `usnet-tools` tests interfaces of usnet from inside a pod.
 
 mod arguments;
 mod connector;
@@ -23,12 +23,14 @@ use request::Answer;
 use std::process::ExitCode;
 use std::sync::mpsc;
 
-const NOT_ALL: u8 = 1;
+/// The exit status if frames are missing.
+const INCOMPLETE: u8 = 1;
+/// The exit status if the port cannot be used.
 const UNUSABLE: u8 = 3;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    end_when_asked();
+    exit_on_signals();
     match run(arguments) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(answer)) => {
@@ -39,11 +41,11 @@ fn main() -> ExitCode {
             } else if error {
                 UNUSABLE
             } else {
-                NOT_ALL
+                INCOMPLETE
             })
         }
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             ExitCode::from(UNUSABLE)
         }
     }
@@ -58,17 +60,17 @@ fn run(arguments: Arguments) -> Result<Option<Answer>, Error> {
     };
     match arguments.command {
         None => serve_all(interfaces?).map(|()| None),
-        Some(command) => carry_out(command, named, interfaces).map(Some),
+        Some(command) => run_command(command, named, interfaces).map(Some),
     }
 }
 
-/// One thread for each interface; they end with the program, which ends when one cannot work.
+/// Serves each interface in a thread of its own. The program ends when one of them fails.
 fn serve_all(interfaces: Vec<Interface>) -> Result<(), Error> {
     let (ended, first_ended) = mpsc::channel();
     for interface in interfaces {
         let ended = ended.clone();
         std::thread::spawn(move || {
-            // The receiver lives until the first has ended.
+            // The receiver is gone once the first thread has ended.
             let _sent = ended.send(serve(interface));
         });
     }
@@ -83,7 +85,7 @@ fn serve(interface: Interface) -> Result<(), Error> {
     control::serve(Owner::new(interface)?, &requests)
 }
 
-fn carry_out(
+fn run_command(
     command: Command,
     named: Option<String>,
     interfaces: Result<Vec<Interface>, Error>,
@@ -95,23 +97,24 @@ fn carry_out(
     let name = match (&only, named) {
         (_, Some(name)) => name,
         (Ok([interface]), None) => interface.name.clone(),
-        // The instance that has the port may have got the path of a memif in its arguments.
+        // The instance that has the port may have got the socket of a memif in its arguments.
         (Err(Error::NoInterface { interface, .. }), None) => interface.clone(),
         (Err(_), None) => String::new(),
     };
     let request = command.request();
     if !name.is_empty()
-        && let Some(answer) = control::ask(&name, &request)?
+        && let Some(answer) = control::call(&name, &request)?
     {
         return Ok(answer);
     }
     let [interface] = only?;
     let mut owner = Owner::new(interface)?;
-    Ok(owner.handle(&request).unwrap_or_else(|error| control::refused(&error)))
+    Ok(owner.handle(&request).unwrap_or_else(|error| control::error_answer(&error)))
 }
 
-/// The first process of a container is not ended by a signal that it does not handle.
-fn end_when_asked() {
+/// Without this, signals would not end the program: the kernel ignores them for the first process
+/// of a container unless it handles them.
+fn exit_on_signals() {
     let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT].into_iter().collect();
     if signals.thread_block().is_ok() {
         std::thread::spawn(move || {
@@ -121,12 +124,12 @@ fn end_when_asked() {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "the answer")]
+#[expect(clippy::print_stdout, reason = "the answer is the output of the program")]
 fn print(answer: &Answer) {
     println!("{}", serde_json::json!(answer));
 }
 
 #[expect(clippy::print_stderr, reason = "errors of a command")]
-fn complain(error: &Error) {
-    eprintln!("usnet-tools: {}", owner::text_of(error));
+fn print_error(error: &Error) {
+    eprintln!("usnet-tools: {}", error::chain(error));
 }

@@ -1,27 +1,27 @@
-//! Numbered frames: broadcasts or unicasts of the ethertype for local experiments.
+//! Numbered frames: broadcasts or unicasts with the ethertype for local experiments.
 
-/// Ethernet's header.
+/// The size of an Ethernet header.
 const ETHERNET: usize = 14;
 const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 const MARK: &[u8; 4] = b"usnt";
-/// Mark, stream, number and size.
+/// The Ethernet header is followed by mark, stream, number and size.
 const HEADER: usize = ETHERNET + 4 + 8 + 4 + 4;
-/// The smallest frame of Ethernet, without its checksum.
+/// The size of the smallest Ethernet frame, without its checksum.
 pub(crate) const SIZE_MIN: usize = 60;
 const _: () = assert!(HEADER <= SIZE_MIN);
 
-/// Where a frame belongs.
+/// The header of a numbered frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Numbered {
-    /// The frames of one sender.
+    /// All frames of one `send` have the same number here.
     pub(crate) stream: u64,
-    /// The frame's position among them.
+    /// The position in the stream, from 0.
     pub(crate) number: u32,
-    /// Whether size and content are as they were sent.
+    /// Whether size and content are unchanged.
     pub(crate) intact: bool,
 }
 
-/// A frame with a number. It is at least [`SIZE_MIN`] bytes long.
+/// Returns a frame of `size` bytes, but at least [`SIZE_MIN`].
 pub(crate) fn encode(from: [u8; 6], to: [u8; 6], stream: u64, number: u32, size: usize) -> Vec<u8> {
     let size = size.max(SIZE_MIN);
     let mut frame = Vec::with_capacity(size);
@@ -36,7 +36,7 @@ pub(crate) fn encode(from: [u8; 6], to: [u8; 6], stream: u64, number: u32, size:
     frame
 }
 
-/// What a frame says of itself; nothing for other frames.
+/// Returns nothing for frames that are not numbered.
 pub(crate) fn decode(frame: &[u8]) -> Option<Numbered> {
     let payload = frame.get(ETHERNET - 2..)?.strip_prefix(&ETHERTYPE)?.strip_prefix(MARK)?;
     let (stream, rest) = payload.split_first_chunk()?;
@@ -48,7 +48,7 @@ pub(crate) fn decode(frame: &[u8]) -> Option<Numbered> {
     Some(Numbered { stream: u64::from_be_bytes(*stream), number, intact })
 }
 
-/// A different byte at each position of each frame.
+/// Returns a byte that differs between positions and between frames.
 fn filling(number: u32, position: usize) -> u8 {
     (number as usize).wrapping_mul(31).wrapping_add(position).to_le_bytes()[0]
 }

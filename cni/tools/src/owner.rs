@@ -1,7 +1,7 @@
-//! The program that has a port: it answers, counts, and does what it is asked.
+//! The owner of a port: it answers, counts, and executes requests.
 
 use crate::connector::Connector;
-use crate::error::Error;
+use crate::error::{self, Error};
 use crate::interface::{End, Interface, display_mac, parse_mac};
 use crate::numbered;
 use crate::request::{Answer, Request, State};
@@ -13,14 +13,13 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 use usnet_endpoint::Port;
 
-/// How long it waits for frames at once: a request of another instance waits as long.
-const TURN: Duration = Duration::from_millis(10);
-/// How long an engine has to connect before a request fails.
+/// The longest wait for frames. A request of another instance waits as long.
+pub(crate) const WAIT: Duration = Duration::from_millis(10);
+/// A request fails if no engine connects within this time.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-/// Frames that are read in one turn.
+/// The most frames that are read at once.
 const BATCH: usize = 1024;
 
-/// The owner of a port.
 pub(crate) struct Owner {
     interface: Interface,
     connector: Connector,
@@ -28,10 +27,17 @@ pub(crate) struct Owner {
     problem: Option<String>,
     stack: Stack,
     streams: Streams,
-    /// A device of the kernel is answered for by the kernel.
+    /// Whether ARP and echo requests are answered here. The kernel answers for its own devices.
     answers: bool,
     received: u64,
     sent: u64,
+}
+
+struct PingTimes {
+    /// The time between two requests.
+    interval: Duration,
+    /// The time to wait for the last reply.
+    timeout: Duration,
 }
 
 impl Owner {
@@ -52,16 +58,16 @@ impl Owner {
         })
     }
 
-    /// Connects if need be, and works on the frames that come within `timeout`.
-    pub(crate) fn turn(&mut self, timeout: Duration) {
+    /// Connects if necessary, and handles the frames that are received within `timeout`.
+    pub(crate) fn work(&mut self, timeout: Duration) {
         if self.port.is_none() {
             match self.connector.connect(timeout) {
                 Ok(port) => (self.port, self.problem) = (Some(port), None),
-                Err(error) => self.problem = Some(text_of(&error)),
+                Err(error) => self.problem = Some(error::chain(&error)),
             }
         }
         if let Err(error) = self.exchange(timeout) {
-            self.problem = Some(text_of(&error));
+            self.problem = Some(error::chain(&error));
             self.port = None;
         }
     }
@@ -83,7 +89,7 @@ impl Owner {
         }
         for frame in self.stack.work() {
             match port.send(&frame) {
-                // As on a wire, what does not fit is lost.
+                // The frame is lost, as on a full wire.
                 Err(usnet_endpoint::Error::Full) => {}
                 result => {
                     result?;
@@ -94,20 +100,23 @@ impl Owner {
         Ok(())
     }
 
-    /// Does what it is asked; frames are worked on meanwhile.
+    /// Executes a request. Received frames are handled meanwhile.
     pub(crate) fn handle(&mut self, request: &Request) -> Result<Answer, Error> {
         match request {
             Request::Show => Ok(self.show()),
             Request::Ping { address, count, interval_ms, timeout_ms, size } => {
-                self.connected()?;
+                self.wait_for_connection()?;
                 let answered = std::mem::replace(&mut self.answers, true);
-                let times = (Duration::from_millis(*interval_ms), Duration::from_millis(*timeout_ms));
-                let answer = self.ping(*address, *count, times, *size);
+                let times = PingTimes {
+                    interval: Duration::from_millis(*interval_ms),
+                    timeout: Duration::from_millis(*timeout_ms),
+                };
+                let answer = self.ping(*address, *count, &times, *size);
                 self.answers = answered;
                 Ok(answer)
             }
             Request::Send { to, count, size, stream } => {
-                self.connected()?;
+                self.wait_for_connection()?;
                 self.send(parse_mac(to).map_err(Error::Request)?, *count, *size, *stream)
             }
             Request::Receive { stream, count, timeout_ms } => {
@@ -116,18 +125,14 @@ impl Owner {
         }
     }
 
-    pub(crate) fn turn_of_service(&mut self) {
-        self.turn(TURN);
-    }
-
-    fn connected(&mut self) -> Result<(), Error> {
+    fn wait_for_connection(&mut self) -> Result<(), Error> {
         let deadline = Instant::now() + CONNECT_WITHIN;
         while self.port.is_none() {
             if Instant::now() > deadline {
                 let problem = self.problem.clone().unwrap_or_default();
                 return Err(Error::NotConnected(format!("{}: {problem}", self.interface.name)));
             }
-            self.turn(TURN);
+            self.work(WAIT);
         }
         Ok(())
     }
@@ -147,32 +152,36 @@ impl Owner {
         Answer { ok: state.connected, result: json!(state) }
     }
 
-    fn ping(&mut self, address: IpAddr, count: u16, (interval, patience): (Duration, Duration), size: usize) -> Answer {
+    fn ping(&mut self, address: IpAddr, count: u16, times: &PingTimes, size: usize) -> Answer {
+        let PingTimes { interval, timeout } = *times;
         let payload = vec![0x5a; size];
         let mut sent: BTreeMap<u16, Instant> = BTreeMap::new();
-        let mut times = Vec::new();
+        let mut round_trips = Vec::new();
         let mut next = Instant::now();
         let mut last = Instant::now();
-        while times.len() < usize::from(count) && (sent.len() < usize::from(count) || last.elapsed() < patience) {
+        while round_trips.len() < usize::from(count) && (sent.len() < usize::from(count) || last.elapsed() < timeout) {
             let sequence = sent.len() as u16;
             if sequence < count && Instant::now() >= next && self.stack.request_echo(address, sequence, &payload) {
                 (next, last) = (Instant::now() + interval, Instant::now());
                 sent.insert(sequence, last);
             }
-            // What was handed to the stack leaves at the beginning of a turn without a wait.
-            self.turn(Duration::ZERO);
+            // The request leaves the stack at once, and not only after a wait.
+            self.work(Duration::ZERO);
             while let Some(sequence) = self.stack.take_reply(address) {
-                times.extend(sent.get(&sequence).map(|at| at.elapsed().as_micros() as u64));
+                round_trips.extend(sent.get(&sequence).map(|at| at.elapsed().as_micros() as u64));
             }
-            self.turn(interval.min(TURN));
+            self.work(interval.min(WAIT));
             while let Some(sequence) = self.stack.take_reply(address) {
-                times.extend(sent.get(&sequence).map(|at| at.elapsed().as_micros() as u64));
+                round_trips.extend(sent.get(&sequence).map(|at| at.elapsed().as_micros() as u64));
             }
         }
-        let times_us = json!({"min": times.iter().min(), "max": times.iter().max()});
+        let times_us = json!({"min": round_trips.iter().min(), "max": round_trips.iter().max()});
         Answer {
-            ok: times.len() == usize::from(count),
-            result: json!({"address": address, "transmitted": sent.len(), "received": times.len(), "roundTripMicroseconds": times_us}),
+            ok: round_trips.len() == usize::from(count),
+            result: json!({
+                "address": address, "transmitted": sent.len(), "received": round_trips.len(),
+                "roundTripMicroseconds": times_us,
+            }),
         }
     }
 
@@ -191,23 +200,23 @@ impl Owner {
                     (number, progress) = (number + 1, Instant::now());
                     self.sent += 1;
                     if number.is_multiple_of(BATCH as u32 / 8) {
-                        self.turn(Duration::ZERO);
+                        self.work(Duration::ZERO);
                     }
                 }
-                Some(Err(usnet_endpoint::Error::Full)) | None => self.turn(Duration::from_millis(1)),
+                Some(Err(usnet_endpoint::Error::Full)) | None => self.work(Duration::from_millis(1)),
                 Some(Err(error)) => return Err(error.into()),
             }
         }
         Ok(Answer { ok: number == count, result: json!({"stream": stream, "size": size, "sent": number}) })
     }
 
-    fn receive(&mut self, stream: u64, count: u32, patience: Duration) -> Answer {
-        let deadline = Instant::now() + patience;
+    fn receive(&mut self, stream: u64, count: u32, timeout: Duration) -> Answer {
+        let deadline = Instant::now() + timeout;
         while self.streams.counts(stream).received < count && Instant::now() < deadline {
-            self.turn(TURN);
+            self.work(WAIT);
         }
-        // Copies of the last frame come right behind it, if at all.
-        self.turn(TURN);
+        // A copy of the last frame would follow right behind it.
+        self.work(WAIT);
         let counts = self.streams.counts(stream);
         Answer {
             ok: counts.received == count && counts.duplicates == 0 && counts.damaged == 0,
@@ -217,15 +226,4 @@ impl Owner {
             }),
         }
     }
-}
-
-/// An error with its causes in one line.
-pub(crate) fn text_of(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

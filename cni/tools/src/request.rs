@@ -1,38 +1,49 @@
-//! What the program that has a port can be asked.
+//! Requests to the program that has the port, and their answers.
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::net::IpAddr;
 
-/// A request to the program that has the port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "camelCase")]
 pub(crate) enum Request {
-    /// What the interface is.
     Show,
-    /// Echo requests.
+    /// Sends echo requests.
     #[serde(rename_all = "camelCase")]
-    Ping { address: IpAddr, count: u16, interval_ms: u64, timeout_ms: u64, size: usize },
-    /// Numbered frames out.
+    Ping {
+        address: IpAddr,
+        count: u16,
+        interval_ms: u64,
+        timeout_ms: u64,
+        size: usize,
+    },
+    /// Sends numbered frames.
     #[serde(rename_all = "camelCase")]
-    Send { to: String, count: u32, size: usize, stream: u64 },
-    /// Numbered frames in, of which as many are expected.
+    Send {
+        to: String,
+        count: u32,
+        size: usize,
+        stream: u64,
+    },
+    /// Reports numbered frames once `count` were received, or after `timeout_ms`.
     #[serde(rename_all = "camelCase")]
-    Receive { stream: u64, count: u32, timeout_ms: u64 },
+    Receive {
+        stream: u64,
+        count: u32,
+        timeout_ms: u64,
+    },
 }
 
-/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// Whether all came out as it should.
+    /// Whether no frame is missing, and for [`Request::Show`] whether the engine is connected.
     pub(crate) ok: bool,
-    /// The numbers.
     #[serde(flatten)]
     pub(crate) result: Value,
 }
 
-/// What [`Request::Show`] tells.
+/// The answer to [`Request::Show`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct State {

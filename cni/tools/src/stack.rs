@@ -1,4 +1,4 @@
-//! ARP, neighbour discovery and echo requests, by smoltcp.
+//! ARP, neighbour discovery and echo requests, implemented by smoltcp.
 
 use crate::interface::Interface as Description;
 use ipnet::IpNet;
@@ -13,12 +13,12 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::SystemTime;
 
-/// Replies that wait to be read.
+/// The most replies that wait to be read.
 const REPLIES: usize = 64;
 const REPLY_BYTES: usize = 64 << 10;
 const ETHERNET: usize = 14;
 
-/// A small stack on frames that are handed in and taken out.
+/// A network stack whose frames are passed in and taken out by its caller.
 pub(crate) struct Stack {
     interface: Interface,
     frames: Frames,
@@ -38,7 +38,7 @@ impl Stack {
         let mut config = Config::new(hardware);
         config.random_seed = seed();
         let mut interface = Interface::new(config, &mut frames, Instant::now());
-        // What exceeds the eight addresses and routes that it has room for is left out.
+        // smoltcp has room for eight addresses and eight routes. Others are left out.
         interface.update_ip_addrs(|all| {
             for address in &description.addresses {
                 let _no_room = all.push(cidr(address));
@@ -68,19 +68,18 @@ impl Stack {
         Self { interface, frames, sockets, echo, identifier }
     }
 
-    /// Hands in a frame.
     pub(crate) fn receive(&mut self, frame: Vec<u8>) {
         self.frames.received.push_back(frame);
     }
 
-    /// Works on all that was handed in, and takes out what is to be sent.
+    /// Handles all received frames, and returns the frames to send.
     pub(crate) fn work(&mut self) -> impl Iterator<Item = Vec<u8>> {
         self.interface.poll(Instant::now(), &mut self.frames, &mut self.sockets);
         self.frames.received.clear();
         self.frames.sent.drain(..)
     }
 
-    /// Asks an address for an echo; false while there is no room for the request.
+    /// Queues an echo request. Returns false while there is no room for it.
     pub(crate) fn request_echo(&mut self, address: IpAddr, sequence: u16, payload: &[u8]) -> bool {
         let (checksums, ident, seq_no) = (ChecksumCapabilities::default(), self.identifier, sequence);
         let to = IpAddress::from(address);
@@ -104,7 +103,7 @@ impl Stack {
         true
     }
 
-    /// The sequence number of a reply from an address.
+    /// Returns the sequence number of the next reply from an address.
     pub(crate) fn take_reply(&mut self, address: IpAddr) -> Option<u16> {
         let checksums = ChecksumCapabilities::default();
         let socket = self.sockets.get_mut::<icmp::Socket<'_>>(self.echo);
@@ -121,7 +120,7 @@ impl Stack {
                             _ => None,
                         }
                     }),
-                    // smoltcp has checked it before it put it into the socket's buffer.
+                    // smoltcp checked the packet before it put it into the socket's buffer.
                     IpAddress::Ipv6(_) => Icmpv6Packet::new_checked(bytes)
                         .ok()
                         .filter(|packet| packet.msg_type() == smoltcp::wire::Icmpv6Message::EchoReply)
@@ -139,7 +138,7 @@ fn cidr(network: &IpNet) -> IpCidr {
     IpCidr::new(IpAddress::from(network.addr()), network.prefix_len())
 }
 
-/// The IPv6 address that every interface has, from its MAC address.
+/// Returns the IPv6 address that every interface derives from its MAC address (RFC 4291).
 fn link_local([a, b, c, d, e, f]: [u8; 6]) -> IpCidr {
     let pair = |high: u8, low: u8| u16::from_be_bytes([high, low]);
     let address = std::net::Ipv6Addr::new(0xfe80, 0, 0, 0, pair(a ^ 2, b), pair(c, 0xff), pair(0xfe, d), pair(e, f));
@@ -151,7 +150,7 @@ fn seed() -> u64 {
     now.as_nanos() as u64
 }
 
-/// The frames that the stack works on.
+/// The frames between the stack and its caller.
 struct Frames {
     received: VecDeque<Vec<u8>>,
     sent: VecDeque<Vec<u8>>,
@@ -223,7 +222,7 @@ mod tests {
         })
     }
 
-    /// Frames go from one to the other until neither has something to say.
+    /// Passes frames between two stacks for a few rounds, enough for an exchange of echoes.
     fn exchange(a: &mut Stack, b: &mut Stack) {
         for _ in 0..8 {
             a.work().for_each(|frame| b.receive(frame));
@@ -234,7 +233,7 @@ mod tests {
     #[test]
     fn echo_requests_of_both_families_are_answered() {
         for (sequence, address) in [(1, "10.1.0.2"), (2, "fd00::2"), (3, "fe80::ff:fe00:2")] {
-            // A stack looks for one neighbour in a second.
+            // A new stack for each address: smoltcp discovers one neighbour a second.
             let mut a = stack(1, &["10.1.0.1/24", "fd00::1/64"]);
             let mut b = stack(2, &["10.1.0.2/24", "fd00::2/64"]);
             let address: IpAddr = address.parse().unwrap();

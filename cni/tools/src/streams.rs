@@ -1,34 +1,31 @@
-//! Which numbered frames came.
+//! Counts of received numbered frames.
 
 use crate::numbered::Numbered;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 
-/// More streams than these forget the oldest.
+/// Beyond this number, the oldest stream is forgotten.
 const STREAMS_MAX: usize = 64;
-/// The largest number that is counted.
+/// Numbers from this one on count as damaged, which limits the memory of a stream to 2 MiB.
 const NUMBER_MAX: u32 = 1 << 24;
 
-/// The frames of one stream.
 #[derive(Debug, Default)]
 struct Stream {
-    /// A bit for each number.
+    /// Has a bit for each number that was received.
     seen: Vec<u64>,
     counts: Counts,
 }
 
-/// What came of a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
-    /// Different frames.
+    /// Frames with different numbers.
     pub(crate) received: u32,
-    /// Frames that came before already.
+    /// Frames whose number was received before.
     pub(crate) duplicates: u32,
-    /// Frames whose size or content is another than was sent.
+    /// Frames whose size or content has changed.
     pub(crate) damaged: u32,
 }
 
-/// All streams.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     streams: BTreeMap<u64, Stream>,
@@ -46,7 +43,6 @@ impl Streams {
         self.streams.entry(frame.stream).or_default().count(frame);
     }
 
-    /// What came of a stream so far.
     pub(crate) fn counts(&self, stream: u64) -> Counts {
         self.streams.get(&stream).map(|stream| stream.counts).unwrap_or_default()
     }

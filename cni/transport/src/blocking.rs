@@ -11,16 +11,16 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Pause before connecting again while the backlog of the listening socket is full: the kernel does
-/// not notify when it has room. Shorter would use a processor for nothing, longer would add to the
-/// time of an ADD.
+/// The pause before the next attempt while the backlog of the listening socket is full: the kernel
+/// does not report when it has room. Shorter would use a processor for nothing, longer would add to
+/// the time of an ADD.
 const CONNECT_RETRY: Duration = Duration::from_millis(2);
 
-/// How much is read at once. Programs without a runtime are short, and a hundred of them may run at
-/// once: more would be memory that each uses for one message.
+/// The most bytes that are read at once. Programs without a runtime are short-lived, and a hundred
+/// of them may run at once: more would be memory that each uses for one message.
 const READ_SIZE: usize = 16 << 10;
 
-/// When an exchange has to be finished.
+/// The end of the time for an exchange.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     at: Instant,
@@ -28,7 +28,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// The deadline of an exchange that starts now.
+    /// Returns the deadline of an exchange that starts now.
     #[must_use]
     pub fn after(limit: Duration) -> Self {
         Self { at: Instant::now() + limit, limit }
@@ -47,26 +47,20 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Connects to the socket at `path`.
-    ///
-    /// # Errors
-    /// Those of `connect(2)`; [`ErrorKind::TimedOut`] if the server's backlog is still full at the
-    /// deadline.
+    /// Connects to the socket at `path`. The error is [`ErrorKind::TimedOut`] if the server's
+    /// backlog is still full at the deadline.
     pub fn connect(path: &Path, deadline: &Deadline) -> io::Result<Self> {
         let descriptor = connect_until(path, deadline)?;
         Ok(Self { path: path.to_owned(), descriptor, buffer: vec![0; READ_SIZE] })
     }
 
-    /// Where the server listens.
+    /// Returns the path at which the server listens.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Waits until bytes can be moved between the protocol and the socket, and moves some.
-    ///
-    /// # Errors
-    /// See [`TransferError`].
     pub fn transfer(&mut self, protocol: &mut impl Protocol, deadline: &Deadline) -> Result<(), TransferError> {
         transfer(self.descriptor.as_fd(), protocol, &mut self.buffer, deadline)
     }
@@ -78,18 +72,15 @@ impl AsFd for Socket {
     }
 }
 
-/// Without the buffer: an answer in it may contain a secret.
+/// Leaves the buffer out: an answer in it may contain a secret.
 impl Debug for Socket {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Socket").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-/// [`Socket::transfer`] on any connected socket, blocking or not, with the read buffer of the
-/// caller: for a destructor, which cannot await anything.
-///
-/// # Errors
-/// See [`TransferError`].
+/// Works like [`Socket::transfer`], on any connected socket, blocking or not, and with the read
+/// buffer of the caller. Destructors need it, because they cannot await anything.
 pub fn transfer(
     socket: BorrowedFd<'_>,
     protocol: &mut impl Protocol,
@@ -128,7 +119,7 @@ fn wait(socket: BorrowedFd<'_>, writing: bool, deadline: &Deadline) -> Result<()
     }
 }
 
-/// `None` instead of the error that the socket is not ready.
+/// Returns `None` instead of the error that the socket is not ready.
 fn unless_would_block(moved: nix::Result<usize>) -> io::Result<Option<usize>> {
     match moved {
         Ok(bytes) => Ok(Some(bytes)),
@@ -137,8 +128,8 @@ fn unless_would_block(moved: nix::Result<usize>) -> io::Result<Option<usize>> {
     }
 }
 
-/// The standard library's connect blocks indefinitely while the server does not accept, so the
-/// socket is created explicitly.
+/// Creates the socket explicitly, because the standard library's connect blocks indefinitely while
+/// the server does not accept.
 fn connect_until(path: &Path, deadline: &Deadline) -> io::Result<OwnedFd> {
     let address = UnixAddr::new(path)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;

@@ -1,22 +1,19 @@
-//! Why bytes could not be transferred.
+//! Errors of a transfer.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-/// Why bytes could not be transferred. The connection cannot be used any more: it may hold part of
-/// a request, or the answer to an abandoned one.
+/// The error of a transfer of bytes. The connection cannot be used any more: it may hold part of a
+/// request, or the answer to an abandoned one.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
-    /// The deadline has passed.
     #[error("no answer within {limit:?}")]
     Timeout {
-        /// The time that the whole exchange had.
+        /// The time of the whole exchange.
         limit: Duration,
     },
-    /// The server closed the connection.
     #[error("the connection was closed")]
     Closed,
-    /// Reading or writing failed.
     #[error(transparent)]
     Io(io::Error),
 }

@@ -1,9 +1,9 @@
-//! The end of a connection, without IO.
+//! The client's end of a connection.
 
-/// The client's end of a connection, without IO: a socket writes what it has to send, and hands it
-/// what was read.
+/// The client's end of a connection. It does no IO: a socket writes its outgoing bytes, and passes
+/// it the bytes that were read.
 pub trait Protocol {
-    /// The bytes to write next; none while there is nothing to send.
+    /// Returns the bytes to write next.
     fn outgoing(&self) -> &[u8];
 
     /// Reports that the first `bytes` of [`Self::outgoing`] were written.
@@ -13,24 +13,23 @@ pub trait Protocol {
     fn receive(&mut self, bytes: &[u8]);
 }
 
-/// Bytes that wait until the socket can take them. It has no `Debug`: a request may contain a
-/// secret.
+/// Bytes that wait until the socket can take them.
 #[derive(Default)]
 #[expect(missing_debug_implementations, reason = "a request may contain a secret")]
 pub struct Outgoing {
     bytes: Vec<u8>,
-    /// How many of `bytes` were written.
+    /// The number of `bytes` that were written.
     written: usize,
 }
 
 impl Outgoing {
-    /// The bytes that were not yet written.
+    /// Returns the bytes that were not yet written.
     #[must_use]
     pub fn unsent(&self) -> &[u8] {
         self.bytes.get(self.written..).unwrap_or_default()
     }
 
-    /// Where to append the next request.
+    /// Returns the buffer, to append the next request to.
     pub fn end(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -38,8 +37,8 @@ impl Outgoing {
     /// Reports that the first `bytes` of [`Self::unsent`] were written.
     pub fn sent(&mut self, bytes: usize) {
         self.written = self.bytes.len().min(self.written + bytes);
-        // What is left is moved: only once at least half was written, so that each byte is moved at
-        // most once on average.
+        // The rest is moved only once at least half was written, so that each byte is moved at most
+        // once on average.
         if self.written * 2 >= self.bytes.len() {
             self.bytes.drain(..self.written);
             self.written = 0;

@@ -1,11 +1,11 @@
-//! VPP's answers to the requests of a batch.
+//! The answers to a batch.
 
 use crate::batch::{Batch, DumpTicket, Ticket};
 use crate::messages::{Descriptor, Dump, Message, Reply, Request};
 use crate::return_code::ReturnCode;
 use crate::wire::{DecodeError, Reader, read_envelope};
 
-/// VPP's answers to the requests of a batch, found by the tickets that the batch gave out.
+/// VPP's answers to the requests of a batch. Tickets of the batch find them.
 #[derive(Debug, Default)]
 pub struct Answers {
     answers: Vec<Answer>,
@@ -14,41 +14,31 @@ pub struct Answers {
 #[derive(Debug)]
 struct Answer {
     request: Descriptor,
-    /// One reply, or all details: whole messages with id and envelope.
+    /// One reply, or all details. These are whole messages with id and envelope.
     messages: Vec<Vec<u8>>,
 }
 
-/// Why a request has no result.
+/// The reason why a request has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplyError {
     /// VPP did not execute the request.
     #[error("VPP refused {message}: {code}")]
-    Refused {
-        /// The request.
-        message: &'static str,
-        /// VPP's return code.
-        code: ReturnCode,
-    },
+    Refused { message: &'static str, code: ReturnCode },
     /// The reply does not have the layout of its CRC.
     #[error("the reply to {message} does not have the layout of VPP's API definition")]
     Malformed {
-        /// The request.
         message: &'static str,
-        /// What is wrong.
         #[source]
         source: DecodeError,
     },
-    /// The ticket is not one of this batch.
+    /// The ticket belongs to another batch.
     #[error("there is no answer to {message}: its ticket belongs to another batch")]
-    OtherBatch {
-        /// The ticket's request.
-        message: &'static str,
-    },
+    OtherBatch { message: &'static str },
 }
 
 impl ReplyError {
-    /// VPP's code, if it refused.
+    /// Returns VPP's return code, if it refused.
     #[must_use]
     pub const fn code(&self) -> Option<ReturnCode> {
         match self {
@@ -59,31 +49,30 @@ impl ReplyError {
 }
 
 impl Answers {
-    /// No answer yet for any request of the batch.
+    /// Returns empty answers to all requests of the batch.
     pub(crate) fn waiting_for(batch: &Batch) -> Self {
         let answer = |entry: &crate::batch::Entry| Answer { request: entry.request, messages: Vec::new() };
         Self { answers: batch.entries().iter().map(answer).collect() }
     }
 
-    /// Adds a message to the answer of the request at an index.
+    /// Adds a message to the answer of the request at `index`.
     pub(crate) fn add(&mut self, index: usize, message: Vec<u8>) {
         if let Some(answer) = self.answers.get_mut(index) {
             answer.messages.push(message);
         }
     }
 
-    /// How many messages VPP answered with: one for each request, and one for each of the details
-    /// of a dump.
+    /// Returns the number of messages with which VPP answered: one for each request, and one for
+    /// each of the details of a dump.
     #[must_use]
     pub fn message_count(&self) -> usize {
         self.answers.iter().map(|answer| answer.messages.len()).sum()
     }
 
-    /// The reply to a request.
+    /// Returns the reply to a request.
     ///
     /// # Errors
-    /// [`ReplyError::Refused`] if VPP did not execute the request; [`ReplyError::Malformed`] and
-    /// [`ReplyError::OtherBatch`] for other replies and tickets.
+    /// [`ReplyError::Refused`] if VPP did not execute the request.
     pub fn reply<R: Request>(&self, ticket: Ticket<R>) -> Result<R::Reply, ReplyError> {
         let messages = self.messages::<R>(ticket.index)?;
         let message = messages.first().ok_or(ReplyError::OtherBatch { message: R::NAME })?;
@@ -94,10 +83,7 @@ impl Answers {
         }
     }
 
-    /// The details that answer a dump, in VPP's order.
-    ///
-    /// # Errors
-    /// [`ReplyError::Malformed`] if one of them is too short; [`ReplyError::OtherBatch`].
+    /// Returns the details that answer a dump, in VPP's order.
     pub fn details<D: Dump>(&self, ticket: DumpTicket<D>) -> Result<Vec<D::Details>, ReplyError> {
         self.messages::<D>(ticket.index)?.iter().map(|message| decode(D::NAME, message)).collect()
     }

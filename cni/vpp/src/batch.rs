@@ -1,11 +1,11 @@
-//! Requests that are pipelined to VPP.
+//! A batch of requests.
 
 use crate::messages::{ControlPingReply, Descriptor, Dump, Request};
 use crate::wire::Writer;
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
 
-/// Requests that VPP handles in this order. A rejected one does not stop the following ones.
+/// Requests that VPP executes in this order. A refused one does not stop the following ones.
 #[derive(Clone, Default)]
 pub struct Batch {
     entries: Vec<Entry>,
@@ -17,42 +17,40 @@ pub struct Batch {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) request: Descriptor,
-    /// The reply or the details.
+    /// The type of the reply or of the details.
     pub(crate) answer: Descriptor,
     pub(crate) answer_kind: AnswerKind,
     fields_end: usize,
 }
 
-/// Where an answer ends.
+/// The end of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerKind {
-    /// After one reply.
+    /// The answer is one reply.
     Reply,
-    /// Before the reply to a control ping that is sent after the dump: details do not say which is
-    /// the last one.
+    /// The details are followed by the reply to a control ping, which is sent after the dump:
+    /// details do not say which is the last one.
     Dump,
 }
 
-/// Refers to the reply to a request of a batch.
+/// Finds the reply to a request of a batch.
 pub struct Ticket<R> {
     pub(crate) index: usize,
     request: PhantomData<fn() -> R>,
 }
 
-/// Refers to the details of a dump of a batch.
+/// Finds the details of a dump of a batch.
 pub struct DumpTicket<D> {
     pub(crate) index: usize,
     dump: PhantomData<fn() -> D>,
 }
 
 impl Batch {
-    /// An empty batch.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a request.
     #[expect(clippy::needless_pass_by_value, reason = "a request is built to be sent")]
     pub fn request<R: Request>(&mut self, request: R) -> Ticket<R> {
         let index = self.entries.len();
@@ -60,7 +58,7 @@ impl Batch {
         Ticket { index, request: PhantomData }
     }
 
-    /// Adds a dump, followed by a control ping whose reply ends it.
+    /// Adds a dump, and a control ping whose reply ends the details.
     #[expect(clippy::needless_pass_by_value, reason = "a dump is built to be sent")]
     pub fn dump<D: Dump>(&mut self, dump: D) -> DumpTicket<D> {
         let index = self.entries.len();
@@ -68,13 +66,12 @@ impl Batch {
         DumpTicket { index, dump: PhantomData }
     }
 
-    /// How many requests and dumps there are.
+    /// Returns the number of requests and dumps.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is nothing to send.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -91,7 +88,7 @@ impl Batch {
         &self.entries
     }
 
-    /// The request at an index with its encoded fields.
+    /// Returns the request at `index` with its encoded fields.
     pub(crate) fn entry(&self, index: usize) -> Option<(&Entry, &[u8])> {
         let entry = self.entries.get(index)?;
         let start =
@@ -101,14 +98,14 @@ impl Batch {
 }
 
 impl Entry {
-    /// The messages that VPP has to know for this request.
+    /// Returns the messages that VPP has to know for this request.
     pub(crate) fn messages(&self) -> impl Iterator<Item = Descriptor> {
         let end = (self.answer_kind == AnswerKind::Dump).then(Descriptor::of::<ControlPingReply>);
         [self.request, self.answer].into_iter().chain(end)
     }
 }
 
-/// Only names: the fields may contain a secret.
+/// Prints only names, because the fields may contain a secret.
 impl Debug for Batch {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.debug_list().entries(self.entries.iter().map(|entry| entry.request.name)).finish()

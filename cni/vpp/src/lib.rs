@@ -2,26 +2,27 @@
 //!
 //! Without IO:
 //! - [`wire`]: frames, envelopes and fields. A [`wire::Secret`] is never printed.
-//! - [`messages`]: one table of messages with name, CRC, plugin and fields. Both directions are
-//!   there, so that a simulator uses the same table.
+//! - [`messages`]: one table of messages with name, CRC, plugin and fields. It has both directions,
+//!   so that a simulator can use it.
 //! - `batch`, `answers`: requests and dumps, with a ticket for each that finds the reply or the
 //!   details.
-//! - `return_code`: VPP's names for refusals, and what to do about them.
-//! - `endpoint`: one connection: message ids, requests in flight, events.
+//! - `return_code`: VPP's names for refusals, with advice.
+//! - `endpoint`: the client's end of a connection, with message ids, requests in flight, and
+//!   events.
 //!
 //! With IO:
 //! - [`blocking`]: [`blocking::Client`], without a runtime, for short-lived programs.
 //! - `asynchronous` (feature `async`): `Session`, a long-lived session with automatic reconnect
 //!   that counts interface events.
 //! - `shutdown`: the orderly end of a connection.
-//! - [`stats`]: counters, which VPP hands out in shared memory.
+//! - [`stats`]: counters, which VPP provides in shared memory.
 //!
 //! Code for both clients takes an [`Api`].
 //!
-//! What VPP does that its documentation does not say, and where it is handled. All of it was seen
-//! with VPP 26.06 (one thread, no huge pages); `e2e/vpp/tests/behaviour` checks most of it on VPP
-//! and on the simulator. What concerns single messages is with them in [`messages`].
-//! - Message ids depend on the loaded plugins and change with each start of VPP: they are read with
+//! The following behaviour of VPP is not documented. It was seen with VPP 26.06 (one thread, no
+//! huge pages); `e2e/vpp/tests/behaviour` checks most of it on VPP and on the simulator. Behaviour
+//! of single messages is described with them in [`messages`].
+//! - Message ids depend on the loaded plugins and change with each start of VPP: they are read on
 //!   each connection. Only the ids 15 and 16, for connecting, are fixed.
 //! - VPP does not reply to a message that is unknown, too short, or has a wrong client index: every
 //!   wait has a timeout, and messages that VPP lacks are never sent.

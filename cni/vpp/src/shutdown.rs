@@ -15,23 +15,24 @@ use usnet_transport::blocking::{Deadline, transfer};
 /// The longest wait for VPP, which takes less than a millisecond. If VPP hangs, the socket is
 /// closed without its reply: longer would delay the end of the plugin and of the agent.
 const LIMIT: Duration = Duration::from_millis(200);
-/// What is read is ignored, so a small buffer on the stack suffices.
+/// Received bytes are ignored, so that a small buffer on the stack suffices.
 const READ_SIZE: usize = 4096;
 
 /// Requests VPP to close the connection and waits until it has.
 ///
-/// This blocks, at most [`LIMIT`], and is for `Drop`: an ended runtime or an aborted task cannot
+/// This blocks for at most [`LIMIT`], and is for `Drop`: an ended runtime or an aborted task cannot
 /// await anything.
 pub(crate) fn close(endpoint: &mut Endpoint, socket: &impl AsFd) {
     if endpoint.close() {
         let deadline = Deadline::after(LIMIT);
         let mut buffer = [0; READ_SIZE];
-        // Until VPP closes the socket. An error ends it as well: this was the last request.
+        // The loop ends with an error when VPP closes the socket. Other errors end it as well: this
+        // was the last request.
         while transfer(socket.as_fd(), &mut Closing(endpoint), &mut buffer, &deadline).is_ok() {}
     }
 }
 
-/// Sends what is left and ignores what is received.
+/// Sends queued bytes and ignores received ones.
 struct Closing<'endpoint>(&'endpoint mut Endpoint);
 
 impl Protocol for Closing<'_> {

@@ -24,10 +24,10 @@ pub struct RequestedAttachment {
     /// The uid of the UserspaceAttachment.
     #[schemars(length(max = UID_MAX))]
     pub uid: String,
-    /// Its namespace, and that of the pod.
+    /// The namespace of the UserspaceAttachment and of the pod.
     #[schemars(with = "String", length(max = NAMESPACE_NAME_MAX))]
     pub namespace: NamespaceName,
-    /// Its name.
+    /// The name of the UserspaceAttachment.
     #[schemars(length(max = POD_NAME_MAX))]
     pub name: String,
     /// The name of the pod.
@@ -37,20 +37,20 @@ pub struct RequestedAttachment {
     #[serde(rename = "podUID")]
     #[schemars(length(max = UID_MAX))]
     pub pod_uid: String,
-    /// The network.
+    /// The name of the UserspaceNetwork.
     #[schemars(with = "String", length(max = NETWORK_NAME_MAX))]
     pub network: NetworkName,
-    /// The interface in the pod.
+    /// The name of the interface in the pod.
     #[schemars(length(max = INTERFACE_MAX))]
     pub interface: String,
-    /// Its MAC address, if one is requested.
+    /// The MAC address of the interface, if one is requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacAddress>,
-    /// Its addresses, if some are requested.
+    /// The addresses of the interface, if some are requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = IPS_MAX), inner(length(max = CIDR_MAX)))]
     pub ips: Vec<String>,
-    /// How much it may send and receive.
+    /// How much the interface may send and receive.
     #[serde(default, skip_serializing_if = "RateLimit::is_none")]
     pub rate_limit: RateLimit,
 }
@@ -62,28 +62,28 @@ pub struct AttachmentReport {
     /// The uid of the UserspaceAttachment.
     #[schemars(length(max = UID_MAX))]
     pub uid: String,
-    /// How far it is.
+    /// How far the attachment is.
     pub state: AttachmentState,
-    /// Why it is not attached, in one word.
+    /// Why the interface is not attached, in one word.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
     pub reason: String,
-    /// Why it is not attached, and what to do.
+    /// Why the interface is not attached, and what to do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = MESSAGE_MAX))]
     pub message: String,
     /// The MAC address of the interface.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacAddress>,
-    /// Its addresses with prefix lengths.
+    /// The addresses of the interface with prefix lengths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = IPS_MAX_REPORTED), inner(length(max = CIDR_MAX)))]
     pub ips: Vec<String>,
-    /// The name of its socket.
+    /// The name of the socket of the interface.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = SOCKET_MAX))]
     pub socket: String,
-    /// Its largest payload, in bytes.
+    /// The largest payload of the interface, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 65_535))]
     pub mtu: Option<u16>,
@@ -97,10 +97,10 @@ pub const IPS_MAX_REPORTED: usize = 8;
 pub enum AttachmentState {
     /// The interface is in the pod.
     Attached,
-    /// Not yet.
+    /// The interface is not attached yet.
     Pending,
-    /// It cannot be attached, for the reason given; the agent keeps trying.
+    /// The interface cannot be attached, for the reason given; the agent keeps trying.
     Failed,
-    /// It is no longer requested, and is being detached.
+    /// The interface is no longer requested, and is being detached.
     Detaching,
 }

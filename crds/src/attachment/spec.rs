@@ -64,18 +64,19 @@ pub struct UserspaceAttachmentSpec {
     #[schemars(length(max = INTERFACE_MAX))]
     #[x_kube(validation = interface())]
     pub interface: String,
-    /// Its MAC address; by default one is derived. `attachments` of the network take precedence.
+    /// The MAC address of the interface; by default one is derived. `attachments` of the network
+    /// take precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = NO_MAC.len()))]
     #[x_kube(validation = mac())]
     pub mac: Option<String>,
-    /// Its addresses, at most 2; without IPAM of the network with prefix lengths. `attachments` of
-    /// the network take precedence.
+    /// The addresses of the interface, at most 2; without IPAM of the network with prefix lengths.
+    /// `attachments` of the network take precedence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = IPS_MAX), inner(length(max = CIDR_MAX)))]
     #[x_kube(validation = ips(), merge_strategy = ListMerge::Atomic)]
     pub ips: Vec<String>,
-    /// How much it may send and receive; the limits of the network apply as well.
+    /// How much the interface may send and receive; the limits of the network apply as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<RateLimitSpec>,
 }

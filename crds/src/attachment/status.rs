@@ -12,7 +12,7 @@ pub struct UserspaceAttachmentStatus {
     /// The generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Ready.
+    /// The condition Ready.
     #[serde(default)]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -25,14 +25,14 @@ pub struct UserspaceAttachmentStatus {
     /// The MAC address of the interface.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mac: String,
-    /// Its addresses with prefix lengths.
+    /// The addresses of the interface with prefix lengths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub ips: Vec<String>,
-    /// The name of its socket in the pod's volume, or its abstract socket; empty for Veth and Tap.
+    /// The name of the socket in the pod's volume, or the abstract socket; empty for Veth.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub socket: String,
-    /// Its largest payload, in bytes.
+    /// The largest payload of the interface, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u16>,
 }

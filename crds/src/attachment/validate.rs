@@ -10,24 +10,16 @@ use std::net::IpAddr;
 /// An attachment whose spec breaks no rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ValidAttachment {
-    /// The pod.
     pub pod: PodName,
-    /// The network.
     pub network: NetworkName,
-    /// The interface in the pod.
     pub interface: String,
-    /// Its MAC address.
     pub mac: Option<MacAddress>,
-    /// Its addresses, with or without prefix lengths.
+    /// The addresses, with or without prefix lengths.
     pub ips: Vec<String>,
-    /// How much it may send and receive.
     pub rate_limit: RateLimit,
 }
 
-/// Validates a spec.
-///
-/// # Errors
-/// All the fields that break a rule.
+/// Validates a spec, and reports all fields that break a rule.
 pub fn validate(spec: &UserspaceAttachmentSpec) -> Result<ValidAttachment, InvalidSpec> {
     let mut problems = Problems::default();
     let pod = problems.check("spec.pod", PodName::try_from(spec.pod.clone()));

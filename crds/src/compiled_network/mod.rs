@@ -14,4 +14,4 @@ pub mod selection;
 mod spec;
 
 #[cfg(feature = "api")]
-pub use spec::{CompiledNetwork, CompiledNetworkSpec, CompiledOverlay};
+pub use spec::{CompiledNetwork, CompiledNetworkSpec, CompiledOverlay, CompiledState};

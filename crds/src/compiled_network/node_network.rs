@@ -3,12 +3,8 @@
 
 use super::node_overlay::NodeOverlay;
 use crate::network::attachments::FixedAttachment;
-use crate::network::bridge::Bridge;
-use crate::network::device_plugin::DevicePlugin;
-use crate::network::gateway::Gateway;
-use crate::network::port::Port;
-use crate::network::resource_claims::ResourceClaims;
-use crate::{EngineKind, MemifSecretKind, MemifSocketKind, NetworkName, NetworkUplink, PortType, UplinkName};
+use crate::network::settings::network_struct;
+use crate::{MemifSecretKind, MemifSocketKind, NetworkName, NetworkUplink, PortType, UplinkName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -43,7 +39,6 @@ fn namespace_names(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 impl Namespaces {
-    /// Every namespace.
     pub const fn all() -> Self {
         Self { all: true, names: BTreeSet::new(), selector: String::new() }
     }
@@ -72,52 +67,35 @@ pub enum Phase {
     Draining,
 }
 
-/// One network as one node should have it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NodeNetwork {
-    /// The network's name.
-    pub name: NetworkName,
-    /// The `metadata.generation` of the network that this was compiled from.
-    pub generation: i64,
-    /// Whether pods may still join.
-    #[serde(default)]
-    pub phase: Phase,
-    /// Who carries it.
-    pub engine: EngineKind,
-    /// Its bridge.
-    pub bridge: Bridge,
-    /// What its ports start from.
-    pub port: Port,
-    /// Namespaces whose pods may attach.
-    #[serde(default)]
-    pub namespaces: Namespaces,
-    /// A CNI IPAM configuration, passed on as it is; none means that ports get no address.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ipam: Option<serde_json::Value>,
-    /// Its gateway; none means that pods reach others of this network only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gateway: Option<Gateway>,
-    /// What the names of pods fix, sorted by namespace and pod.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attachments: Vec<FixedAttachment>,
-    /// How kubelet counts its attachments; none means that it does not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device_plugin: Option<DevicePlugin>,
-    /// How many of its ports resource claims get; none means that they get none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource_claims: Option<ResourceClaims>,
-    /// How its bridge is connected to those of other nodes; none means that it is not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overlay: Option<NodeOverlay>,
-    /// The uplink that connects its bridge to the network outside of the node; none means that no
-    /// NIC does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uplink: Option<NetworkUplink>,
+network_struct! {
+    /// One network as one node should have it.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub struct NodeNetwork {
+        pub name: NetworkName,
+        /// The `metadata.generation` of the UserspaceNetwork that this was compiled from.
+        pub generation: i64,
+        #[serde(default)]
+        pub phase: Phase,
+    }
+    between {
+        /// The namespaces whose pods may attach.
+        #[serde(default)]
+        pub namespaces: Namespaces,
+    }
+    after {
+        /// How the bridge is connected to those of other nodes; none means that it is not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub overlay: Option<NodeOverlay>,
+        /// The uplink that connects the bridge to the network outside of the node; none means that
+        /// no NIC does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub uplink: Option<NetworkUplink>,
+    }
 }
 
 impl NodeNetwork {
-    /// What is fixed for a pod.
+    /// The settings that are fixed for a pod.
     pub fn fixed(&self, namespace: &str, pod: &str) -> Option<&FixedAttachment> {
         self.attachments.iter().find(|fixed| fixed.namespace.as_str() == namespace && fixed.pod.as_str() == pod)
     }
@@ -139,14 +117,13 @@ impl NodeNetwork {
         Self { overlay: None, uplink: None, ..self.clone() }
     }
 
-    /// The uplink that it needs on each node: the one that it is connected to, or that its engine
-    /// sends encapsulated packets over.
+    /// The uplink that the network needs on each node: the one that it is connected to, or that its
+    /// engine sends encapsulated packets over.
     pub fn uplink_name(&self) -> Option<&UplinkName> {
         let underlay = || Some(&self.overlay.as_ref()?.underlay.as_ref()?.uplink);
         self.uplink.as_ref().map(|uplink| &uplink.name).or_else(underlay)
     }
 
-    /// Whether pods of this namespace may attach.
     pub fn allows(&self, namespace: &str) -> bool {
         self.namespaces.allow(namespace)
     }

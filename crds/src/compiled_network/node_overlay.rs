@@ -15,7 +15,6 @@ pub struct NodeOverlay {
     pub vni: Vni,
     /// The destination port of the encapsulated packets, the same on all nodes.
     pub port: UdpPort,
-    /// Who encapsulates.
     #[serde(default, skip_serializing_if = "is_kernel")]
     pub encapsulation: Encapsulation,
     /// Where the engine has its address; none with the encapsulation Kernel.

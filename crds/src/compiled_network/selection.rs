@@ -14,7 +14,8 @@ const SELECTOR_TEXT_MAX: usize = 200;
 /// agent of the node never reached.
 pub fn selects(
     selector: Option<&Selector>,
-    (engine, uplink): (EngineKind, Option<&ValidUplink>),
+    engine: EngineKind,
+    uplink: Option<&ValidUplink>,
     labels: &BTreeMap<String, String>,
     missing: &BTreeSet<EngineKind>,
 ) -> bool {
@@ -83,11 +84,10 @@ mod tests {
             Selector::try_from(LabelSelector { match_labels: labels, ..LabelSelector::default() }).unwrap()
         };
         let without_ovs = BTreeSet::from([EngineKind::OpenVswitch]);
-        let (ovs, vpp) = ((EngineKind::OpenVswitch, None), (EngineKind::Vpp, None));
-        assert!(selects(Some(&selector("a")), ovs, &labels, &without_ovs));
-        assert!(!selects(Some(&selector("b")), ovs, &labels, &BTreeSet::new()));
-        assert!(!selects(None, ovs, &labels, &without_ovs));
-        assert!(selects(None, vpp, &labels, &without_ovs));
+        assert!(selects(Some(&selector("a")), EngineKind::OpenVswitch, None, &labels, &without_ovs));
+        assert!(!selects(Some(&selector("b")), EngineKind::OpenVswitch, None, &labels, &BTreeSet::new()));
+        assert!(!selects(None, EngineKind::OpenVswitch, None, &labels, &without_ovs));
+        assert!(selects(None, EngineKind::Vpp, None, &labels, &without_ovs));
     }
 
     #[test]

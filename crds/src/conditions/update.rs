@@ -4,19 +4,14 @@ use super::reason;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::fmt;
 
-/// The status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// It holds.
     True,
-    /// It does not hold.
     False,
-    /// Not known yet.
     Unknown,
 }
 
 impl Status {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -43,7 +38,6 @@ impl fmt::Display for Status {
 pub struct ConditionUpdate {
     /// The type of the condition, see [`types`](super::types).
     pub kind: &'static str,
-    /// Whether it holds.
     pub status: Status,
     /// The reason, see [`reason`].
     pub reason: String,
@@ -52,7 +46,6 @@ pub struct ConditionUpdate {
 }
 
 impl ConditionUpdate {
-    /// An update with these parts.
     pub fn new(kind: &'static str, status: Status, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind, status, reason: reason.into(), message: message.into() }
     }
@@ -81,7 +74,6 @@ pub fn merge(old: &[Condition], updates: Vec<ConditionUpdate>, generation: Optio
     updates.into_iter().map(condition).collect()
 }
 
-/// The condition of this type.
 pub fn find<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == kind)
 }

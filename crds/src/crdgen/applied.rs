@@ -11,7 +11,6 @@
 
 use serde_json::{Value, json};
 
-/// Changes the schema of a spec.
 pub(super) fn prepare(spec: &mut Value) {
     let Some(fields) = spec.get_mut("properties").and_then(Value::as_object_mut) else { return };
     for field in fields.values_mut() {
@@ -43,7 +42,8 @@ fn move_defaults(schema: &mut Value) {
     }
 }
 
-/// Moves the default of a field into its description. That of an object follows from its fields.
+/// Moves the default of a field into its description. The default of an object follows from its
+/// fields.
 fn move_default(field: &mut Value) {
     let default = match field.as_object_mut().and_then(|members| members.remove("default")) {
         Some(Value::String(text)) => text,

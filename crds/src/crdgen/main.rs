@@ -1,11 +1,11 @@
-//! Generates the CRDs in `config/crd` and the reference in `docs`. With a folder as argument it
-//! writes only the CRDs, to that folder; with `-` it prints them.
+//! Generates the CRDs in `config/crd`, and in `docs` the reference and the tables of reasons. With
+//! a folder as argument it writes only the CRDs, to that folder; with `-` it prints them.
 
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 use usnet_crds::crdgen::manifests::{KUSTOMIZATION, manifests};
-use usnet_crds::crdgen::reference;
+use usnet_crds::crdgen::{errors, reference};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let checkout = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
@@ -20,6 +20,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if target.is_none() {
         std::fs::write(checkout.join("docs/reference.md"), reference::page()?)?;
+        let errors_page = checkout.join("docs/errors.md");
+        std::fs::write(&errors_page, errors::page(&std::fs::read_to_string(&errors_page)?)?)?;
     }
     Ok(())
 }

@@ -7,29 +7,26 @@ use crate::{CompiledNetwork, UserspaceAttachment, UserspaceNetwork, UserspaceNod
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
 
-/// The kustomization of the other files.
+/// The kustomization that lists the other files.
 pub const KUSTOMIZATION: &str = "kustomization.yaml";
 const HEADER: &str = "# Made by `cargo run -p usnet-crds --bin crdgen`; edit crds/src instead.\n";
 
-/// When a condition changed last that was never written.
+/// The transition time of a condition that was never written.
 const EPOCH: &str = "1970-01-01T00:00:00Z";
 
 /// The JSON pointers of schemas.
 const SPEC: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
 const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
-/// So many of the CRDs are what users write.
+/// The first so many CRDs are of objects that users write.
 const APPLIED: usize = 3;
 
 /// A file of `config/crd`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// Its name.
     pub file: String,
-    /// Its content.
     pub yaml: String,
 }
 
-/// Why a manifest could not be generated.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The schema has no JSON form: a type of this crate is wrong.
@@ -41,9 +38,6 @@ pub enum ManifestError {
 }
 
 /// The CRDs as JSON.
-///
-/// # Errors
-/// When a schema cannot be written.
 pub fn crds() -> Result<Vec<Value>, ManifestError> {
     let mut crds = with_defaults()?;
     for spec in crds.iter_mut().take(APPLIED).filter_map(|crd| crd.pointer_mut(SPEC)) {
@@ -55,9 +49,9 @@ pub fn crds() -> Result<Vec<Value>, ManifestError> {
     Ok(crds)
 }
 
-/// Annotations by which Flux and Argo CD leave a CRD when it is gone from a repository, or the
-/// repository itself: with it all networks would be deleted, and a CRD that is being deleted cannot
-/// be installed again.
+/// Annotations by which Flux and Argo CD keep a CRD that is gone from a repository, or whose
+/// repository is gone: without it all networks would be deleted, and a CRD that is being deleted
+/// cannot be installed again.
 fn kept() -> Value {
     json!({
         "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
@@ -96,9 +90,6 @@ fn first_status() -> Value {
 }
 
 /// All files of `config/crd`.
-///
-/// # Errors
-/// When a schema cannot be written.
 pub fn manifests() -> Result<Vec<Manifest>, ManifestError> {
     let mut files = Vec::new();
     let mut kustomization = format!("{HEADER}resources:\n");
@@ -112,7 +103,7 @@ pub fn manifests() -> Result<Vec<Manifest>, ManifestError> {
     Ok(files)
 }
 
-/// Unquoted, readers of YAML 1.1 take a time for a date, which is no text.
+/// Quotes the time: readers of YAML 1.1 take an unquoted one for a date, which is not text.
 fn yaml(crd: &Value) -> Result<String, ManifestError> {
     Ok(serde_yaml::to_string(crd)?.replace(&format!(": {EPOCH}\n"), &format!(": \"{EPOCH}\"\n")))
 }
@@ -140,7 +131,7 @@ fn simplified(value: Value) -> Value {
     }
 }
 
-/// Each paragraph on one line.
+/// Puts each paragraph on one line.
 fn unwrapped(text: &str) -> String {
     text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n")
 }

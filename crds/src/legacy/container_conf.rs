@@ -23,7 +23,6 @@ pub struct ContainerConf {
 }
 
 impl ContainerConf {
-    /// Reads one plugin's configuration.
     pub fn read(configuration: &Map<String, Value>) -> Self {
         let whole = Keys::of(configuration);
         let Ok(container) = whole.object("container") else { return Self::default() };

@@ -24,7 +24,6 @@ pub struct HostConf {
 }
 
 impl HostConf {
-    /// Reads one plugin's configuration.
     pub fn read(configuration: &Map<String, Value>) -> Self {
         let whole = Keys::of(configuration);
         let Ok(host) = whole.object("host") else { return Self::default() };

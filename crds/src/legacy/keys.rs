@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// An object, or none, with its path.
+/// An object of the configuration, which may be absent, with its path.
 #[derive(Debug, Clone)]
 pub(super) struct Keys<'a> {
     path: String,
@@ -17,12 +17,11 @@ pub(super) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// The whole configuration.
     pub(super) fn of(object: &'a Map<String, Value>) -> Self {
         Self { path: String::new(), object: Some(object), read: None }
     }
 
-    /// The whole configuration, for [`unread`](Self::unread).
+    /// Records the paths that are read, for [`unread`](Self::unread).
     pub(super) fn recording(object: &'a Map<String, Value>) -> Self {
         Self { read: Some(Rc::default()), ..Self::of(object) }
     }
@@ -43,7 +42,6 @@ impl<'a> Keys<'a> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
-    /// The value of a key.
     pub(super) fn value(&self, key: &str) -> Result<Option<&'a Value>, InvalidLegacy> {
         if let Some(read) = &self.read {
             read.borrow_mut().insert(self.path(key).to_ascii_lowercase());
@@ -57,7 +55,7 @@ impl<'a> Keys<'a> {
         Ok(first.map(|(_, value)| value).filter(|value| !value.is_null()))
     }
 
-    /// The object of a key, or an empty one.
+    /// The object of a key; an empty one if it is absent.
     pub(super) fn object(&self, key: &str) -> Result<Keys<'a>, InvalidLegacy> {
         let object = match self.value(key)? {
             Some(value) => Some(value.as_object().ok_or_else(|| self.wrong(key, "an object"))?),
@@ -66,14 +64,12 @@ impl<'a> Keys<'a> {
         Ok(Keys { path: self.path(key), object, read: self.read.clone() })
     }
 
-    /// The text of a key.
     pub(super) fn text(&self, key: &str) -> Result<Option<&'a str>, InvalidLegacy> {
         let Some(value) = self.value(key)? else { return Ok(None) };
         let text = value.as_str().ok_or_else(|| self.wrong(key, "text"))?;
         Ok(Some(text).filter(|text| !text.is_empty()))
     }
 
-    /// The number of a key, converted.
     pub(super) fn number<T>(&self, key: &str) -> Result<Option<T>, InvalidLegacy>
     where
         T: TryFrom<i64, Error: std::fmt::Display>,
@@ -86,7 +82,6 @@ impl<'a> Keys<'a> {
         T::try_from(number).map(Some).map_err(|problem| self.out_of_range(key, &problem))
     }
 
-    /// The list of a key.
     pub(super) fn list(&self, key: &str) -> Result<&'a [Value], InvalidLegacy> {
         match self.value(key)? {
             Some(Value::Array(items)) => Ok(items),
@@ -95,7 +90,6 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Whether the object exists.
     pub(super) const fn exists(&self) -> bool {
         self.object.is_some()
     }

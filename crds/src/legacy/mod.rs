@@ -59,21 +59,17 @@ pub enum InvalidNadConfig {
     /// `cniVersion` is none that the plugin speaks.
     #[error("\"cniVersion\" is {0}: set it to one of {known}", known = CNI_VERSIONS.join(", "))]
     Version(String),
-    /// `network` is not a valid name.
     #[error("\"network\" is not valid: {0}")]
     Network(InvalidName),
-    /// `network` is not text.
     #[error("\"network\" must be text: the name of a UserspaceNetwork")]
     NetworkType,
     /// It neither names a network nor is a configuration of Intel's userspace CNI.
     #[error("it has neither \"network\" nor \"host\": write the name of a UserspaceNetwork as \"network\"")]
     Neither,
-    /// A list of plugins with more than one of ours.
     #[error(
         "\"plugins\" has more than one entry of type {PLUGIN}: keep one, the runtime would attach the same interface twice"
     )]
     SeveralPlugins,
-    /// An invalid configuration of Intel's userspace CNI.
     #[error(transparent)]
     Legacy(#[from] InvalidLegacy),
 }
@@ -99,10 +95,7 @@ pub struct Legacy {
 }
 
 impl Legacy {
-    /// Reads one plugin's configuration.
-    ///
-    /// # Errors
-    /// The first key that is rejected.
+    /// Reads one plugin's configuration, and rejects it at the first key that is not supported.
     pub fn read(configuration: &Map<String, Value>) -> Result<Self, InvalidLegacy> {
         parse::legacy(&Keys::of(configuration))
     }
@@ -121,9 +114,6 @@ pub fn is_legacy(configuration: &Map<String, Value>) -> bool {
 /// Parses the `config` of a NetworkAttachmentDefinition: a single plugin configuration, or a list
 /// with one of ours in it. None when it is for other plugins, or empty: the runtime then uses a
 /// file on the node.
-///
-/// # Errors
-/// When it is for our plugin and invalid, or not JSON.
 pub fn parse_nad_config(config: &str) -> Result<Option<NadConfig>, InvalidNadConfig> {
     let Some(Found { version, plugin }) = plugin_of(config)?.filter(|found| is_ours(&found.plugin)) else {
         return Ok(None);
@@ -162,7 +152,6 @@ pub fn ignored_keys(config: &str) -> Vec<String> {
     })
 }
 
-/// The configuration of a plugin in a `config`.
 struct Found {
     /// `cniVersion` of the whole.
     version: Option<Value>,

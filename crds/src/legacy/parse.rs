@@ -7,6 +7,7 @@ use super::settings::Settings;
 use super::vlan::vlan;
 use super::{Legacy, PLUGIN};
 use crate::engine::BridgeKey;
+use crate::types::limits::IPAM_MAX;
 use crate::{
     BridgeDomainId, BridgeName, EngineKind, KilobitsPerSecond, MacAddress, MemifMode, PortType, Queues, RateLimit,
     SocketRole,
@@ -15,8 +16,6 @@ use serde_json::Value;
 
 /// The default bridge of Intel's userspace CNI with Open vSwitch.
 pub(super) const DEFAULT_BRIDGE: &str = "br0";
-/// Longest `ipam`, in bytes of JSON: every node stores it, and any tenant may write it.
-const IPAM_MAX: usize = 8 * 1024;
 /// Longest name of a socket, in bytes: with the directory of the pod it must fit the path of a unix
 /// socket.
 const SOCKET_FILE_MAX: usize = 40;

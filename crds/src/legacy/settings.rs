@@ -33,7 +33,6 @@ pub struct Settings {
 /// A requested setting that differs from the network of the bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingMismatch {
-    /// The path of the key.
     pub key: &'static str,
     /// The value in the configuration.
     pub requested: String,
@@ -57,9 +56,9 @@ impl Settings {
             ring_size: self.ring_size.unwrap_or(usual.ring_size),
             vlan: self.vlan.clone(),
             rate_limit: self.rate_limit,
-            volume: None,
             vhost_user: VhostUser { engine_role: self.engine_role },
             memif: Memif { mode: self.memif_mode, ..usual.memif },
+            ..usual
         }
     }
 
@@ -70,7 +69,9 @@ impl Settings {
     pub fn mismatches(
         &self,
         engine: EngineKind,
-        (bridge, port, gateway): (&Bridge, &Port, Option<&Gateway>),
+        bridge: &Bridge,
+        port: &Port,
+        gateway: Option<&Gateway>,
     ) -> Vec<SettingMismatch> {
         let is_vhost_user = self.port_type == PortType::VhostUser && port.port_type == PortType::VhostUser;
         let role = |role| Role(engine, role);

@@ -16,25 +16,25 @@ pub(super) use spec::{attachments, unique_ips, unique_macs};
 #[cfg(feature = "api")]
 pub(crate) use spec::{mac, pod};
 
-/// What is fixed for one pod. What is left out is as the network says.
+/// The settings that are fixed for one pod; those that are left out are the network's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FixedAttachment {
-    /// The pod's namespace.
+    /// The namespace of the pod.
     pub namespace: NamespaceName,
-    /// The pod's name.
+    /// The name of the pod.
     pub pod: PodName,
-    /// Its addresses; none means that IPAM chooses.
+    /// The addresses of the pod; none means that IPAM chooses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ips: Vec<InterfaceAddress>,
-    /// Its MAC address.
+    /// The MAC address of the interface.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacAddress>,
-    /// Its VLAN.
+    /// The VLAN of the port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<Vlan>,
-    /// Its rate.
+    /// The rate limit of the port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<RateLimit>,
 }
@@ -58,35 +58,35 @@ mod spec {
     use std::collections::{BTreeMap, BTreeSet};
     use std::net::IpAddr;
 
-    /// What the name of a pod fixes. What is left out is as the network says.
+    /// The settings that the name of a pod fixes; those that are left out are the network's.
     #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
     #[serde(rename_all = "camelCase")]
     pub struct AttachmentSpec {
-        /// The pod's namespace.
+        /// The namespace of the pod.
         #[schemars(length(max = NAMESPACE_NAME_MAX))]
         #[x_kube(validation = namespace())]
         pub namespace: String,
-        /// The pod's name. A pod of this name need not exist yet.
+        /// The name of the pod. It need not exist yet.
         #[schemars(length(max = POD_NAME_MAX))]
         #[x_kube(validation = pod())]
         pub pod: String,
-        /// Its addresses with prefix lengths, instead of those that `ipam` would choose; at most 2.
-        /// They belong to one interface; a second interface of the pod on this network is rejected.
-        /// A change applies to pods that attach afterwards.
+        /// The addresses of the pod with prefix lengths, instead of those that `ipam` would choose;
+        /// at most 2. They belong to one interface; a second interface of the pod on this network
+        /// is rejected. A change applies to pods that attach afterwards.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[schemars(length(max = IPS_MAX), inner(length(max = CIDR_MAX)))]
         #[x_kube(validation = ips())]
         pub ips: Vec<String>,
-        /// Its MAC address. It belongs to one interface; a second interface of the pod on this
-        /// network is rejected. A change applies to pods that attach afterwards.
+        /// The MAC address of the pod's interface. It belongs to one interface; a second interface
+        /// of the pod on this network is rejected. A change applies to pods that attach afterwards.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = NO_MAC.len()))]
         #[x_kube(validation = mac())]
         pub mac: Option<String>,
-        /// Its VLAN, instead of `port.vlan`.
+        /// The VLAN of the port, instead of `port.vlan`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub vlan: Option<VlanSpec>,
-        /// Its rate, instead of `port.rateLimit`; {} means no limit.
+        /// The rate limit of the port, instead of `port.rateLimit`; {} means no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub rate_limit: Option<RateLimitSpec>,
     }
@@ -122,7 +122,6 @@ mod spec {
         )
     }
 
-    /// For the list of all.
     pub(crate) fn unique_macs() -> Rule {
         rule(
             "self.all(a, !has(a.mac) || self.filter(b, has(b.mac) && b.mac.lowerAscii() == a.mac.lowerAscii()).size() == 1)",
@@ -130,8 +129,7 @@ mod spec {
         )
     }
 
-    /// On the whole list. Addresses are compared, not their text: 10.0.0.5/24 and 10.0.0.5/16 are
-    /// one address.
+    /// Addresses are compared, not their text: 10.0.0.5/24 and 10.0.0.5/16 are one address.
     pub(crate) fn unique_ips() -> Rule {
         let same = "b.ips.filter(y, isCIDR(y) && cidr(y).ip() == cidr(x).ip())";
         let count = format!("self.map(b, has(b.ips) ? size({same}) : 0).sum()");

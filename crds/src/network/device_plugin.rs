@@ -12,7 +12,7 @@ pub use spec::DevicePluginSpec;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub struct DevicePlugin {
-    /// How many pods' interfaces a node has room for.
+    /// How many interfaces of pods a node has room for.
     pub devices: DeviceCount,
 }
 

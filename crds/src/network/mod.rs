@@ -12,6 +12,7 @@ pub mod device_plugin;
 pub mod gateway;
 pub mod port;
 pub mod resource_claims;
+pub(crate) mod settings;
 
 #[cfg(feature = "api")]
 mod definitions;
@@ -47,8 +48,9 @@ pub use {
     topology::{OverlaySpec, TopologySpec, TopologyType, UnderlaySpec, UnderlayType, UnderlayUplinkSpec, UplinkSpec},
 };
 
-/// Keeps a deleted network until no pod uses it and no node carries it any more.
+/// The finalizer, which keeps a deleted network until no pod uses it and no node carries it any
+/// more.
 pub const FINALIZER: &str = "usnet.dev/in-use";
-/// With the name of the network as its value: the network is deleted although pods still use it.
-/// Their ports stay until the pods end.
+/// The annotation that forces a deletion, with the name of the network as its value: the network is
+/// deleted although pods still use it, and their ports stay until the pods end.
 pub const FORCE_DELETE: &str = "usnet.dev/force-delete";

@@ -31,7 +31,7 @@ fn limited() -> impl Iterator<Item = EngineKind> {
     EngineKind::ALL.into_iter().filter(|engine| engine.traits().network_name_max < NETWORK_NAME_MAX)
 }
 
-/// One rule for all engines: rules on the whole object are listed one by one.
+/// There is one rule for all engines, because rules on the whole object are listed one by one.
 pub(super) fn fits_engine() -> Rule {
     let fits = limited().map(|engine| {
         let row = engine.traits();

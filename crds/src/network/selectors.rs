@@ -24,7 +24,7 @@ pub(crate) fn label_selector(_: &mut SchemaGenerator) -> Schema {
     bounded(SELECTOR_LENGTH_MAX, SELECTOR_VALUES_MAX)
 }
 
-/// The same for lists of selectors, whose rules would otherwise cost the API server too much.
+/// A shorter one for lists of selectors, whose rules would otherwise cost the API server too much.
 pub(crate) fn short_label_selector(_: &mut SchemaGenerator) -> Schema {
     bounded(8, 32)
 }

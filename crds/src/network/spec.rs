@@ -118,8 +118,8 @@ fn engine_is_immutable_in_use() -> Rule {
     immutable_in_use("engine")
 }
 
-/// What depends on other fields. On the engine: one rule for each engine of the table that does not
-/// support a value.
+/// Rules that depend on other fields, and on the engine: one for each engine of the table that does
+/// not support a value.
 fn engine_rules(schema: &mut Schema) {
     let rules = bridge::engine_rules()
         .chain([bridge::ownership_is_immutable()])

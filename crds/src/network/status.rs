@@ -32,7 +32,7 @@ pub struct UserspaceNetworkStatus {
     /// Attached interfaces of pods, on all nodes.
     #[serde(default)]
     pub attachments: i64,
-    /// Those of them whose program in the pod is connected to the engine.
+    /// Attached interfaces whose program in the pod is connected to the engine.
     #[serde(default)]
     pub connected: i64,
     /// Some of these pods, as namespace/name; at most 5.
@@ -54,27 +54,27 @@ pub struct OverlayStatus {
     pub vni: Vni,
 }
 
-/// How many nodes carry a network.
+/// How many nodes have a network or an uplink.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeCounts {
-    /// Nodes that should carry it.
+    /// Nodes that should have it.
     pub selected: i64,
-    /// Those that do, at the observed generation.
+    /// Nodes that have it, at the observed generation.
     pub programmed: i64,
-    /// Those that cannot.
+    /// Nodes that cannot have it.
     pub failed: i64,
-    /// Those that Kubernetes calls NotReady; they do not hold Ready back.
+    /// Nodes that Kubernetes calls NotReady; they do not hold Ready back.
     pub unreachable: i64,
     /// programmed/selected, for users.
     pub summary: String,
 }
 
-/// Why a node does not carry a network.
+/// Why a node does not have a network or an uplink.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeFailure {
-    /// The node.
+    /// The name of the node.
     pub node: String,
     /// The reason, in one word.
     pub reason: String,

@@ -6,53 +6,37 @@ pub use crate::problem::{InvalidField, InvalidSpec, Problem};
 
 use super::bridge::spec::bridge;
 use super::device_plugin::DevicePluginSpec;
-use super::gateway::Gateway;
 use super::gateway::spec::gateway;
 use super::ipam::node_prefix::{HOST_LOCAL, NodePrefix};
 use super::name::network_name;
 use super::resource_claims::ResourceClaimsSpec;
 use super::selectors::selector;
+use super::settings::network_struct;
 use super::topology::Topology;
 use super::topology::spec::topology;
 use super::{Definitions, UserspaceNetwork, attachments, ipam, port};
 use crate::problem::Problems;
-use crate::{Bridge, DevicePlugin, EngineKind, FixedAttachment, NetworkName, Port, ResourceClaims};
+use crate::{DevicePlugin, NetworkName, ResourceClaims};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Selector;
 
-/// A network whose spec breaks no rule.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ValidNetwork {
-    /// Its name.
-    pub name: NetworkName,
-    /// Its engine.
-    pub engine: EngineKind,
-    /// Namespaces whose pods may attach.
-    pub namespaces: Selector,
-    /// Where its NetworkAttachmentDefinitions are.
-    pub definitions: Definitions,
-    /// Nodes that carry it; none means those that have the engine.
-    pub nodes: Option<Selector>,
-    /// The node selector as written, for the nodes.
-    pub node_selector: Option<LabelSelector>,
-    /// Its bridge.
-    pub bridge: Bridge,
-    /// How the bridges of different nodes are connected.
-    pub topology: Topology,
-    /// What its ports start from.
-    pub port: Port,
-    /// A CNI IPAM configuration.
-    pub ipam: Option<serde_json::Value>,
-    /// How the ranges of the IPAM configuration are divided among the nodes.
-    pub node_prefix: Option<NodePrefix>,
-    /// Its gateway.
-    pub gateway: Option<Gateway>,
-    /// What the names of pods fix, sorted by namespace and pod.
-    pub attachments: Vec<FixedAttachment>,
-    /// How kubelet counts its attachments.
-    pub device_plugin: Option<DevicePlugin>,
-    /// How many ports resource claims get.
-    pub resource_claims: Option<ResourceClaims>,
+network_struct! {
+    plain
+    /// A network whose spec breaks no rule.
+    #[derive(Debug, Clone, PartialEq)]
+    pub struct ValidNetwork {
+        pub name: NetworkName,
+        /// The namespaces whose pods may attach.
+        pub namespaces: Selector,
+        pub definitions: Definitions,
+        /// The nodes that carry the network; none means those that have the engine.
+        pub nodes: Option<Selector>,
+        /// The node selector as it was written, for the nodes.
+        pub node_selector: Option<LabelSelector>,
+        pub topology: Topology,
+        /// How the ranges of the IPAM configuration are divided among the nodes.
+        pub node_prefix: Option<NodePrefix>,
+    }
 }
 
 impl ValidNetwork {
@@ -68,10 +52,7 @@ impl ValidNetwork {
     }
 }
 
-/// Validates a network.
-///
-/// # Errors
-/// All the fields that break a rule.
+/// Validates a network, and reports all fields that break a rule.
 pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec> {
     let mut problems = Problems::default();
     let spec = &network.spec;
@@ -82,13 +63,13 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
         Some(nodes) => selector(&mut problems, "spec.nodeSelector", nodes).map(Some),
         None => Some(None),
     };
-    let bridge = bridge(&mut problems, spec.engine, (&spec.bridge, spec.topology.default_mtu()), name.as_ref());
+    let bridge = bridge(&mut problems, spec.engine, &spec.bridge, spec.topology.default_mtu(), name.as_ref());
     let topology = topology(&mut problems, &spec.topology, spec.bridge.ownership);
     let port = port::port(&mut problems, spec.engine, &spec.port);
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
     ipam::check_fixed(&mut problems, spec.ipam.as_ref(), &spec.attachments);
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
-    let gateway = gateway(&mut problems, (spec.engine, spec.bridge.ownership), spec.gateway.as_ref(), &attachments);
+    let gateway = gateway(&mut problems, spec.engine, spec.bridge.ownership, spec.gateway.as_ref(), &attachments);
     let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
     port::unlimited_egress(&mut problems, spec.engine, &spec.port, fixed_rates);
     port::memif_mode::memif_mode(&mut problems, spec);

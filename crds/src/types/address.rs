@@ -6,7 +6,6 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Text that is not an address with its prefix length.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not an address with its prefix length: use CIDR notation, such as 10.56.217.5/24")]
 pub struct InvalidAddress(String);
@@ -23,7 +22,6 @@ impl InterfaceAddress {
         IpNet::new(address, prefix).ok().map(Self)
     }
 
-    /// The address alone.
     pub const fn ip(self) -> IpAddr {
         match self.0 {
             IpNet::V4(net) => IpAddr::V4(net.addr()),
@@ -31,13 +29,12 @@ impl InterfaceAddress {
         }
     }
 
-    /// Its subnet.
     pub fn subnet(self) -> IpNet {
         self.0.trunc()
     }
 
-    /// Whether a host can have it: it is not the subnet's own or its broadcast address, and no
-    /// address of a group, of the link or of the host itself.
+    /// Whether a host can have the address: it is not the subnet's own or its broadcast address,
+    /// nor a multicast, link-local or loopback address.
     pub fn is_host(self) -> bool {
         let net = self.subnet();
         let (is_unicast, is_broadcast) = match self.ip() {
@@ -54,8 +51,8 @@ impl InterfaceAddress {
         is_unicast && !is_broadcast && net.network() != self.ip()
     }
 
-    /// Whether an interface can have it: as [`is_host`](Self::is_host), but one of the link is, and
-    /// so are both addresses of a link of two hosts and the only one of a subnet.
+    /// Whether an interface can have the address: as [`is_host`](Self::is_host), but also a
+    /// link-local address, both addresses of a subnet of two, and the only one of a subnet.
     pub fn is_assignable(self) -> bool {
         let ip = self.ip();
         let is_special = ip.is_unspecified() || ip.is_loopback() || ip.is_multicast();
@@ -67,7 +64,7 @@ impl InterfaceAddress {
         !is_special && !is_of_subnet
     }
 
-    /// Length of its prefix, in bits.
+    /// The length of the prefix, in bits.
     pub fn prefix(self) -> u8 {
         self.0.prefix_len()
     }

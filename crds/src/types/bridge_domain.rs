@@ -5,7 +5,6 @@ use super::names::{BridgeName, NetworkName};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A number that is no valid bridge domain id in VPP.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "bridge domain id {0} is out of range: use {min} to {max}",
@@ -27,7 +26,6 @@ impl BridgeDomainId {
     /// The first id that usnet chooses. Users choose small ones.
     const FIRST_CHOSEN: u32 = 0x80_0000;
 
-    /// The number itself.
     pub const fn get(self) -> u32 {
         self.0
     }

@@ -26,17 +26,10 @@ pub fn folders_variable(network: &NetworkName) -> String {
 /// Why text is not the id of a device.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidDeviceId {
-    /// It has no number.
     #[error("device id {0:?} is not a network's name, '-' and a number")]
     Form(String),
-    /// The name.
     #[error("device id {id:?} does not begin with the name of a network")]
-    Network {
-        /// The id.
-        id: String,
-        /// Why not.
-        source: InvalidName,
-    },
+    Network { id: String, source: InvalidName },
 }
 
 /// One device: a slot for one attachment to a network.
@@ -47,12 +40,10 @@ pub struct DeviceId {
 }
 
 impl DeviceId {
-    /// All devices of a network.
     pub fn all(network: &NetworkName, devices: DeviceCount) -> impl Iterator<Item = Self> {
         (0..devices.get()).map(|number| Self { network: network.clone(), number })
     }
 
-    /// The network.
     pub fn network(&self) -> &NetworkName {
         &self.network
     }

@@ -8,17 +8,14 @@ use std::net::IpAddr;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub enum IpFamily {
-    /// IPv4.
     #[default]
     #[serde(rename = "IPv4")]
     V4,
-    /// IPv6.
     #[serde(rename = "IPv6")]
     V6,
 }
 
 impl IpFamily {
-    /// The family of an address.
     pub const fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(_) => Self::V4,
@@ -26,12 +23,11 @@ impl IpFamily {
         }
     }
 
-    /// Whether an address has this family.
     pub fn contains(self, address: IpAddr) -> bool {
         Self::of(address) == self
     }
 
-    /// What VXLAN over it adds to a frame, in bytes.
+    /// The bytes that VXLAN over this family adds to a frame.
     pub const fn vxlan_overhead(self) -> u16 {
         match self {
             Self::V4 => 50,

@@ -58,13 +58,10 @@ number!(
     RingSizeRange, "ring size", 2, 32_768
 );
 
-/// Why a ring size was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidRingSize {
-    /// Too small or too large.
     #[error(transparent)]
     Range(#[from] OutOfRange),
-    /// Not a power of two.
     #[error("ring size {0} is not a power of two: use 2, 4, 8 and so on up to {max}", max = RingSize::MAXIMUM)]
     NotPowerOfTwo(i64),
 }
@@ -75,17 +72,14 @@ pub enum InvalidRingSize {
 pub struct RingSize(RingSizeRange);
 
 impl RingSize {
-    /// The smallest value.
     pub const MINIMUM: u16 = RingSizeRange::MINIMUM;
-    /// The largest value.
     pub const MAXIMUM: u16 = RingSizeRange::MAXIMUM;
 
-    /// The number itself.
     pub const fn get(self) -> u16 {
         self.0.get()
     }
 
-    /// Every one, from the smallest to the largest.
+    /// All sizes, from the smallest to the largest.
     pub fn all() -> impl Iterator<Item = Self> {
         let sizes = std::iter::successors(Some(Self::MINIMUM), |size| size.checked_mul(2));
         sizes.filter_map(|size| Self::try_from(i64::from(size)).ok())
@@ -122,10 +116,10 @@ impl Default for DeviceCount {
 }
 
 impl Mtu {
-    /// That of a network of one node: the MTU of Ethernet.
+    /// The MTU of a network of one node: that of Ethernet.
     pub const NODE_LOCAL: Self = Self(1500);
 
-    /// That of an overlay on nodes whose NICs have the MTU of Ethernet.
+    /// The MTU of an overlay on nodes whose NICs have the MTU of Ethernet.
     pub const fn of_overlay(family: IpFamily) -> Self {
         Self(Self::NODE_LOCAL.0 - family.vxlan_overhead())
     }

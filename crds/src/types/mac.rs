@@ -10,7 +10,6 @@ pub const MAC_PATTERN: &str = "^[0-9a-fA-F][02468aAcCeE](:[0-9a-fA-F]{2}){5}$";
 /// The all-zero address, which that pattern does not exclude.
 pub const NO_MAC: &str = "00:00:00:00:00:00";
 
-/// Text that is not the MAC address of an interface.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "MAC address {0:?} is not valid: write six pairs of hexadecimal digits with colons, the first pair even (not a group address)"
@@ -30,14 +29,14 @@ impl MacAddress {
         Self([0x02, a, b, c, d, e])
     }
 
-    /// The address that these bytes are; none for that of a group, and for no address at all.
+    /// The address with these octets; none for a group address and for all zeros.
     pub fn from_octets(octets: [u8; 6]) -> Option<Self> {
         let [first, ..] = octets;
         // The lowest bit of the first byte says that it is the address of a group (IEEE 802).
         (first & 1 == 0 && octets != [0; 6]).then_some(Self(octets))
     }
 
-    /// Its bytes, in network order.
+    /// The octets, in network order.
     pub const fn octets(self) -> [u8; 6] {
         self.0
     }

@@ -16,18 +16,16 @@ pub struct OutOfRange {
 /// The values of a number that one engine accepts, of those that its type has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineRange {
-    /// The smallest.
     pub minimum: u16,
-    /// The largest.
     pub maximum: u16,
-    /// All are multiples of it.
+    /// All values are multiples of it.
     pub step: u16,
     /// What is counted, as `seconds`.
     pub unit: &'static str,
 }
 
 impl EngineRange {
-    /// Whether a number is one of them.
+    /// Whether the engine accepts a number.
     pub fn contains(self, number: i64) -> bool {
         let fits = |number: u16| (self.minimum..=self.maximum).contains(&number) && number.is_multiple_of(self.step);
         u16::try_from(number).is_ok_and(fits)
@@ -61,12 +59,9 @@ macro_rules! number {
         pub struct $name($bits);
 
         impl $name {
-            /// The smallest value.
             pub const MINIMUM: $bits = $minimum;
-            /// The largest value.
             pub const MAXIMUM: $bits = $maximum;
 
-            /// The number itself.
             pub const fn get(self) -> $bits {
                 self.0
             }

@@ -16,10 +16,8 @@ pub enum PortType {
 }
 
 impl PortType {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::VhostUser, Self::Memif, Self::Veth];
 
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::VhostUser => "VhostUser",
@@ -33,18 +31,16 @@ impl PortType {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub enum SocketRole {
-    /// It connects, and connects again when the other end comes back.
+    /// This end connects, and connects again when the other end comes back.
     #[default]
     Client,
-    /// It creates the socket and listens.
+    /// This end creates the socket and listens.
     Server,
 }
 
 impl SocketRole {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Client, Self::Server];
 
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Client => "Client",
@@ -99,7 +95,6 @@ pub enum MemifMode {
 }
 
 impl MemifMode {
-    /// Whether it is the usual one.
     pub fn is_ethernet(&self) -> bool {
         *self == Self::Ethernet
     }

@@ -4,7 +4,6 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A rate that is out of range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "rate {0} is out of range: use {minimum} to {maximum} kilobits per second",
@@ -19,14 +18,12 @@ pub struct InvalidRate(i64);
 pub struct KilobitsPerSecond(u32);
 
 impl KilobitsPerSecond {
-    /// The smallest.
     pub const MINIMUM: u32 = 1;
-    /// The largest: a terabit, and small enough for every engine's counters.
+    /// The largest is a terabit, which is small enough for every engine's counters.
     pub const MAXIMUM: u32 = 1_000_000_000;
     /// Two of the longest frames that a port may have, so that no frame is too long for its limit.
     const BURST_MINIMUM_KILOBITS: u32 = 160;
 
-    /// The number itself.
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -78,12 +75,11 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// Whether nothing is limited.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The lower of both in each direction.
+    /// The lower limit in each direction.
     pub fn at_most(self, other: Self) -> Self {
         let lower = |one: Option<KilobitsPerSecond>, other| one.into_iter().chain(other).min();
         Self {

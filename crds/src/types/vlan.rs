@@ -11,11 +11,8 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "mode")]
 pub enum Vlan {
-    /// Untagged at the pod, in this VLAN on the bridge.
-    Access {
-        /// The VLAN.
-        tag: VlanTag,
-    },
+    /// Frames are untagged at the pod, in this VLAN on the bridge.
+    Access { tag: VlanTag },
     /// The pod sends and receives tagged frames of these VLANs.
     Trunk {
         /// The VLANs, at least one.
@@ -24,7 +21,6 @@ pub enum Vlan {
     /// A trunk on which what the pod sends untagged is in the VLAN `tag`; the pod receives that
     /// VLAN tagged.
     NativeTagged {
-        /// The native VLAN.
         tag: VlanTag,
         /// The VLANs, at least one; the native one need not be among them.
         trunks: BTreeSet<VlanTag>,
@@ -32,7 +28,6 @@ pub enum Vlan {
     /// A trunk on which what the pod sends untagged is in the VLAN `tag`; the pod receives that
     /// VLAN untagged.
     NativeUntagged {
-        /// The native VLAN.
         tag: VlanTag,
         /// The VLANs, at least one; the native one need not be among them.
         trunks: BTreeSet<VlanTag>,
@@ -43,9 +38,9 @@ pub enum Vlan {
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub enum VlanMode {
-    /// Untagged at the pod, in one VLAN on the bridge.
+    /// Frames are untagged at the pod, in one VLAN on the bridge.
     Access,
-    /// Tagged at the pod, in several VLANs.
+    /// Frames are tagged at the pod, in several VLANs.
     Trunk,
     /// A trunk with one VLAN for what the pod sends untagged.
     NativeTagged,
@@ -54,10 +49,8 @@ pub enum VlanMode {
 }
 
 impl VlanMode {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Access, Self::Trunk, Self::NativeTagged, Self::NativeUntagged];
 
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Access => "Access",

@@ -15,20 +15,12 @@ pub const VLAN_RANGE_PATTERN: &str = "^[1-9][0-9]{0,3}(-[1-9][0-9]{0,3})?$";
 /// Why a range of VLANs was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidVlanRange {
-    /// Neither a VLAN nor two.
     #[error("{0:?} is not a range of VLANs: write it as 100-199, or one VLAN as 100")]
     Form(String),
-    /// Not a VLAN.
     #[error(transparent)]
     Vlan(#[from] OutOfRange),
-    /// The second is the smaller.
     #[error("the range of VLANs {first}-{last} ends before it begins: write the smaller one first")]
-    Backwards {
-        /// The first.
-        first: VlanTag,
-        /// The last.
-        last: VlanTag,
-    },
+    Backwards { first: VlanTag, last: VlanTag },
 }
 
 /// Consecutive VLANs.
@@ -77,12 +69,10 @@ impl fmt::Display for VlanRange {
 pub struct VlanRanges(Vec<VlanRange>);
 
 impl VlanRanges {
-    /// Whether it has this VLAN.
     pub fn contains(&self, vlan: VlanTag) -> bool {
         self.0.iter().any(|range| range.contains(vlan))
     }
 
-    /// Whether it has none.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

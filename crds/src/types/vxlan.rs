@@ -5,27 +5,24 @@ use super::number::number;
 use serde::{Deserialize, Serialize};
 
 number!(
-    /// The id of a VXLAN network. 0 is left to others.
+    /// The id of a VXLAN network. usnet does not use 0.
     Vni: u32, "VNI", 1, 16_777_215
 );
-number!(
-    /// A port of UDP.
-    UdpPort, "UDP port", 1, 65_535
-);
+number!(UdpPort, "UDP port", 1, 65_535);
 
 /// Who encapsulates the frames of an overlay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub enum Encapsulation {
-    /// A VXLAN device of Linux.
+    /// A VXLAN device of Linux encapsulates.
     #[default]
     Kernel,
-    /// The software switch itself.
+    /// The software switch itself encapsulates.
     Engine,
 }
 
 impl Vni {
-    /// The first that usnet chooses. Users choose small ones.
+    /// The first VNI that usnet chooses. Users choose small ones.
     const FIRST_CHOSEN: u32 = 0x80_0000;
 
     /// The VNI of a network for which users choose none, unless another network has it. It follows
@@ -44,7 +41,7 @@ impl Vni {
 }
 
 impl Default for UdpPort {
-    /// The one that is assigned to VXLAN.
+    /// The port that IANA assigned to VXLAN.
     fn default() -> Self {
         Self(4789)
     }

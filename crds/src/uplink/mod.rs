@@ -1,14 +1,15 @@
 //! `UserspaceUplink`: a NIC on each of its nodes, by which networks reach what is outside of the
 //! nodes. A NIC is in one engine and serves many networks, each with a VLAN of its own.
 //!
-//! - [`spec`], [`device`]: what users write, and its rules in CEL; [`mod@validate`]: the same rules
-//!   in Rust, and the NIC of a node;
+//! - [`spec`]: what users write, and its rules in CEL; [`mod@validate`]: the same rules in Rust,
+//!   and the NIC of a node;
+//! - [`nic`], [`device`]: the NICs of an uplink, from what users write to what nodes read;
 //! - [`underlay`]: the addresses of nodes on its NICs, between which engines encapsulate;
 //! - [`node_uplink`]: the uplink as one node has it;
 //! - [`report`]: what an agent reports of it, [`status`]: what the controller reports of all nodes.
 
-#[cfg(feature = "api")]
 pub mod device;
+pub mod nic;
 mod node_uplink;
 #[cfg(feature = "api")]
 pub mod problem;
@@ -23,4 +24,6 @@ pub mod underlay;
 #[cfg(feature = "api")]
 pub mod validate;
 
-pub use node_uplink::{Bond, BondMode, NetworkUplink, Nic, NicDevice, NicDriver, NodeTraffic, NodeUplink};
+pub use device::NicDevice;
+pub use nic::{Nic, NicDriver};
+pub use node_uplink::{NetworkUplink, NodeTraffic, NodeUplink};

@@ -7,30 +7,30 @@ use serde::{Deserialize, Serialize};
 
 /// Most uplinks of one node: far more than nodes have NICs.
 pub const UPLINK_REPORTS_MAX: usize = 64;
-/// Longest name of a NIC, or of the members of a bond, in characters.
+/// Longest name of a NIC in a report, in characters.
 const NIC_MAX: usize = 128;
 
 /// One uplink as the node has it.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
 #[serde(rename_all = "camelCase")]
 pub struct UplinkReport {
-    /// The uplink's name.
+    /// The name of the uplink.
     #[schemars(length(max = UPLINK_NAME_MAX))]
     pub name: String,
     /// The generation of the uplink that was last tried.
     #[schemars(range(min = 0, max = NUMBER_MAX))]
     pub generation: i64,
-    /// How far it is.
+    /// How far the uplink is.
     pub state: UplinkState,
-    /// Why it is not programmed, in one word.
+    /// Why the uplink is not programmed, in one word.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
     pub reason: String,
-    /// Why it is not programmed, and what to do.
+    /// Why the uplink is not programmed, and what to do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = MESSAGE_MAX))]
     pub message: String,
-    /// The NIC, by its name in Linux, or the members of its bond; empty if there is none.
+    /// The name of the NIC in Linux; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = NIC_MAX))]
     pub nic: String,
@@ -41,8 +41,8 @@ pub struct UplinkReport {
 pub enum UplinkState {
     /// The engine was read again after the last change and has the NIC.
     Programmed,
-    /// Not yet.
+    /// The uplink is not programmed yet.
     Pending,
-    /// It cannot be, for the reason given; the agent keeps trying.
+    /// The uplink cannot be programmed, for the reason given; the agent keeps trying.
     Failed,
 }

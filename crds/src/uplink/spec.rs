@@ -1,24 +1,19 @@
 //! `UserspaceUplink`: what users write, and its rules in CEL.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-use super::device::DeviceSpec;
+use super::NodeTraffic;
+use super::nic::{self, NICS_MAX, NicSpec};
 use super::problem::UplinkProblem;
 use super::status::UserspaceUplinkStatus;
 use super::underlay::UplinkUnderlaySpec;
-use super::{NicDriver, NodeTraffic};
 use crate::EngineKind;
 use crate::cel::{at, is, rule};
-use crate::network::selectors;
 use crate::problem::Problem;
 use crate::types::names::UPLINK_NAME_MAX;
 use crate::types::vlan_ranges::{VLAN_RANGE_MAX, VLAN_RANGE_PATTERN, VLAN_RANGES_MAX};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Rule;
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
-
-/// Most NICs of one uplink, of which each node has one.
-pub(super) const NICS_MAX: usize = 16;
 
 /// A NIC on each of its nodes, by which networks reach what is outside of the nodes.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -44,7 +39,7 @@ pub(super) const NICS_MAX: usize = 16;
 )]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
-    validation = only_the_last_selects_all(),
+    validation = nic::only_the_last_selects_all(),
     validation = shared_needs_vlans(),
     validation = shared_needs_open_vswitch(),
     validation = shared_needs_vlan_of_underlay()
@@ -63,8 +58,8 @@ pub struct UserspaceUplinkSpec {
     /// and untagged frames, and networks need a VLAN.
     #[serde(default)]
     pub node_traffic: NodeTraffic,
-    /// The VLANs that networks may have, as ranges such as 100-199, or single ones. Without, there
-    /// may be one network, whose frames are untagged.
+    /// The VLANs that networks may have, as ranges such as 100-199, or single ones. Without any,
+    /// there may be one network, whose frames are untagged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = VLAN_RANGES_MAX),
@@ -75,28 +70,6 @@ pub struct UserspaceUplinkSpec {
     /// The addresses of the nodes on these NICs, for overlays whose encapsulation is Engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub underlay: Option<UplinkUnderlaySpec>,
-}
-
-/// The NIC of some nodes.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
-#[serde(rename_all = "camelCase")]
-pub struct NicSpec {
-    /// Nodes with this NIC; default every other node that has the engine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "selectors::short_label_selector")]
-    #[x_kube(
-        validation = selectors::values_fit_operator(),
-        validation = selectors::match_labels_are_labels(),
-        validation = selectors::match_expressions_are_labels()
-    )]
-    pub node_selector: Option<LabelSelector>,
-    /// Which NIC it is.
-    pub device: DeviceSpec,
-    /// AFPacket: the engine sends and receives by a packet socket, and Linux keeps the NIC. AFXDP
-    /// and DPDK are not supported yet.
-    #[serde(default)]
-    #[x_kube(validation = driver())]
-    pub driver: NicDriver,
 }
 
 fn is_short_name() -> Rule {
@@ -110,21 +83,7 @@ fn engine_immutable() -> Rule {
     rule("self == oldSelf", "engine cannot change: create a new uplink and move the networks to it")
 }
 
-fn driver() -> Rule {
-    rule("self == 'AFPacket'", "the drivers AFXDP and DPDK are not supported yet: use AFPacket")
-}
-
-fn only_the_last_selects_all() -> Rule {
-    let without = "self.nics.filter(n, !has(n.nodeSelector))";
-    let is_last = "!has(self.nics[size(self.nics) - 1].nodeSelector)";
-    at(
-        ".nics",
-        format!("size(self.nics) == 0 || size({without}) == 0 || (size({without}) == 1 && {is_last})"),
-        &UplinkProblem::NotLast.into(),
-    )
-}
-
-/// Whether the traffic of nodes is not let in.
+/// Whether the NICs are not shared with the nodes.
 fn is_refused() -> String {
     format!("!{}", is(".nodeTraffic", "Shared"))
 }

@@ -23,10 +23,10 @@ pub struct UserspaceUplinkStatus {
     /// How many nodes have the uplink.
     #[serde(default)]
     pub nodes: NodeCounts,
-    /// Networks that use it.
+    /// How many networks use the uplink.
     #[serde(default)]
     pub network_count: i64,
-    /// Their names, at most 20.
+    /// The names of networks that use it, at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub networks: Vec<String>,

@@ -24,7 +24,7 @@ pub struct UplinkUnderlaySpec {
     #[x_kube(validation = subnet())]
     pub subnet: String,
     /// The VLAN of the encapsulated packets on the NICs, 1 to 4094, which no network can have then.
-    /// Without, they are untagged, and every network needs a VLAN.
+    /// Without it, the packets are untagged, and every network needs a VLAN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = vlan())]
     pub vlan: Option<i64>,
@@ -33,9 +33,8 @@ pub struct UplinkUnderlaySpec {
 /// An underlay that breaks no rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UplinkUnderlay {
-    /// The subnet.
     pub subnet: IpNet,
-    /// The VLAN of its packets; none means untagged.
+    /// The VLAN of the packets; none means untagged.
     pub vlan: Option<VlanTag>,
 }
 
@@ -67,7 +66,7 @@ fn vlan() -> Rule {
     range("VLAN tag", VlanTag::MINIMUM, VlanTag::MAXIMUM)
 }
 
-/// None if it is not valid.
+/// None if the spec is not valid.
 pub(super) fn underlay(problems: &mut Problems, spec: &UplinkUnderlaySpec) -> Option<UplinkUnderlay> {
     let parsed = spec.subnet.parse::<IpNet>().ok().filter(|subnet| subnet.trunc() == *subnet);
     let subnet = problems.check("spec.underlay.subnet", parsed.ok_or_else(|| Problem::Subnet(spec.subnet.clone())));

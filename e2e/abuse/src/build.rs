@@ -17,7 +17,7 @@ pub(crate) fn ethernet(to: Mac, from: Mac, kind: u16, payload: &[u8]) -> Vec<u8>
     [&to, &from, kind.to_be_bytes().as_slice(), payload].concat()
 }
 
-/// A frame with the tag of a VLAN.
+/// Inserts the tag of a VLAN into a frame.
 pub(crate) fn tagged(frame: &[u8], vlan: u16) -> Vec<u8> {
     let (addresses, rest) = frame.split_at(12);
     [addresses, &[0x81, 0x00], &vlan.to_be_bytes(), rest].concat()
@@ -33,7 +33,7 @@ pub(crate) fn ipv4(from: Ipv4Addr, to: Ipv4Addr, protocol: u8, payload: &[u8]) -
     [header.as_slice(), payload].concat()
 }
 
-/// Hop limit 255: neighbour discovery takes nothing else.
+/// The hop limit is 255, because neighbour discovery ignores packets with a lower one.
 pub(crate) fn ipv6(from: Ipv6Addr, to: Ipv6Addr, next: u8, payload: &[u8]) -> Vec<u8> {
     let mut header = vec![0x60, 0, 0, 0];
     header.extend(length(payload.len()));
@@ -41,63 +41,70 @@ pub(crate) fn ipv6(from: Ipv6Addr, to: Ipv6Addr, next: u8, payload: &[u8]) -> Ve
     [header.as_slice(), &from.octets(), &to.octets(), payload].concat()
 }
 
-/// Without a checksum, which is allowed over IPv4.
+/// The datagram has no checksum, which is allowed over IPv4.
 pub(crate) fn udp(from: u16, to: u16, payload: &[u8]) -> Vec<u8> {
     [&from.to_be_bytes(), &to.to_be_bytes(), length(8 + payload.len()).as_slice(), &[0, 0], payload].concat()
 }
 
-pub(crate) fn udp_over_ipv6(addresses: (Ipv6Addr, Ipv6Addr), ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
-    let mut datagram = udp(ports.0, ports.1, payload);
-    put_checksum(&mut datagram, 6, &pseudo(addresses, UDP, 8 + payload.len()));
-    ipv6(addresses.0, addresses.1, UDP, &datagram)
+pub(crate) fn udp_over_ipv6(from: Ipv6Addr, to: Ipv6Addr, port: u16, payload: &[u8]) -> Vec<u8> {
+    let mut datagram = udp(port, port, payload);
+    put_checksum(&mut datagram, 6, &pseudo_header(from, to, UDP, 8 + payload.len()));
+    ipv6(from, to, UDP, &datagram)
 }
 
-/// The start of a connection.
+/// Returns the first packet of a connection.
 pub(crate) fn syn(from: Ipv4Addr, to: Ipv4Addr, port: u16) -> Vec<u8> {
     let mut segment = [&40_000_u16.to_be_bytes()[..], &port.to_be_bytes(), &[0; 8], &[0x50, 2, 0xff, 0xff]].concat();
     segment.extend([0; 4]);
-    let pseudo = [&from.octets()[..], &to.octets(), &[0, TCP, 0, 20]].concat();
-    put_checksum(&mut segment, 16, &pseudo);
+    let pseudo_header = [&from.octets()[..], &to.octets(), &[0, TCP, 0, 20]].concat();
+    put_checksum(&mut segment, 16, &pseudo_header);
     ipv4(from, to, TCP, &segment)
 }
 
-pub(crate) fn icmp(from: Ipv4Addr, to: Ipv4Addr, kind: (u8, u8), rest: &[u8]) -> Vec<u8> {
-    let mut message = [&[kind.0, kind.1, 0, 0], rest].concat();
+pub(crate) fn icmp(from: Ipv4Addr, to: Ipv4Addr, kind: u8, code: u8, rest: &[u8]) -> Vec<u8> {
+    let mut message = [&[kind, code, 0, 0], rest].concat();
     put_checksum(&mut message, 2, &[]);
     ipv4(from, to, ICMP, &message)
 }
 
 pub(crate) fn icmpv6(from: Ipv6Addr, to: Ipv6Addr, kind: u8, rest: &[u8]) -> Vec<u8> {
     let mut message = [&[kind, 0, 0, 0], rest].concat();
-    let pseudo = pseudo((from, to), ICMPV6, message.len());
-    put_checksum(&mut message, 2, &pseudo);
+    let pseudo_header = pseudo_header(from, to, ICMPV6, message.len());
+    put_checksum(&mut message, 2, &pseudo_header);
     ipv6(from, to, ICMPV6, &message)
 }
 
-/// An ARP message. `kind` is 1 for a request, 2 for an answer.
-pub(crate) fn arp(kind: u8, sender: (Mac, Ipv4Addr), target: (Mac, Ipv4Addr)) -> Vec<u8> {
-    let fixed = [0, 1, 8, 0, 6, 4, 0, kind];
-    let (sender_ip, target_ip) = (sender.1.octets(), target.1.octets());
-    [&fixed[..], &sender.0, &sender_ip, &target.0, &target_ip].concat()
+/// The sender or the target of an ARP message.
+#[derive(Clone, Copy)]
+pub(crate) struct ArpParty {
+    pub(crate) mac: Mac,
+    pub(crate) ip: Ipv4Addr,
+}
+
+/// `operation` is 1 for a request and 2 for a reply.
+pub(crate) fn arp(operation: u8, sender: ArpParty, target: ArpParty) -> Vec<u8> {
+    let fixed = [0, 1, 8, 0, 6, 4, 0, operation];
+    let (sender_ip, target_ip) = (sender.ip.octets(), target.ip.octets());
+    [&fixed[..], &sender.mac, &sender_ip, &target.mac, &target_ip].concat()
 }
 
 pub(crate) fn length(bytes: usize) -> [u8; 2] {
     u16::try_from(bytes).unwrap_or(u16::MAX).to_be_bytes()
 }
 
-fn pseudo((from, to): (Ipv6Addr, Ipv6Addr), next: u8, bytes: usize) -> Vec<u8> {
+fn pseudo_header(from: Ipv6Addr, to: Ipv6Addr, next: u8, bytes: usize) -> Vec<u8> {
     [&from.octets()[..], &to.octets(), &[0, 0], &length(bytes), &[0, 0, 0, next]].concat()
 }
 
-/// Sets the Internet checksum of a message, of which the pseudo header is a part.
-pub(crate) fn put_checksum(message: &mut [u8], at: usize, pseudo: &[u8]) {
+/// Sets the Internet checksum of a message and its pseudo header.
+pub(crate) fn put_checksum(message: &mut [u8], at: usize, pseudo_header: &[u8]) {
     let words = |bytes: &[u8]| -> u32 {
         let word = |pair: &[u8]| {
             u32::from(pair.first().copied().unwrap_or(0)) << 8 | u32::from(pair.get(1).copied().unwrap_or(0))
         };
         bytes.chunks(2).map(word).sum()
     };
-    let mut sum = words(pseudo) + words(message);
+    let mut sum = words(pseudo_header) + words(message);
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }

@@ -1,45 +1,40 @@
-//! All frames. Pure.
+//! The frames. No IO.
 
 use crate::build::{
-    ARP, ICMP, IGMP, IPV4, IPV6, Mac, UDP, arp, ethernet, icmp, icmpv6, ipv4, put_checksum, syn, tagged, udp,
+    ARP, ArpParty, ICMP, IGMP, IPV4, IPV6, Mac, UDP, arp, ethernet, icmp, icmpv6, ipv4, put_checksum, syn, tagged, udp,
     udp_over_ipv6,
 };
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The UDP and TCP port of the node that the frames are for.
+/// The frames are sent to this UDP and TCP port of the node.
 pub const PORT: u16 = 7777;
-/// The prefix of router advertisements, of 64 bits.
+/// Router advertisements advertise this prefix of 64 bits.
 pub const ADVERTISED: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xbad, 0, 0, 0, 0, 0);
 
-/// Whom the frames are for.
+/// The receiver of the frames.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// The MAC address of the node's end.
     pub mac: Mac,
-    /// An address of the node.
     pub ipv4: Ipv4Addr,
-    /// An address of the node.
     pub ipv6: Ipv6Addr,
-    /// What the node forwards to.
+    /// An address to which the node forwards.
     pub beyond_ipv4: Ipv4Addr,
-    /// What the node forwards to.
+    /// An address to which the node forwards.
     pub beyond_ipv6: Ipv6Addr,
 }
 
 impl Target {
-    /// The link-local address that the kernel would give the node's end.
+    /// Returns the link-local address that the kernel would give the node's end.
     fn link_local(&self) -> Ipv6Addr {
         let [a, b, c, d, e, f] = self.mac.map(u16::from);
         Ipv6Addr::new(0xfe80, 0, 0, 0, (a ^ 2) << 8 | b, c << 8 | 0xff, 0xfe00 | d, e << 8 | f)
     }
 }
 
-/// One frame.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// What it is.
+    /// A description for the message of a failed test.
     pub name: String,
-    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -60,18 +55,17 @@ const ROUTER: Ipv6Addr = SOURCES_IPV6[1].1;
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const VLAN: u16 = 7;
 
-/// All frames.
 pub fn frames(target: &Target) -> Vec<Frame> {
     let mut frames = Vec::new();
     let mut add = |name: String, bytes: Vec<u8>| frames.push(Frame { name, bytes });
-    of_ipv4(target, &mut add);
-    of_ipv6(target, &mut add);
-    of_neighbours(target, &mut add);
-    of_routers(target, &mut add);
+    add_ipv4(target, &mut add);
+    add_ipv6(target, &mut add);
+    add_neighbours(target, &mut add);
+    add_routers(target, &mut add);
     frames
 }
 
-fn of_ipv4(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
+fn add_ipv4(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
     let destinations = [
         ("the node", target.mac, target.ipv4),
         ("the node, by broadcast", BROADCAST, target.ipv4),
@@ -88,7 +82,7 @@ fn of_ipv4(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
             add(format!("UDP to {destination} from {source}"), frame);
         }
         add(format!("TCP to the node from {source}"), ethernet(target.mac, OWN, IPV4, &syn(from, target.ipv4, PORT)));
-        let echo = icmp(from, target.ipv4, (8, 0), &[0, 1, 0, 1]);
+        let echo = icmp(from, target.ipv4, 8, 0, &[0, 1, 0, 1]);
         add(format!("an echo request from {source}"), ethernet(target.mac, OWN, IPV4, &echo));
     }
     let discover =
@@ -99,13 +93,13 @@ fn of_ipv4(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
     put_checksum(&mut query, 2, &[]);
     let query = ipv4(SOURCES[0].1, Ipv4Addr::new(224, 0, 0, 1), IGMP, &query);
     add("an IGMP query".to_owned(), ethernet([1, 0, 0x5e, 0, 0, 1], OWN, IPV4, &query));
-    // To 192.0.2.9 the node is to go by the pod.
+    // The redirect tells the node to reach 192.0.2.9 through the pod.
     let inner = ipv4(target.ipv4, Ipv4Addr::new(192, 0, 2, 9), ICMP, &[8, 0, 0, 0, 0, 0, 0, 0]);
-    let redirect = icmp(SOURCES[0].1, target.ipv4, (5, 1), &[&SOURCES[0].1.octets()[..], &inner].concat());
+    let redirect = icmp(SOURCES[0].1, target.ipv4, 5, 1, &[&SOURCES[0].1.octets()[..], &inner].concat());
     add("a redirect".to_owned(), ethernet(target.mac, OWN, IPV4, &redirect));
 }
 
-fn of_ipv6(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
+fn add_ipv6(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
     let destinations = [
         ("the node", target.mac, target.ipv6),
         ("the node's end", target.mac, target.link_local()),
@@ -114,7 +108,7 @@ fn of_ipv6(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
     ];
     for (source, from) in SOURCES_IPV6 {
         for (destination, mac, to) in destinations {
-            let packet = udp_over_ipv6((from, to), (PORT, PORT), b"abuse");
+            let packet = udp_over_ipv6(from, to, PORT, b"abuse");
             add(format!("UDP over IPv6 to {destination} from {source}"), ethernet(mac, OWN, IPV6, &packet));
             let echo = icmpv6(from, to, 128, &[0, 1, 0, 1]);
             add(format!("an IPv6 echo request to {destination} from {source}"), ethernet(mac, OWN, IPV6, &echo));
@@ -122,14 +116,16 @@ fn of_ipv6(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
     }
 }
 
-fn of_neighbours(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
-    let own = (OWN, SOURCES[0].1);
+fn add_neighbours(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
+    let own = ArpParty { mac: OWN, ip: SOURCES[0].1 };
+    let unknown = ArpParty { mac: [0; 6], ip: target.ipv4 };
     for (name, mac) in [("to all", BROADCAST), ("to the node", target.mac)] {
-        let request = arp(1, own, ([0; 6], target.ipv4));
+        let request = arp(1, own, unknown);
         add(format!("an ARP request {name}"), ethernet(mac, OWN, ARP, &request));
-        let probe = arp(1, (OWN, Ipv4Addr::UNSPECIFIED), ([0; 6], target.ipv4));
+        let probe = arp(1, ArpParty { ip: Ipv4Addr::UNSPECIFIED, ..own }, unknown);
         add(format!("an ARP probe {name}"), ethernet(mac, OWN, ARP, &probe));
-        let announcement = arp(2, (OWN, target.beyond_ipv4), (target.mac, target.ipv4));
+        let forged = ArpParty { ip: target.beyond_ipv4, ..own };
+        let announcement = arp(2, forged, ArpParty { mac: target.mac, ..unknown });
         add(format!("a forged ARP answer {name}"), ethernet(mac, OWN, ARP, &announcement));
     }
     for (name, wanted) in [("the node", target.ipv6), ("the node's end", target.link_local())] {
@@ -148,7 +144,7 @@ fn of_neighbours(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
     add("a forged neighbour advertisement".to_owned(), ethernet([0x33, 0x33, 0, 0, 0, 1], OWN, IPV6, &packet));
 }
 
-fn of_routers(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
+fn add_routers(target: &Target, add: &mut impl FnMut(String, Vec<u8>)) {
     let prefix = [&[3, 4, 64, 0xc0, 0, 0, 7, 8, 0, 0, 7, 8, 0, 0, 0, 0][..], &ADVERTISED.octets()].concat();
     let route = [&[24, 2, 48, 0, 0, 0, 7, 8][..], &[0x20, 1, 0x0d, 0xb8, 0xbe, 0xef, 0, 0]].concat();
     let advertisement = [&[64, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0][..], &[1, 1], &OWN, &prefix, &route].concat();

@@ -1,8 +1,8 @@
 //! Frames by which a pod would reach, steer or use its node, if the node were part of the network.
 //! Tests send them from a pod's end and look for effects.
 //!
-//! - [`frames`]: all of them, for one [`Target`]. No IO.
-//! - [`send`]: sends them from a network namespace (IO).
+//! - [`frames()`] builds them for one [`Target`]. It does no IO.
+//! - [`send()`] sends them from a network namespace (IO).
 
 mod build;
 mod frames;

@@ -9,10 +9,7 @@ use std::io;
 use std::path::Path;
 use std::thread;
 
-/// Sends frames over a device of a network namespace; none is that of the thread.
-///
-/// # Errors
-/// The namespace cannot be entered, or the device takes no frames.
+/// Sends frames over a device of a network namespace, by default of the one of this thread.
 pub fn send(namespace: Option<&Path>, device: &str, frames: &[Frame]) -> io::Result<()> {
     let Some(namespace) = namespace else { return send_here(device, frames) };
     let enter_and_send = || {

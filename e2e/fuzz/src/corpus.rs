@@ -1,9 +1,9 @@
-//! Inputs in JSON: valid ones, and how they are malformed.
+//! Malformed inputs in JSON.
 
 use crate::Random;
 use serde_json::{Map, Value, json};
 
-/// Fragments of JSON, inserted at random positions of a text.
+/// Fragments of JSON that are inserted at random positions of a text.
 const FRAGMENTS: &[&str] = &[
     "[",
     "]",
@@ -64,17 +64,17 @@ const TEXTS: &[&str] = &[
     "01",
 ];
 
-/// Valid inputs, and the words of their format.
+/// Valid inputs, from which malformed ones are made.
 #[derive(Debug)]
 pub struct Corpus {
     seeds: Vec<Value>,
-    /// Keys and short texts of the seeds: one place gets what belongs to another.
+    /// Keys and short texts of the seeds, which are inserted elsewhere.
     words: Vec<String>,
     values: Vec<Value>,
 }
 
 impl Corpus {
-    /// The corpus of these valid inputs, of which there must be one.
+    /// Needs at least one seed.
     pub fn new(seeds: impl IntoIterator<Item = Value>) -> Self {
         let seeds: Vec<Value> = seeds.into_iter().collect();
         let (mut words, mut values) = (Vec::new(), Vec::new());
@@ -84,8 +84,8 @@ impl Corpus {
         Self { seeds, words, values }
     }
 
-    /// An input: mostly a valid one with a few values changed, so that it reaches what comes after
-    /// the syntax; some with broken syntax, some noise.
+    /// Most inputs are seeds with a few values changed, so that they reach what comes after the
+    /// syntax. Some have broken syntax, and some are noise.
     pub fn input(&self, random: &mut Random) -> Vec<u8> {
         if random.below(100) == 0 {
             return (0..random.below(256)).map(|_| random.byte()).collect();
@@ -103,7 +103,7 @@ impl Corpus {
         text
     }
 
-    /// As [`Self::input`], as a text for formats that are no JSON.
+    /// Returns a text for formats other than JSON.
     pub fn word(&self, random: &mut Random) -> String {
         match random.below(3) {
             0 => (*random.pick(TEXTS)).to_owned(),
@@ -112,7 +112,6 @@ impl Corpus {
         }
     }
 
-    /// Changes one value somewhere inside.
     fn change(&self, random: &mut Random, value: &mut Value) {
         match value {
             Value::Object(members) if !members.is_empty() && random.below(8) != 0 => {
@@ -136,7 +135,7 @@ impl Corpus {
             0 => drop(members.remove(&key)),
             1 => drop(members.insert(self.word(random), self.value(random))),
             2 => {
-                // Under another key, or in other letters.
+                // The member gets another key, or a key in other letters.
                 let moved = members.remove(&key).unwrap_or_default();
                 let to = if random.below(2) == 0 { key.to_uppercase() } else { self.word(random) };
                 members.insert(to, moved);
@@ -159,7 +158,6 @@ impl Corpus {
     }
 }
 
-/// What JSON text can be broken by.
 fn break_syntax(random: &mut Random, text: &mut Vec<u8>) {
     let at = random.below(text.len());
     match random.below(4) {
@@ -173,7 +171,7 @@ fn break_syntax(random: &mut Random, text: &mut Vec<u8>) {
             drop(text.splice(at.min(end)..end, random.pick(FRAGMENTS).bytes()));
         }
         _ => {
-            // A part of the text once more: whole values get to other places.
+            // A part of the text is repeated, so that whole values get to other places.
             let end = text.len().min(at + random.below(40));
             let part: Vec<u8> = text.get(at..end).unwrap_or_default().to_vec();
             let to = random.below(text.len());

@@ -1,10 +1,10 @@
-//! Malformed inputs for whatever parses what others wrote: a runtime, a user, a database, a file on
+//! Malformed inputs for parsers of data that others wrote: a runtime, a user, a database, a file on
 //! a disk.
 //!
-//! A target is a test named `malformed` of the crate that has the parser. It takes inputs from a
-//! [`Corpus`] and gives them to the parser in a [`FuzzRun`]:
+//! A target is the module `malformed` in the integration tests of the crate that has the parser. It
+//! takes inputs from a [`Corpus`] and gives them to the parser in a [`FuzzRun`]:
 //!
-//! - `make test` runs the short form, the same inputs in each run;
+//! - `make test` runs the short form, with the same inputs in each run;
 //! - `make fuzz` runs each target for `USNET_FUZZ_SECONDS`; `USNET_FUZZ_SEED` selects other inputs,
 //!   `USNET_FUZZ_INPUTS` sets their number instead.
 //!

@@ -4,15 +4,13 @@ use crate::Random;
 use std::env;
 use std::time::{Duration, Instant};
 
-/// The seed without `USNET_FUZZ_SEED`. Any number would do.
+/// The seed if `USNET_FUZZ_SEED` is not set. Any number would do.
 const SEED: u64 = 7;
 
-/// Whether a parser took an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parsed {
-    /// It was well formed nevertheless.
+    /// The input was well formed nevertheless.
     Accepted,
-    /// It was rejected with an error.
     Rejected,
 }
 
@@ -22,9 +20,9 @@ impl<T, E> From<&Result<T, E>> for Parsed {
     }
 }
 
-/// What a parser is given.
+/// An input for a parser.
 pub trait Input {
-    /// What is printed of it when the parser fails.
+    /// Returns the bytes that are printed when the parser fails.
     fn bytes(&self) -> &[u8];
 }
 
@@ -34,7 +32,7 @@ impl Input for Vec<u8> {
     }
 }
 
-/// How many inputs a target is given, and which.
+/// A run of one target.
 #[derive(Debug)]
 pub struct FuzzRun {
     target: &'static str,
@@ -49,10 +47,7 @@ enum Limit {
 }
 
 impl FuzzRun {
-    /// A run of `target`, with this many inputs unless the environment says otherwise.
-    ///
-    /// # Panics
-    /// When a variable of the environment is not a number.
+    /// Runs `target` with this many inputs, unless the environment sets another limit.
     pub fn new(target: &'static str, inputs: u64) -> Self {
         let time = setting("USNET_FUZZ_SECONDS").map(|seconds| Limit::Time(Duration::from_secs(seconds)));
         let limit = setting("USNET_FUZZ_INPUTS").map(Limit::Inputs).or(time).unwrap_or(Limit::Inputs(inputs));
@@ -62,7 +57,7 @@ impl FuzzRun {
     /// Gives inputs from `generate` to `parse`, and prints the one on which it panics.
     ///
     /// # Panics
-    /// When almost all inputs are rejected, or almost none is: such a run proves nothing.
+    /// If almost all inputs are rejected, or almost none is: such a run proves nothing.
     pub fn run<I: Input>(mut self, generate: impl Fn(&mut Random) -> I, mut parse: impl FnMut(&I) -> Parsed) {
         let started = Instant::now();
         let (mut inputs, mut accepted) = (0_u64, 0_u64);
@@ -75,7 +70,7 @@ impl FuzzRun {
         }
         let seconds = started.elapsed().as_secs_f64();
         eprintln!("{}: {inputs} inputs in {seconds:.1} s, {accepted} of them accepted", self.target);
-        // Otherwise the inputs are rejected early and prove nothing about what comes after.
+        // Otherwise the inputs are rejected early, and prove nothing about what comes after.
         assert!(accepted > inputs / 50, "{}: only {accepted} of {inputs} inputs were accepted", self.target);
         assert!(accepted < inputs / 50 * 49, "{}: {accepted} of {inputs} inputs were accepted", self.target);
     }

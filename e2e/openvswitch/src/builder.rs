@@ -1,4 +1,4 @@
-//! What kind of Open vSwitch a test wants.
+//! The options of an Open vSwitch for a test.
 
 use crate::daemon::Daemon;
 use crate::namespace::Namespaces;
@@ -10,10 +10,9 @@ const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 const OVSDB_SERVER: &str = "/usr/sbin/ovsdb-server";
 const VSWITCHD: &str = "/usr/sbin/ovs-vswitchd";
 const VSWITCHD_DPDK: &str = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
-/// `sun_path` holds 108 bytes with the closing zero.
+/// `sun_path` holds 108 bytes with the terminating zero.
 const SOCKET_PATH_MAX: usize = 107;
 
-/// What kind of Open vSwitch a test wants.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Builder {
@@ -29,30 +28,27 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// With DPDK, without hugepages and PCI devices. Needed for vhost-user ports: without it they
-    /// get ofport -1.
+    /// Runs `ovs-vswitchd` with DPDK, without hugepages and PCI devices. Vhost-user ports need it:
+    /// without DPDK they get ofport -1.
     pub fn dpdk(mut self, dpdk: bool) -> Self {
         self.dpdk = dpdk;
         self
     }
 
-    /// DPDK's memory in MiB (256 unless told). Every connected vhost-user port takes 62 MiB of it.
+    /// Sets DPDK's memory in MiB; the default is 256. Every connected vhost-user port takes 62 MiB.
     pub fn dpdk_memory(mut self, mebibytes: u32) -> Self {
         self.dpdk_memory = mebibytes;
         self
     }
 
-    /// `ovsdb-server` alone: for tests of the database protocol. [`OpenVswitch::start_vswitchd`]
-    /// adds the other later.
+    /// Starts only `ovsdb-server`, for tests of the database protocol.
+    /// [`OpenVswitch::start_vswitchd`] starts `ovs-vswitchd` later.
     pub fn without_vswitchd(mut self) -> Self {
         self.vswitchd = false;
         self
     }
 
-    /// Starts it, and returns when the daemons answer.
-    ///
-    /// # Errors
-    /// When a program is missing, the user is not root, or a daemon does not come up.
+    /// Starts Open vSwitch, and returns when its daemons answer.
     pub fn start(self) -> Result<OpenVswitch, Error> {
         let temporary = std::env::temp_dir();
         let folder = tempfile::Builder::new()
@@ -87,11 +83,12 @@ impl Builder {
     }
 
     fn dpdk_settings(&self) -> Vec<String> {
-        // OVS adds --in-memory, which --no-huge does not accept, unless --legacy-mem is there.
+        // Open vSwitch adds --in-memory, which --no-huge does not accept unless --legacy-mem is
+        // given.
         let extra = format!("--no-pci --no-huge --legacy-mem -m {}", self.dpdk_memory);
-        // The last CPU for the packet thread, so that it does not share one with DPDK's main thread
-        // on CPU 0. It would poll without end; with pmd-maxsleep (microseconds) an idle one leaves
-        // the CPU to the other tests.
+        // The packet thread runs on the last CPU, so that it does not share one with DPDK's main
+        // thread on CPU 0. It would poll without end; with pmd-maxsleep (microseconds) an idle one
+        // leaves the CPU to the other tests.
         let last_cpu = std::thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1).min(63);
         let mask = 1_u64 << last_cpu;
         ["--no-wait", "set", "Open_vSwitch", "."]

@@ -12,20 +12,20 @@ const READY_WITHIN: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(2);
 const TAIL_LINES: usize = 40;
 
-/// How to run one daemon, and its process while it runs.
+/// A daemon, which may be running or not.
 #[derive(Debug)]
 pub(crate) struct Daemon {
     program: &'static str,
     arguments: Vec<String>,
     folder: PathBuf,
     control_socket: PathBuf,
-    /// `nsenter`, whose only child is the daemon; it ends with the daemon.
+    /// The process of `nsenter`, whose only child is the daemon. It ends with the daemon.
     process: Option<Child>,
 }
 
 impl Daemon {
-    /// A daemon with the options that all of them share (log, pid file, control socket), all files
-    /// in `folder`.
+    /// Adds the options that all daemons share (log, pid file, control socket). All files are in
+    /// `folder`.
     pub(crate) fn new(program: &'static str, folder: &Path, arguments: Vec<String>) -> Self {
         let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy();
         let file = |extension: &str| folder.join(format!("{name}.{extension}"));
@@ -46,7 +46,7 @@ impl Daemon {
         &self.control_socket
     }
 
-    /// The end of the daemon's log, for a person.
+    /// Returns the end of the daemon's log.
     pub(crate) fn log_tail(&self) -> String {
         let (log, output) = (self.control_socket.with_extension("log"), self.control_socket.with_extension("out"));
         format!("{}\n{}", tail(&log, TAIL_LINES), tail(&output, TAIL_LINES)).trim().to_owned()
@@ -66,7 +66,7 @@ impl Daemon {
         let mut command = namespaces.command(self.program);
         command.args(&self.arguments).stdin(Stdio::null()).stdout(output).stderr(errors);
         for variable in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR", "RUNTIME_DIRECTORY"] {
-            // The last one is where DPDK keeps its files: two instances in one place disturb each
+            // DPDK keeps its files in the last one: two instances in one folder would disturb each
             // other.
             command.env(variable, &self.folder);
         }
@@ -93,21 +93,21 @@ impl Daemon {
         Error::NotReady { daemon: self.program, problem, log: self.log_tail() }
     }
 
-    /// The error of a daemon that runs and does not do its work.
+    /// Adds the end of the log to the error of a daemon that runs and does not work.
     #[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
     pub(crate) fn not_ready(&self, error: Error) -> Error {
         self.failed(error.to_string())
     }
 
-    /// Sends a signal that ends it (`KILL`, `TERM`), and waits until it is gone.
+    /// Ends the daemon with a signal (`KILL`, `TERM`), and waits until it has ended.
     pub(crate) fn end(&mut self, namespaces: &Namespaces, signal: &str) -> Result<(), Error> {
         self.signal(namespaces, signal)?;
         let Some(mut process) = self.process.take() else { return Ok(()) };
         process.wait().map(drop).map_err(|source| Error::Run { program: self.program.to_owned(), source })
     }
 
-    /// Stops it as one that hangs, if it runs. `nsenter` stops when its child does: only from then
-    /// on it can be resumed.
+    /// Stops the daemon, so that it hangs. `nsenter` stops when its child does; only after that can
+    /// it be resumed.
     pub(crate) fn pause(&self, namespaces: &Namespaces) -> Result<(), Error> {
         self.signal(namespaces, "STOP")?;
         let Some(process) = &self.process else { return Ok(()) };
@@ -125,7 +125,7 @@ impl Daemon {
         }
     }
 
-    /// Lets it run again: `nsenter` continues its child when it is continued itself.
+    /// Continues `nsenter`, which then continues its child.
     pub(crate) fn resume(&self) -> Result<(), Error> {
         let Some(process) = &self.process else { return Ok(()) };
         let mut command = Command::new("kill");
@@ -133,14 +133,14 @@ impl Daemon {
         crate::run(command).map(drop)
     }
 
-    /// Sends a signal, if it runs.
+    /// Does nothing if the daemon does not run.
     fn signal(&self, namespaces: &Namespaces, signal: &str) -> Result<(), Error> {
         if self.process.is_none() {
             return Ok(());
         }
         let path = self.control_socket.with_extension("pid");
         let pid = fs::read_to_string(&path).map_err(|source| Error::File { path, source })?;
-        // The number in the file is the one of the pid namespace.
+        // The number in the file is that of the pid namespace.
         let mut command = namespaces.command("kill");
         command.args(["-s", signal, pid.trim()]);
         crate::run(command).map(drop)
@@ -148,9 +148,8 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
-    /// The namespaces have ended and taken the daemon along. `nsenter` is not killed: it must live
-    /// until it has collected the daemon, because a pid namespace ends only when all of its
-    /// processes are collected.
+    /// The namespaces have ended, and so has the daemon. `nsenter` is not killed: it has to collect
+    /// the daemon, because a pid namespace ends only when all of its processes are collected.
     fn drop(&mut self) {
         if let Some(mut process) = self.process.take() {
             let _ended = process.wait();

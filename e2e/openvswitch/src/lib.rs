@@ -1,12 +1,12 @@
-//! A real Open vSwitch of its own for one test: `ovsdb-server` and `ovs-vswitchd` in a folder and
-//! in namespaces of their own, so that the tap devices of netdev bridges do not appear on the
-//! machine and tests run side by side.
+//! A real Open vSwitch for one test: `ovsdb-server` and `ovs-vswitchd` in a folder and in
+//! namespaces of their own, so that the tap devices of netdev bridges do not appear on the machine
+//! and tests run side by side.
 //!
 //! Everything ends when the [`OpenVswitch`] is dropped, and also when the test is killed with `kill
 //! -9`: the first process of the pid namespace waits for the end of a pipe that only the test
-//! holds, and the kernel takes the rest.
+//! holds, and the kernel kills the rest.
 //!
-//! Needs root and the Debian package `openvswitch-switch-dpdk`.
+//! It needs root and the Debian package `openvswitch-switch-dpdk`.
 
 mod builder;
 mod daemon;
@@ -24,11 +24,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// A running Open vSwitch. Drop it to stop all of it and to remove its folder.
+/// A running Open vSwitch. Dropping it stops all of it and removes its folder.
 #[derive(Debug)]
 pub struct OpenVswitch {
-    // Order matters: the namespaces kill the daemons, then those are collected, then the folder
-    // goes.
+    // The order matters: the namespaces kill the daemons, then the daemons are collected, then the
+    // folder is removed.
     namespaces: Namespaces,
     ovsdb_server: Daemon,
     vswitchd: Daemon,
@@ -38,117 +38,91 @@ pub struct OpenVswitch {
 
 impl OpenVswitch {
     /// Starts `ovsdb-server` and `ovs-vswitchd` without DPDK, and returns when both answer.
-    ///
-    /// # Errors
-    /// When a program is missing, the user is not root, or a daemon does not come up.
     pub fn start() -> Result<Self, Error> {
         Self::builder().start()
     }
 
-    /// Options: DPDK, or `ovsdb-server` alone.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The unix socket of `ovsdb-server`; reachable from the test process.
+    /// Returns the unix socket of `ovsdb-server`, which the test process can connect to.
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// The control socket of `ovs-vswitchd`, the same for each process.
+    /// Returns the control socket of `ovs-vswitchd`, which is the same after a restart.
     #[must_use]
     pub fn control_socket(&self) -> &Path {
         self.vswitchd.control_socket()
     }
 
-    /// The folder of database, sockets and logs. Put vhost-user sockets here: its path is short and
-    /// both sides see it.
+    /// Returns the folder of database, sockets and logs. Vhost-user sockets belong here: its path
+    /// is short, and both sides see it.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The network namespace of the bridges, as a path for `setns` or `nsenter --net=`.
+    /// Returns the path of the network namespace of the bridges, for `setns` or `nsenter --net=`.
     #[must_use]
     pub fn network_namespace(&self) -> PathBuf {
         self.namespaces.network()
     }
 
-    /// A command that runs inside the namespaces (network, mounts, pids) of this Open vSwitch and
-    /// ends with it.
+    /// Returns a command that runs inside the namespaces (network, mounts, pids) of this Open
+    /// vSwitch and ends with it.
     #[must_use]
     pub fn command(&self, program: &str) -> Command {
         self.namespaces.command(program)
     }
 
-    /// Runs `ovs-vsctl` on this database and returns what it printed.
-    /// It waits for `ovs-vswitchd` unless `--no-wait` is among the arguments.
-    ///
-    /// # Errors
-    /// [`Error::CommandFailed`] with what `ovs-vsctl` wrote, when it does not exit with 0.
+    /// Runs `ovs-vsctl` on this database and returns its output. It waits for `ovs-vswitchd` unless
+    /// `--no-wait` is among the arguments.
     pub fn vsctl(&self, arguments: &[impl AsRef<OsStr>]) -> Result<String, Error> {
         let mut command = Command::new("ovs-vsctl");
         command.arg(format!("--db=unix:{}", self.socket.display())).arg("--timeout=30").args(arguments);
         run(command)
     }
 
-    /// Runs `ovs-appctl` on this `ovs-vswitchd` and returns what it printed.
-    ///
-    /// # Errors
-    /// [`Error::CommandFailed`] with what `ovs-appctl` wrote, when it does not exit with 0.
+    /// Runs `ovs-appctl` on this `ovs-vswitchd` and returns its output.
     pub fn appctl(&self, arguments: &[impl AsRef<OsStr>]) -> Result<String, Error> {
         let mut command = Command::new("ovs-appctl");
         command.arg(format!("--target={}", self.vswitchd.control_socket().display())).args(arguments);
         run(command)
     }
 
-    /// Kills `ovs-vswitchd` with SIGKILL, as a crash would; its tap devices stay. Nothing happens
-    /// if it does not run.
-    ///
-    /// # Errors
-    /// When the process cannot be signalled.
+    /// Kills `ovs-vswitchd` with SIGKILL, as a crash would: its tap devices stay. Does nothing if
+    /// it does not run.
     pub fn kill_vswitchd(&mut self) -> Result<(), Error> {
         self.vswitchd.end(&self.namespaces, "KILL")
     }
 
     /// Ends `ovs-vswitchd` with SIGTERM, as a service manager does: it removes its pid file and its
-    /// control socket. Nothing happens if it does not run.
-    ///
-    /// # Errors
-    /// When the process cannot be signalled.
+    /// control socket. Does nothing if it does not run.
     pub fn stop_vswitchd(&mut self) -> Result<(), Error> {
         self.vswitchd.end(&self.namespaces, "TERM")
     }
 
-    /// Stops `ovs-vswitchd` as one that hangs, until [`Self::resume_vswitchd`].
-    ///
-    /// # Errors
-    /// When the process cannot be signalled.
+    /// Stops `ovs-vswitchd`, so that it hangs until [`Self::resume_vswitchd`].
     pub fn pause_vswitchd(&self) -> Result<(), Error> {
         self.vswitchd.pause(&self.namespaces)
     }
 
-    /// Lets `ovs-vswitchd` run again.
-    ///
-    /// # Errors
-    /// When the process cannot be signalled.
     pub fn resume_vswitchd(&self) -> Result<(), Error> {
         self.vswitchd.resume()
     }
 
     /// Starts `ovs-vswitchd` and waits until it has read the database (`cur_cfg` caught up).
-    ///
-    /// # Errors
-    /// When it runs already, or is not up in time.
     pub fn start_vswitchd(&mut self) -> Result<(), Error> {
         let control_socket = self.vswitchd.control_socket().to_owned();
         self.vswitchd.start(&self.namespaces, &control_socket)?;
         self.wait_for_vswitchd().map_err(|error| self.vswitchd.not_ready(error))
     }
 
-    /// Raises `next_cfg` and waits until `cur_cfg` has caught up. The numbers of an earlier run
-    /// stay in the database and are equal, so equality without raising says nothing.
+    /// Increments `next_cfg` and waits until `cur_cfg` has caught up. The numbers of an earlier run
+    /// stay in the database and are equal, so that equality alone proves nothing.
     fn wait_for_vswitchd(&self) -> Result<(), Error> {
         let observed = self.vsctl(&["get", "Open_vSwitch", ".", "next_cfg"])?;
         let next = observed.trim().parse::<i64>().map_err(|_| Error::Unexpected { what: "next_cfg", observed })? + 1;
@@ -156,28 +130,23 @@ impl OpenVswitch {
         self.vsctl(&["wait-until", "Open_vSwitch", ".", &format!("cur_cfg>={next}")]).map(drop)
     }
 
-    /// Kills `ovsdb-server` with SIGKILL, as a crash would. Nothing happens if it does not run.
-    ///
-    /// # Errors
-    /// When the process cannot be signalled.
+    /// Kills `ovsdb-server` with SIGKILL, as a crash would. Does nothing if it does not run.
     pub fn kill_ovsdb_server(&mut self) -> Result<(), Error> {
         self.ovsdb_server.end(&self.namespaces, "KILL")
     }
 
-    /// Starts `ovsdb-server` on the same database file and waits until its socket answers.
-    ///
-    /// # Errors
-    /// When it runs already, or is not up in time.
+    /// Starts `ovsdb-server` on the same database file and waits until its socket accepts
+    /// connections.
     pub fn start_ovsdb_server(&mut self) -> Result<(), Error> {
         self.ovsdb_server.start(&self.namespaces, &self.socket)
     }
 }
 
 impl Drop for OpenVswitch {
-    /// A failed test gets the end of the logs on standard error, because the folder goes.
+    /// Prints the end of the logs if the test failed, because their folder is removed.
     #[expect(clippy::print_stderr, reason = "the reader of a failed test looks at its standard error")]
     fn drop(&mut self) {
-        // A test that failed may have paused it; a stopped `nsenter` would not collect it.
+        // A failed test may have paused the daemon, and a stopped `nsenter` would not collect it.
         let _gone = self.vswitchd.resume();
         if !std::thread::panicking() {
             return;
@@ -198,7 +167,7 @@ fn run(mut command: Command) -> Result<String, Error> {
     }
 }
 
-/// The last lines of a text file; empty when it cannot be read.
+/// Returns the last lines of a text file, and nothing if it cannot be read.
 fn tail(path: &Path, lines: usize) -> String {
     let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let all: Vec<&str> = text.lines().collect();

@@ -5,29 +5,27 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// The first process of the pid namespace. It sees the namespace's own devices under /sys, then
-/// waits for the end of standard input, a pipe that only the test holds; when it exits the kernel
-/// kills all that is left in the namespace. The folder goes here as well, because a test that was
-/// killed cannot remove it.
+/// The first process of the pid namespace. It mounts the namespace's own devices under /sys, then
+/// waits for the end of standard input, a pipe that only the test holds; when it exits, the kernel
+/// kills all other processes of the namespace. It also removes the folder, because a test that was
+/// killed cannot.
 const FIRST_PROCESS: &str = "mount -t sysfs sysfs /sys && ip link set lo up && echo ready && cat >/dev/null
 rm -rf -- \"$1\"";
 
-/// The namespaces, kept by a process in them.
+/// Namespaces that exist as long as a process in them.
 #[derive(Debug)]
 pub(crate) struct Namespaces {
-    /// `unshare`: it is in the network and mount namespaces, and the parent of the first process.
+    /// The process of `unshare`, which is in the network and mount namespaces, and the parent of
+    /// the first process.
     keeper: Child,
 }
 
 impl Namespaces {
-    /// Makes the namespaces; `folder` is removed when they end.
-    ///
-    /// # Errors
-    /// When `unshare` is missing or not allowed.
+    /// Creates the namespaces. `folder` is removed when they end.
     pub(crate) fn start(folder: &Path) -> Result<Self, Error> {
         let mut command = Command::new("unshare");
-        // Mounts of the machine come through (a test may bind-mount a pod's folder), those made
-        // inside stay inside.
+        // Mounts of the machine are propagated into the namespace (a test may bind-mount a pod's
+        // folder), and mounts inside stay inside.
         command.args(["--net", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc"]);
         command.args(["sh", "-c", FIRST_PROCESS, "sh"]).arg(folder);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -45,7 +43,7 @@ impl Namespaces {
         if line == "ready\n" {
             return Ok(());
         }
-        // The output ended, so the first process failed; closing its input makes sure that it ends.
+        // The output ended, so the first process failed. Closing its input makes sure that it ends.
         drop(self.keeper.stdin.take());
         let mut problem = String::new();
         if let Some(mut errors) = self.keeper.stderr.take() {
@@ -54,7 +52,6 @@ impl Namespaces {
         Err(Error::Namespaces(problem.trim().to_owned()))
     }
 
-    /// The network namespace's path.
     pub(crate) fn network(&self) -> PathBuf {
         self.path("net")
     }
@@ -63,7 +60,7 @@ impl Namespaces {
         PathBuf::from(format!("/proc/{}/ns/{kind}", self.keeper.id()))
     }
 
-    /// A command that runs in all the namespaces.
+    /// Returns a command that runs in all the namespaces.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         for (option, kind) in [("--net", "net"), ("--mount", "mnt"), ("--pid", "pid_for_children")] {
@@ -77,7 +74,7 @@ impl Namespaces {
 impl Drop for Namespaces {
     fn drop(&mut self) {
         drop(self.keeper.stdin.take());
-        // Nothing can be done about an error here; the processes have been told to end.
+        // Nothing can be done about an error here: the processes were told to end.
         let _ended = self.keeper.wait();
     }
 }

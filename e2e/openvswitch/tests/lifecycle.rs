@@ -1,4 +1,4 @@
-//! The helper itself: it works, two run side by side, and nothing is left of it.
+//! The helper itself: it works, two run side by side, and nothing of it is left.
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The processes whose command line names the folder.
+/// Returns the processes whose command line contains the folder.
 fn processes_of(folder: &Path) -> Vec<String> {
     let needle = folder.display().to_string();
     std::fs::read_dir("/proc")
@@ -78,7 +78,8 @@ fn vhost_user_port_works_with_dpdk_only() {
     assert!(ofport.trim().parse::<i32>().expect("a number") > 0, "{ofport}");
 }
 
-/// A child process of the next test: starts one, says where, and waits to be killed.
+/// Runs as a child process of the next test: starts an Open vSwitch, reports it, and waits to be
+/// killed.
 #[test]
 #[ignore = "started by kill_of_the_test_leaves_nothing"]
 fn hold() {

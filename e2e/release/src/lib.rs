@@ -4,12 +4,14 @@
 //! - [`image`] writes images of containers, without a container engine.
 //! - [`chart`] makes the Helm chart from `config/`.
 //! - [`sbom`] lists what the programs are made of.
+//! - [`plugin`] is the plugin of kubectl, for the systems of users.
 //! - [`release`] puts all of them into one folder.
 
 pub mod chart;
 pub mod commands;
 pub mod digest;
 pub mod image;
+pub mod plugin;
 pub mod release;
 pub mod sbom;
 pub mod tarball;

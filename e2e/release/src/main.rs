@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use usnet_release::plugin::Plugin;
 use usnet_release::release::{Release, ReleaseError};
 
 /// Makes the files of a release.
@@ -20,6 +21,10 @@ struct Arguments {
     /// Folder with the static programs `usnet`, `userspace` and `usnet-tools`.
     #[arg(long, global = true, default_value = ".")]
     binaries: PathBuf,
+
+    /// The program `kubectl-usnet` for a target; more than one of them.
+    #[arg(long = "plugin", global = true, value_name = "TARGET=FILE")]
+    plugins: Vec<Plugin>,
 
     /// Name of the image, with the registry that clusters pull it from.
     #[arg(long, global = true, default_value = "usnet")]
@@ -61,6 +66,7 @@ fn make(arguments: &Arguments) -> Result<(), ReleaseError> {
     let release = Release {
         checkout: &arguments.checkout,
         binaries: &arguments.binaries,
+        plugins: &arguments.plugins,
         image: &arguments.image,
         version: env!("CARGO_PKG_VERSION"),
         revision: &arguments.revision,

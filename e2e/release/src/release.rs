@@ -12,12 +12,9 @@ use crate::chart::{Chart, ChartError};
 use crate::commands::{self, CommandError};
 use crate::digest;
 use crate::image::{self, Build, ImageError, archive};
+use crate::plugin::Plugin;
 use crate::sbom::{self, SbomError};
 use crate::tarball::{Tarball, TarballError};
-
-/// Names of the programs in the tarball: kubectl finds its plugin, and what completes its command
-/// line, by these names.
-const LINKS: [&str; 2] = ["kubectl-usnet", "kubectl_complete-usnet"];
 
 /// Why a release could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +61,8 @@ pub struct Release<'a> {
     pub checkout: &'a Path,
     /// The folder with the static programs `usnet`, `userspace` and `usnet-tools`.
     pub binaries: &'a Path,
+    /// The plugin of kubectl, for each target.
+    pub plugins: &'a [Plugin],
     /// Name of the image without a tag.
     pub image: &'a str,
     /// The version.
@@ -125,11 +124,12 @@ impl Release<'_> {
         for program in ["usnet", "userspace"] {
             tarball.program(&top.join(program), &self.binaries.join(program))?;
         }
-        for link in LINKS {
-            tarball.link(&top.join(link), Path::new("usnet"))?;
-        }
-        tarball.file(&top.join("LICENSE"), &self.checkout.join("LICENSE"))?;
+        let license = self.checkout.join("LICENSE");
+        tarball.file(&top.join("LICENSE"), &license)?;
         tarball.finish_compressed(&path)?;
+        for plugin in self.plugins {
+            plugin.write(self.output, self.version, &license, self.time)?;
+        }
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 /// The packages whose programs are released.
-const ROOTS: [&str; 3] = ["usnet-operator", "usnet-plugin", "usnet-tools"];
+const ROOTS: [&str; 4] = ["usnet", "usnet-kubectl", "usnet-plugin", "usnet-tools"];
 
 /// Why the list could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -150,11 +150,12 @@ mod tests {
         let package = |name: &str| json!({"id": name, "name": name, "version": "1.0.0", "license": "MIT/Apache-2.0"});
         let dependency = |name: &str, kind: Value| json!({"pkg": name, "dep_kinds": [{"kind": kind}]});
         let node = |name: &str, deps: Value| json!({"id": name, "deps": deps});
-        let packages = ["usnet-operator", "usnet-plugin", "usnet-tools", "linked", "tested"].map(package);
+        let packages = ["usnet", "usnet-kubectl", "usnet-plugin", "usnet-tools", "linked", "tested"].map(package);
         json!({
             "packages": packages,
             "resolve": {"nodes": [
-                node("usnet-operator", json!([dependency("linked", Value::Null), dependency("tested", json!("dev"))])),
+                node("usnet", json!([dependency("linked", Value::Null), dependency("tested", json!("dev"))])),
+                node("usnet-kubectl", json!([])),
                 node("usnet-plugin", json!([])),
                 node("usnet-tools", json!([])),
                 node("linked", json!([])),
@@ -173,10 +174,10 @@ mod tests {
             .iter()
             .filter_map(|component| component["name"].as_str())
             .collect();
-        assert_eq!(names, ["linked", "usnet-operator", "usnet-plugin", "usnet-tools"]);
+        assert_eq!(names, ["linked", "usnet-kubectl", "usnet-plugin", "usnet-tools", "usnet"]);
         assert_eq!(document["components"][0]["hashes"][0]["content"], "abc");
         assert_eq!(document["components"][0]["licenses"][0]["expression"], "MIT OR Apache-2.0");
-        assert_eq!(document["dependencies"][1]["dependsOn"], json!(["pkg:cargo/linked@1.0.0"]));
+        assert_eq!(document["dependencies"][4]["dependsOn"], json!(["pkg:cargo/linked@1.0.0"]));
         assert_eq!(document["metadata"]["timestamp"], "1970-01-01T00:00:00Z");
     }
 
@@ -184,6 +185,6 @@ mod tests {
     fn missing_programs_are_an_error() {
         let empty = json!({"packages": [], "resolve": {"nodes": []}});
         let error = document(&empty, "", "0.1.0", 0).unwrap_err();
-        assert_eq!(error.to_string(), "cargo metadata says nothing of usnet-operator");
+        assert_eq!(error.to_string(), "cargo metadata says nothing of usnet");
     }
 }

@@ -190,11 +190,15 @@ fn a_release_is_the_same_twice() {
     for name in ["usnet", "userspace", "usnet-tools"] {
         fs::write(binaries.path().join(name), format!("program {name}")).unwrap();
     }
+    let program = binaries.path().join("usnet").display().to_string();
+    let plugins = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-gnu"]
+        .map(|target| format!("{target}={program}").parse().unwrap());
     let releases = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     for output in &releases {
         let release = Release {
             checkout: &checkout(),
             binaries: binaries.path(),
+            plugins: &plugins,
             image: "registry.example/usnet",
             version: VERSION,
             revision: "abc",
@@ -212,6 +216,9 @@ fn a_release_is_the_same_twice() {
         "SHA256SUMS".to_owned(),
         "crds.yaml".to_owned(),
         "install.yaml".to_owned(),
+        format!("kubectl-usnet-{VERSION}-darwin-arm64.tar.gz"),
+        format!("kubectl-usnet-{VERSION}-linux-amd64.tar.gz"),
+        format!("kubectl-usnet-{VERSION}-windows-amd64.tar.gz"),
         format!("usnet-{VERSION}-linux-{arch}.tar.gz"),
         format!("usnet-{VERSION}-oci.tar"),
         format!("usnet-{VERSION}.cdx.json"),

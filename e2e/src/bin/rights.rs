@@ -1,6 +1,6 @@
-//! `rights LOG...`, with the audit logs of all test beds that the cluster tests ran in: fails when
-//! the roles of `config/rbac`, of resource claims and of hot plug give more or less than the tests
-//! have used.
+//! `rights LOG...`, with the audit logs of all test beds in which the cluster tests ran: fails when
+//! the roles of `config/rbac`, of resource claims and of hot plug grant more or less than the tests
+//! used.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use usnet_e2e::testbed::progress;
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error(
-        "no audit log is named: call this with those of the test beds that the cluster tests ran in, as e2e/scripts/cluster-tests does"
+        "no audit log is given: pass those of the test beds in which the cluster tests ran, as e2e/scripts/cluster-tests does"
     )]
     NoLog,
     #[error("cannot read {0}")]
@@ -31,10 +31,14 @@ fn main() -> ExitCode {
         }
         Ok(Differences { unused, missing }) => {
             for right in missing {
-                progress::line(&format!("rights: missing: {right}: add it to config/rbac, or do not ask for it"));
+                progress::line(&format!(
+                    "rights: missing: {right}: add it to config/rbac, or do not make this request"
+                ));
             }
             for right in unused {
-                progress::line(&format!("rights: unused: {right}: take it out of config/rbac, or test what needs it"));
+                progress::line(&format!(
+                    "rights: unused: {right}: remove it from config/rbac, or add a test that needs it"
+                ));
             }
             ExitCode::FAILURE
         }
@@ -56,7 +60,7 @@ fn differences() -> Result<Differences, Error> {
     for folder in ["rbac", "components/resource-claims", "components/hot-plug"] {
         roles.extend(rights::grants(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../config").join(folder))?);
     }
-    // Verbs of Kubernetes that are looked up inside of another request are in no audit log.
+    // Kubernetes checks some verbs within another request, which the audit log does not show.
     roles.retain(|right| !right.verb.contains(':'));
     Ok(rights::compare(&roles, &rights::usage(&log)?))
 }

@@ -15,28 +15,26 @@ use crate::host::probes;
 use crate::nodes::node::{Node, NodeError};
 use crate::testbed::folder::TestbedFolder;
 
-/// A link in the test bed's own folder of programs to the build with DPDK.
+/// A link in the test bed's folder of programs to the build with DPDK.
 const PROGRAM: &str = "ovs-vswitchd";
 
 const SOCKET: &str = "/run/openvswitch/db.sock";
 const DATABASE: &str = "/var/lib/openvswitch/conf.db";
 const SCHEMA: &str = "/usr/share/openvswitch/vswitch.ovsschema";
 
-/// Memory for packets, in MiB. A connected port takes 62 MiB with `per-port-memory`, so this is for
-/// eight ports.
+/// Memory for packets, in MiB. A connected port takes 62 MiB with `per-port-memory`, so this is
+/// enough for eight ports.
 const MEMORY_MIB: u32 = 512;
 
-/// Longest sleep of an idle polling thread, in microseconds: with none, each node would take a
+/// The maximum sleep of an idle polling thread, in microseconds: without it, each node would use a
 /// whole CPU.
-const LONGEST_SLEEP_US: u32 = 200;
+const MAX_SLEEP_US: u32 = 200;
 
 /// Why Open vSwitch could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenVSwitchError {
-    /// A folder or file of the node could not be made.
     #[error(transparent)]
     Node(#[from] NodeError),
-    /// One of its tools failed.
     #[error(transparent)]
     Command(#[from] CommandError),
 }
@@ -44,17 +42,14 @@ pub enum OpenVSwitchError {
 /// The two programs of Open vSwitch on a node.
 #[derive(Debug)]
 pub struct OpenVSwitch {
-    /// Holds the configuration.
+    /// `ovsdb-server`, which has the configuration.
     pub server: Arc<Component>,
-    /// Forwards packets.
+    /// `ovs-vswitchd`, which forwards packets.
     pub switch: Arc<Component>,
 }
 
-/// Makes an empty database and describes the programs. Between the start of the two, call
-/// [`configure`].
-///
-/// # Errors
-/// When the database cannot be made.
+/// Creates an empty database and describes the programs. [`configure`] is called after the start of
+/// the first and before that of the second.
 pub fn prepare(folder: &TestbedFolder, node: &Node) -> Result<OpenVSwitch, OpenVSwitchError> {
     for path in ["/etc/openvswitch", "/run/openvswitch", "/var/lib/openvswitch", "/var/log/openvswitch"] {
         fs::create_dir_all(node.path(path)).map_err(|source| node.not_written(path, source))?;
@@ -64,7 +59,7 @@ pub fn prepare(folder: &TestbedFolder, node: &Node) -> Result<OpenVSwitch, OpenV
     Ok(OpenVSwitch { server: Arc::new(server(folder, node)), switch: Arc::new(switch(folder, node)) })
 }
 
-/// The machine's own database, which the node's copy of `/var` shows until now.
+/// Removes the machine's own database, which is visible in the node's copy of `/var`.
 fn remove_machine_database(node: &Node) -> Result<(), NodeError> {
     match fs::remove_file(node.path(DATABASE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(node.not_written(DATABASE, error)),
@@ -82,14 +77,14 @@ fn server(folder: &TestbedFolder, node: &Node) -> Component {
 fn switch(folder: &TestbedFolder, node: &Node) -> Component {
     let arguments = [&format!("unix:{SOCKET}"), "--pidfile", "--log-file"].map(str::to_owned);
     let launch = node.launcher(PROGRAM, arguments.to_vec());
-    let is_ready = probes::command(serving(node));
+    let is_ready = probes::command(readiness(node));
     Component::new(ComponentName::on(node.name(), "ovs-vswitchd"), &folder.logs(), launch, is_ready)
 }
 
-/// After a kill the database still says what the last process said. Only a change that the new
-/// process takes up shows that it serves: `ovs-vsctl` waits for that, and the value differs each
-/// time.
-fn serving(node: &Node) -> impl Fn() -> Command + Send + Sync + use<> {
+/// Returns a probe. After a kill the database still has the state of the last process, so
+/// `ovs-vsctl` makes a change, a different one each time, and waits until the new process has
+/// applied it.
+fn readiness(node: &Node) -> impl Fn() -> Command + Send + Sync + use<> {
     let counter = AtomicU64::new(0);
     let build = node.launcher("ovs-vsctl", vec!["--timeout=5".to_owned()]);
     move || {
@@ -102,9 +97,6 @@ fn serving(node: &Node) -> impl Fn() -> Command + Send + Sync + use<> {
 }
 
 /// Writes the settings that the switch reads at its start.
-///
-/// # Errors
-/// When `ovs-vsctl` fails.
 pub fn configure(node: &Node) -> Result<(), OpenVSwitchError> {
     let version = command::run(node.command(PROGRAM).arg("--version"))?;
     let version = version.lines().next().and_then(|line| line.split(' ').next_back()).unwrap_or_default();
@@ -118,7 +110,7 @@ pub fn configure(node: &Node) -> Result<(), OpenVSwitchError> {
         "other_config:per-port-memory=true".to_owned(),
         format!("other_config:dpdk-lcore-mask={:#x}", cpu_mask(first)),
         format!("other_config:pmd-cpu-mask={:#x}", cpu_mask(last)),
-        format!("other_config:pmd-maxsleep={LONGEST_SLEEP_US}"),
+        format!("other_config:pmd-maxsleep={MAX_SLEEP_US}"),
         format!("external_ids:system-id={}", node.name()),
         format!("external_ids:hostname={}", node.name()),
         format!("ovs_version={version}"),
@@ -136,7 +128,7 @@ fn usable_cpus() -> (usize, usize) {
     (first, usable.next_back().unwrap_or(first))
 }
 
-/// DPDK's masks name the CPUs below 64 in what we use of them; the first CPU stands for one beyond.
+/// Returns the mask of a CPU for DPDK; of the first CPU for one that the mask cannot have.
 fn cpu_mask(cpu: usize) -> u64 {
     u32::try_from(cpu).ok().and_then(|cpu| 1_u64.checked_shl(cpu)).unwrap_or(1)
 }

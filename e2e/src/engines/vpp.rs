@@ -1,4 +1,5 @@
-//! VPP on a node: a real one without huge pages and devices, else the simulator of its binary API.
+//! VPP on a node: the real program without huge pages and devices, or the simulator of its binary
+//! API.
 
 use std::env;
 use std::fs;
@@ -16,49 +17,40 @@ use crate::host::component::{Component, ComponentName};
 use crate::nodes::node::{Node, NodeError};
 use crate::testbed::folder::TestbedFolder;
 
-/// The hidden subcommand that [`simulate`] is for.
+/// The hidden subcommand of [`simulate`].
 pub const SIMULATOR_ROLE: &str = "internal-vpp-simulator";
 
-/// Where `vppctl`, our agent and our plugin look.
+/// The folder in which `vppctl`, the agent and the plugin expect the sockets.
 const FOLDER: &str = "/run/vpp";
 const SOCKET: &str = "/run/vpp/api.sock";
 const CONFIGURATION: &str = "/etc/vpp/startup.conf";
 const LOGS: &str = "/var/log/vpp";
 
-/// The sleep between two turns of the main loop, in microseconds. Idle, VPP takes a twelfth of a
-/// CPU with it; with none, a VPP with a port would take a whole one.
+/// The sleep between two iterations of the main loop, in microseconds. An idle VPP then uses a
+/// twelfth of a CPU; without it, a VPP with a port would use a whole CPU.
 const SLEEP_US: u32 = 200;
 
-/// How long one question may take.
+/// The time limit of one request.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// Why VPP could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum VppError {
-    /// A folder or file of the node could not be made.
     #[error(transparent)]
     Node(#[from] NodeError),
-    /// This program, which is the simulator as well, cannot be found.
     #[error("cannot find the simulator")]
     ThisProgram(#[source] std::io::Error),
-    /// It runs and does not say what it is.
     #[error(transparent)]
     Api(#[from] usnet_vpp::Error),
-    /// It answered, but not with its version.
-    #[error("VPP on {node} does not tell its version")]
+    #[error("VPP on {node} does not report its version")]
     Version {
-        /// The node.
         node: String,
-        /// What it answered.
         #[source]
         source: ReplyError,
     },
 }
 
-/// Which one runs on a node, for the person who started the test bed.
-///
-/// # Errors
-/// When it does not answer.
+/// Describes the VPP of a node for the user.
 pub fn describe(program: &VppProgram, node: &Node) -> Result<String, VppError> {
     Ok(match program {
         VppProgram::Real(_) => format!("VPP: real, vpp {}", version(node)?),
@@ -66,10 +58,7 @@ pub fn describe(program: &VppProgram, node: &Node) -> Result<String, VppError> {
     })
 }
 
-/// Writes what VPP reads at its start and describes the program.
-///
-/// # Errors
-/// When a file cannot be written.
+/// Writes the configuration of VPP and describes the program.
 pub fn prepare(folder: &TestbedFolder, node: &Node, program: &VppProgram) -> Result<Arc<Component>, VppError> {
     for path in [FOLDER, LOGS] {
         fs::create_dir_all(node.path(path)).map_err(|source| node.not_written(path, source))?;
@@ -87,10 +76,7 @@ pub fn prepare(folder: &TestbedFolder, node: &Node, program: &VppProgram) -> Res
     Ok(Arc::new(Component::new(ComponentName::on(node.name(), "vpp"), &folder.logs(), launch, is_ready)))
 }
 
-/// The simulator's own process. It ends when it is killed.
-///
-/// # Errors
-/// When it cannot listen.
+/// Runs the simulator until the process is killed.
 pub fn simulate(folder: &Path) -> Result<u8, usnet_test_vpp::Error> {
     Simulator::start(folder, &[])?.wait();
     Ok(1)
@@ -99,12 +85,13 @@ pub fn simulate(folder: &Path) -> Result<u8, usnet_test_vpp::Error> {
 fn version(node: &Node) -> Result<String, VppError> {
     let mut batch = Batch::new();
     let version = batch.request(ShowVersion {});
-    let answers = Client::connect(node.path(SOCKET), LIMIT)?.send(&batch)?;
-    let reply = answers.reply(version).map_err(|source| VppError::Version { node: node.name().to_owned(), source })?;
+    let replies = Client::connect(node.path(SOCKET), LIMIT)?.send(&batch)?;
+    let reply = replies.reply(version).map_err(|source| VppError::Version { node: node.name().to_owned(), source })?;
     Ok(reply.version.into_string())
 }
 
-/// Pages of 4 KiB, so that VPP neither needs huge pages nor raises their number on the machine.
+/// Returns a configuration with pages of 4 KiB, with which VPP neither needs huge pages nor raises
+/// their number on the machine.
 fn configuration(program: &Path) -> String {
     let plugins = plugin_folder(program).map(|path| format!("path {} ", path.display())).unwrap_or_default();
     format!(

@@ -1,11 +1,11 @@
-//! Control groups of a test bed's containers: `/<testbed id>/<node>` in every hierarchy. They are
-//! the one thing that outlives the processes in them.
+//! Control groups of a test bed's containers: `/<testbed id>/<node>` in every hierarchy. They
+//! outlive the processes in them.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Controllers that kubelet wants on a machine with cgroup v2.
+/// The controllers that kubelet needs on a machine with cgroup v2.
 const CONTROLLERS: &str = "+cpuset +cpu +io +memory +hugetlb +pids";
 
 /// Why a control group could not be made.
@@ -23,10 +23,7 @@ pub fn node_root(testbed: &str, node: &str) -> String {
     format!("/{testbed}/{node}")
 }
 
-/// Makes the control groups of one node.
-///
-/// # Errors
-/// When one cannot be made.
+/// Creates the control groups of one node.
 pub fn create(testbed: &str, node: &str) -> Result<(), CgroupError> {
     for hierarchy in hierarchies() {
         let testbed_group = hierarchy.join(testbed);
@@ -41,27 +38,28 @@ pub fn create(testbed: &str, node: &str) -> Result<(), CgroupError> {
     Ok(())
 }
 
-/// Removes the control groups of a test bed; true when none is left. Groups with live processes
-/// stay: try again when those have ended.
+/// Removes the control groups of a test bed. Returns false if some are left because processes in
+/// them are alive.
 #[must_use]
 pub fn remove(testbed: &str) -> bool {
     hierarchies().iter().all(|hierarchy| remove_group(&hierarchy.join(testbed)))
 }
 
-/// Where this machine's hierarchies are mounted: many with cgroup v1, one with v2, both in between.
+/// Returns the mount points of the hierarchies: several with cgroup v1, one with v2.
 fn hierarchies() -> Vec<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     mounts.lines().filter_map(hierarchy_of_mount).collect()
 }
 
-/// The mount point in one line of `/proc/self/mounts` when it is a cgroup hierarchy.
+/// Returns the mount point in a line of `/proc/self/mounts` if it is a cgroup hierarchy.
 fn hierarchy_of_mount(line: &str) -> Option<PathBuf> {
     let mut fields = line.split(' ');
     let (_, target, kind) = (fields.next()?, fields.next()?, fields.next()?);
     matches!(kind, "cgroup" | "cgroup2").then(|| PathBuf::from(target))
 }
 
-/// A new cpuset group of cgroup v1 has no CPUs, and no process can enter it until it has.
+/// Copies the CPUs of the parent. A new cpuset group of cgroup v1 has none, and no process can
+/// enter it.
 fn inherit_cpus(group: &Path) -> io::Result<()> {
     for file in ["cpuset.cpus", "cpuset.mems"] {
         let own = group.join(file);
@@ -76,13 +74,13 @@ fn inherit_cpus(group: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// With cgroup v2 a group's children have only the controllers that it hands down. Those that this
-/// machine does not have are left out by trying one by one.
+/// Enables the controllers for the children of a group of cgroup v2, one by one, because this
+/// machine may not have all of them.
 fn delegate_controllers(group: &Path) {
     let file = group.join("cgroup.subtree_control");
     if file.exists() {
         for controller in CONTROLLERS.split(' ') {
-            // kubelet names a controller that is really missing.
+            // kubelet reports a controller that it misses.
             let _ = fs::write(&file, controller);
         }
     }

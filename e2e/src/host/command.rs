@@ -1,60 +1,39 @@
-//! Runs a program to its end.
+//! Runs a program until it exits.
 
 use std::io::{self, Write};
 use std::process::{Command, Output, Stdio};
 
-/// Why a program did not do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// It could not be started, or its input not be written.
     #[error("cannot run {command}")]
     Run {
-        /// The command line.
         command: String,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// It ended with an error.
     #[error("{command} failed ({status}): {output}")]
-    Failed {
-        /// The command line.
-        command: String,
-        /// How it ended.
-        status: std::process::ExitStatus,
-        /// What it printed on standard error.
-        output: String,
-    },
+    Failed { command: String, status: std::process::ExitStatus, output: String },
 }
 
-/// This program once more, for another of a test bed's processes.
-///
-/// # Errors
-/// When the system does not say where it is.
+/// Returns a command for this program, as another process of the test bed.
 pub fn this_program() -> io::Result<Command> {
     std::env::current_exe().map(Command::new)
 }
 
-/// Runs it and gives what it printed on standard output.
-///
-/// # Errors
-/// When it cannot be started or does not end with status 0.
+/// Runs a command, and returns its standard output if it succeeds.
 pub fn run(command: &mut Command) -> Result<String, CommandError> {
-    let output = command.stdin(Stdio::null()).output().map_err(|source| not_run(command, source))?;
+    let output = command.stdin(Stdio::null()).output().map_err(|source| run_error(command, source))?;
     finish(command, &output)
 }
 
-/// The same, with `input` on its standard input.
-///
-/// # Errors
-/// As [`run`].
+/// Like [`run`], with `input` on the standard input of the command.
 pub fn run_with_input(command: &mut Command, input: &str) -> Result<String, CommandError> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|source| not_run(command, source))?;
+    let mut child = command.spawn().map_err(|source| run_error(command, source))?;
     if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(input.as_bytes()).map_err(|source| not_run(command, source))?;
+        stdin.write_all(input.as_bytes()).map_err(|source| run_error(command, source))?;
     }
-    let output = child.wait_with_output().map_err(|source| not_run(command, source))?;
+    let output = child.wait_with_output().map_err(|source| run_error(command, source))?;
     finish(command, &output)
 }
 
@@ -66,7 +45,7 @@ fn finish(command: &Command, output: &Output) -> Result<String, CommandError> {
     Err(CommandError::Failed { command: display(command), status: output.status, output: output_text })
 }
 
-fn not_run(command: &Command, source: io::Error) -> CommandError {
+fn run_error(command: &Command, source: io::Error) -> CommandError {
     CommandError::Run { command: display(command), source }
 }
 

@@ -1,5 +1,4 @@
-//! A long-running program of a test bed: started, waited for until it serves, killed, started
-//! again.
+//! A long-running program of a test bed, which can be started, waited for, killed and restarted.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -11,32 +10,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::host::wait::{self, FACTOR_VARIABLE};
 
-/// Lines of a log that an error shows.
+/// The number of lines of a log in an error.
 const EXCERPT_LINES: usize = 12;
 
-/// Which program, and on which node; none for the control plane's.
+/// The name of a program and of its node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ComponentName {
-    /// The program's name, such as `kubelet`.
     pub program: String,
-    /// The node that it runs on.
+    /// `None` for a program of the control plane.
     pub node: Option<String>,
 }
 
 impl ComponentName {
-    /// A program of the control plane.
     #[must_use]
     pub fn control_plane(program: &str) -> Self {
         Self { program: program.to_owned(), node: None }
     }
 
-    /// A program of a node.
     #[must_use]
     pub fn on(node: &str, program: &str) -> Self {
         Self { program: program.to_owned(), node: Some(node.to_owned()) }
     }
 
-    /// The name of its log file.
     #[must_use]
     pub fn log_file(&self) -> String {
         self.node
@@ -54,48 +49,26 @@ impl fmt::Display for ComponentName {
     }
 }
 
-/// Why a program does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ComponentError {
-    /// It could not be started.
     #[error("cannot start {name}")]
     Start {
-        /// Which program.
         name: ComponentName,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// It ended instead of serving.
     #[error("{name} ended ({status}) before it was ready; its log ends with:\n{log_end}")]
-    Ended {
-        /// Which program.
-        name: ComponentName,
-        /// How it ended.
-        status: ExitStatus,
-        /// The last lines of its log.
-        log_end: String,
-    },
-    /// It runs, but does not serve, and it has logged nothing for the time limit.
+    Ended { name: ComponentName, status: ExitStatus, log_end: String },
     #[error(
-        "{name} is not ready and has stopped logging for {} s ({FACTOR_VARIABLE}=2 doubles that); its log ends with:\n{log_end}",
+        "{name} is not ready and has logged nothing for {} s ({FACTOR_VARIABLE}=2 doubles this limit); its log ends with:\n{log_end}",
         wait::limit().as_secs()
     )]
-    NotReady {
-        /// Which program.
-        name: ComponentName,
-        /// The last lines of its log.
-        log_end: String,
-    },
-    /// It runs already.
+    NotReady { name: ComponentName, log_end: String },
     #[error("{0} is running already")]
     Running(ComponentName),
-    /// It could not be killed.
     #[error("cannot stop {name}")]
     Stop {
-        /// Which program.
         name: ComponentName,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -104,7 +77,6 @@ pub enum ComponentError {
 type Launch = Box<dyn Fn() -> Command + Send + Sync>;
 type Probe = Box<dyn Fn() -> bool + Send + Sync>;
 
-/// One long-running program.
 pub struct Component {
     name: ComponentName,
     launch: Launch,
@@ -120,8 +92,8 @@ impl fmt::Debug for Component {
 }
 
 impl Component {
-    /// A program that `launch` starts, that serves when `is_ready` says so, and that logs into the
-    /// folder `logs`.
+    /// Creates a program that `launch` starts, that is ready when `is_ready` holds, and that logs
+    /// into the folder `logs`.
     #[must_use]
     pub fn new(
         name: ComponentName,
@@ -133,16 +105,12 @@ impl Component {
         Self { name, launch: Box::new(launch), is_ready: Box::new(is_ready), log, process: Mutex::new(None) }
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> &ComponentName {
         &self.name
     }
 
-    /// Starts it and waits until it serves.
-    ///
-    /// # Errors
-    /// When it runs already, cannot be started, ends, or does not serve in time.
+    /// Starts the program and waits until it is ready.
     pub fn start(&self) -> Result<(), ComponentError> {
         let mut process = self.process();
         if let Some(child) = process.as_mut()
@@ -160,10 +128,7 @@ impl Component {
         if ready { Ok(()) } else { Err(ComponentError::NotReady { name: self.name.clone(), log_end: self.log_end() }) }
     }
 
-    /// Kills it with SIGKILL and waits until it is dead. Nothing happens when it does not run.
-    ///
-    /// # Errors
-    /// When it cannot be killed.
+    /// Kills the program with SIGKILL and waits for its end. Nothing happens if it is not running.
     pub fn stop(&self) -> Result<(), ComponentError> {
         let mut process = self.process();
         if let Some(child) = process.as_mut() {
@@ -178,7 +143,7 @@ impl Component {
     fn spawn(&self) -> Result<Child, ComponentError> {
         let failed = |source| ComponentError::Start { name: self.name.clone(), source };
         let log = OpenOptions::new().create(true).append(true).open(&self.log).map_err(failed)?;
-        // A process group of its own: Ctrl-C at the terminal is for the user's command alone.
+        // In a process group of its own, the program does not get Ctrl-C of the user's terminal.
         (self.launch)()
             .process_group(0)
             .stdin(Stdio::null())
@@ -195,7 +160,7 @@ impl Component {
         lines.get(lines.len().saturating_sub(EXCERPT_LINES)..).unwrap_or_default().join("\n")
     }
 
-    /// A panic in another thread leaves no half-made state here.
+    /// Locks the process. A panic in another thread leaves no inconsistent state.
     fn process(&self) -> MutexGuard<'_, Option<Child>> {
         self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What the test bed needs of the machine, and what starts, confines and watches processes on it.
+//! Requirements on the machine, and the start, isolation and observation of processes.
 
 pub mod cgroups;
 pub mod command;

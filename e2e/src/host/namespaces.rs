@@ -1,5 +1,4 @@
-//! Namespaces and mounts: what keeps a test bed apart from the machine, and its nodes apart from
-//! each other.
+//! Namespaces and mounts, which isolate a test bed from the machine and its nodes from each other.
 
 use std::fs;
 use std::io;
@@ -11,16 +10,16 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::testbed::folder::TestbedFolder;
 
-/// Folders of which each node has its own writable copy, so that every program can use its standard
+/// The folders of which each node has its own writable copy, so programs can use their standard
 /// paths.
 pub const NODE_COPIES: [&str; 3] = ["/etc", "/opt", "/var"];
 
-/// Folders of a node that hold root filesystems and volumes of containers: plain folders, as on a
-/// real node, because an overlay on an overlay is not allowed everywhere.
+/// The folders with root filesystems and volumes of containers, which are not overlays, because not
+/// every kernel allows an overlay on an overlay.
 const NODE_FOLDERS: [(&str, &str); 2] = [("kubelet", "/var/lib/kubelet"), ("containerd", "/var/lib/containerd")];
 
-/// Kernel settings that kubelet sets for the whole machine unless it finds these values. A node
-/// shows them to it, so that the machine keeps its own.
+/// Kernel settings that kubelet changes for the whole machine unless they have these values. Nodes
+/// mount files with these values over them, so the machine keeps its own.
 const KUBELET_SETTINGS: [(&str, &str); 6] = [
     ("vm/overcommit_memory", "1"),
     ("vm/panic_on_oom", "0"),
@@ -30,41 +29,28 @@ const KUBELET_SETTINGS: [(&str, &str); 6] = [
     ("kernel/keys/root_maxbytes", "25000000"),
 ];
 
-/// Why a namespace could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
-    /// The kernel refused new namespaces.
-    #[error("cannot make new namespaces ({0:?})")]
+    #[error("cannot create new namespaces ({0:?})")]
     Unshare(CloneFlags, #[source] Errno),
-    /// A mount failed.
     #[error("cannot mount {what} on {target}")]
     Mount {
-        /// The file system or folder.
         what: String,
-        /// Where it should appear.
         target: PathBuf,
-        /// What the kernel said.
         #[source]
         source: Errno,
     },
-    /// A folder or file for a mount cannot be made.
     #[error("cannot prepare {path}")]
     Prepare {
-        /// The folder or file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The node's host name cannot be set.
     #[error("cannot set the host name {0}")]
     HostName(String, #[source] Errno),
 }
 
-/// Gives this process, the first of a pid namespace, a network, mounts and IPC of its own.
-///
-/// # Errors
-/// When the kernel refuses.
+/// Enters new network, mount and IPC namespaces. This process is the first of a pid namespace.
 pub fn enter_testbed() -> Result<(), NamespaceError> {
     let flags = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
     unshare(flags).map_err(|source| NamespaceError::Unshare(flags, source))?;
@@ -73,18 +59,15 @@ pub fn enter_testbed() -> Result<(), NamespaceError> {
     mount_new("tmpfs", Path::new("/run"), Some("mode=755"))
 }
 
-/// Makes this process a node: network, mounts and host name of its own, with the node's folders in
-/// their standard places.
-///
-/// # Errors
-/// When the kernel refuses or a folder cannot be made.
+/// Makes this process a node: enters new network, mount and UTS namespaces, with the node's folders
+/// at their standard paths.
 pub fn enter_node(folder: &TestbedFolder, name: &str) -> Result<(), NamespaceError> {
     let flags = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS;
     unshare(flags).map_err(|source| NamespaceError::Unshare(flags, source))?;
     nix::unistd::sethostname(name).map_err(|source| NamespaceError::HostName(name.to_owned(), source))?;
     propagate(MsFlags::MS_PRIVATE)?;
     mount_new("tmpfs", Path::new("/run"), Some("mode=755"))?;
-    // VPP keeps files here under the same names on each node.
+    // VPP has files with the same names here on each node.
     mount_new("tmpfs", Path::new("/dev/shm"), Some("mode=1777"))?;
     let node = folder.node(name);
     for top in NODE_COPIES {
@@ -93,7 +76,7 @@ pub fn enter_node(folder: &TestbedFolder, name: &str) -> Result<(), NamespaceErr
     for (own, standard) in NODE_FOLDERS {
         bind_folder(&node.join(own), Path::new(standard))?;
     }
-    show_kubelet_settings(&node)?;
+    mount_kubelet_settings(&node)?;
     // Volumes that a container mounts for others (mountPropagation) need shared mounts, as systemd
     // makes them on a real node.
     propagate(MsFlags::MS_SHARED)?;
@@ -115,8 +98,7 @@ fn mount_new(kind: &str, target: &Path, options: Option<&str>) -> Result<(), Nam
     })
 }
 
-/// Lays a writable layer in `layers` over `target`: changes of the node are visible to that node
-/// alone.
+/// Mounts a writable layer in `layers` over `target`, so changes are visible only on the node.
 fn mount_copy(target: &Path, layers: &Path) -> Result<(), NamespaceError> {
     let (upper, work) = (layers.join("upper"), layers.join("work"));
     create_folder(&upper)?;
@@ -131,7 +113,7 @@ fn bind_folder(from: &Path, target: &Path) -> Result<(), NamespaceError> {
     bind(from, target)
 }
 
-fn show_kubelet_settings(node: &Path) -> Result<(), NamespaceError> {
+fn mount_kubelet_settings(node: &Path) -> Result<(), NamespaceError> {
     let folder = node.join("sysctl");
     create_folder(&folder)?;
     for (setting, value) in KUBELET_SETTINGS {

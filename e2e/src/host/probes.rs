@@ -1,4 +1,4 @@
-//! Ways to see that a program serves.
+//! Probes that check whether a program is ready.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,25 +7,25 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// How long one look may take.
+/// The time limit of one probe.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// It accepts TCP connections.
+/// Returns a probe that connects by TCP.
 pub fn tcp(address: SocketAddr) -> impl Fn() -> bool + Send + Sync {
     move || TcpStream::connect_timeout(&address, LIMIT).is_ok()
 }
 
-/// It answers `GET path` with status 200 over plain HTTP.
+/// Returns a probe that expects status 200 for `GET path` over plain HTTP.
 pub fn http(address: SocketAddr, path: &'static str) -> impl Fn() -> bool + Send + Sync {
     move || get_status_is_ok(address, path).unwrap_or(false)
 }
 
-/// It accepts connections on a unix socket.
+/// Returns a probe that connects to a unix socket.
 pub fn unix_socket(path: PathBuf) -> impl Fn() -> bool + Send + Sync {
     move || UnixStream::connect(&path).is_ok()
 }
 
-/// A command about it succeeds.
+/// Returns a probe that expects a command to succeed.
 pub fn command(build: impl Fn() -> Command + Send + Sync) -> impl Fn() -> bool + Send + Sync {
     move || {
         let status = build().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -33,7 +33,8 @@ pub fn command(build: impl Fn() -> Command + Send + Sync) -> impl Fn() -> bool +
     }
 }
 
-/// Both hold; the second, dearer one is asked only when the first holds.
+/// Returns a probe that expects both to succeed. The second, more expensive one runs only after the
+/// first.
 pub fn both(
     first: impl Fn() -> bool + Send + Sync,
     second: impl Fn() -> bool + Send + Sync,

@@ -1,4 +1,4 @@
-//! Says clearly what a machine lacks before anything is started.
+//! Checks the requirements on the machine before anything is started.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use nix::unistd::Uid;
 use crate::engines::selection::Engines;
 use crate::engines::vpp_program::VppProgram;
 
-/// Programs of the machine, each with the Debian package that has it.
+/// The required programs, each with its Debian package.
 const MACHINE_PROGRAMS: [(&str, &str); 7] = [
     ("busybox", "busybox-static"),
     ("dpdk-testpmd", "dpdk-dev"),
@@ -19,15 +19,15 @@ const MACHINE_PROGRAMS: [(&str, &str); 7] = [
     ("sha256sum", "coreutils"),
 ];
 
-/// Programs of Open vSwitch, and the Debian package that has them.
+/// The programs of Open vSwitch, which are in [`OPEN_VSWITCH_PACKAGE`].
 const OPEN_VSWITCH_PROGRAMS: [&str; 2] = ["ovs-vsctl", "ovsdb-server"];
 const OPEN_VSWITCH_PACKAGE: &str = "openvswitch-switch-dpdk";
 
-/// Open vSwitch with DPDK, where Debian puts it: the plain `ovs-vswitchd` on the PATH may be the
-/// one without.
+/// The path of Open vSwitch with DPDK on Debian: the `ovs-vswitchd` on the PATH may be the one
+/// without.
 pub const VSWITCHD: &str = "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk";
 
-/// Programs that `e2e/tools/build` makes.
+/// The programs that `e2e/tools/build` builds.
 const BUILT_PROGRAMS: [&str; 14] = [
     "bridge",
     "containerd",
@@ -45,42 +45,25 @@ const BUILT_PROGRAMS: [&str; 14] = [
     "ptp",
 ];
 
-/// What this machine lacks.
 #[derive(Debug, thiserror::Error)]
 pub enum RequirementError {
-    /// Namespaces, mounts and cgroups are for root alone.
-    #[error("a test bed needs root (it makes namespaces, mounts and cgroups); run it as root or with sudo")]
+    #[error("a test bed needs root to create namespaces, mounts and cgroups; run it as root or with sudo")]
     NotRoot,
-    /// A program of the distribution is not installed.
     #[error("{program} is missing; on Debian: apt-get install {package}")]
-    MissingProgram {
-        /// Its name.
-        program: String,
-        /// The Debian package that has it.
-        package: &'static str,
-    },
-    /// The VPP that was asked for is not there.
-    #[error("there is no program {0}, which {PROGRAM_VARIABLE} names; unset it for the simulator", PROGRAM_VARIABLE = usnet_test_vpp::PROGRAM_VARIABLE)]
+    MissingProgram { program: String, package: &'static str },
+    #[error("the program {0} that {PROGRAM_VARIABLE} names does not exist; unset the variable for the simulator", PROGRAM_VARIABLE = usnet_test_vpp::PROGRAM_VARIABLE)]
     MissingVpp(PathBuf),
-    /// A Go-built program is not there.
-    #[error("{0} is in none of the folders of USNET_TOOLS; start the test bed as e2e/world, which builds them")]
+    #[error(
+        "{0} is in none of the folders of USNET_TOOLS; start the test bed with e2e/world, which builds the programs"
+    )]
     MissingTool(&'static str),
-    /// The folder would be hidden by a node's own copy of that folder.
     #[error(
         "the test bed's folder {folder} is under {top}, of which each node gets its own copy; set TMPDIR to another folder"
     )]
-    HiddenFolder {
-        /// The folder.
-        folder: PathBuf,
-        /// The folder that nodes replace.
-        top: PathBuf,
-    },
+    HiddenFolder { folder: PathBuf, top: PathBuf },
 }
 
 /// Checks that the test bed can start here.
-///
-/// # Errors
-/// The first thing that is missing.
 pub fn check(tools: &[PathBuf], engines: Engines, vpp: Option<&VppProgram>) -> Result<(), RequirementError> {
     if !Uid::effective().is_root() {
         return Err(RequirementError::NotRoot);
@@ -105,10 +88,7 @@ pub fn check(tools: &[PathBuf], engines: Engines, vpp: Option<&VppProgram>) -> R
     Ok(())
 }
 
-/// Checks that no node's copy of a system folder hides the test bed's folder.
-///
-/// # Errors
-/// When one does.
+/// Checks that no node's copy of a system folder would hide the test bed's folder.
 pub fn check_folder(folder: &Path) -> Result<(), RequirementError> {
     for top in crate::host::namespaces::NODE_COPIES {
         if folder.starts_with(top) {
@@ -127,7 +107,7 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
     find_in(&folders, name)
 }
 
-/// The first of `folders` with a file `name`, joined with it.
+/// Returns the path of the file `name` in the first of `folders` that has it.
 #[must_use]
 pub fn find_in(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     folders.iter().map(|folder| folder.join(name)).find(|program| program.is_file())

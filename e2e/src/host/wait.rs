@@ -1,49 +1,48 @@
-//! Waiting for a condition, never for a length of time.
+//! Waits for conditions, instead of fixed times.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Pause between two checks. Short, because a test bed's start is a chain of such waits.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The pause between two checks, which is short because the start of a test bed is a chain of
+/// waits.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Multiplies all time limits of test beds and cluster tests, for slow machines.
+/// The environment variable that multiplies all time limits of test beds and cluster tests, for
+/// slow machines.
 pub const FACTOR_VARIABLE: &str = "USNET_WORLD_TIMEOUT";
 
-/// How long a step may go without progress. Generous, because many programs start at once on few
-/// cores.
-const STALLED: Duration = Duration::from_secs(60);
+/// The time limit of a step without progress, which is generous because many programs start at once
+/// on few cores.
+const STALL_LIMIT: Duration = Duration::from_secs(60);
 
-/// So many times [`STALLED`] ends a wait in any case: a program that restarts in a loop makes
-/// progress too.
+/// A wait ends after this many times [`STALL_LIMIT`] even with progress, which a program that
+/// restarts in a loop makes as well.
 const STALLS_MAX: u32 = 5;
 
-/// A time limit, multiplied by the factor in `USNET_WORLD_TIMEOUT`.
+/// Returns a time limit, multiplied by the factor in `USNET_WORLD_TIMEOUT`.
 #[must_use]
 pub fn scaled(limit: Duration) -> Duration {
     let factor = std::env::var(FACTOR_VARIABLE).ok().and_then(|text| parse_factor(&text));
     factor.map_or(limit, |factor| limit.mul_f64(factor))
 }
 
-/// A factor that shortens limits would only make tests fail.
+/// Parses a factor. One that shortens limits is ignored, because it would only make tests fail.
 fn parse_factor(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|factor| (1.0..=100.0).contains(factor))
 }
 
-/// How long a step may go without progress on this machine.
+/// Returns the time limit of a step without progress on this machine.
 #[must_use]
 pub fn limit() -> Duration {
-    scaled(STALLED)
+    scaled(STALL_LIMIT)
 }
 
-/// Looks again and again until `condition` holds; false when it did not within `limit`.
+/// Polls until `condition` holds. Returns false if it did not within `limit`.
 pub fn until(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
     try_until(limit, || Ok::<bool, std::convert::Infallible>(condition())).unwrap_or(false)
 }
 
-/// The same for a condition that can fail for good.
-///
-/// # Errors
-/// The first error of `condition`.
+/// Like [`until`], but an error of `condition` ends the wait.
 pub fn try_until<E>(limit: Duration, mut condition: impl FnMut() -> Result<bool, E>) -> Result<bool, E> {
     let deadline = Instant::now() + limit;
     loop {
@@ -53,15 +52,12 @@ pub fn try_until<E>(limit: Duration, mut condition: impl FnMut() -> Result<bool,
         if Instant::now() >= deadline {
             return Ok(false);
         }
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
     }
 }
 
-/// The same for as long as there is progress: until what `progress` gives has stayed the same for
-/// [`limit`], and not longer than five times that.
-///
-/// # Errors
-/// The first error of `condition`.
+/// Like [`try_until`], as long as there is progress: until the value of `progress` has not changed
+/// for [`limit`], or for at most five times that.
 pub fn try_while_progressing<P: PartialEq, E>(
     mut progress: impl FnMut() -> P,
     mut condition: impl FnMut() -> Result<bool, E>,

@@ -1,8 +1,8 @@
-//! The audit log of the test bed's API server: who asked for what. Tests read from it which rights
-//! usnet's programs really use, and that a controller which is no leader any more writes nothing.
+//! The audit log of the test bed's API server. Tests read from it which rights the programs of
+//! usnet use, and that a controller that is no longer the leader writes nothing.
 //!
-//! One JSON object (`audit.k8s.io/v1`, `Event`) a line, written before the client has its answer.
-//! At level `Metadata`, without bodies, so that it costs next to nothing.
+//! Each line has one JSON object (`audit.k8s.io/v1`, `Event`), which is written before the client
+//! gets the response. The level is `Metadata`, without bodies, which costs little.
 
 use serde_json::{Value, json};
 use std::fs;
@@ -10,32 +10,29 @@ use std::io;
 
 use crate::testbed::folder::TestbedFolder;
 
-/// Names the log's path to the test bed's command.
+/// The environment variable with the path of the log for the user's command.
 pub const VARIABLE: &str = "USNET_WORLD_AUDIT_LOG";
 
-/// Writes the policy and gives kube-apiserver's flags.
-///
-/// # Errors
-/// When the policy cannot be written.
+/// Writes the policy and returns the flags for kube-apiserver.
 pub fn prepare(folder: &TestbedFolder) -> io::Result<Vec<String>> {
     let path = folder.root().join("audit-policy.json");
     fs::write(&path, format!("{:#}\n", policy()))?;
     Ok(vec![
         format!("--audit-policy-file={}", path.display()),
         format!("--audit-log-path={}", folder.audit_log().display()),
-        // A test reads one file from its beginning: it is never rotated, whatever its size (in MB).
+        // The size in MB is never reached, because tests read one file from its start.
         "--audit-log-maxsize=100000".to_owned(),
     ])
 }
 
-/// What usnet's programs do, and what anybody does to the objects that usnet knows; the cluster's
-/// own chatter would be most of the log.
+/// Returns a policy that logs the requests of usnet's programs, and all requests for the objects
+/// that usnet uses. Other requests would be most of the log.
 fn policy() -> Value {
     let kinds = json!([{"group": "usnet.dev"}, {"group": "k8s.cni.cncf.io"}]);
     json!({
         "apiVersion": "audit.k8s.io/v1",
         "kind": "Policy",
-        // An answer is enough; watches have one when they begin.
+        // The response is enough; a watch has one at its start.
         "omitStages": ["RequestReceived"],
         "omitManagedFields": true,
         "rules": [

@@ -1,4 +1,4 @@
-//! The test bed's certificate authority, and the identities that it hands out.
+//! The test bed's certificate authority, and the identities that it issues.
 
 use std::fs;
 use std::io;
@@ -11,46 +11,37 @@ use serde_json::json;
 
 use crate::testbed::addresses;
 
-/// Why a certificate could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// Key or certificate could not be generated.
-    #[error("cannot make the certificate of {subject}")]
+    #[error("cannot create the certificate of {subject}")]
     Generate {
-        /// Whose certificate.
         subject: String,
-        /// What the library said.
         #[source]
         source: rcgen::Error,
     },
-    /// A file could not be written.
     #[error("cannot write {path}")]
     Write {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
 }
 
-/// Who a certificate is for.
+/// The subject of a certificate.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The user's name (CN).
     pub name: &'a str,
     /// The user's group (O).
     pub group: &'a str,
-    /// Names and addresses at which the holder serves.
+    /// The names and addresses at which the subject serves.
     pub serves_at: &'a [String],
 }
 
-/// Files of one identity.
+/// The PEM files of one identity.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The certificate, PEM.
     pub certificate: PathBuf,
-    /// Its private key, PEM.
     pub key: PathBuf,
 }
 
@@ -62,10 +53,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes an authority and the key pair of service-account tokens in `folder`.
-    ///
-    /// # Errors
-    /// When a key cannot be made or a file not be written.
+    /// Creates an authority and the key pair of service account tokens in `folder`.
     pub fn create(folder: &Path) -> Result<Self, CertificateError> {
         fs::create_dir_all(folder).map_err(|source| CertificateError::Write { path: folder.to_owned(), source })?;
         let failed = |source| CertificateError::Generate { subject: "the authority".to_owned(), source };
@@ -84,34 +72,29 @@ impl Authority {
         Ok(authority)
     }
 
-    /// The authority's certificate.
     #[must_use]
     pub fn certificate(&self) -> PathBuf {
         self.folder.join("ca.crt")
     }
 
-    /// The authority's private key.
     #[must_use]
     pub fn key(&self) -> PathBuf {
         self.folder.join("ca.key")
     }
 
-    /// The private key that signs service-account tokens.
+    /// Returns the private key that signs service account tokens.
     #[must_use]
     pub fn token_key(&self) -> PathBuf {
         self.folder.join("service-accounts.key")
     }
 
-    /// The public key that checks service-account tokens.
+    /// Returns the public key that verifies service account tokens.
     #[must_use]
     pub fn token_public_key(&self) -> PathBuf {
         self.folder.join("service-accounts.pub")
     }
 
     /// Issues a certificate for a client, a server or both, in files that start with `file`.
-    ///
-    /// # Errors
-    /// When it cannot be made or written.
     pub fn issue(&self, file: &str, subject: Subject<'_>) -> Result<Identity, CertificateError> {
         let failed = |source| CertificateError::Generate { subject: subject.name.to_owned(), source };
         let mut params = CertificateParams::new(subject.serves_at).map_err(failed)?;
@@ -130,11 +113,8 @@ impl Authority {
         Ok(identity)
     }
 
-    /// Writes a kubeconfig to `path` that talks to the test bed's API server as `identity`. The
-    /// format is JSON, which YAML includes.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Writes a kubeconfig for the test bed's API server and `identity` to `path`, as JSON, which
+    /// is also YAML.
     pub fn write_kubeconfig(&self, path: &Path, identity: &Identity) -> Result<(), CertificateError> {
         let text = json!({
             "apiVersion": "v1",
@@ -153,11 +133,8 @@ impl Authority {
         write(path, &format!("{text:#}\n"))
     }
 
-    /// Issues a client certificate and writes a kubeconfig that uses it into the authority's
-    /// folder; gives the kubeconfig's path.
-    ///
-    /// # Errors
-    /// When a file cannot be made.
+    /// Issues a client certificate, writes a kubeconfig with it into the authority's folder, and
+    /// returns the path of the kubeconfig.
     pub fn client(&self, file: &str, name: &str, group: &str) -> Result<PathBuf, CertificateError> {
         let identity = self.issue(file, Subject { name, group, serves_at: &[] })?;
         let path = self.folder.join(format!("{file}.kubeconfig"));

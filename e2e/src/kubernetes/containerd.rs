@@ -9,13 +9,10 @@ use crate::testbed::folder::TestbedFolder;
 const CONFIGURATION: &str = "/etc/containerd/config.toml";
 const SOCKET: &str = "/run/containerd/containerd.sock";
 
-/// How containerd keeps the files of images: plain copies, which work on every file system.
+/// The snapshotter that makes plain copies, which work on every file system.
 pub const SNAPSHOTTER: &str = "native";
 
 /// Writes containerd's configuration and describes the program.
-///
-/// # Errors
-/// When the configuration cannot be written.
 pub fn prepare(folder: &TestbedFolder, node: &Node) -> Result<Component, NodeError> {
     node.write(CONFIGURATION, &configuration())?;
     let launch = node.launcher("containerd", vec![format!("--config={CONFIGURATION}")]);
@@ -23,8 +20,8 @@ pub fn prepare(folder: &TestbedFolder, node: &Node) -> Result<Component, NodeErr
     Ok(Component::new(ComponentName::on(node.name(), "containerd"), &folder.logs(), launch, is_ready))
 }
 
-/// In the form that containerd 1.7 and 2 read. `restrict_oom_score_adj`: without CAP_SYS_RESOURCE,
-/// as in some virtual machines, runc may not lower the score and ends.
+/// Returns a configuration for containerd 1.7 and 2. Without `restrict_oom_score_adj`, runc fails
+/// on machines without CAP_SYS_RESOURCE, where it may not lower the score.
 fn configuration() -> String {
     format!(
         "version = 2\n\

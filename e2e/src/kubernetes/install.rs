@@ -11,31 +11,24 @@ use crate::host::command::CommandError;
 use crate::kubernetes::kubectl::Kubectl;
 use crate::testbed::folder::TestbedFolder;
 
-/// What is off by default and tests need.
+/// The components that are off by default and that tests need.
 const COMPONENTS: [&str; 2] = ["components/attachments", "components/hot-plug"];
-/// The same, where Kubernetes serves the API.
+/// A component that tests need if Kubernetes serves its API.
 const RESOURCE_CLAIMS: (&str, &str) = ("components/resource-claims", "resource.k8s.io/v1");
 const NAMESPACE: &str = "--namespace=usnet-system";
 
-/// Why usnet could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// kubectl failed.
     #[error("cannot install usnet")]
     Kubectl(#[from] CommandError),
-    /// The kustomization that names the test bed's image could not be written.
     #[error("cannot write {0}")]
     Write(PathBuf, #[source] io::Error),
-    /// The checkout has no `config/default`.
-    #[error("there is nothing to install in {0}")]
+    #[error("there is no configuration to install in {0}")]
     NoConfiguration(PathBuf, #[source] io::Error),
 }
 
-/// Applies `config/default` of the checkout, and components that are off by default, with `image`
-/// in place of the released one.
-///
-/// # Errors
-/// When a file is missing or the API server refuses an object.
+/// Applies `config/default` of the checkout and the components, with `image` instead of the
+/// released one.
 pub fn apply(folder: &TestbedFolder, checkout: &Path, image: &str) -> Result<(), InstallError> {
     let overlay = folder.root().join("install");
     fs::create_dir_all(&overlay).map_err(|source| InstallError::Write(overlay.clone(), source))?;
@@ -53,10 +46,7 @@ pub fn apply(folder: &TestbedFolder, checkout: &Path, image: &str) -> Result<(),
     Ok(())
 }
 
-/// Waits until the controller and the agents on all nodes run.
-///
-/// # Errors
-/// When they do not in time.
+/// Waits until the controllers and the agents of all nodes run.
 pub fn wait(folder: &TestbedFolder) -> Result<(), InstallError> {
     let kubectl = Kubectl::new(folder);
     for workload in ["deployment/usnet-controller", "daemonset/usnet-agent"] {
@@ -73,13 +63,13 @@ fn kustomization(overlay: &Path, default: &Path, components: &[&str], image: &st
         "kind": "Kustomization",
         "resources": [relative(overlay, default)],
         "components": components.iter().map(path).collect::<Vec<_>>(),
-        // A tag other than `latest` also means that the image on the node is used: no registry can
-        // be reached from here.
+        // With a tag other than `latest`, the image on the node is used: no registry can be
+        // reached.
         "images": [{"name": "usnet", "newName": name, "newTag": tag}],
     })
 }
 
-/// The way from one folder to another; kustomize accepts no absolute paths.
+/// Returns the relative path from one folder to another; kustomize accepts no absolute paths.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let up = from.components().skip(1).map(|_| Path::new("..")).collect::<PathBuf>();
     up.join(to.strip_prefix("/").unwrap_or(to))
@@ -90,8 +80,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_way_leads_over_the_root() {
-        let way = relative(Path::new("/tmp/usnet-1/install"), Path::new("/src/config/default"));
-        assert_eq!(way, Path::new("../../../src/config/default"));
+    fn relative_paths_lead_over_the_root() {
+        let path = relative(Path::new("/tmp/usnet-1/install"), Path::new("/src/config/default"));
+        assert_eq!(path, Path::new("../../../src/config/default"));
     }
 }

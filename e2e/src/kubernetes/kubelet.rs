@@ -16,21 +16,15 @@ const CONFIGURATION: &str = "/etc/kubernetes/kubelet.json";
 const RESOLVER: &str = "/etc/kubernetes/resolv.conf";
 const HEALTH_PORT: u16 = 10248;
 
-/// Why a kubelet could not be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeletError {
-    /// Its certificate could not be made.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// Its configuration could not be written.
     #[error(transparent)]
     Node(#[from] NodeError),
 }
 
-/// Makes kubelet's identity and configuration and describes the program.
-///
-/// # Errors
-/// When a file cannot be made.
+/// Creates kubelet's identity and configuration and describes the program.
 pub fn prepare(folder: &TestbedFolder, node: &Node, authority: &Authority) -> Result<Component, KubeletError> {
     let address = addresses::node(node.index());
     let user = format!("system:node:{}", node.name());
@@ -70,7 +64,7 @@ fn configuration(folder: &TestbedFolder, node: &Node, authority: &Authority, ide
         "localStorageCapacityIsolation": false,
         "enforceNodeAllocatable": [],
         "oomScoreAdj": 0,
-        // How full the machine's disk is does not concern a test bed.
+        // The free space of the machine's disk does not matter.
         "evictionHard": {"nodefs.available": "0%", "imagefs.available": "0%"},
         "imageGCHighThresholdPercent": 100,
         "resolvConf": RESOLVER,

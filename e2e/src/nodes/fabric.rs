@@ -1,4 +1,4 @@
-//! The networks that join the nodes: `fab0`, on which they have their addresses, and `fab1`, a
+//! The networks that connect the nodes: `fab0`, on which they have their addresses, and `fab1`, a
 //! plain Ethernet segment of their second NICs.
 
 use std::path::Path;
@@ -8,17 +8,14 @@ use crate::host::command::{self, CommandError};
 use crate::nodes::node::Node;
 use crate::testbed::addresses;
 
-/// Makes the bridges that nodes are plugged into: one with the control plane's addresses, and one
-/// with a host outside of the cluster, which has a NIC `fab` there and is the network namespace of
-/// the file `outside`. It is not below `/run/netns`, because the nodes, which are made later, would
-/// list a mount in a folder of theirs that they do not see.
-///
-/// # Errors
-/// When `ip` or `unshare` refuses.
+/// Creates the bridges to which nodes are connected: one with the control plane's addresses, and
+/// one with a host outside of the cluster, which has a NIC `fab` and the network namespace of the
+/// file `outside`. This file is not in `/run/netns`, because nodes, which are created later, would
+/// list a mount there that they cannot see.
 pub fn create(outside: &Path) -> Result<(), CommandError> {
     let (address, service, prefix) =
         (addresses::CONTROL_PLANE, addresses::KUBERNETES_SERVICE, addresses::FABRIC_PREFIX);
-    // kube-apiserver looks for the interface of the default route.
+    // kube-apiserver needs the interface of a default route.
     let batch = format!(
         "link add fab0 type bridge\n\
          address add {address}/{prefix} dev fab0\n\
@@ -39,11 +36,8 @@ pub fn create(outside: &Path) -> Result<(), CommandError> {
     command::run(Command::new("nsenter").arg(namespace).args(["ip", "link", "set", "fab", "up"])).map(drop)
 }
 
-/// Plugs a node in, with routes for the pods of all `nodes`. Its second NIC, `eth1`, has no
+/// Connects a node, with routes for the pods of all `nodes`. Its second NIC, `eth1`, has no
 /// address.
-///
-/// # Errors
-/// When `ip` refuses.
 pub fn connect(node: &Node, nodes: u8) -> Result<(), CommandError> {
     let (name, address, process) = (node.name(), addresses::node(node.index()), node.process());
     let outside = format!(

@@ -1,4 +1,4 @@
-//! The nodes: namespaces on this machine, joined by a bridge.
+//! The nodes: namespaces on this machine, connected by bridges.
 
 pub mod fabric;
 pub mod node;

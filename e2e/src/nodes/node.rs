@@ -10,26 +10,21 @@ use crate::host::namespaces::{self, NamespaceError};
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
 
-/// The hidden subcommand that [`hold`] is for.
+/// The hidden subcommand of [`hold`].
 pub const ROLE: &str = "internal-node";
 
-/// What a holder says when its namespaces are ready.
+/// The output of a holder when its namespaces are ready.
 const READY: &str = "ready";
 
-/// Why a node could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// The process that holds its namespaces did not start; its own message is above.
-    #[error("cannot make the namespaces of {0}")]
+    #[error("cannot create the namespaces of {0}; the message of its process is above")]
     Holder(String, #[source] io::Error),
-    /// A file of the node cannot be written.
     #[error("cannot write {path} on {node}")]
     Write {
-        /// The node.
         node: String,
-        /// The path as the node sees it.
+        /// The path on the node.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
@@ -40,24 +35,21 @@ pub enum NodeError {
 pub struct Node {
     name: String,
     index: u8,
-    /// Ends when its standard input, which this value holds open, ends.
+    /// The process exits when its standard input, which this value keeps open, is closed.
     holder: Child,
     temporary: PathBuf,
 }
 
 impl Node {
-    /// Makes the namespaces of the node `name`, counted from 0 by `index`.
-    ///
-    /// # Errors
-    /// When the holder does not start.
+    /// Creates the namespaces of the node `name`; `index` counts from 0.
     pub fn create(folder: &TestbedFolder, settings: &Settings, name: &str, index: u8) -> Result<Self, NodeError> {
         let failed = |source| NodeError::Holder(name.to_owned(), source);
         let mut holder = start_holder(folder, settings, name).map_err(failed)?;
-        let mut answer = String::new();
+        let mut line = String::new();
         if let Some(output) = holder.stdout.take() {
-            BufReader::new(output).read_line(&mut answer).map_err(failed)?;
+            BufReader::new(output).read_line(&mut line).map_err(failed)?;
         }
-        if answer.trim() != READY {
+        if line.trim() != READY {
             return Err(failed(io::ErrorKind::UnexpectedEof.into()));
         }
         let node = Self { name: name.to_owned(), index, holder, temporary: folder.temporary() };
@@ -65,31 +57,29 @@ impl Node {
         Ok(node)
     }
 
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its number, from 0.
     #[must_use]
     pub fn index(&self) -> u8 {
         self.index
     }
 
-    /// The process that holds its namespaces.
+    /// Returns the process that holds the namespaces.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.holder.id()
     }
 
-    /// A path of the node as seen from outside.
+    /// Returns a path of the node as seen from outside.
     #[must_use]
     pub fn path(&self, standard: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root{standard}", self.process()))
     }
 
-    /// Gives functions that build a command in this node, for a component's launch.
+    /// Returns a function that builds a command on this node, for the launch of a component.
     pub fn launcher(&self, program: &str, arguments: Vec<String>) -> impl Fn() -> Command + Send + Sync + use<> {
         let (process, program, temporary) = (self.process(), program.to_owned(), self.temporary.clone());
         move || {
@@ -99,7 +89,7 @@ impl Node {
         }
     }
 
-    /// A command in this node.
+    /// Returns a command on this node.
     #[must_use]
     pub fn command(&self, program: &str) -> Command {
         let mut command = enter(self.process(), program);
@@ -107,10 +97,7 @@ impl Node {
         command
     }
 
-    /// Writes a file of the node, with the folders above it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
+    /// Writes a file of the node, and creates its folder.
     pub fn write(&self, standard: &str, content: &str) -> Result<(), NodeError> {
         let path = self.path(standard);
         let folder = path.parent().unwrap_or(&path);
@@ -119,7 +106,7 @@ impl Node {
             .map_err(|source| self.not_written(standard, source))
     }
 
-    /// The error for a path of the node that could not be written.
+    /// Returns the error for a path of the node that could not be written.
     pub(crate) fn not_written(&self, standard: &str, source: io::Error) -> NodeError {
         NodeError::Write { node: self.name.clone(), path: Path::new(standard).to_owned(), source }
     }
@@ -142,13 +129,10 @@ fn enter(process: u32, program: &str) -> Command {
     command
 }
 
-/// The holder's own process: makes the namespaces and stays until its standard input ends.
-///
-/// # Errors
-/// When the namespaces cannot be made.
+/// Runs the holder: creates the namespaces and waits for the end of its standard input.
 pub fn hold(folder: &TestbedFolder, name: &str) -> Result<(), NamespaceError> {
     namespaces::enter_node(folder, name)?;
-    // When the other side is gone, so is the test bed.
+    // Errors do not matter: without the other side there is no test bed.
     let _ = io::Write::write_all(&mut io::stdout(), format!("{READY}\n").as_bytes());
     let _ = io::stdin().read_to_end(&mut Vec::new());
     Ok(())

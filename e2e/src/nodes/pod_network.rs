@@ -1,5 +1,5 @@
-//! Networks of pods on a node: Multus, which serves the networks annotation, with a plain network
-//! of its own behind it.
+//! The pod network of a node: Multus, which attaches the networks of the annotation, with a plain
+//! default network.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -11,33 +11,27 @@ use crate::kubernetes::certificates::{Authority, CertificateError};
 use crate::nodes::node::{Node, NodeError};
 use crate::testbed::addresses;
 
-/// CNI plugins that every node has.
+/// The CNI plugins of every node.
 const PLUGINS: [&str; 8] = ["bridge", "dhcp", "host-local", "loopback", "multus", "ptp", "static", "whereabouts"];
 
-/// Those that the container for garbage collection calls: a link would lead nowhere in it.
+/// The plugins that the container for garbage collection calls, in which a link would be broken.
 const IPAM_PLUGINS: [&str; 4] = ["dhcp", "host-local", "static", "whereabouts"];
 
 const PLUGIN_FOLDER: &str = "/opt/cni/bin";
 const MULTUS_KUBECONFIG: &str = "/etc/cni/net.d/multus.d/multus.kubeconfig";
 
-/// The custom resource of the Network Plumbing Working Group that describes a network for pods.
+/// The CRD of NetworkAttachmentDefinitions of the Network Plumbing Working Group.
 pub const DEFINITION_CRD: &str = include_str!("network-attachment-definition.yaml");
 
-/// Why a node's pod network could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum PodNetworkError {
-    /// A file of the node could not be written.
     #[error(transparent)]
     Node(#[from] NodeError),
-    /// The identity of Multus could not be made.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
 }
 
-/// Puts the CNI plugins and their configuration on a node.
-///
-/// # Errors
-/// When a file cannot be made.
+/// Installs the CNI plugins and their configuration on a node.
 pub fn install(node: &Node, authority: &Authority, tools: &[PathBuf]) -> Result<(), PodNetworkError> {
     let folder = node.path(PLUGIN_FOLDER);
     std::fs::create_dir_all(&folder).map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;

@@ -13,7 +13,8 @@ use crate::nodes::node::Node;
 use crate::nodes::pod_network;
 use crate::processes::start::{OrchestratorError, Start};
 
-/// Makes a node and starts what does not need the API server: containerd and the engines.
+/// Creates a node and starts the programs that do not need the API server: containerd and the
+/// engines.
 pub(crate) fn start(start: &Start, name: &str, index: u8) -> Result<Node, OrchestratorError> {
     cgroups::create(&start.folder.id(), name)?;
     let node = Node::create(&start.folder, &start.settings, name, index)?;
@@ -29,7 +30,7 @@ pub(crate) fn start(start: &Start, name: &str, index: u8) -> Result<Node, Orches
     Ok(node)
 }
 
-/// Starts kubelet, which announces the node to the API server.
+/// Starts kubelet, which registers the node at the API server.
 pub(crate) fn start_kubelet(start: &Start, node: &Node) -> Result<(), OrchestratorError> {
     let kubelet = kubelet::prepare(&start.folder, node, &start.authority)?;
     Ok(start.components.start(&Arc::new(kubelet))?)

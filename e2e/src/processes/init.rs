@@ -1,4 +1,4 @@
-//! The first process of a test bed's pid namespace. When it ends, the kernel ends every other
+//! The first process of a test bed's pid namespace. When it exits, the kernel kills every other
 //! process of the test bed.
 
 use std::io;
@@ -18,49 +18,39 @@ use crate::processes::orchestrator;
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::{Settings, SettingsError};
 
-/// The hidden subcommand that [`run`] is for.
+/// The hidden subcommand of [`run`].
 pub const ROLE: &str = "internal-init";
 
-/// Why a test bed's first process cannot do its work.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// Its settings cannot be read.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// It cannot be tied to the life of the process that started it.
-    #[error("cannot ask to be killed with the parent process")]
+    #[error("cannot set the signal for the end of the parent process")]
     ParentDeath(#[source] Errno),
-    /// The process that the caller started is gone already.
     #[error("the process that started this test bed is gone")]
     Orphaned,
-    /// The namespaces could not be made.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// The loopback interface could not be brought up.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The orchestrator could not be started.
     #[error("cannot start the test bed's orchestrator")]
     Orchestrator(#[source] io::Error),
 }
 
-/// Sets up the namespaces, starts the orchestrator and collects every process that ends, until the
-/// orchestrator does. Gives its status.
-///
-/// # Errors
-/// When the namespaces cannot be made or the orchestrator cannot be started.
+/// Sets up the namespaces, starts the orchestrator, and reaps processes until the orchestrator
+/// exits. Returns its exit status.
 pub fn run(folder: &TestbedFolder) -> Result<u8, InitError> {
     let settings = Settings::read(folder)?;
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(InitError::ParentDeath)?;
-    // The parent may have ended before the line above. /proc is still the machine's here.
-    if !Path::new("/proc").join(settings.outer_process.to_string()).exists() {
+    // The parent may have exited before the call above. /proc is still that of the machine here.
+    if !Path::new("/proc").join(settings.launcher_process.to_string()).exists() {
         return Err(InitError::Orphaned);
     }
     raise_file_limit();
     namespaces::enter_testbed()?;
     command::run(Command::new("ip").args(["link", "set", "lo", "up"]))?;
     let orchestrator = start_orchestrator(folder, &settings).map_err(InitError::Orchestrator)?;
-    Ok(collect_until_end_of(Pid::from_raw(orchestrator.id().cast_signed())))
+    Ok(reap_until_exit_of(Pid::from_raw(orchestrator.id().cast_signed())))
 }
 
 fn start_orchestrator(folder: &TestbedFolder, settings: &Settings) -> io::Result<Child> {
@@ -68,8 +58,8 @@ fn start_orchestrator(folder: &TestbedFolder, settings: &Settings) -> io::Result
     command.arg(orchestrator::ROLE).arg(folder.root()).env("PATH", settings.program_path(folder)).spawn()
 }
 
-/// Waits for every process that is handed to us, as the first process of a pid namespace must.
-fn collect_until_end_of(orchestrator: Pid) -> u8 {
+/// Reaps all processes, as the first process of a pid namespace must.
+fn reap_until_exit_of(orchestrator: Pid) -> u8 {
     loop {
         match wait() {
             Ok(WaitStatus::Exited(pid, code)) if pid == orchestrator => return u8::try_from(code).unwrap_or(u8::MAX),
@@ -82,10 +72,11 @@ fn collect_until_end_of(orchestrator: Pid) -> u8 {
     }
 }
 
-/// Open vSwitch takes three descriptors for each bridge; the soft limit of a login shell is 1024.
+/// Raises the soft limit of file descriptors, which is 1024 in a login shell: Open vSwitch uses
+/// three for each bridge.
 fn raise_file_limit() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // With the lower limit a test bed works too, with fewer bridges.
+        // A test bed with the lower limit works, with fewer bridges.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }

@@ -1,7 +1,7 @@
-//! Removes what the kernel does not remove when a test bed ends: its control groups and its folder.
+//! Removes what the kernel leaves of a test bed: its control groups and its folder.
 //!
-//! The janitor is a process of its own, outside the test bed, because the test bed may be killed at
-//! any moment. It waits for the end of a pipe that only the test bed's first process holds open.
+//! The janitor is a process outside of the test bed, because the test bed may be killed at any
+//! time. It waits for the end of a pipe that only the launcher keeps open.
 
 use std::fs;
 use std::io::{self, PipeWriter, Read};
@@ -13,10 +13,10 @@ use crate::host::wait;
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 
-/// The hidden subcommand that [`work`] is for.
+/// The hidden subcommand of [`run`].
 pub const ROLE: &str = "internal-janitor";
 
-/// A janitor at work, seen from the test bed's first process.
+/// A running janitor, as the launcher has it.
 #[derive(Debug)]
 pub struct Janitor {
     process: Child,
@@ -25,10 +25,7 @@ pub struct Janitor {
 
 impl Janitor {
     /// Starts a janitor for the test bed in `folder`. It cleans up when this value is dropped or
-    /// this process ends, however it ends.
-    ///
-    /// # Errors
-    /// When the process cannot be started.
+    /// this process exits for whatever reason.
     pub fn start(folder: &TestbedFolder) -> io::Result<Self> {
         let (reader, lifeline) = io::pipe()?;
         let process = command::this_program()?
@@ -41,26 +38,26 @@ impl Janitor {
         Ok(Self { process, lifeline })
     }
 
-    /// Has the test bed cleaned up and waits for it.
+    /// Starts the cleanup and waits for its end.
     pub fn finish(mut self) {
         drop(self.lifeline);
         let _ = self.process.wait();
     }
 }
 
-/// The janitor's own process.
-pub fn work(folder: &TestbedFolder) {
-    // A session of its own: neither Ctrl-C nor the end of the terminal may stop it.
+/// Runs the janitor.
+pub fn run(folder: &TestbedFolder) {
+    // In a session of its own, neither Ctrl-C nor the end of the terminal stops the janitor.
     let _ = nix::unistd::setsid();
     let _ = io::stdin().read_to_end(&mut Vec::new());
-    // The kernel takes its time to end all processes.
+    // The kernel needs some time to end all processes.
     let cleaned = wait::until(wait::limit(), || {
         let groups_gone = cgroups::remove(&folder.id());
         groups_gone && remove_folder(folder)
     });
     if !cleaned {
         progress::line(&format!(
-            "world: {} or control groups of that name could not be removed; is a process of the test bed still alive?",
+            "world: {} or its control groups could not be removed; is a process of the test bed still alive?",
             folder.root().display()
         ));
     }

@@ -1,5 +1,5 @@
-//! The process that the caller starts. It stays outside the test bed's namespaces, and the test bed
-//! ends with it.
+//! The process that the user starts. It stays outside of the test bed's namespaces, and the test
+//! bed ends with it.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,41 +19,34 @@ use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 use crate::testbed::settings::{self, Settings, SettingsError};
 
-/// Why no test bed could be started.
 #[derive(Debug, thiserror::Error)]
-pub enum OuterError {
-    /// The machine lacks something.
+pub enum LauncherError {
     #[error(transparent)]
     Requirement(#[from] RequirementError),
-    /// The test bed's folder cannot be made.
-    #[error("cannot make a folder for the test bed in {0}; set TMPDIR to a folder that can be written")]
+    #[error("cannot create a folder for the test bed in {0}; set TMPDIR to a writable folder")]
     Folder(PathBuf, #[source] io::Error),
-    /// The settings cannot be written.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// The process that cleans up cannot be started.
     #[error("cannot start the test bed's janitor")]
     Janitor(#[source] io::Error),
-    /// The kernel refused a new pid namespace.
-    #[error("cannot make a pid namespace")]
+    #[error("cannot create a pid namespace")]
     Namespace(#[source] Errno),
-    /// The test bed's first process cannot be started.
     #[error("cannot start the test bed's first process")]
     Init(#[source] io::Error),
 }
 
-/// Runs a whole test bed and gives the exit status of its command.
+/// Runs a whole test bed and returns the exit status of its command.
 ///
 /// # Errors
-/// When the test bed's first process cannot be started. What fails later is printed, and shows in
+/// When the test bed's first process cannot be started. Later failures are printed and reflected in
 /// the status.
-pub fn run(arguments: Arguments) -> Result<u8, OuterError> {
+pub fn run(arguments: Arguments) -> Result<u8, LauncherError> {
     let vpp = arguments.engine.have_vpp().then(VppProgram::find);
     requirements::check(&arguments.tools, arguments.engine, vpp.as_ref())?;
     let folder = create_folder()?;
-    let janitor = Janitor::start(&folder).map_err(OuterError::Janitor)?;
+    let janitor = Janitor::start(&folder).map_err(LauncherError::Janitor)?;
     let settings = settings_of(arguments, vpp);
-    let status = run_inner(&folder, &settings);
+    let status = run_testbed(&folder, &settings);
     if !matches!(status, Ok(0)) {
         failure::keep_logs(&folder, &settings);
     }
@@ -61,14 +54,14 @@ pub fn run(arguments: Arguments) -> Result<u8, OuterError> {
     status
 }
 
-fn create_folder() -> Result<TestbedFolder, OuterError> {
+fn create_folder() -> Result<TestbedFolder, LauncherError> {
     let parent = std::env::temp_dir();
     requirements::check_folder(&parent)?;
     let folder = tempfile::Builder::new()
         .prefix("usnet-")
         .tempdir_in(&parent)
-        .map_err(|source| OuterError::Folder(parent, source))?;
-    // The janitor removes it: this process may not come to it.
+        .map_err(|source| LauncherError::Folder(parent, source))?;
+    // The janitor removes the folder, because this process may be killed.
     Ok(TestbedFolder::new(folder.keep()))
 }
 
@@ -87,19 +80,18 @@ fn settings_of(arguments: Arguments, vpp: Option<VppProgram>) -> Settings {
         binaries: arguments.image_binaries,
         image: arguments.image,
         cache,
-        outer_process: std::process::id(),
+        launcher_process: std::process::id(),
         started_ms: u64::try_from(settings::now().as_millis()).unwrap_or(u64::MAX),
         command: arguments.command,
     }
 }
 
-fn run_inner(folder: &TestbedFolder, settings: &Settings) -> Result<u8, OuterError> {
+fn run_testbed(folder: &TestbedFolder, settings: &Settings) -> Result<u8, LauncherError> {
     settings.write(folder)?;
     progress::say(settings, &format!("{}: starting a cluster of {} node(s)", folder.id(), settings.nodes));
-    // Only children enter the new pid namespace, so that this process can still clean up on the
-    // machine.
-    unshare(CloneFlags::CLONE_NEWPID).map_err(OuterError::Namespace)?;
-    let status = run_init(folder).map_err(OuterError::Init)?;
+    // Only children enter the new pid namespace, so this process can still clean up on the machine.
+    unshare(CloneFlags::CLONE_NEWPID).map_err(LauncherError::Namespace)?;
+    let status = run_init(folder).map_err(LauncherError::Init)?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }
 

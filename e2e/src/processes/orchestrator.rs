@@ -1,5 +1,5 @@
-//! Starts the parts of a test bed in the right order, as many at a time as can be, and runs the
-//! user's command in it.
+//! Starts the parts of a test bed in order, in parallel where possible, and runs the user's
+//! command.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,10 +26,10 @@ use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 use crate::testbed::settings::Settings;
 
-/// The hidden subcommand that [`run`] is for.
+/// The hidden subcommand of [`run`].
 pub const ROLE: &str = "internal-orchestrator";
 
-/// Starts the test bed in `folder`, runs the user's command and gives its exit status.
+/// Starts the test bed in `folder`, runs the user's command and returns its exit status.
 #[must_use]
 pub fn run(folder: &TestbedFolder) -> u8 {
     let result = start_and_run(folder);
@@ -62,13 +62,13 @@ fn start_and_run(folder: &TestbedFolder) -> Result<u8, OrchestratorError> {
     Ok(user_command::run(folder, &start.settings)?)
 }
 
-/// Everything between an empty test bed and one in which pods can run. The nodes live as long as
-/// what this gives.
+/// Starts everything up to a test bed in which pods can run. The nodes live as long as the returned
+/// values.
 fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, OrchestratorError> {
     thread::scope(|scope| {
         let api = scope.spawn(|| start_api(start, control_plane));
         let (nodes, archives) = start_nodes(start)?;
-        say_engines(&start.settings, &nodes)?;
+        report_engines(&start.settings, &nodes)?;
         thread::scope(|scope| {
             let imports: Vec<_> = nodes
                 .iter()
@@ -88,7 +88,7 @@ fn start_all(start: &Start, control_plane: &ControlPlane) -> Result<Vec<Node>, O
     })
 }
 
-fn say_engines(settings: &Settings, nodes: &[Node]) -> Result<(), OrchestratorError> {
+fn report_engines(settings: &Settings, nodes: &[Node]) -> Result<(), OrchestratorError> {
     progress::say(settings, &format!("the nodes have containerd, {}", settings.engines.names()));
     if let (Some(vpp), Some(node)) = (&settings.vpp, nodes.first()) {
         progress::say(settings, &vpp::describe(vpp, node)?);
@@ -96,8 +96,8 @@ fn say_engines(settings: &Settings, nodes: &[Node]) -> Result<(), OrchestratorEr
     Ok(())
 }
 
-/// The nodes with what they need before the API server, and the archives of the images that they
-/// need after it.
+/// Starts the nodes with the programs that do not need the API server. Also returns the archives of
+/// the images.
 fn start_nodes(start: &Start) -> Result<(Vec<Node>, Vec<PathBuf>), OrchestratorError> {
     let names = start.settings.node_names();
     thread::scope(|scope| {
@@ -133,7 +133,7 @@ fn start_api(start: &Start, control_plane: &ControlPlane) -> Result<(), Orchestr
     Ok(())
 }
 
-/// The control plane's other programs, and the objects that the test bed brings.
+/// Starts the control plane's other programs, and applies the objects of the test bed.
 fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), OrchestratorError> {
     thread::scope(|scope| {
         let manager = scope.spawn(|| start.components.start(&control_plane.controller_manager));
@@ -149,7 +149,7 @@ fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), 
     })
 }
 
-/// Waits until pods can run: nodes are ready and pods have a service account.
+/// Waits until pods can run: nodes are ready, and there is a service account for pods.
 fn wait_for_pods(start: &Start) -> Result<(), OrchestratorError> {
     let kubectl = Kubectl::new(&start.folder);
     let nodes: Vec<String> = start.settings.node_names().iter().map(|name| format!("node/{name}")).collect();

@@ -1,5 +1,4 @@
-//! The processes that make up a test bed. All are this one program; hidden subcommands tell them
-//! apart.
+//! The processes of a test bed, which are all this program with different hidden subcommands.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,7 +17,7 @@ use crate::processes::start::NOT_STARTED;
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 
-/// Does what the command line says and gives the exit status.
+/// Runs the process that the command line names, and returns its exit status.
 #[must_use]
 pub fn run() -> u8 {
     let words: Vec<OsString> = std::env::args_os().collect();
@@ -29,20 +28,20 @@ pub fn run() -> u8 {
         orchestrator::ROLE => orchestrator::run(&folder),
         node::ROLE => status(node::hold(&folder, text(3)).map(|()| 0)),
         janitor::ROLE => {
-            janitor::work(&folder);
+            janitor::run(&folder);
             0
         }
         vpp::SIMULATOR_ROLE => status(vpp::simulate(folder.root())),
         control::ROLE => {
-            let question = words.iter().skip(3).map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
-            component(&folder, &question)
+            let request = words.iter().skip(3).map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+            component(&folder, &request)
         }
         _ => status(launcher::run(Arguments::parse())),
     }
 }
 
-fn component(folder: &TestbedFolder, question: &[String]) -> u8 {
-    match control::ask(&folder.control_socket(), question) {
+fn component(folder: &TestbedFolder, request: &[String]) -> u8 {
+    match control::send(&folder.control_socket(), request) {
         Ok(()) => 0,
         Err(error) => {
             progress::line(&format!("component: {}", progress::with_causes(&error)));

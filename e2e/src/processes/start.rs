@@ -1,4 +1,4 @@
-//! What the threads of a start share, and why one fails.
+//! The state that the threads of a start share, and their errors.
 
 use std::io;
 use std::path::PathBuf;
@@ -25,7 +25,6 @@ use crate::testbed::settings::{Settings, SettingsError};
 /// The exit status of a test bed that did not start.
 pub(crate) const NOT_STARTED: u8 = 125;
 
-/// Why a test bed did not start or its command not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OrchestratorError {
     #[error(transparent)]
@@ -42,7 +41,7 @@ pub(crate) enum OrchestratorError {
     Command(#[from] CommandError),
     #[error(transparent)]
     Component(#[from] ComponentError),
-    #[error("cannot make the images of the test bed")]
+    #[error("cannot build the images of the test bed")]
     Archive(#[from] ArchiveError),
     #[error(transparent)]
     Node(#[from] NodeError),
@@ -64,7 +63,7 @@ pub(crate) enum OrchestratorError {
     Panic,
 }
 
-/// What every thread of the start needs.
+/// The parameters of every thread of the start.
 #[derive(Debug)]
 pub(crate) struct Start {
     pub(crate) folder: TestbedFolder,

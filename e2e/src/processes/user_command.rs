@@ -1,4 +1,4 @@
-//! The command that the test bed is for, and the programs that it finds on its PATH.
+//! The command that runs in the test bed, and the programs on its PATH.
 
 use std::fs;
 use std::io;
@@ -15,28 +15,22 @@ use crate::processes::control;
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
 
-/// Why the command could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum UserCommandError {
-    /// A program for its PATH could not be made.
-    #[error("cannot make {0}")]
+    #[error("cannot create {0}")]
     Program(PathBuf, #[source] io::Error),
-    /// It could not be started.
     #[error("cannot run {0}")]
     Start(String, #[source] io::Error),
 }
 
-/// Makes `kubectl` with its plugin `usnet`, `on-node`, `on-fabric` and `component`.
-///
-/// # Errors
-/// When a file cannot be written.
+/// Creates `kubectl` with its plugin `usnet`, `on-node`, `on-fabric` and `component`.
 pub fn prepare(folder: &TestbedFolder, settings: &Settings) -> Result<(), UserCommandError> {
     let programs = folder.programs();
     fs::create_dir_all(&programs).map_err(|source| UserCommandError::Program(programs.clone(), source))?;
     let kubectl = requirements::find_in(&settings.tools, "kubectl").unwrap_or_default();
-    // As Debian's alternatives do: Open vSwitch's own tools find the process by this name.
+    // The name is that of Debian's alternatives: the tools of Open vSwitch find the process by it.
     let vppctl = settings.vpp.as_ref().and_then(VppProgram::vppctl).map(|vppctl| ("vppctl", vppctl));
-    let plugin = settings.binaries.as_ref().map(|binaries| ("kubectl-usnet", binaries.join("usnet")));
+    let plugin = settings.binaries.as_ref().map(|binaries| ("kubectl-usnet", kubectl_plugin(binaries)));
     let always = [("kubectl", kubectl), ("ovs-vswitchd", PathBuf::from(requirements::VSWITCHD))];
     for (name, program) in always.into_iter().chain(vppctl).chain(plugin) {
         let link = programs.join(name);
@@ -48,10 +42,14 @@ pub fn prepare(folder: &TestbedFolder, settings: &Settings) -> Result<(), UserCo
     script(&programs.join("component"), &component(folder, &testbed))
 }
 
-/// Runs the user's command with the caller's terminal and gives its exit status.
-///
-/// # Errors
-/// When it cannot be started.
+/// Returns the plugin, which is part of `usnet` in earlier versions, from which upgrades are
+/// tested.
+fn kubectl_plugin(binaries: &Path) -> PathBuf {
+    let own = binaries.join("kubectl-usnet");
+    if own.exists() { own } else { binaries.join("usnet") }
+}
+
+/// Runs the user's command with the terminal of the user, and returns its exit status.
 pub fn run(folder: &TestbedFolder, settings: &Settings) -> Result<u8, UserCommandError> {
     let mut words = settings.command.iter();
     let program = words.next().cloned().unwrap_or_default();
@@ -61,13 +59,13 @@ pub fn run(folder: &TestbedFolder, settings: &Settings) -> Result<u8, UserComman
         .env("KUBECACHEDIR", kubectl::cache_folder(folder))
         .env("USNET_WORLD", folder.root())
         .env(audit::VARIABLE, folder.audit_log())
-        .envs(settings.vpp.as_ref().map(|vpp| ("USNET_WORLD_VPP", vpp.word())))
+        .envs(settings.vpp.as_ref().map(|vpp| ("USNET_WORLD_VPP", vpp.kind())))
         .status()
         .map_err(|source| UserCommandError::Start(program, source))?;
     Ok(exit_code(status))
 }
 
-/// A shell's convention: 128 and the signal's number for a command that a signal ended.
+/// Returns the exit code as shells do: 128 plus the number of the signal that ended the command.
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
@@ -80,7 +78,7 @@ fn on_node(folder: &TestbedFolder) -> String {
          # Runs a command in the namespaces of a node: on-node NODE COMMAND...\n\
          [ $# -ge 2 ] || {{ echo 'usage: on-node NODE COMMAND...' >&2; exit 2; }}\n\
          nodes={nodes}\n\
-         [ -r \"$nodes/$1/pid\" ] || {{ echo \"on-node: there is no $1; there are:\" $(ls \"$nodes\") >&2; exit 2; }}\n\
+         [ -r \"$nodes/$1/pid\" ] || {{ echo \"on-node: there is no node $1; there are:\" $(ls \"$nodes\") >&2; exit 2; }}\n\
          pid=$(cat \"$nodes/$1/pid\")\n\
          shift\n\
          exec nsenter --net --mount --uts --target \"$pid\" --wdns=\"$PWD\" -- \"$@\"\n"
@@ -100,7 +98,7 @@ fn on_fabric(folder: &TestbedFolder) -> String {
 fn component(folder: &TestbedFolder, testbed: &Path) -> String {
     format!(
         "#!/bin/sh\n\
-         # Stops (SIGKILL) or starts a program of the test bed and waits until it has: component stop|start NAME [NODE]\n\
+         # Stops (SIGKILL) or starts a program of the test bed, and waits until that is done: component stop|start NAME [NODE]\n\
          exec {} {} {} \"$@\"\n",
         quoted(testbed),
         control::ROLE,
@@ -108,7 +106,7 @@ fn component(folder: &TestbedFolder, testbed: &Path) -> String {
     )
 }
 
-/// A path as one word of a shell script.
+/// Quotes a path for a shell script.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
@@ -124,13 +122,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signal_shows_in_the_exit_code() {
+    fn a_signal_is_part_of_the_exit_code() {
         assert_eq!(exit_code(ExitStatus::from_raw(9)), 137);
         assert_eq!(exit_code(ExitStatus::from_raw(3 << 8)), 3);
     }
 
     #[test]
-    fn a_quote_in_a_path_stays_in_it() {
+    fn a_quote_in_a_path_is_escaped() {
         assert_eq!(quoted(Path::new("/tmp/it's")), r"'/tmp/it'\''s'");
     }
 }

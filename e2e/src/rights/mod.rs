@@ -1,5 +1,5 @@
-//! Rights that roles give, against rights that programs used by the audit log of a test bed: a role
-//! should have all that is needed and nothing else.
+//! Compares the rights that roles grant with those that programs used, by the audit log of a test
+//! bed: roles should grant what is needed and nothing else.
 
 mod right;
 mod roles;
@@ -11,18 +11,18 @@ pub use right::{NAMESPACE, Right};
 pub use roles::{RolesError, grants};
 pub use usage::{Usage, UsageError, usage};
 
-/// How roles and usage differ. Empty when each right was used and nothing else was asked for.
+/// The differences between roles and usage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// Given and never used.
+    /// The rights that were granted and not used.
     pub unused: BTreeSet<Right>,
-    /// Asked for, refused, and given by no role.
+    /// The rights that were refused and that no role grants.
     pub missing: BTreeSet<Right>,
 }
 
-/// Compares what roles give with what was done. A right that a role gives is refused all the same
-/// while that role is deleted, and by an API server that has just started and not read its roles
-/// yet.
+/// Compares grants with usage. A refused right that a role grants is not missing: it is also
+/// refused while that role is deleted, and by an API server that has just started and not read the
+/// roles yet.
 #[must_use]
 pub fn compare(grants: &BTreeSet<Right>, usage: &Usage) -> Differences {
     let is_unused = |grant: &&Right| !usage.allowed.iter().any(|used| grant.covers(used));

@@ -1,29 +1,27 @@
-//! One right: who may do what with which objects.
+//! A right of a service account to a verb and objects.
 
 use std::fmt;
 
-/// The namespace that `config/default` puts service accounts and roles in.
+/// The namespace of the service accounts and roles of `config/default`.
 pub const NAMESPACE: &str = "usnet-system";
 
-/// What may be asked of which resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
-    /// The service account, without its namespace.
+    /// The name of the service account.
     pub account: String,
     /// The API group; empty for the core group.
     pub group: String,
     /// The resource, with its subresource as `resource/subresource`.
     pub resource: String,
-    /// The verb.
     pub verb: String,
-    /// The only namespace that it is about; none for all, and for resources without namespace.
+    /// The namespace; `None` for all namespaces and for cluster-scoped resources.
     pub namespace: Option<String>,
-    /// The only object that it is about; none for all.
+    /// The name of the object; `None` for all objects.
     pub name: Option<String>,
 }
 
 impl Right {
-    /// Whether this right, as a role gives it, allows what `used` says was done.
+    /// Whether this right of a role allows a request that needed the right `used`.
     pub(super) fn covers(&self, used: &Self) -> bool {
         let is_same = |given: &Option<String>, asked: &Option<String>| given.is_none() || given == asked;
         let what = |right: &Self| [&right.account, &right.group, &right.resource, &right.verb].map(String::clone);

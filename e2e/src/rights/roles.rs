@@ -9,18 +9,15 @@ use serde::Deserialize;
 
 use super::right::{NAMESPACE, Right};
 
-/// Why roles could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum RolesError {
-    /// The folder or a file in it.
     #[error("cannot read {0}")]
     Read(PathBuf, #[source] io::Error),
-    /// No YAML, or none of Kubernetes.
-    #[error("{0} is no YAML of Kubernetes objects")]
+    #[error("{0} is not YAML with Kubernetes objects")]
     Parse(PathBuf, #[source] serde_yaml::Error),
 }
 
-/// The parts of RBAC's objects that matter here; other objects have none of them.
+/// The fields of RBAC objects that matter here.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Object {
@@ -66,11 +63,8 @@ struct Subject {
     name: String,
 }
 
-/// All rights that the bindings in the folder's YAML files give to service accounts, one for each
-/// resource, verb and name.
-///
-/// # Errors
-/// When a file cannot be read.
+/// Returns all rights that the bindings in the folder's YAML files grant to service accounts, one
+/// for each resource, verb and name.
 pub fn grants(folder: &Path) -> Result<BTreeSet<Right>, RolesError> {
     let failed = |source| RolesError::Read(folder.to_owned(), source);
     let mut objects = Vec::new();
@@ -88,7 +82,7 @@ fn parse(text: &str) -> Result<Vec<Object>, serde_yaml::Error> {
     let mut objects = Vec::new();
     for document in serde_yaml::Deserializer::from_str(text) {
         let value = serde_json::Value::deserialize(document)?;
-        // A policy's rules have another form, and say nothing of rights.
+        // The rules of admission policies have another format.
         let is_rbac = |kind: &str| kind.ends_with("Role") || kind.ends_with("RoleBinding");
         if value.get("kind").and_then(serde_json::Value::as_str).is_some_and(is_rbac) {
             objects.push(serde_yaml::from_str(&value.to_string())?);
@@ -104,7 +98,7 @@ fn bound(objects: &[Object]) -> BTreeSet<Right> {
         let is_meant = |role: &&Object| role.kind == reference.kind && role.metadata.name == reference.name;
         let rules = objects.iter().filter(is_meant).flat_map(|role| &role.rules);
         let accounts = binding.subjects.iter().filter(|subject| subject.kind == "ServiceAccount");
-        // Kustomize gives a namespace to those that have none.
+        // Kustomize adds the namespace if it is missing.
         let namespace = (binding.kind == "RoleBinding")
             .then(|| binding.metadata.namespace.clone().unwrap_or_else(|| NAMESPACE.to_owned()));
         for (rule, account) in rules.flat_map(|rule| accounts.clone().map(move |account| (rule, account))) {
@@ -142,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_role_counts_where_it_is_bound_and_each_name_for_itself() {
+    fn bound_roles_grant_a_right_for_each_name() {
         let text = "
 kind: Role
 metadata: {name: lease}
@@ -150,7 +144,7 @@ rules:
 - {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [a, b], verbs: [get]}
 ---
 kind: Role
-metadata: {name: nobodys}
+metadata: {name: unbound}
 rules:
 - {apiGroups: [''], resources: [secrets], verbs: ['*']}
 ---

@@ -43,13 +43,13 @@ fn unused_and_refused_rights_are_reported() {
 }
 
 #[test]
-fn what_a_role_gives_is_not_missing_when_the_role_was_away() {
+fn a_granted_right_is_not_missing_if_it_was_refused_once() {
     let log = event("list", "states", 200, "allow") + &event("list", "states", 403, "forbid");
     assert_eq!(differences(&[right("list", "states")], &log), [const { Vec::<String>::new() }; 2]);
 }
 
 #[test]
-fn an_apply_that_makes_an_object_uses_create_and_one_that_changes_it_does_not() {
+fn an_apply_uses_create_only_if_it_creates_the_object() {
     let grants = [right("patch", "states"), right("create", "states")];
     let [unused, _] = differences(&grants, &event("patch", "states", 200, "allow"));
     assert_eq!(unused, ["usnet-agent: create states.usnet.dev"]);
@@ -57,14 +57,14 @@ fn an_apply_that_makes_an_object_uses_create_and_one_that_changes_it_does_not() 
 }
 
 #[test]
-fn a_right_for_one_object_is_used_by_that_object_alone() {
+fn a_right_to_one_object_is_not_used_by_requests_for_another() {
     let named = |name: &str| Right { name: Some(name.to_owned()), ..right("get", "states") };
     let [unused, _] = differences(&[named("node-a"), named("node-b")], &event("get", "states", 200, "allow"));
     assert_eq!(unused, ["usnet-agent: get states.usnet.dev node-b"]);
 }
 
 #[test]
-fn what_tests_ask_with_a_stolen_token_does_not_count() {
+fn requests_with_a_stolen_token_do_not_count() {
     let kubectl = event("get", "states", 200, "allow").replace("\"verb\"", "\"userAgent\":\"kubectl/v1\",\"verb\"");
     let other_account = event("get", "states", 200, "allow").replace("usnet-system:", "default:");
     let [unused, missing] =
@@ -73,7 +73,7 @@ fn what_tests_ask_with_a_stolen_token_does_not_count() {
 }
 
 #[test]
-fn a_line_that_is_still_being_written_is_left_out_and_a_broken_one_named() {
+fn an_incomplete_last_line_is_ignored_and_an_invalid_line_is_named() {
     let whole = event("list", "states", 200, "allow");
     assert_eq!(usage(&format!("{whole}{{\"verb\":")).unwrap(), usage(&whole).unwrap());
     let error = usage(&format!("{whole}nonsense\n")).unwrap_err();
@@ -88,5 +88,5 @@ fn the_roles_of_this_checkout_can_be_read() {
         grants.contains(&Right { resource: "userspacenodestates/status".to_owned(), ..right("patch", "") }),
         "{grants:?}"
     );
-    assert!(grants.iter().all(|right| !right.to_string().contains('*')), "a wildcard gives more than is needed");
+    assert!(grants.iter().all(|right| !right.to_string().contains('*')), "a wildcard grants more than is needed");
 }

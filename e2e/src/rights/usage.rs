@@ -1,4 +1,4 @@
-//! Reads from the audit log what the programs of usnet asked for.
+//! Reads the requests of the programs of usnet from the audit log.
 
 use std::collections::BTreeSet;
 
@@ -6,26 +6,24 @@ use serde::Deserialize;
 
 use super::right::{NAMESPACE, Right};
 
-/// What was asked for, by the API server's decision.
+/// The rights that requests needed, by the decision of the API server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// What roles allowed.
     pub allowed: BTreeSet<Right>,
-    /// What they did not.
     pub refused: BTreeSet<Right>,
 }
 
-/// A line of the log that is none.
+/// An invalid line of the log.
 #[derive(Debug, thiserror::Error)]
-#[error("line {line} of the audit log is no event of audit.k8s.io/v1")]
+#[error("line {line} of the audit log is not an event of audit.k8s.io/v1")]
 pub struct UsageError {
-    /// Its number, from 1.
+    /// The number of the line, from 1.
     line: usize,
     #[source]
     source: serde_json::Error,
 }
 
-/// The fields of `audit.k8s.io/v1`, `Event`, that matter here.
+/// The fields of `Event` of `audit.k8s.io/v1` that matter here.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Event {
@@ -41,7 +39,7 @@ struct Event {
 
 #[derive(Debug, Deserialize)]
 struct User {
-    /// Empty for who was not known, as with a token of a service account that is gone.
+    /// Empty for an unauthenticated user, for example with a token of a deleted service account.
     #[serde(default)]
     username: String,
 }
@@ -69,11 +67,11 @@ struct Annotations {
     decision: String,
 }
 
-/// What the service accounts of usnet were seen to ask for. What tests ask with stolen tokens is
-/// left out: they ask with kubectl.
+/// Returns the rights that requests of usnet's service accounts needed. Requests of tests with
+/// stolen tokens, which are made with kubectl, do not count.
 ///
 /// # Errors
-/// When a line cannot be read. A last line without its end is one that is still being written.
+/// When a line is invalid. An incomplete last line is being written, and is ignored.
 pub fn usage(log: &str) -> Result<Usage, UsageError> {
     let mut usage = Usage::default();
     for (index, line) in log.split_inclusive('\n').enumerate().filter(|(_, line)| line.ends_with('\n')) {
@@ -107,11 +105,12 @@ impl Event {
         })
     }
 
-    /// A server-side apply that made the object needed `create` beside `patch`.
+    /// Returns all rights that the request needed: a server-side apply that created the object
+    /// needed `create` and `patch`.
     fn implied(&self, right: Right) -> Vec<Right> {
-        let made = self.response_status.as_ref().is_some_and(|status| status.code == Some(201));
+        let is_created = self.response_status.as_ref().is_some_and(|status| status.code == Some(201));
         match right.verb.as_str() {
-            "patch" if made => vec![Right { verb: "create".to_owned(), ..right.clone() }, right],
+            "patch" if is_created => vec![Right { verb: "create".to_owned(), ..right.clone() }, right],
             _ => vec![right],
         }
     }

@@ -1,5 +1,4 @@
-//! What stays of a test bed that failed: the logs of all its programs, in
-//! `e2e/world.failed/<world>/` of the checkout.
+//! Keeps the logs of a failed test bed in `e2e/world.failed/<testbed>/` of the checkout.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,30 +10,28 @@ use crate::testbed::folder::TestbedFolder;
 use crate::testbed::progress;
 use crate::testbed::settings::Settings;
 
-/// What is asked of the API server before a failed test bed ends, with the file that keeps the
-/// answer.
-const QUESTIONS: [(&str, &[&str]); 4] = [
+/// The kubectl commands whose output is kept, with the name of the file.
+const COMMANDS: [(&str, &[&str]); 4] = [
     ("kubectl-all.txt", &["get", "nodes,all,net-attach-def", "--all-namespaces", "--output=wide"]),
     ("kubectl-events.txt", &["get", "events", "--all-namespaces", "--sort-by=.lastTimestamp"]),
     ("kubectl-describe.txt", &["describe", "pods", "--all-namespaces"]),
     ("kubectl-usnet.txt", &["get", "usn,ucn,usns", "--output=yaml"]),
 ];
 
-/// Writes the cluster's own view of itself to the logs. An API server that does not answer leaves
-/// them without.
+/// Writes the state of the cluster to the logs, if the API server responds.
 pub fn record_cluster(folder: &TestbedFolder) {
     let kubectl = Kubectl::new(folder);
-    for (file, question) in QUESTIONS {
+    for (file, arguments) in COMMANDS {
         let Ok(output) = File::create(folder.logs().join(file)) else { continue };
         let Ok(errors) = output.try_clone() else { continue };
-        let mut command = kubectl.command(question);
+        let mut command = kubectl.command(arguments);
         command.arg("--request-timeout=3s").stdin(Stdio::null()).stdout(output).stderr(errors);
-        // Its errors are in the file.
+        // Errors are in the file.
         let _ = command.status();
     }
 }
 
-/// Copies the logs to where they outlive the test bed and says where that is.
+/// Copies the logs out of the test bed's folder, and prints their new path.
 pub fn keep_logs(folder: &TestbedFolder, settings: &Settings) {
     let kept = settings.checkout.join("e2e/world.failed").join(folder.id());
     let mut result = copy(&folder.logs(), &kept);
@@ -48,8 +45,7 @@ pub fn keep_logs(folder: &TestbedFolder, settings: &Settings) {
     }
 }
 
-/// Copies a folder's files and folders; nothing when there is no such folder. Links, devices and
-/// sockets are no logs.
+/// Copies the files and folders of a folder, if it exists, without links, devices and sockets.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_dir() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What all parts of a test bed know: its settings, its folder, its addresses.
+//! The settings, folder and addresses of a test bed, and its messages to the user.
 
 pub mod addresses;
 pub mod failure;

@@ -1,26 +1,26 @@
-//! Tells the person who started a test bed what it is doing.
+//! Prints the progress of a test bed for the user.
 
 use std::io::{self, Write};
 
 use crate::testbed::settings::Settings;
 
-/// Prints `text` to standard error, with the seconds since the start. Standard output belongs to
-/// the user's command.
+/// Prints `text` to standard error, with the seconds since the start. Standard output is for the
+/// user's command.
 pub fn say(settings: &Settings, text: &str) {
     line(&format!("world: {:5.1} s  {text}", settings.age().as_secs_f32()));
 }
 
-/// Prints one line to standard error. A closed standard error is no reason to stop.
+/// Prints one line to standard error, which may be closed.
 pub fn line(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Prints an error and what caused it.
+/// Prints an error and its sources.
 pub fn error(error: &dyn std::error::Error) {
     line(&format!("world: error: {}", with_causes(error)));
 }
 
-/// An error's message followed by those of its sources.
+/// Returns an error's message, followed by those of its sources.
 #[must_use]
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();

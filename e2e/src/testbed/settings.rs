@@ -1,4 +1,4 @@
-//! What a test bed was asked for, handed from one of its processes to the next.
+//! The settings of a test bed, which are passed from one of its processes to the next.
 
 use std::fs;
 use std::io;
@@ -11,63 +11,49 @@ use crate::engines::selection::Engines;
 use crate::engines::vpp_program::VppProgram;
 use crate::testbed::folder::TestbedFolder;
 
-/// What the caller of `e2e/world` wants, and where its parts are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
-    /// Number of nodes, 1 to 26.
+    /// The number of nodes, 1 to 26.
     pub nodes: u8,
-    /// What forwards packets on each node.
     pub engines: Engines,
-    /// Which VPP the nodes run, if they run one.
     pub vpp: Option<VppProgram>,
     /// Whether usnet is installed from `config/default` before the command runs.
     pub install: bool,
-    /// Folders of the programs that `e2e/tools/build` made.
+    /// The folders of the programs that `e2e/tools/build` built.
     pub tools: Vec<PathBuf>,
-    /// The checkout that holds `config/` and `e2e/`.
+    /// The checkout, with `config/` and `e2e/`.
     pub checkout: PathBuf,
-    /// Folder with the static binaries `usnet` and `userspace`, when they are installed.
+    /// The folder with the static binaries `usnet` and `userspace`.
     pub binaries: Option<PathBuf>,
-    /// Archive of usnet's image, in place of one that is made from the binaries.
+    /// The archive of usnet's image, which is used instead of the binaries.
     pub image: Option<PathBuf>,
-    /// Folder for what later test beds can use again, such as image archives.
+    /// The folder of files that later test beds can reuse, such as image archives.
     pub cache: PathBuf,
-    /// The process that the caller started; the test bed ends with it.
-    pub outer_process: u32,
-    /// When the caller started it, in milliseconds since 1970.
+    /// The process of the launcher, with which the test bed ends.
+    pub launcher_process: u32,
+    /// The start time of the launcher, in milliseconds since 1970.
     pub started_ms: u64,
     /// The command that runs in the test bed, with its arguments.
     pub command: Vec<String>,
 }
 
-/// Why the settings of a test bed cannot be handed on.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// The file cannot be read or written.
     #[error("cannot access the test bed's settings in {path}")]
     File {
-        /// The settings file.
         path: PathBuf,
-        /// What the system said.
         #[source]
         source: io::Error,
     },
-    /// The file is not what this program writes.
     #[error("the test bed's settings in {path} are not valid")]
     Format {
-        /// The settings file.
         path: PathBuf,
-        /// What is wrong with it.
         #[source]
         source: serde_json::Error,
     },
 }
 
 impl Settings {
-    /// Writes them into the test bed's folder.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn write(&self, folder: &TestbedFolder) -> Result<(), SettingsError> {
         let path = folder.settings();
         let text =
@@ -75,17 +61,14 @@ impl Settings {
         fs::write(&path, text).map_err(|source| SettingsError::File { path, source })
     }
 
-    /// Reads them from the test bed's folder.
-    ///
-    /// # Errors
-    /// When the file cannot be read or is not valid.
     pub fn read(folder: &TestbedFolder) -> Result<Self, SettingsError> {
         let path = folder.settings();
         let text = fs::read(&path).map_err(|source| SettingsError::File { path: path.clone(), source })?;
         serde_json::from_slice(&text).map_err(|source| SettingsError::Format { path, source })
     }
 
-    /// PATH of the test bed's programs: its own, the Go-built ones, then the caller's.
+    /// Returns the PATH of programs: the test bed's own folder, the Go programs, then the PATH of
+    /// the user.
     #[must_use]
     pub fn program_path(&self, folder: &TestbedFolder) -> String {
         let mut parts = vec![folder.programs().display().to_string()];
@@ -95,20 +78,20 @@ impl Settings {
         parts.join(":")
     }
 
-    /// Names of the nodes: `node-a`, `node-b` and so on.
+    /// Returns the names of the nodes: `node-a`, `node-b` and so on.
     #[must_use]
     pub fn node_names(&self) -> Vec<String> {
         (b'a'..=b'z').take(usize::from(self.nodes)).map(|letter| format!("node-{}", char::from(letter))).collect()
     }
 
-    /// How long ago the caller started the test bed.
+    /// Returns the time since the start of the test bed.
     #[must_use]
     pub fn age(&self) -> Duration {
         now().saturating_sub(Duration::from_millis(self.started_ms))
     }
 }
 
-/// The time since 1970, to be compared with [`Settings::started_ms`].
+/// Returns the time since 1970, for comparison with [`Settings::started_ms`].
 #[must_use]
 pub fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()

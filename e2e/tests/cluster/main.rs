@@ -1,8 +1,8 @@
-//! Tests on a real cluster, as its users see it: run by `make test` inside a test bed of two nodes
-//! that has usnet installed.
+//! Tests on a real cluster from the view of its users. `make test` runs them in a test bed of two
+//! nodes with usnet.
 //!
-//! Each test has a namespace and networks of its own. They run one after another, because some stop
-//! parts that all share.
+//! Each test has its own namespace and networks. Tests run one after another, because some stop
+//! parts of the cluster.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,14 +1,14 @@
-//! What kind of VPP a test wants.
+//! The options of a VPP for a test.
 
 use crate::instance::Running;
 use crate::{Error, Fault, Kind, Vpp, kind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `sun_path` holds 108 bytes with the closing zero; VPP takes one less for memif.
+/// `sun_path` holds 108 bytes with the terminating zero; VPP uses one less for memif.
 const SOCKET_PATH_MAX: usize = 106;
 
-/// Those of ports and policers, and the one that answers echo requests.
+/// The plugins of ports, tunnels and policers, and the one that answers echo requests.
 const PLUGINS: [&str; 6] = [
     "memif_plugin.so",
     "vhost_plugin.so",
@@ -18,7 +18,6 @@ const PLUGINS: [&str; 6] = [
     "ping_plugin.so",
 ];
 
-/// What kind of VPP a test wants.
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Builder {
@@ -32,13 +31,12 @@ impl Builder {
         Self { kind, plugins: PLUGINS.map(str::to_owned).into(), faults: Vec::new() }
     }
 
-    /// With a plugin more than the usual ones. The simulator has no other.
+    /// Loads a plugin in addition to the usual ones. The simulator has no other.
     pub fn plugin(mut self, file: &str) -> Self {
         self.plugins.push(file.to_owned());
         self
     }
 
-    /// Without a plugin.
     pub fn without_plugin(mut self, file: &str) -> Self {
         self.plugins.retain(|plugin| plugin != file);
         if self.kind == Kind::Simulator {
@@ -47,17 +45,13 @@ impl Builder {
         self
     }
 
-    /// With a fault from the start on, and again whenever it is started again. The real VPP has
-    /// none to offer.
+    /// Adds a fault from each start on. A real VPP does not support faults.
     pub fn fault(mut self, fault: Fault) -> Self {
         self.faults.push(fault);
         self
     }
 
-    /// Starts it, and returns when it answers.
-    ///
-    /// # Errors
-    /// When there is no such VPP, or it does not come up.
+    /// Starts VPP, and returns when it answers.
     pub fn start(self) -> Result<Vpp, Error> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let temporary = std::env::temp_dir();

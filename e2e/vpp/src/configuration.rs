@@ -1,25 +1,24 @@
-//! The `startup.conf` of a real VPP: without huge pages, PCI devices and network ports, all files
-//! in one folder.
+//! The `startup.conf` of a real VPP: without huge pages, PCI devices and network ports, and with
+//! all files in one folder.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// What differs between two VPPs of tests.
+/// The settings in which VPPs of tests differ.
 pub(crate) struct Configuration<'a> {
     pub(crate) program: &'a Path,
     pub(crate) folder: &'a Path,
-    /// The first part of the names of its shared memory under `/dev/shm`.
+    /// The prefix of the names of VPP's shared memory under `/dev/shm`.
     pub(crate) prefix: &'a str,
     pub(crate) plugins: &'a [String],
 }
 
 impl Configuration<'_> {
-    /// The file's text.
     pub(crate) fn text(&self) -> String {
         let folder = self.folder.display();
         let prefix = self.prefix;
-        // 64 MiB of main heap are too few to start, and the default of buffers and statistics takes
-        // 300 MiB more.
+        // VPP does not start with a main heap of 64 MiB, and the defaults of buffers and statistics
+        // take 300 MiB more.
         let mut text = format!(
             "unix {{ nodaemon nosyslog nobanner nocolor runtime-dir {folder} cli-listen {folder}/cli.sock \
              log {folder}/cli.log poll-sleep-usec 100 }}\n\
@@ -42,7 +41,7 @@ impl Configuration<'_> {
     }
 }
 
-/// The plugins of a VPP that is not installed where it was built for:
+/// Returns the plugin folder of a VPP that is not installed at the prefix that it was built for:
 /// `<prefix>/lib/<architecture>/vpp_plugins`.
 #[must_use]
 pub fn plugin_folder(program: &Path) -> Option<PathBuf> {

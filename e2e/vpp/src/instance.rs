@@ -15,13 +15,13 @@ use usnet_vpp::messages::CliInband;
 const READY_WITHIN: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(5);
 const TAIL_LINES: usize = 40;
-/// Longer than any answer takes, unless VPP hangs.
+/// VPP answers faster unless it hangs.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// A VPP in a folder of its own. Drop it to stop all of it and to remove its folder.
+/// A VPP in a folder of its own. Dropping it stops all of it and removes its folder.
 #[derive(Debug)]
 pub struct Vpp {
-    // Order matters: what runs ends before its folder goes.
+    // The order matters: VPP ends before its folder is removed.
     pub(crate) running: Running,
     pub(crate) kind: Kind,
     pub(crate) program: PathBuf,
@@ -40,39 +40,34 @@ pub(crate) enum Running {
 }
 
 impl Vpp {
-    /// Starts one with memif and vhost-user, and returns when it answers.
-    ///
-    /// # Errors
-    /// When there is no such VPP, or it does not come up.
+    /// Starts a VPP with memif and vhost-user, and returns when it answers.
     pub fn start(kind: Kind) -> Result<Self, Error> {
         Self::builder(kind).start()
     }
 
-    /// Options: plugins and faults.
     pub fn builder(kind: Kind) -> Builder {
         Builder::new(kind)
     }
 
-    /// Which VPP this is.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The socket of the binary API.
+    /// Returns the socket of the binary API.
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// The folder of sockets and logs, VPP's `runtime-dir`. Put memif and vhost-user sockets here:
-    /// its path is short.
+    /// Returns the folder of sockets and logs, which is VPP's `runtime-dir`. Memif and vhost-user
+    /// sockets belong here: its path is short.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// The process of a real VPP that was started and not killed.
+    /// Returns nothing for a simulator, and after [`Self::kill`].
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
         match &self.running {
@@ -81,8 +76,8 @@ impl Vpp {
         }
     }
 
-    /// The simulator, to give it faults and to read its log; nothing for a real VPP or after
-    /// [`Self::kill`].
+    /// Returns the simulator, to inject faults and to read its log; nothing for a real VPP, and
+    /// after [`Self::kill`].
     #[must_use]
     pub fn simulator(&self) -> Option<&Simulator> {
         match &self.running {
@@ -91,7 +86,7 @@ impl Vpp {
         }
     }
 
-    /// Whether it runs: not after [`Self::kill`], and not after it crashed or died of a fault.
+    /// Whether VPP runs: it does not after [`Self::kill`], a crash, or a fault that ended it.
     #[must_use]
     pub fn is_running(&self) -> bool {
         match &self.running {
@@ -101,11 +96,8 @@ impl Vpp {
         }
     }
 
-    /// Ends it with SIGKILL, as a crash would: its socket files stay. Nothing happens if it does
-    /// not run.
-    ///
-    /// # Errors
-    /// When the process cannot be waited for.
+    /// Ends VPP with SIGKILL, as a crash would: its socket files stay. Does nothing if it does not
+    /// run.
     pub fn kill(&mut self) -> Result<(), Error> {
         match std::mem::replace(&mut self.running, Running::Nothing) {
             Running::Process(process) => process.kill(),
@@ -113,11 +105,8 @@ impl Vpp {
         }
     }
 
-    /// Lets it hang: the kernel accepts connections for it, and nothing is answered until
+    /// Makes VPP hang: the kernel accepts connections for it, and nothing is answered until
     /// [`Self::resume`].
-    ///
-    /// # Errors
-    /// When it does not run.
     pub fn pause(&self) -> Result<(), Error> {
         match &self.running {
             Running::Nothing => Err(Error::NotRunning),
@@ -129,27 +118,21 @@ impl Vpp {
         }
     }
 
-    /// Ends what [`Self::pause`] began. What was asked meanwhile is answered. The simulator forgets
-    /// all of its faults.
-    ///
-    /// # Errors
-    /// When it does not run.
+    /// Ends the effect of [`Self::pause`]; requests of the meantime are answered. The simulator
+    /// forgets all of its faults.
     pub fn resume(&self) -> Result<(), Error> {
         match &self.running {
             Running::Nothing => Err(Error::NotRunning),
             Running::Process(process) => process.signal(Signal::SIGCONT),
             Running::Simulator(simulator) => {
-                simulator.well();
+                simulator.clear_faults();
                 Ok(())
             }
         }
     }
 
-    /// Starts it in the same folder, and returns when it answers. It knows nothing of its former
-    /// life.
-    ///
-    /// # Errors
-    /// When it runs, or does not come up.
+    /// Starts VPP in the same folder, and returns when it answers. It knows nothing of its last
+    /// run.
     pub fn start_again(&mut self) -> Result<(), Error> {
         if self.is_running() {
             return Err(Error::RunsAlready);
@@ -186,19 +169,13 @@ impl Vpp {
         Ok(())
     }
 
-    /// A client of its API.
-    ///
-    /// # Errors
-    /// When it does not answer within ten seconds.
+    /// Connects a client to the API. Each of its requests may take ten seconds.
     pub fn client(&self) -> Result<Client, Error> {
         Ok(Client::connect(&self.socket, ANSWER_WITHIN)?)
     }
 
-    /// Runs a command as `vppctl` would and returns what it shows. The simulator has no commands
-    /// and shows nothing.
-    ///
-    /// # Errors
-    /// When it does not answer, or does not know the command.
+    /// Runs a command as `vppctl` would and returns its output. The simulator has no commands and
+    /// returns nothing.
     pub fn cli(&self, command: &str) -> Result<String, Error> {
         let mut batch = Batch::new();
         let observed = batch.request(CliInband { cmd: command.into() });
@@ -206,7 +183,7 @@ impl Vpp {
         Ok(answers.reply(observed)?.reply.as_str().to_owned())
     }
 
-    /// The last lines that a real VPP wrote to standard output and standard error.
+    /// Returns the last lines of standard output and standard error of a real VPP.
     fn output_tail(&self) -> String {
         let text = fs::read(self.folder.path().join("output.log")).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
@@ -216,7 +193,7 @@ impl Vpp {
 }
 
 impl Drop for Vpp {
-    /// A failed test gets the end of the output on standard error, because the folder goes.
+    /// Prints the end of the output if the test failed, because its folder is removed.
     #[expect(clippy::print_stderr, reason = "the reader of a failed test looks at its standard error")]
     fn drop(&mut self) {
         if std::thread::panicking() && self.kind == Kind::Real {

@@ -1,4 +1,4 @@
-//! Which VPP a test runs on.
+//! The VPP that a test runs on.
 
 use std::fmt;
 use std::io::Write;
@@ -6,15 +6,12 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Names the program of a real VPP.
+/// The environment variable with the program of a real VPP.
 pub const PROGRAM_VARIABLE: &str = "USNET_VPP";
 
-/// Which VPP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The program itself.
     Real,
-    /// The simulator in this crate.
     Simulator,
 }
 
@@ -29,8 +26,8 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// What a test can run on: the simulator, and a real VPP if `USNET_VPP` or `PATH` has one. The
-    /// first call writes to standard error which these are, so that a report of tests shows it.
+    /// Returns the simulator, and a real VPP if `USNET_VPP` or `PATH` has one. The first call
+    /// writes them to standard error, so that a report of tests shows them.
     #[must_use]
     pub fn available() -> Vec<Self> {
         static REPORTED: OnceLock<()> = OnceLock::new();
@@ -49,8 +46,8 @@ impl Kind {
         [Self::Simulator].into_iter().chain(real).collect()
     }
 
-    /// This kind if there is one. If not, a line on standard error says that a test is skipped,
-    /// why, and how many were before.
+    /// Returns this kind if it is available. If not, it writes to standard error that a test is
+    /// skipped, why, and how many were skipped before.
     #[must_use]
     pub fn or_skip(self) -> Option<Self> {
         static SKIPPED: AtomicUsize = AtomicUsize::new(0);
@@ -63,25 +60,25 @@ impl Kind {
         None
     }
 
-    /// A line on standard error that says that a test is skipped on a VPP without a plugin.
+    /// Writes to standard error that a test is skipped on a VPP without a plugin.
     pub fn note_missing_plugin(plugin: &str) {
         let text = format!("SKIPPED on a VPP without {plugin}\n");
         let _written = std::io::stderr().write_all(text.as_bytes());
     }
 
-    /// The real VPP if there is one.
+    /// Returns the real VPP if there is one.
     #[must_use]
     pub fn best() -> Self {
         Self::available().pop().unwrap_or(Self::Simulator)
     }
 }
 
-/// The program of the real VPP: the one that `USNET_VPP` names, else `vpp` on `PATH`. None as well
-/// when the variable is set to nothing.
+/// Returns the program of the real VPP: the one that `USNET_VPP` names, else `vpp` on `PATH`. If
+/// the variable is empty, there is none.
 #[must_use]
 pub fn program() -> Option<PathBuf> {
     match std::env::var_os(PROGRAM_VARIABLE) {
-        // Set to nothing: none is wanted, whatever is on PATH.
+        // An empty variable disables the real VPP, even if one is on PATH.
         Some(program) if program.is_empty() => return None,
         Some(program) => return Some(program.into()),
         None => {}

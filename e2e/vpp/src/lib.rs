@@ -1,5 +1,4 @@
-//! A VPP of its own for one test, in a folder of its own: a real one, or a [simulator] of its
-//! binary API.
+//! A VPP for one test in a folder of its own: a real one, or a [simulator] of its binary API.
 //!
 //! The simulator is trusted only as far as the tests of this crate (`tests/behaviour`) pass on a
 //! real VPP as well: they run the same checks on both. A real VPP is the one that `USNET_VPP` names

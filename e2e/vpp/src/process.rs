@@ -1,4 +1,4 @@
-//! The process of a real VPP, ended however the test ends.
+//! The process of a real VPP, which ends with the test, however that ends.
 
 use crate::Error;
 use nix::errno::Errno;
@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// The parent of VPP. It reads from a pipe that only the test holds, so it goes on when the test
-/// ends or says so. A test that was killed can neither remove its folder nor the shared memory of
-/// VPP, so that is done here unless it says `keep`. A VPP that ended by itself is not collected
-/// before the kill, so its number cannot belong to another process.
+/// ends or tells it to. A test that was killed can neither remove its folder nor the shared memory
+/// of VPP, so that the script does it unless it reads `keep`. A VPP that ended by itself is not
+/// collected before the kill, so that its process id cannot belong to another process.
 const KEEPER: &str = r#"folder=$1 prefix=$2; shift 2
 "$@" </dev/null >>"$folder/output.log" 2>&1 &
 echo $!
@@ -21,7 +21,6 @@ kill -KILL $! 2>/dev/null
 wait
 [ "$word" = keep ] || rm -rf -- "$folder" /dev/shm/"$prefix"-*"#;
 
-/// A real VPP that was started.
 #[derive(Debug)]
 pub(crate) struct Process {
     keeper: Child,
@@ -29,7 +28,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the program; it need not answer yet.
+    /// Starts the program, and does not wait until it answers.
     pub(crate) fn start(program: &Path, folder: &Path, prefix: &str) -> Result<Self, Error> {
         let run = |source| Error::Run { program: "the keeper of VPP", source };
         let output = folder.join("output.log");
@@ -53,7 +52,7 @@ impl Process {
         self.pid
     }
 
-    /// Whether it still runs. One that crashed waits for its keeper as a zombie.
+    /// A crashed VPP is a zombie until its parent collects it.
     pub(crate) fn is_running(&self) -> bool {
         let status = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
         status.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with('Z'))
@@ -65,7 +64,7 @@ impl Process {
         sent.map_err(|error| Error::Run { program: "kill", source: error.into() })
     }
 
-    /// SIGKILL, and wait until it is gone. Its files stay.
+    /// Ends VPP with SIGKILL, and waits until it has ended. Its files stay.
     pub(crate) fn kill(mut self) -> Result<(), Error> {
         let ended = self.end(b"keep\n");
         ended.map_err(|source| Error::Run { program: "the keeper of VPP", source })
@@ -81,7 +80,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Nothing can be done about an error; the end of the pipe ends VPP.
+        // Nothing can be done about an error: the end of the pipe ends VPP.
         let _ended = self.end(b"\n");
     }
 }

@@ -19,7 +19,6 @@ pub use crate::store::atomic_file::Error;
 
 /// The file whose bytes are locked. It stays.
 const LOCK_FILE: &str = ".lock";
-/// The longest description.
 const SIZE_MAX: u64 = 1 << 16;
 
 /// Which port a capture is of.
@@ -30,9 +29,7 @@ pub struct Description {
     pub version: u32,
     /// The engine that has the port.
     pub engine: EngineKind,
-    /// The network.
     pub network: NetworkName,
-    /// The attachment.
     pub attachment: AttachmentId,
     /// The pod, as `namespace/name`.
     pub pod: String,
@@ -66,7 +63,7 @@ pub struct Lease {
 /// Whether a capture may start.
 #[derive(Debug)]
 pub enum Leased {
-    /// It may.
+    /// The capture may be made, under this lease.
     Granted(Lease),
     /// Another program captures this port.
     PortBusy,
@@ -81,7 +78,6 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Those of this node.
     pub fn new(paths: &NodePaths) -> Self {
         Self { folder: paths.captures() }
     }
@@ -134,20 +130,15 @@ fn file(folder: &Path, number: CaptureNumber) -> PathBuf {
 }
 
 impl Lease {
-    /// Its number.
     pub fn number(&self) -> CaptureNumber {
         self.number
     }
 
-    /// Where its program listens.
     pub fn socket(&self) -> PathBuf {
         self.folder.join(format!("{}.sock", self.number))
     }
 
     /// Writes the description, before anything is created in the engine.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn describe(&self, description: &Description) -> Result<(), Error> {
         atomic_file::write(&file(&self.folder, self.number), description, Durability::Process)
     }
@@ -158,9 +149,6 @@ impl Lease {
     }
 
     /// Removes the description and the socket, after everything is removed from the engine.
-    ///
-    /// # Errors
-    /// They cannot be removed.
     pub fn finish(self) -> Result<(), Error> {
         atomic_file::remove(&self.socket())?;
         atomic_file::remove(&file(&self.folder, self.number))

@@ -32,18 +32,11 @@ pub enum Error {
     Engine(#[from] EngineError),
     /// The port is not there, or is not that of the attachment.
     #[error("{engine} does not have port {port} of this interface: usnet node status shows why")]
-    NoPort {
-        /// Which engine.
-        engine: EngineKind,
-        /// The port.
-        port: PortName,
-    },
+    NoPort { engine: EngineKind, port: PortName },
     /// The engine did not do it.
     #[error("{engine} did not {action}: {reason}")]
     Refused {
-        /// Which engine.
         engine: EngineKind,
-        /// What was requested.
         action: &'static str,
         /// In the words of the engine.
         reason: String,
@@ -58,7 +51,7 @@ pub struct Captures {
 }
 
 impl Captures {
-    /// Of the engine with this control socket. Nothing is sent yet.
+    /// Captures at the engine with this control socket. Nothing is sent yet.
     pub fn new(engine: EngineKind, control_socket: PathBuf) -> Self {
         Self { engine, control_socket }
     }
@@ -83,9 +76,6 @@ impl Captures {
     }
 
     /// Removes all of a capture. Returns whether there was anything.
-    ///
-    /// # Errors
-    /// When the engine does not do it.
     pub fn stop(&self, number: CaptureNumber) -> Result<bool, Error> {
         match self.engine {
             EngineKind::OpenVswitch => open_vswitch::stop(&self.control_socket, number),
@@ -94,9 +84,6 @@ impl Captures {
     }
 
     /// The captures that the engine has something of.
-    ///
-    /// # Errors
-    /// When the engine does not answer.
     pub fn list(&self) -> Result<Vec<CaptureNumber>, Error> {
         match self.engine {
             EngineKind::OpenVswitch => open_vswitch::list(&self.control_socket),

@@ -10,19 +10,22 @@
 //! `open_vswitch` and `vpp` each convert the counters of one engine (pure), and read them (IO).
 
 mod open_vswitch;
-mod port_counters;
 #[cfg(test)]
 mod tests;
 mod vpp;
 
-pub use port_counters::{PortCounters, Traffic};
+pub use crate::model::port_counters::{PortCounters, Traffic};
 
 use crate::engine::EngineError;
 use crate::model::port::PortName;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 use usnet_crds::EngineKind;
 use vpp::VppCounters;
+
+/// How long one exchange with an engine may take. A scrape waits for it.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reads the counters of one engine.
 #[derive(Debug)]
@@ -35,7 +38,7 @@ enum Engine {
 }
 
 impl CounterReader {
-    /// Of the engine with this control socket. Nothing is read yet.
+    /// A reader of the engine with this control socket. Nothing is read yet.
     pub fn new(engine: EngineKind, control_socket: PathBuf) -> Self {
         Self(match engine {
             EngineKind::OpenVswitch => Engine::OpenVswitch(control_socket),
@@ -44,9 +47,6 @@ impl CounterReader {
     }
 
     /// Reads the counters of all ports of pods; those of Open vSwitch also of other ports.
-    ///
-    /// # Errors
-    /// The engine does not answer.
     pub fn read(&mut self) -> Result<BTreeMap<PortName, PortCounters>, EngineError> {
         match &mut self.0 {
             Engine::OpenVswitch(socket) => open_vswitch::read(socket),

@@ -4,7 +4,7 @@
 //! and never `rx_errors` and `tx_errors`. Its `tx_dropped` is the sum of the drops that have a
 //! cause.
 
-use super::port_counters::{PortCounters, TIMEOUT, Traffic};
+use super::{PortCounters, TIMEOUT, Traffic};
 use crate::engine::EngineError;
 use crate::engine::ovs::is_connected;
 use crate::model::port::PortName;

@@ -3,7 +3,7 @@
 //! VPP uses the index of a deleted interface for the next one at once, so that both are read until
 //! no interface came or went in between.
 
-use super::port_counters::{PortCounters, TIMEOUT, Traffic};
+use super::{PortCounters, TIMEOUT, Traffic};
 use crate::engine::EngineError;
 use crate::engine::vpp::port_of_pod;
 use crate::model::port::PortName;

@@ -57,42 +57,24 @@ pub trait NeverWaits {}
 /// is one.
 pub trait BlockingDriver {
     /// As [`EngineDriver::observe`].
-    ///
-    /// # Errors
-    /// The engine does not answer.
     fn observe(&mut self) -> Result<Observed, EngineError>;
 
     /// As [`EngineDriver::observe_changed`].
-    ///
-    /// # Errors
-    /// The engine does not answer.
     fn observe_changed(&mut self, before: Observed, operations: &[Op]) -> Result<Observed, EngineError>;
 
     /// As [`EngineDriver::apply`].
-    ///
-    /// # Errors
-    /// The engine does not answer or does not act.
     fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError>;
 
     /// As [`EngineDriver::commit`].
-    ///
-    /// # Errors
-    /// The engine does not answer.
     fn commit(&mut self, operations: &[Op]) -> Result<Committed, EngineError>;
 
     /// As [`EngineDriver::complete`].
-    ///
-    /// # Errors
-    /// The engine does not answer or does not act.
     fn complete(&mut self, operations: &[Op], committed: Committed) -> Result<Vec<Result<(), OpError>>, EngineError>;
 
     /// As [`EngineDriver::set_apply_timeout`].
     fn set_apply_timeout(&mut self, timeout: Duration);
 
     /// As [`EngineDriver::remove_legacy_port`].
-    ///
-    /// # Errors
-    /// The engine does not answer.
     fn remove_legacy_port(&mut self, port: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineError>;
 }
 

@@ -13,7 +13,6 @@ pub enum EngineError {
     /// Its control socket did not answer, or it cannot serve requests.
     #[error("{engine} on this node cannot be used")]
     Unavailable {
-        /// Which engine.
         engine: EngineKind,
         /// Why not, in the terms of the engine.
         source: Box<dyn Error + Send + Sync>,
@@ -21,7 +20,6 @@ pub enum EngineError {
     /// It answered, but with what its protocol does not allow.
     #[error("{engine} on this node sent an invalid reply")]
     InvalidReply {
-        /// Which engine.
         engine: EngineKind,
         /// What is wrong with it.
         source: Box<dyn Error + Send + Sync>,
@@ -29,7 +27,6 @@ pub enum EngineError {
     /// It accepted the request, but did not act on it in time.
     #[error("{engine} accepted the request but did not act on it within {seconds} s: is its switch process running?")]
     NotActing {
-        /// Which engine.
         engine: EngineKind,
         /// How long the driver waited.
         seconds: u64,
@@ -40,13 +37,11 @@ pub enum EngineError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} cannot be tagged in {engine}, whose tags have {limit} bytes: {remedy}")]
 pub struct TagTooLong {
-    /// Which engine.
     pub engine: EngineKind,
     /// The owner, for example `network blue`.
     pub what: String,
     /// The longest tag, in bytes.
     pub limit: usize,
-    /// What to do.
     pub remedy: &'static str,
 }
 
@@ -63,50 +58,26 @@ pub enum OpError {
     },
     /// The bridge does not exist or is not owned by usnet, so that no port can be added to it.
     #[error("bridge {bridge} does not exist or is not owned by this network; the agent repairs it, try again")]
-    BridgeMissing {
-        /// Its name.
-        bridge: String,
-    },
+    BridgeMissing { bridge: String },
     /// The adopted bridge does not support ports of usnet.
     #[error("bridge {bridge}, which the network adopts, cannot be used: {found}")]
-    BridgeUnusable {
-        /// Its name.
-        bridge: String,
-        /// Why not.
-        found: String,
-    },
+    BridgeUnusable { bridge: String, found: String },
     /// A port to update does not exist or is not owned by this attachment.
     #[error("port {port} does not exist or is not owned by this attachment; the agent repairs it, try again")]
-    PortMissing {
-        /// Its name.
-        port: PortName,
-    },
+    PortMissing { port: PortName },
     /// The port to create exists already, for another attachment, on another bridge or with another
     /// socket.
     #[error("port {port} already exists and differs from the requested port ({found}); it must be removed first")]
-    PortDiffers {
-        /// Its name.
-        port: PortName,
-        /// How it differs.
-        found: String,
-    },
+    PortDiffers { port: PortName, found: String },
     /// The port to create has the socket of another port. The switch would silently serve only one
     /// of them.
     #[error("socket {} is already used by another port", socket.display())]
-    SocketInUse {
-        /// The socket.
-        socket: PathBuf,
-    },
+    SocketInUse { socket: PathBuf },
     /// VPP has this tunnel already, for others. It is not changed.
     #[error(
         "{tunnel} is there already as interface {interface}, which is not owned by usnet; it was not changed: remove it, or use another VNI"
     )]
-    TunnelExists {
-        /// The tunnel.
-        tunnel: String,
-        /// Its interface.
-        interface: String,
-    },
+    TunnelExists { tunnel: String, interface: String },
     /// The owner does not fit into an ownership tag.
     #[error(transparent)]
     TagTooLong(#[from] TagTooLong),
@@ -120,15 +91,11 @@ pub enum OpError {
     },
     /// A bridge to delete still has ports.
     #[error("bridge {bridge} still has ports or is not owned by this network; it was not changed")]
-    BridgeInUse {
-        /// Its name.
-        bridge: String,
-    },
+    BridgeInUse { bridge: String },
     /// The engine cannot listen on the socket of a port: its volume is gone, or the pod has left
     /// something else at its path. No other port is affected.
     #[error("{what} could not be created: the engine reports {reason:?}")]
     SocketUnusable {
-        /// The port.
         what: String,
         /// The error text of the engine.
         reason: String,

@@ -46,7 +46,7 @@ pub(super) fn texts(socket: &Path) -> Vec<EngineText> {
     texts
 }
 
-/// It answered, and has no such bridge.
+/// Whether the switch answered that it has no such bridge.
 fn is_refusal(error: &EngineError) -> bool {
     let EngineError::Unavailable { source, .. } = error else { return false };
     matches!(source.downcast_ref(), Some(ControlError::Refused { .. }))

@@ -35,9 +35,8 @@ pub struct Guard {
 /// What becomes of the frames that a device receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frames {
-    /// They are dropped.
     Dropped,
-    /// Those of these VLANs are dropped, the others are the node's.
+    /// Frames of these VLANs are dropped, the others are the node's.
     VlansDropped(BTreeSet<u16>),
     /// They are sent over the device with this index, and none is the node's.
     Forwarded(u32),
@@ -58,7 +57,6 @@ impl Frames {
         !matches!(self, Self::VlansDropped(_))
     }
 
-    /// The rules.
     fn rules(&self) -> Vec<Vec<Expression>> {
         match self {
             Self::Dropped => Vec::new(),
@@ -79,18 +77,18 @@ impl Frames {
 }
 
 impl Guard {
-    /// Of a device that usnet made: a port of a pod, or of a network.
+    /// The guard of a device that usnet made: a port of a pod, or of a network.
     pub fn port(device: &str) -> Self {
         Self { borrower: None, device: device.to_owned(), frames: Frames::Dropped }
     }
 
-    /// Of a device all of whose frames are sent over another one.
+    /// The guard of a device all of whose frames are sent over another one.
     pub fn forwarding(device: &str, to: u32) -> Self {
         Self { borrower: None, device: device.to_owned(), frames: Frames::Forwarded(to) }
     }
 
-    /// Of a device that an engine borrows: a NIC of the node, or the device by which a bridge of
-    /// Open vSwitch appears on the node.
+    /// The guard of a device that an engine borrows: a NIC of the node, or the device by which a
+    /// bridge of Open vSwitch appears on the node.
     pub fn borrowed(engine: EngineKind, device: &str, frames: NicGuard) -> Self {
         Self { borrower: Some(engine), device: device.to_owned(), frames: frames.into() }
     }
@@ -100,7 +98,6 @@ impl Guard {
         format!("{}{}", self.borrower.map(prefix).unwrap_or_default(), self.device)
     }
 
-    /// The device.
     pub fn device(&self) -> &str {
         &self.device
     }
@@ -140,7 +137,6 @@ impl fmt::Display for Guard {
     }
 }
 
-/// The VLAN protocol.
 const VLAN: [u8; 2] = [0x81, 0x00];
 /// The bits of the VLAN's number; the others are the priority.
 const NUMBER: [u8; 2] = [0x0f, 0xff];

@@ -9,7 +9,6 @@ use usnet_crds::EngineKind;
 /// A chain of usnet that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedGuard {
-    /// The chain.
     pub chain: ObservedChain,
     /// What its rules do; none if a rule is something else.
     pub frames: Option<Frames>,
@@ -26,7 +25,6 @@ impl ObservedGuard {
     }
 }
 
-/// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardOp {
     /// Creates the chain of a device.

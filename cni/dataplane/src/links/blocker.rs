@@ -13,33 +13,25 @@ pub enum LinkBlocker {
     /// This process may not change devices.
     MissingPrivilege,
     /// No device of the node has the address that peers send to.
-    AddressMissing {
-        /// The address.
-        address: IpAddr,
-    },
+    AddressMissing { address: IpAddr },
     /// Another device has the VNI on this port.
     VniTaken {
-        /// That device.
         device: DeviceName,
         /// What it belongs to, if to a network.
         owner: Option<LinkOwner>,
-        /// The VNI.
         vni: u32,
-        /// The port.
         port: u16,
     },
     /// Another device, or another program, has the port.
     PortTaken {
-        /// That device, if it is one.
+        /// The device that has the port, if it is one.
         device: Option<DeviceName>,
-        /// The port.
         port: u16,
     },
     /// Frames of the network do not fit into the underlay.
     MtuTooLarge {
         /// The device that has the node's address.
         underlay: String,
-        /// Its MTU.
         underlay_mtu: u32,
         /// The MTU of the network.
         mtu: Mtu,
@@ -60,7 +52,6 @@ pub fn blockers(
     blocked.collect()
 }
 
-/// What blocks one device.
 pub(super) fn blocker(owner: &LinkOwner, desired: &DesiredVxlan, observed: &ObservedLinks) -> Option<LinkBlocker> {
     if !observed.may_change {
         return Some(LinkBlocker::MissingPrivilege);

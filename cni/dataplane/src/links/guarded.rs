@@ -10,28 +10,20 @@ use usnet_crds::EngineKind;
 /// A device of the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeDevice {
-    /// Its index.
     pub index: u32,
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub kind: NodeDeviceKind,
-    /// Its alias.
     pub alias: Option<String>,
-    /// Whether it is up.
     pub is_up: bool,
     /// Whether it has the settings of [`crate::isolation::settings`].
     pub has_settings: bool,
 }
 
-/// What a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeDeviceKind {
     /// One end of a veth pair.
     Veth,
-    /// A VXLAN device.
     Vxlan,
-    /// Anything else.
     Other,
 }
 
@@ -82,14 +74,12 @@ impl OverlayDevice {
 /// Devices of the node that engines have as ports although usnet did not make them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LentDevices {
-    /// By engine. Of an engine that is not here it is not known what it has.
+    /// Devices by engine. What an engine has that is not here is not known.
     pub engines: BTreeMap<EngineKind, EngineDevices>,
 }
 
-/// Those of one engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EngineDevices {
-    /// NICs by their index.
     pub nics: BTreeMap<u32, NicGuard>,
     /// Names of bridges of Open vSwitch: the device of this name leads into the bridge.
     pub bridges: BTreeSet<String>,

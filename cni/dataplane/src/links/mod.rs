@@ -70,7 +70,6 @@ pub enum LinkError {
     /// The kernel has no rules for devices, or does not make them.
     #[error("the node cannot be kept out of the network")]
     Isolation(#[source] NftablesError),
-    /// Any other failure.
     #[error("cannot {what}")]
     Netlink {
         /// What was to be done.

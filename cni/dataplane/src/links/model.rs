@@ -11,7 +11,6 @@ use usnet_crds::{Encapsulation, IpFamily, Mtu, NodeNetwork};
 /// The VXLAN device that a network should have on this node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DesiredVxlan {
-    /// The network identifier.
     pub vni: u32,
     /// The UDP port, of this node and of its peers.
     pub port: u16,
@@ -86,28 +85,20 @@ impl ObservedLinks {
 /// A device that has an address of the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Underlay {
-    /// Its index.
     pub index: u32,
-    /// Its name.
     pub name: String,
-    /// Its MTU.
     pub mtu: u32,
     /// The length of the prefix of the address.
     pub prefix: u8,
 }
 
-/// One VXLAN device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedVxlan {
-    /// Its name.
     pub name: DeviceName,
-    /// Its alias.
     pub alias: Option<String>,
-    /// Its own MAC address.
     pub mac: [u8; 6],
     /// The network identifier; 0 if it takes it from each packet's metadata.
     pub vni: u32,
-    /// The UDP port.
     pub port: u16,
     /// The address that it sends from.
     pub local: Option<IpAddr>,
@@ -122,9 +113,7 @@ pub struct ObservedVxlan {
     pub accepts_zero_checksum: bool,
     /// Whether the UDP checksum is left to the underlay. Over a veth pair it stays unfinished.
     pub has_udp_checksum: bool,
-    /// Its MTU.
     pub mtu: u32,
-    /// Whether it is up.
     pub is_up: bool,
     /// Whether the node itself takes part in the network: it answers ARP there.
     pub answers_arp: bool,

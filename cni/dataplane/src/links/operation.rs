@@ -14,58 +14,41 @@ use usnet_crds::{Mtu, NetworkName};
 pub enum LinkOp {
     /// Creates a device with its ownership tag and peers, sets it up, and connects it.
     Create {
-        /// What it belongs to.
         owner: LinkOwner,
         /// The index of the device that it sends through.
         underlay: u32,
-        /// Its settings.
         device: DesiredVxlan,
     },
     /// Gives a device its name back.
     Rename {
-        /// What it belongs to.
         owner: LinkOwner,
-        /// Its index.
         index: u32,
-        /// Its present name.
         from: DeviceName,
     },
     /// Sets what can be changed in place, and sets the device up.
     Configure {
-        /// What it belongs to.
         owner: LinkOwner,
-        /// Its index.
         index: u32,
-        /// Its MTU; none leaves it as it is.
+        /// The MTU; `None` leaves it as it is.
         mtu: Option<Mtu>,
     },
-    /// Changes the peers.
     ChangePeers {
-        /// What it belongs to.
         owner: LinkOwner,
-        /// Its index.
         index: u32,
-        /// Peers to add.
         add: BTreeSet<IpAddr>,
-        /// Peers to remove.
         remove: BTreeSet<IpAddr>,
     },
     /// Creates what is missing of the pair by which the engine has the device, and configures it.
     Connect {
-        /// What it belongs to.
         owner: LinkOwner,
         /// The index of the VXLAN device.
         index: u32,
-        /// Its MTU.
         mtu: Mtu,
     },
     /// Deletes a device, or a pair by one of its ends.
     Delete {
-        /// What it belongs to.
         owner: LinkOwner,
-        /// Its index.
         index: u32,
-        /// Its name.
         device: DeviceName,
     },
 }

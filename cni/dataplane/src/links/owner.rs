@@ -12,7 +12,6 @@ use usnet_crds::{EngineKind, MacAddress, NetworkName};
 pub struct LinkOwner {
     /// The engine that has the device as a port.
     pub engine: EngineKind,
-    /// The network.
     pub network: NetworkName,
 }
 

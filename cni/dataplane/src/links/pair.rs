@@ -5,29 +5,23 @@
 //! engine has one end of a veth pair instead. All frames that the VXLAN device receives are
 //! forwarded to the other end, whose offloads for sending are off: the kernel takes merged packets
 //! apart and completes checksums. What the engine sends arrives at that end, and is forwarded to
-//! the VXLAN device. The NIC may merge what it wants. See docs/decisions.md.
+//! the VXLAN device. The NIC may merge what it wants. See docs/decisions.
 
 use super::owner::{ForeignAlias, LinkOwner};
 use crate::model::port::DeviceName;
 use std::str::FromStr;
 use usnet_crds::NetworkName;
 
-/// What the end at the VXLAN device must leave to the kernel, by the kernel's names. Without
-/// checksums it has no segmentation of TCP either.
-pub(super) const OFFLOADS: [&str; 4] =
-    ["tx-checksum-ip-generic", "tx-checksum-sctp", "tx-udp-segmentation", "tx-gso-list"];
-
 /// One end of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PairEnd {
-    /// It exchanges frames with the VXLAN device.
+    /// The end that exchanges frames with the VXLAN device.
     Vxlan,
-    /// It is a port of the engine.
+    /// The end that is a port of the engine.
     Engine,
 }
 
 impl PairEnd {
-    /// Both.
     pub(super) const ALL: [Self; 2] = [Self::Vxlan, Self::Engine];
 
     /// The name of the device.
@@ -38,8 +32,8 @@ impl PairEnd {
         }
     }
 
-    /// Its alias: that of the VXLAN device and a word. Earlier versions take it for a device of
-    /// others.
+    /// The alias of the end: that of the VXLAN device and a word. Earlier versions take it for a
+    /// device of others.
     pub(super) fn alias(self, owner: &LinkOwner) -> String {
         format!("{owner} {}", self.word())
     }
@@ -69,18 +63,12 @@ impl FromStr for EndOwner {
     }
 }
 
-/// An end that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedEnd {
-    /// What it belongs to.
     pub owner: LinkOwner,
-    /// Which end it is.
     pub end: PairEnd,
-    /// Its name.
     pub name: DeviceName,
-    /// Its MTU.
     pub mtu: u32,
-    /// Whether it is up.
     pub is_up: bool,
     /// Whether the other end gets frames of at most the MTU, with checksums. Of no interest at the
     /// end that the engine has.

@@ -13,9 +13,7 @@ use usnet_crds::{EngineKind, NetworkName};
 /// An operation, and why it is planned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedLinkOp {
-    /// The operation.
     pub op: LinkOp,
-    /// Why it is planned.
     pub cause: Cause,
 }
 

@@ -116,7 +116,6 @@ fn a_device_of_others_and_of_the_other_engine_is_not_touched() {
     assert_eq!(diff(EngineKind::Vpp, &BTreeMap::new(), &observed).len(), 2, "device and pair");
 }
 
-/// Each change by itself.
 fn changed(change: impl FnOnce(&mut ObservedVxlan)) -> ObservedLinks {
     let mut found = device("blue", 7);
     let ends = pairs([&found]);

@@ -47,9 +47,8 @@ const BIT_VALUE: u16 = 3;
 /// The features of one device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Features {
-    /// Those that are on.
     pub active: BTreeSet<String>,
-    /// Those that the driver lets be changed.
+    /// The features that the driver lets be changed.
     pub changeable: BTreeSet<String>,
 }
 

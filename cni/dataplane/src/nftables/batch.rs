@@ -10,7 +10,6 @@ use netlink_packet_netfilter::nftables::{
 use netlink_packet_netfilter::none::ControlMessage;
 use netlink_packet_netfilter::{NetfilterHeader, NetfilterMessage, NetfilterProtoFamily};
 
-/// The subsystem of batches.
 const NFNL_SUBSYS_NFTABLES: u16 = 10;
 /// Elements in one message: the kernel's answer to a message that it rejects contains it, and has
 /// to fit into a datagram.
@@ -21,10 +20,7 @@ const ELEMENTS_MAX: usize = 512;
 pub enum ChainHook {
     /// All frames that a device receives, after packet sockets got them. In a table of family
     /// netdev.
-    Ingress {
-        /// The device's name.
-        device: String,
-    },
+    Ingress { device: String },
     /// Packets before a route is looked up.
     Prerouting,
     /// Packets to the node itself.
@@ -53,9 +49,7 @@ impl ChainHook {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Policy {
-    /// It is gone.
     Drop = 0,
-    /// It goes on.
     Accept = 1,
 }
 
@@ -64,7 +58,6 @@ pub enum Policy {
 pub struct BaseChain {
     /// Its name in the table.
     pub name: String,
-    /// Where it is evaluated.
     pub hook: ChainHook,
     /// Chains of a lower number come first.
     pub priority: i32,
@@ -101,7 +94,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Creates a table.
     pub fn add_table(&mut self, table: Table) {
         let attributes = vec![TableAttribute::Name(table.name.to_owned())];
         self.push(table, NfTablesMessage::NewTable(TableMessage { attributes }), NLM_F_CREATE);
@@ -139,7 +131,6 @@ impl Batch {
         self.push(table, NfTablesMessage::DeleteChain(ChainMessage { attributes }), 0);
     }
 
-    /// Appends a rule.
     pub fn add_rule(&mut self, table: Table, chain: &str, expressions: Vec<Expression>) {
         let attributes = vec![
             RuleAttribute::Table(table.name.to_owned()),
@@ -204,7 +195,6 @@ impl Batch {
         }
     }
 
-    /// Whether nothing is changed.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }

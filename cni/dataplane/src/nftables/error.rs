@@ -18,7 +18,6 @@ pub enum NftablesError {
     /// What is to be changed or removed does not exist.
     #[error("cannot {0}: no such table, chain, set, element or device")]
     Missing(&'static str),
-    /// Any other failure.
     #[error("cannot {what}")]
     Netlink {
         /// What was to be done.
@@ -42,7 +41,7 @@ impl NftablesError {
     }
 }
 
-/// Of a kernel without nfnetlink.
+/// Whether the kernel has no nfnetlink.
 fn is_unknown_protocol(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::EPROTONOSUPPORT as i32)
 }

@@ -17,7 +17,6 @@ pub type Expression = Expressions;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Base {
-    /// The Ethernet header.
     Link = 0,
     /// The header of IPv4 or IPv6.
     Network = 1,
@@ -147,7 +146,6 @@ pub fn counted_packets(expression: &Expression) -> Option<u64> {
     Some(u64::from_be_bytes(bytes.try_into().ok()?))
 }
 
-/// Ends the evaluation.
 pub fn verdict(verdict: Verdict) -> Expression {
     let code = VerdictAttribute::Code(Code::Other(verdict as u32));
     let data = Immediate::Data(DataAttribute::Verdict(vec![code]));

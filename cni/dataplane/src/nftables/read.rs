@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 /// A base chain that exists.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObservedChain {
-    /// Its name.
     pub name: String,
     /// The devices that it is attached to; none of other families, or when they are gone.
     pub devices: Vec<String>,
@@ -27,9 +26,6 @@ pub struct ObservedChain {
 
 impl Nftables {
     /// The chains of a table; none if it does not exist.
-    ///
-    /// # Errors
-    /// They could not be read.
     pub fn chains(&mut self, table: Table) -> Result<Vec<ObservedChain>, NftablesError> {
         let attributes = vec![ChainAttribute::Table(table.name.to_owned())];
         let answers = self.list(table, NfTablesMessage::GetChain(ChainMessage { attributes }), "list chains")?;
@@ -41,9 +37,6 @@ impl Nftables {
     }
 
     /// The rules of a chain in their order; none if it does not exist.
-    ///
-    /// # Errors
-    /// They could not be read.
     pub fn rules(&mut self, table: Table, chain: &str) -> Result<Vec<Vec<Expression>>, NftablesError> {
         let attributes = vec![RuleAttribute::Table(table.name.to_owned()), RuleAttribute::Chain(chain.to_owned())];
         let answers = self.list(table, NfTablesMessage::GetRule(RuleMessage { attributes }), "list rules")?;
@@ -55,9 +48,6 @@ impl Nftables {
     }
 
     /// The elements of a set; none if it does not exist.
-    ///
-    /// # Errors
-    /// They could not be read.
     pub fn elements(&mut self, table: Table, set: &str) -> Result<Option<BTreeSet<Vec<u8>>>, NftablesError> {
         let attributes = vec![SetElementList::Table(table.name.to_owned()), SetElementList::Set(set.to_owned())];
         let message = NfTablesMessage::GetSetElement(SetElementMessage { attributes });

@@ -16,20 +16,11 @@ const PAGE: usize = 4096;
 /// Why a state file of usnet could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused.
     #[error("cannot {action} {}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
     /// The content is not what usnet writes there: the file was edited or is damaged.
     #[error("{} is damaged or was edited; move it away so that usnet writes it again", path.display())]
     Invalid {
-        /// The file.
         path: PathBuf,
         /// Where in it, and what is wrong.
         source: serde_json::Error,
@@ -37,10 +28,9 @@ pub enum Error {
     /// Something else is in its place: a link, a folder, a FIFO or a device.
     #[error("{} is not a regular file, so usnet did not write it; move it away", .0.display())]
     NotAFile(PathBuf),
-    /// It is larger than anything that usnet writes there.
+    /// The file is larger than anything that usnet writes there.
     #[error("{} has more than {max_size} bytes, so usnet did not write it; move it away", path.display())]
     TooLarge {
-        /// The file.
         path: PathBuf,
         /// The largest size that usnet reads there, in bytes.
         max_size: u64,
@@ -51,21 +41,14 @@ pub enum Error {
         path.display()
     )]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its layout.
         found: u32,
         /// The latest layout that this release can read.
         known: u32,
     },
     /// The content belongs to another file name: the file was copied or renamed.
     #[error("{} contains {content}: it was renamed or copied; move it away", path.display())]
-    Misplaced {
-        /// The file.
-        path: PathBuf,
-        /// What it is about.
-        content: String,
-    },
+    Misplaced { path: PathBuf, content: String },
 }
 
 impl Error {
@@ -81,7 +64,6 @@ pub enum Durability {
     Process,
     /// A loss of power, after which it may be missing if it was new, but never cut.
     Content,
-    /// A loss of power.
     Machine,
 }
 
@@ -149,9 +131,6 @@ pub(crate) fn read_text(path: &Path, max_size: u64) -> Result<Option<Vec<u8>>, E
 
 /// Writes a file atomically, through a hidden temporary file beside it. The caller must ensure that
 /// there is no concurrent writer to `path`.
-///
-/// # Errors
-/// An I/O error.
 pub fn write<T: Serialize>(path: &Path, content: &T, durability: Durability) -> Result<(), Error> {
     write_text(path, &encode(path, content)?, durability)
 }
@@ -269,9 +248,6 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// Creates a directory and its parents with these permissions, if missing.
-///
-/// # Errors
-/// An I/O error.
 pub fn create_folder(path: &Path, mode: u32) -> Result<(), Error> {
     DirBuilder::new().recursive(true).mode(mode).create(path).map_err(|error| Error::file("create", path, error))
 }

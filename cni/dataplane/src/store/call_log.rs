@@ -20,9 +20,7 @@ const ERROR_MAX: usize = 300;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Verb {
-    /// An interface was attached.
     Add,
-    /// An interface was detached.
     Del,
     /// An interface was detached that the runtime no longer listed.
     Gc,
@@ -34,13 +32,10 @@ pub enum Verb {
 pub struct Call {
     /// When it ended, in milliseconds since 1970.
     pub time: u64,
-    /// The verb.
     pub verb: Verb,
     /// `namespace/name` of the pod; empty if the runtime did not name one.
     pub pod: String,
-    /// The sandbox.
     pub container: String,
-    /// The interface.
     pub interface: String,
     /// The network, if the configuration names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,9 +60,6 @@ impl Call {
     }
 
     /// Appends it. One system call writes it, so that calls at the same time do not mix.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn append(mut self, paths: &NodePaths) -> io::Result<()> {
         self.error = self.error.map(|error| error.chars().take(ERROR_MAX).collect());
         let mut line = serde_json::to_vec(&self)?;
@@ -84,9 +76,6 @@ impl Call {
 }
 
 /// The last calls, the oldest first.
-///
-/// # Errors
-/// When they cannot be read.
 pub fn read(paths: &NodePaths) -> io::Result<Vec<Call>> {
     let path = paths.calls_file();
     let mut calls = Vec::new();

@@ -16,23 +16,19 @@ use usnet_crds::{InvalidMac, MacAddress, NetworkName, SocketRole};
 const SIZE_MAX: u64 = 1 << 18;
 const EXTENSION: &str = ".json";
 
-/// A prepared claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClaimRecord {
     /// The layout of this record; [`ClaimRecord::VERSION`] when written by this release.
     pub version: u32,
-    /// The claim.
     pub uid: ClaimUid,
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// The generation of its device metadata: that of the claim when it was prepared, and one more
     /// with each change.
     #[serde(default)]
     pub generation: i64,
-    /// Its name in the pod, if it was created for the pod from a template.
+    /// The name of the claim in the pod, if it was created for the pod from a template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pod_claim_name: Option<String>,
     /// Created by Kubernetes for an extended resource that the pod requests: neither pod nor user
@@ -41,7 +37,7 @@ pub struct ClaimRecord {
     pub is_of_extended_resource: bool,
     /// The pod that it is reserved for.
     pub pod: Pod,
-    /// Its ports, in the order of the allocation.
+    /// The ports of the claim, in the order of the allocation.
     pub ports: Vec<ClaimPort>,
     /// Whether `status.devices` of the claim has what the ports have now.
     #[serde(default)]
@@ -56,21 +52,18 @@ pub struct ClaimPort {
     pub request: String,
     /// The pool of the device.
     pub pool: String,
-    /// The device.
     pub device: String,
     /// Which share of the device it is, if several claims have one.
     #[serde(default, rename = "shareID", skip_serializing_if = "Option::is_none")]
     pub share_id: Option<String>,
-    /// The network.
     pub network: NetworkName,
-    /// The interface.
     pub interface: InterfaceName,
     /// The name of its directory below that of the claim in containers.
     pub directory: String,
     /// What the plugin is called with, besides network and pod: `runtimeConfig` of CNI.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub requested: serde_json::Map<String, serde_json::Value>,
-    /// It needs the network namespace of the pod, which does not exist yet when the claim is
+    /// A veth needs the network namespace of the pod, which does not exist yet when the claim is
     /// prepared: the plugin attaches it together with the pod's sandbox.
     #[serde(default)]
     pub is_with_sandbox: bool,
@@ -89,11 +82,10 @@ pub struct AttachedClaimPort {
     /// The program in the pod listens there for a vhost-user client, which is the engine.
     #[serde(default)]
     pub is_vhost_user_server: bool,
-    /// Its MAC address.
     pub mac: MacAddress,
     /// Largest payload, in bytes.
     pub mtu: u16,
-    /// Its addresses with prefix lengths.
+    /// The addresses of the pod with prefix lengths.
     pub ips: Vec<String>,
 }
 
@@ -147,24 +139,18 @@ pub fn claim_of_folder(folder: &Path) -> Option<ClaimUid> {
 pub struct ClaimRecords(PathBuf);
 
 impl ClaimRecords {
-    /// Those of the node with these paths.
+    /// The records of the node with these paths.
     pub fn new(paths: &NodePaths) -> Self {
         Self(paths.claims())
     }
 
     /// Whether there is a record of this claim, readable or not.
-    ///
-    /// # Errors
-    /// When the folder cannot be read.
     pub fn contains(&self, claim: &ClaimUid) -> Result<bool, Error> {
         let path = self.path(claim);
         path.try_exists().map_err(|error| Error::file("read", &path, error))
     }
 
     /// The record of a claim; none if it is not prepared.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn read(&self, claim: &ClaimUid) -> Result<Option<ClaimRecord>, Error> {
         atomic_file::read(&self.path(claim), ClaimRecord::VERSION, SIZE_MAX)
     }
@@ -175,9 +161,6 @@ impl ClaimRecords {
     }
 
     /// All records, and why others cannot be read.
-    ///
-    /// # Errors
-    /// When the folder cannot be listed.
     pub fn all(&self) -> Result<(Vec<ClaimRecord>, Vec<Error>), Error> {
         let (mut records, mut errors) = (Vec::new(), Vec::new());
         for uid in self.uids()? {
@@ -190,9 +173,6 @@ impl ClaimRecords {
     }
 
     /// Writes a record, which outlives a loss of power from then on.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write(&self, record: &ClaimRecord) -> Result<(), Error> {
         let failed = |error| Error::file("create", &self.0, error);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.0).map_err(failed)?;
@@ -200,9 +180,6 @@ impl ClaimRecords {
     }
 
     /// Removes a record, if it exists.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove(&self, claim: &ClaimUid) -> Result<(), Error> {
         atomic_file::remove(&self.path(claim))
     }

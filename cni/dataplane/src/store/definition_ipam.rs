@@ -8,6 +8,7 @@ use crate::store::paths::NodePaths;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use usnet_crds::ipam;
 
 pub use crate::store::atomic_file::Error;
 
@@ -20,7 +21,6 @@ const SIZE_MAX: u64 = 64 << 10;
 pub struct DefinitionIpam {
     /// The layout of this file; [`DefinitionIpam::VERSION`] when written by this release.
     pub version: u32,
-    /// The IPAM plugins.
     pub plugins: BTreeSet<String>,
     /// The keys in addition to [`DefinitionIpam::KEYS`].
     #[serde(default)]
@@ -30,9 +30,7 @@ pub struct DefinitionIpam {
 /// Why an `ipam` is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotAllowed {
-    /// Its plugin.
     Plugin,
-    /// This key.
     Key(String),
 }
 
@@ -40,36 +38,9 @@ impl DefinitionIpam {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;
     /// The IPAM plugins that are allowed by default.
-    pub const PLUGINS: [&str; 4] = ["dhcp", "host-local", "static", "whereabouts"];
-    /// The keys that are always allowed: addresses, routes and DNS. The other keys of these plugins
-    /// name files, folders and sockets of the node, such as `dataDir`, `resolvConf`, `log_file` and
-    /// `daemonSocketPath`.
-    pub const KEYS: [&str; 21] = [
-        "type",
-        // host-local, static
-        "ranges",
-        "subnet",
-        "rangeStart",
-        "rangeEnd",
-        "gateway",
-        "addresses",
-        "routes",
-        "dns",
-        // dhcp
-        "request",
-        "provide",
-        "priority",
-        // whereabouts
-        "range",
-        "range_start",
-        "range_end",
-        "exclude",
-        "ipRanges",
-        "omit_ranges",
-        "network_name",
-        "enable_overlapping_ranges",
-        "log_level",
-    ];
+    pub const PLUGINS: [&str; 4] = ipam::PLUGINS;
+    /// The keys that are always allowed: addresses, routes and DNS.
+    pub const KEYS: [&str; 21] = ipam::KEYS;
 
     /// Reads the file; before the agent has written it the defaults apply.
     ///
@@ -80,9 +51,6 @@ impl DefinitionIpam {
     }
 
     /// Writes the file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn write(&self, paths: &NodePaths) -> Result<(), Error> {
         // Not for root only: engines may run as another user and have sockets below this directory.
         atomic_file::create_folder(&paths.run, 0o755)?;

@@ -14,9 +14,9 @@ use std::path::Path;
 /// Whether a network namespace exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// It exists, or another one that cannot be distinguished from it.
+    /// The namespace exists, or another one that cannot be distinguished from it.
     Present,
-    /// It does not exist any more.
+    /// The namespace does not exist any more.
     Gone,
     /// This process cannot know.
     Unknown,

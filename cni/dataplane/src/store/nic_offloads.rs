@@ -18,7 +18,6 @@ const SIZE_MAX: u64 = 1 << 20;
 pub struct NicOffloads {
     /// The layout of this file; [`NicOffloads::VERSION`] when written by this release.
     pub version: u32,
-    /// Those NICs.
     pub nics: Vec<ChangedNic>,
 }
 
@@ -26,9 +25,9 @@ pub struct NicOffloads {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedNic {
-    /// Its index, which no other device has until the next reboot.
+    /// The index of the NIC, which no other device has until the next reboot.
     pub index: u32,
-    /// Its MAC address: a file that survived a reboot must not change another NIC.
+    /// The MAC address of the NIC: a file that survived a reboot must not change another NIC.
     pub mac: MacAddress,
     /// The features that were on, by the kernel's names.
     pub found_on: BTreeSet<String>,
@@ -54,9 +53,6 @@ impl NicOffloads {
     }
 
     /// Writes the file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn write(&self, paths: &NodePaths, engine: EngineKind) -> Result<(), Error> {
         // Not for root only: engines may run as another user and have sockets below this directory.
         atomic_file::create_folder(&paths.run, 0o755)?;

@@ -69,14 +69,14 @@ impl NodePaths {
         }
     }
 
-    /// The same with another socket of an engine.
+    /// Sets another socket of an engine.
     #[must_use]
     pub fn with_socket(mut self, engine: EngineKind, socket: impl Into<PathBuf>) -> Self {
         self.engine_sockets.insert(engine, socket.into());
         self
     }
 
-    /// The same with the devices of another network namespace.
+    /// Sets another network namespace for devices.
     #[must_use]
     pub fn with_network_namespace(self, namespace: impl Into<PathBuf>) -> Self {
         Self { network_namespace: Some(namespace.into()), ..self }
@@ -139,7 +139,6 @@ impl NodePaths {
         self.run.join("claim-metadata")
     }
 
-    /// The attachment records.
     pub fn attachments(&self) -> PathBuf {
         self.state.join("attachments")
     }
@@ -185,7 +184,6 @@ impl NodePaths {
         self.run.join(format!("nics-{}.json", engine.traits().api_name.to_lowercase()))
     }
 
-    /// The sandboxes of pods.
     pub fn sandboxes(&self) -> PathBuf {
         self.run.join("sandboxes")
     }

@@ -20,9 +20,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sandbox {
-    /// Its container id.
     pub container: ContainerId,
-    /// Its network namespace.
     pub network_namespace: PathBuf,
 }
 
@@ -51,15 +49,12 @@ impl Content {
 pub struct Sandboxes(PathBuf);
 
 impl Sandboxes {
-    /// Those of the node with these paths.
+    /// The sandboxes of the node with these paths.
     pub fn new(paths: &NodePaths) -> Self {
         Self(paths.sandboxes())
     }
 
     /// Records the sandbox of a pod, instead of an earlier one.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn write(&self, pod: &PodUid, sandbox: Sandbox) -> Result<(), Error> {
         atomic_file::create_folder(&self.0, 0o700)?;
         let network_namespace_inode = inode(&sandbox.network_namespace);
@@ -68,18 +63,12 @@ impl Sandboxes {
     }
 
     /// The sandbox of a pod; none if it is not known or its network namespace is gone.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn read(&self, pod: &PodUid) -> Result<Option<Sandbox>, Error> {
         let content: Option<Content> = atomic_file::read(&self.path(pod), VERSION, SIZE_MAX)?;
         Ok(content.filter(Content::may_exist).map(|content| content.sandbox))
     }
 
     /// Removes the sandbox of a pod, unless it has another one by now.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove(&self, pod: &PodUid, container: &ContainerId) -> Result<(), Error> {
         let path = self.path(pod);
         match atomic_file::read::<Content>(&path, VERSION, SIZE_MAX) {

@@ -34,9 +34,6 @@ impl SharedDirs {
     }
 
     /// Allows these directories and no others.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn allow(paths: &NodePaths, folders: Vec<PathBuf>) -> Result<(), Error> {
         // Not for root only: engines may run as another user and have sockets below this directory.
         atomic_file::create_folder(&paths.run, 0o755)?;

@@ -49,9 +49,6 @@ impl Unselected {
     }
 
     /// Writes the file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn write(&self, paths: &NodePaths) -> Result<(), Error> {
         // Not for root only: engines may run as another user and have sockets below this directory.
         atomic_file::create_folder(&paths.run, 0o755)?;

@@ -6,14 +6,15 @@ use usnet_crds::{
     Bridge, EngineKind as Kind, Mtu, Namespaces, NetworkName, NodeNetwork, Phase, Port, RateLimit, Vlan, VlanTag,
 };
 use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::bridge::{BridgeOwner, DesiredBridge};
 use usnet_dataplane::bridge_settings::BridgeMtu;
-use usnet_dataplane::desired::{Desired, DesiredAttachment, port_settings};
+use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::{BlockingDriver, EngineError, OpError};
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::{Op, diff};
-use usnet_dataplane::port::PortPolicy;
-use usnet_dataplane::port::{AttachedPort, DeviceName, PortName};
+use usnet_dataplane::port::{AttachedPort, DesiredPort, DeviceName, PortName, PortSettings};
+use usnet_planner::testing::desired_port;
 
 /// Values that fit a switch.
 pub(crate) trait Values: Switch {
@@ -46,23 +47,35 @@ pub(crate) trait Values: Switch {
             queues: network.port.queues,
             ring_size: network.port.ring_size,
             secret: None,
-            settings: port_settings(network, "default", container, RateLimit::default()),
+            settings: PortSettings::of_pod(network, "default", container, RateLimit::default()),
         }
+    }
+
+    fn desired_port(&self, container: &str, network: &NodeNetwork) -> DesiredPort {
+        desired_port(&network.name, &attachment(container), &self.port(container, network))
     }
 
     /// These networks, and these containers attached to the first of them.
     fn desired(&self, networks: &[NodeNetwork], containers: &[&str]) -> Desired {
-        let attached = |container: &&str| {
-            let port = self.port(container, &networks[0]);
-            let network = networks[0].name.clone();
-            (attachment(container), DesiredAttachment { network, port, policy: PortPolicy::Ensure })
-        };
-        Desired { attachments: containers.iter().map(attached).collect(), ..Desired::new(networks.to_vec(), []) }
+        let attached = containers.iter().map(|container| (*container, &networks[0]));
+        self.with_pods(Desired::new(networks.to_vec(), []), attached)
+    }
+
+    /// With these containers attached, each to a network.
+    fn with_pods<'a>(
+        &self,
+        mut desired: Desired,
+        pods: impl IntoIterator<Item = (&'a str, &'a NodeNetwork)>,
+    ) -> Desired {
+        for (container, network) in pods {
+            let port = self.desired_port(container, network);
+            desired.ports.insert(port.owner.owner.clone(), port);
+        }
+        desired
     }
 
     fn create_port(&self, container: &str, network: &NodeNetwork) -> Op {
-        let port = self.port(container, network);
-        Op::CreatePort { network: network.name.clone(), attachment: attachment(container), port }
+        create_port(&network.name, &attachment(container), &self.port(container, network))
     }
 
     fn remove_port_op(&self, container: &str, network: &NodeNetwork) -> Op {
@@ -130,16 +143,29 @@ pub(crate) fn bridge(network: &NodeNetwork) -> &str {
     network.bridge.name.as_str()
 }
 
+pub(crate) fn create_port(network: &NetworkName, attachment: &AttachmentId, port: &AttachedPort) -> Op {
+    Op::CreatePort { port: desired_port(network, attachment, port).into() }
+}
+
+fn desired_bridge(network: &NodeNetwork) -> DesiredBridge {
+    DesiredBridge::Network { network: network.name.clone(), bridge: network.bridge.clone() }
+}
+
 pub(crate) fn create_bridge(network: &NodeNetwork) -> Op {
-    Op::CreateBridge { network: network.name.clone(), bridge: network.bridge.clone() }
+    Op::CreateBridge { bridge: desired_bridge(network) }
 }
 
 pub(crate) fn update_bridge(network: &NodeNetwork) -> Op {
-    Op::UpdateBridge { network: network.name.clone(), bridge: network.bridge.clone() }
+    Op::UpdateBridge { bridge: desired_bridge(network) }
 }
 
 pub(crate) fn remove_bridge(network: &NodeNetwork) -> Op {
-    Op::RemoveBridge { bridge: network.bridge.name.to_string(), network: network.name.clone() }
+    Op::RemoveBridge { bridge: network.bridge.name.to_string(), owner: BridgeOwner::Network(network.name.clone()) }
+}
+
+/// Whether an operation is about an uplink or what depends on one.
+pub(crate) fn is_of_uplink(operation: &Op) -> bool {
+    !matches!(operation.kind(), "CreateBridge" | "CreatePort")
 }
 
 pub(crate) fn bridge_missing(network: &NodeNetwork) -> Result<(), OpError> {

@@ -1,4 +1,4 @@
-//! The socket of memif: one message a packet, file descriptors beside it.
+//! The socket of memif: each message is a packet, with file descriptors as ancillary data.
 
 use super::protocol::{Answer, MESSAGE_SIZE, Request};
 use super::{Socket, Target};
@@ -11,7 +11,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use std::io::IoSlice;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// Longer than an engine takes that creates an interface at the same time.
+/// Seconds for an answer: longer than an engine takes that creates an interface at the same time.
 const ANSWER_WITHIN: i64 = 5;
 
 pub(super) struct Connection {
@@ -39,8 +39,8 @@ impl Connection {
         Ok(Self { descriptor })
     }
 
-    /// Sends a request and reads what the engine answers.
-    pub(super) fn ask(&self, request: &Request<'_>, descriptor: Option<RawFd>) -> Result<Answer, Error> {
+    /// Sends a request and reads the answer.
+    pub(super) fn call(&self, request: &Request<'_>, descriptor: Option<RawFd>) -> Result<Answer, Error> {
         let message = request.encode();
         let descriptors: Vec<RawFd> = descriptor.into_iter().collect();
         let rights = [ControlMessage::ScmRights(&descriptors)];
@@ -50,7 +50,6 @@ impl Connection {
         self.read()
     }
 
-    /// The next message of the engine.
     pub(super) fn read(&self) -> Result<Answer, Error> {
         let mut message = [0; MESSAGE_SIZE];
         let length = recv(self.descriptor.as_raw_fd(), &mut message, MsgFlags::empty())

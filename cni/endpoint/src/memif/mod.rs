@@ -1,4 +1,4 @@
-//! memif, version 2, the side that connects: it owns the memory and the rings.
+//! memif, version 2: the side that connects and owns the memory and the rings.
 
 mod connection;
 mod endpoint;
@@ -10,17 +10,15 @@ pub use endpoint::Endpoint;
 use std::fmt;
 use std::path::PathBuf;
 
-/// The engine's socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Socket {
-    /// A file.
     File(PathBuf),
-    /// A name in this network namespace.
+    /// A name in the network namespace of this process.
     Abstract(String),
 }
 
 impl fmt::Display for Socket {
-    /// An abstract socket is written with a leading `@`, as is usual.
+    /// Writes an abstract socket with a leading `@`, as `ss` and `netstat` do.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(formatter, "{}", path.display()),
@@ -29,23 +27,19 @@ impl fmt::Display for Socket {
     }
 }
 
-/// Which memif to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The engine's socket.
     pub socket: Socket,
-    /// The number of the interface at that socket.
+    /// Several interfaces of one socket are distinguished by this number.
     pub id: u32,
-    /// The secret; empty without one.
+    /// Empty if the interface has no secret.
     pub secret: String,
     /// Whether packets have no Ethernet header.
     pub ip: bool,
 }
 
-/// Connects to a memif of an engine.
-///
 /// # Errors
-/// When it does not listen, or refuses this interface: then with its reason.
+/// [`crate::Error::Negotiation`] with the engine's reason if it refuses this interface.
 pub fn connect(target: &Target) -> Result<Endpoint, crate::Error> {
     Endpoint::connect(target)
 }

@@ -7,14 +7,14 @@ const VERSION: u16 = 2 << 8;
 const NAME: usize = 32;
 const SECRET: usize = 24;
 
-/// Which way frames go in a ring. The client is the "slave" of the protocol.
+/// The direction of frames in a ring. The client is the "slave" of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     FromClient,
     ToClient,
 }
 
-/// What the client sends.
+/// The messages of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Request<'a> {
     Init { id: u32, ip: bool, secret: &'a [u8], name: &'a str },
@@ -48,7 +48,7 @@ impl Request<'_> {
     }
 }
 
-/// What the engine sends.
+/// The messages of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
     Acknowledged,
@@ -58,8 +58,6 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// # Errors
-    /// [`Error::Peer`] for everything that is no message for a client.
     pub(super) fn decode(message: &[u8]) -> Result<Self, Error> {
         let bytes = <&[u8; MESSAGE_SIZE]>::try_from(message)
             .map_err(|_| Error::Peer(format!("a message of {} bytes instead of {MESSAGE_SIZE}", message.len())))?;
@@ -76,7 +74,6 @@ impl Answer {
         }
     }
 
-    /// Whether a hello is of an engine that speaks this version.
     pub(super) fn speaks_this_version(versions: (u16, u16)) -> bool {
         (versions.0..=versions.1).contains(&VERSION)
     }
@@ -86,7 +83,7 @@ fn put(bytes: &mut Vec<u8>, parts: &[&[u8]]) {
     parts.iter().for_each(|part| bytes.extend_from_slice(part));
 }
 
-/// The beginning of `bytes`, and zeros after it.
+/// Cuts `bytes` off at `N`, or fills them up with zeros.
 fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut all = [0; N];
     all.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
@@ -101,7 +98,7 @@ fn u16_at(bytes: &[u8], offset: usize) -> u16 {
     u16::from_le_bytes([byte_at(bytes, offset), byte_at(bytes, offset + 1)])
 }
 
-/// Up to the first zero.
+/// Reads a text that ends at the first zero.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
 }

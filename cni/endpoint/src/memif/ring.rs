@@ -1,9 +1,8 @@
-//! A ring of memif, the side that owns the memory.
+//! A memif ring, seen from the side that owns the memory.
 
 use crate::memory::{SharedMemory, barrier};
 use crate::{Error, FRAME_MAX};
 
-/// The size of a buffer.
 pub(super) const BUFFER: usize = 10 << 10;
 const _: () = assert!(FRAME_MAX <= BUFFER);
 
@@ -13,18 +12,18 @@ const HEAD: usize = 6;
 const TAIL: usize = 64;
 const DESCRIPTORS: usize = 128;
 const DESCRIPTOR: usize = 16;
-/// The engine polls.
+/// This flag of a ring says that the engine polls.
 const MASK_INTERRUPT: u16 = 1;
-/// The frame goes on in the next buffer.
+/// This flag of a descriptor says that the frame continues in the next buffer.
 const NEXT: u16 = 1;
 
-/// Where a ring and its buffers are.
+/// The offsets of a ring and its buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) log2_size: u8,
     pub(super) start: usize,
     buffers: usize,
-    /// The first byte after all of it.
+    /// The offset behind the last buffer.
     pub(super) end: usize,
 }
 
@@ -43,13 +42,13 @@ impl Layout {
         self.start + DESCRIPTORS + self.slot(index) * DESCRIPTOR
     }
 
-    /// Each descriptor keeps its buffer.
+    /// Returns the offset of the buffer that always belongs to the descriptor at `index`.
     fn buffer(&self, index: u16) -> usize {
         self.buffers + self.slot(index) * BUFFER
     }
 }
 
-/// A ring: this side advances the head, the engine the tail.
+/// A ring in which this side advances the head, and the engine the tail.
 #[derive(Debug)]
 pub(super) struct Ring {
     pub(super) layout: Layout,
@@ -78,7 +77,7 @@ impl Ring {
         memory.store_u16(self.layout.start + HEAD, self.head)
     }
 
-    /// The engine's tail, which is not before this side's and not after its head.
+    /// Reads the engine's tail, and checks that it is between this side's tail and head.
     fn engine_tail(&self, memory: &SharedMemory) -> Result<u16, Error> {
         let tail = memory.load_u16(self.layout.start + TAIL)?;
         let (ahead, offered) = (tail.wrapping_sub(self.tail), self.head.wrapping_sub(self.tail));
@@ -100,7 +99,6 @@ impl Ring {
         self.offer(memory, frame.len())
     }
 
-    /// Whether the engine wants to be woken.
     pub(super) fn wants_interrupt(&self, memory: &SharedMemory) -> Result<bool, Error> {
         barrier();
         Ok(memory.load_u16(self.layout.start + FLAGS)? & MASK_INTERRUPT == 0)
@@ -110,7 +108,7 @@ impl Ring {
         Ok(self.engine_tail(memory)? != self.tail)
     }
 
-    /// The next frame, from all buffers that it has. They are offered again.
+    /// Reads the next frame from all its buffers, and offers them again.
     pub(super) fn receive(&mut self, memory: &SharedMemory, frame: &mut Vec<u8>) -> Result<bool, Error> {
         let end = self.engine_tail(memory)?;
         frame.clear();

@@ -1,4 +1,4 @@
-//! A connected port.
+//! A connected vhost-user port.
 
 use super::layout::{RECEIVE_SIZE, RingLayout, SEND_SIZE};
 use super::negotiation::negotiate;
@@ -12,13 +12,13 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use vhost::vhost_user::Frontend;
 
-/// A connected vhost-user port. The engine sees its end when it is dropped.
+/// A connected vhost-user port. Dropping it closes the connection.
 pub struct Endpoint {
     receive: ReceiveQueue,
     send: SendQueue,
     wake: Wake,
     memory: SharedMemory,
-    /// The connection ends with it.
+    /// Dropping it ends the connection.
     _frontend: Frontend,
 }
 
@@ -30,7 +30,7 @@ impl Endpoint {
         let receive = ReceiveQueue::new(&memory, receive)?;
         let send = SendQueue::new(send)?;
         let wake = Wake::new(&socket)?;
-        // The program looks for buffers that come back when it sends: nothing waits for them.
+        // Returned buffers are collected by the next send: nothing waits for them.
         let unread = new_event()?;
         let frontend = negotiate(socket, &memory, [(&receive.ring, wake.event()), (&send.ring, &unread)])?;
         receive.ring.notify_always();
@@ -64,7 +64,7 @@ impl Port for Endpoint {
                 return Ok(true);
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            // The news may be of a frame that was read already.
+            // The event may be that of a frame that was already read.
             let woken = self.wake.wait(left)?;
             if woken.closed || left.is_zero() {
                 return Ok(woken.closed || self.receive.ring.has_returned(&self.memory)?);

@@ -1,27 +1,27 @@
-//! Where rings and buffers are in the shared memory.
+//! The places of rings and buffers in the shared memory.
 
 use crate::FRAME_MAX;
 
-/// `virtio_net_hdr` of version 1, in front of each frame.
+/// The size of `virtio_net_hdr` of version 1, which precedes each frame.
 pub(super) const HEADER: usize = 12;
-/// The size of a buffer, its header included.
+/// The size of a buffer for a frame and its header.
 pub(super) const BUFFER: usize = 10 << 10;
 const _: () = assert!(HEADER + FRAME_MAX <= BUFFER);
 
-/// Buffers for received frames: a burst of a thousand fits, also when this program does not run for
-/// a moment.
+/// The number of buffers for received frames: a burst of a thousand fits, also when this program
+/// does not run for a moment.
 pub(super) const RECEIVE_SIZE: u16 = 1024;
-/// Buffers for sent frames.
 pub(super) const SEND_SIZE: u16 = 256;
 
 pub(super) const DESCRIPTOR: usize = 16;
 pub(super) const USED_ELEMENT: usize = 8;
 const PAGE: usize = 4096;
 
-/// The engine's address of the first byte. Any will do that is not 0, which engines take for none.
+/// The engine's address of the first byte of the memory. Any address works except 0, which engines
+/// take for no address.
 const BASE: u64 = 1 << 32;
 
-/// One ring with its buffers.
+/// The offsets of a ring and its buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RingLayout {
     pub(super) size: u16,
@@ -29,7 +29,7 @@ pub(super) struct RingLayout {
     pub(super) available: usize,
     pub(super) used: usize,
     pub(super) buffers: usize,
-    /// The first byte after all of it.
+    /// The offset behind the last buffer.
     pub(super) end: usize,
 }
 
@@ -52,7 +52,7 @@ impl RingLayout {
     }
 }
 
-/// The engine's address of an offset.
+/// Returns the engine's address of an offset.
 pub(super) fn address(offset: usize) -> u64 {
     BASE + offset as u64
 }

@@ -1,4 +1,4 @@
-//! vhost-user, the program's side ("frontend"): it owns the memory and the rings, whichever side
+//! vhost-user: the program's side ("frontend"), which owns the memory and the rings, whichever side
 //! listens on the socket.
 
 mod endpoint;
@@ -18,7 +18,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A socket on which the engine connects. Dropping it removes the socket's file.
+/// A socket to which the engine connects. Dropping it removes the socket's file.
 #[derive(Debug)]
 pub struct Listener {
     socket: UnixListener,
@@ -26,10 +26,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on a socket. The file that an ended program left at `path` is replaced.
-    ///
-    /// # Errors
-    /// When another program listens there, or the file cannot be created.
+    /// Listens on a socket. A file that an ended program left at `path` is replaced; a socket on
+    /// which another program listens is not.
     pub fn bind(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Socket { action: "listen on", path: path.to_owned(), source };
         let socket = match UnixListener::bind(path) {
@@ -45,7 +43,7 @@ impl Listener {
     /// Waits until the engine connects, and agrees with it on memory and rings.
     ///
     /// # Errors
-    /// [`Error::NotConnected`] when no engine came in time; others when it does not agree.
+    /// [`Error::NotConnected`] if no engine connected in time.
     pub fn accept(&self, timeout: Duration) -> Result<Endpoint, Error> {
         let failed = |source| Error::Socket { action: "accept on", path: self.path.clone(), source };
         let milliseconds = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX);
@@ -60,21 +58,17 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // The next program replaces it as well.
+        // A file that stays is replaced by the next program.
         let _removed = std::fs::remove_file(&self.path);
     }
 }
 
 /// Connects to the socket of an engine that listens, and agrees with it on memory and rings.
-///
-/// # Errors
-/// When it does not listen or does not agree.
 pub fn connect(path: &Path) -> Result<Endpoint, Error> {
     let failed = |source| Error::Socket { action: "connect to", path: path.to_owned(), source };
     Endpoint::new(UnixStream::connect(path).map_err(failed)?)
 }
 
-/// Whether no program listens on a socket any more.
 fn is_abandoned(path: &Path) -> bool {
     UnixStream::connect(path).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }

@@ -1,4 +1,4 @@
-//! What both sides agree on before frames flow.
+//! The agreement of both sides before frames flow.
 
 use super::layout::address;
 use super::ring::Ring;
@@ -13,13 +13,13 @@ use vmm_sys_util::eventfd::EventFd;
 
 /// `VIRTIO_F_VERSION_1`: a header of 12 bytes, numbers in little endian.
 const VERSION_1: u64 = 1 << 32;
-/// Longer than an engine takes that adds a port at the same time.
+/// An engine that adds a port at the same time takes less.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// Frames to the program are in the ring with the number 0, frames from it in that with 1.
+/// Frames to the program are in ring 0, frames from it in ring 1.
 pub(super) const RINGS: usize = 2;
 
-/// Tells the engine all it needs; frames flow once both rings were kicked.
+/// Sends the engine its configuration. Frames flow once both rings were kicked.
 pub(super) fn negotiate(
     socket: UnixStream,
     memory: &SharedMemory,
@@ -76,7 +76,7 @@ fn set_ring(frontend: &mut Frontend, number: usize, ring: &Ring, wake: &EventFd)
     frontend.set_vring_kick(number, ring.kick())
 }
 
-/// For `map_err`: which message the engine did not take.
+/// Returns a function for `map_err`.
 fn refused(message: &'static str) -> impl FnOnce(vhost::Error) -> Error {
     move |source| Error::Negotiation { message, source: Box::new(source) }
 }

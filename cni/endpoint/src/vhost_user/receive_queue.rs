@@ -10,7 +10,7 @@ pub(super) struct ReceiveQueue {
 }
 
 impl ReceiveQueue {
-    /// All buffers are offered from the start.
+    /// Offers all buffers to the engine.
     pub(super) fn new(memory: &SharedMemory, layout: RingLayout) -> Result<Self, Error> {
         let mut ring = Ring::new(layout)?;
         for id in 0..layout.size {

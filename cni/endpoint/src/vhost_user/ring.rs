@@ -1,4 +1,4 @@
-//! A split ring, the side that offers buffers.
+//! The driver's side of a split ring, which offers buffers.
 
 use super::layout::{BUFFER, HEADER, RingLayout, USED_ELEMENT, address};
 use crate::memory::{SharedMemory, barrier};
@@ -14,10 +14,11 @@ const WRITE: u16 = 2;
 
 pub(super) struct Ring {
     layout: RingLayout,
-    /// The index of the next buffer that is offered, and of the next that comes back.
+    /// Counts offered buffers, modulo 2¹⁶.
     offered: u16,
+    /// Counts buffers that came back, modulo 2¹⁶.
     returned: u16,
-    /// Which buffers the engine has.
+    /// Whether the engine has the buffer, by its number.
     with_engine: Vec<bool>,
     kick: EventFd,
 }
@@ -78,18 +79,17 @@ impl Ring {
         Ok(())
     }
 
-    /// Wakes the engine also if it says that it polls: a ring starts with its first kick.
+    /// Wakes the engine even if it polls: a ring starts with its first kick.
     pub(super) fn notify_always(&self) {
-        // It fails when the counter is at its end: then the engine has not read thousands of kicks.
+        // An error means that the counter is at its maximum: the engine was woken often enough.
         let _written = self.kick.write(1);
     }
 
-    /// Whether a buffer came back that was not taken yet.
+    /// Whether [`Self::take_returned`] would return a buffer.
     pub(super) fn has_returned(&self, memory: &SharedMemory) -> Result<bool, Error> {
         Ok(memory.load_u16(self.layout.used + INDEX)? != self.returned)
     }
 
-    /// The next buffer that came back.
     pub(super) fn take_returned(&mut self, memory: &SharedMemory) -> Result<Option<Returned>, Error> {
         let index = memory.load_u16(self.layout.used + INDEX)?;
         if index == self.returned {
@@ -111,7 +111,7 @@ impl Ring {
     }
 }
 
-/// Checks the length that the engine says it wrote, and takes the header off.
+/// Checks how many bytes the engine claims to have written, and subtracts the header.
 pub(super) fn frame_length(written: usize) -> Result<usize, Error> {
     match written.checked_sub(HEADER) {
         Some(length) if written <= BUFFER => Ok(length),

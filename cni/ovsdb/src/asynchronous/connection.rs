@@ -1,128 +1,42 @@
-//! One connection of a session, from its first byte to the error that ends it.
+//! OVSDB on one connection of a session, which is open once all watched rows are read.
 
-use super::waiting::{Request, Waiting};
-use super::{Options, Snapshot, State};
+use super::{Options, Snapshot};
 use crate::transact::{self, Answer};
-use crate::wire::{Endpoint, Event, RequestId, WireError};
-use crate::{Cache, Error, monitor};
+use crate::wire::{Endpoint, Event, RequestId};
+use crate::{Cache, Error, ParseError, monitor};
 use serde_json::json;
-use std::path::PathBuf;
+use serde_json::value::RawValue;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep_until};
-use usnet_transport::TransferError;
-use usnet_transport::asynchronous::Socket;
+use tokio::time::Instant;
+use usnet_transport::asynchronous::{Failure, Received, Submitted};
+
+/// The most transactions in flight; others wait in the queue. The server executes them one after
+/// the other: more in flight would not be faster, and their answers would all be held in its
+/// memory.
+const WINDOW: usize = 64;
+
+/// The method of a probe (RFC 7047 §4.1.11).
+const ECHO: &str = "echo";
 
 #[derive(Debug)]
-pub(super) struct Connection<'session> {
-    options: &'session Options,
-    socket: Socket,
+pub(super) struct Connection {
+    options: Arc<Options>,
     endpoint: Endpoint,
     snapshot: Snapshot,
-    /// The request for the first dump, until it is answered.
+    /// The request for the initial dump, until it is answered.
     monitor: Option<RequestId>,
-    last_received: Instant,
-    /// When the keepalive (echo) was sent.
+    /// When the last echo was sent.
     probed: Option<Instant>,
 }
 
-impl<'session> Connection<'session> {
-    /// Connects and requests the initial dump.
-    pub(super) async fn open(options: &'session Options, epoch: u64) -> Result<Self, Error> {
-        let refused = |source| Error::Connect { socket: options.socket.clone(), source };
-        let socket = Socket::connect(&options.socket, options.timeout).await.map_err(refused)?;
-        let cache = Arc::new(Cache::new(&options.tables));
-        let mut connection = Self {
-            options,
-            socket,
-            endpoint: Endpoint::default(),
-            snapshot: Snapshot { epoch, cache },
-            monitor: None,
-            last_received: Instant::now(),
-            probed: None,
-        };
-        let params = monitor::request(options.database, &options.tables);
-        connection.monitor = Some(connection.request(monitor::METHOD, &params)?);
-        Ok(connection)
-    }
-
-    /// Serves requests and updates until the connection fails, and returns why.
-    pub(super) async fn run(
-        &mut self,
-        requests: &mut mpsc::Receiver<Request>,
-        waiting: &mut Waiting,
-        state: &watch::Sender<State>,
-    ) -> Error {
-        loop {
-            if let Err(error) = self.step(requests, waiting, state).await {
-                return error;
-            }
-        }
-    }
-
-    async fn step(
-        &mut self,
-        requests: &mut mpsc::Receiver<Request>,
-        waiting: &mut Waiting,
-        state: &watch::Sender<State>,
-    ) -> Result<(), Error> {
-        // No transaction before the initial dump, nor while too many are in flight.
-        let accepting = self.monitor.is_none() && waiting.has_room();
-        let keepalive_at = self.keepalive_deadline();
-        // In this order: received data is handled before the keepalive is checked.
-        tokio::select! {
-            biased;
-            transferred = self.socket.transfer(&mut self.endpoint) => {
-                if transferred.map_err(|error| self.error(error))? {
-                    self.last_received = Instant::now();
-                    self.probed = None;
-                    self.handle_events(waiting, state)?;
-                }
-            }
-            () = sleep_until(keepalive_at) => self.check_keepalive()?,
-            Some(request) = requests.recv(), if accepting => {
-                let id = self.request(transact::METHOD, &request.content)?;
-                waiting.add(id, request.answer);
-            }
-        }
-        Ok(())
-    }
-
+impl Connection {
     fn request(&mut self, method: &str, params: &impl serde::Serialize) -> Result<RequestId, Error> {
         self.endpoint.request(method, params).map_err(|source| Error::Wire { socket: self.path(), source })
     }
 
-    /// Handles all received messages: updates are published before answers are delivered.
-    fn handle_events(&mut self, waiting: &mut Waiting, state: &watch::Sender<State>) -> Result<(), Error> {
-        let mut answers = Vec::new();
-        let mut changed = false;
-        let wire = |source: WireError| Error::Wire { socket: self.options.socket.clone(), source };
-        while let Some(event) = self.endpoint.next_event().map_err(wire)? {
-            match event {
-                Event::Response { id, result } if Some(id) == self.monitor => {
-                    self.apply_initial_dump(result)?;
-                    self.monitor = None;
-                    changed = true;
-                }
-                Event::Response { id, result } => answers.extend(waiting.remove(id).zip(Some(result))),
-                Event::Notification { method, params } if method == monitor::UPDATE_METHOD => {
-                    self.apply(monitor::parse_update(&params))?;
-                    changed = true;
-                }
-                Event::Notification { method, .. } if method == monitor::CANCELED_METHOD => {
-                    return Err(Error::MonitorCanceled { socket: self.path() });
-                }
-                Event::Notification { .. } => {}
-            }
-        }
-        if changed && self.monitor.is_none() {
-            state.send_replace(State::Connected(self.snapshot.clone()));
-        }
-        for (answer, result) in answers {
-            // The receiver is gone if the caller was cancelled.
-            let _receiver_gone = answer.send(Ok(result));
-        }
-        Ok(())
+    fn next_event(&mut self) -> Result<Option<Event>, Error> {
+        self.endpoint.next_event().map_err(|source| Error::Wire { socket: self.path(), source })
     }
 
     fn apply_initial_dump(&mut self, answer: Answer) -> Result<(), Error> {
@@ -134,29 +48,113 @@ impl<'session> Connection<'session> {
         self.apply(monitor::parse_reply(&dump))
     }
 
-    fn apply(&mut self, updates: Result<Vec<monitor::RowUpdate>, crate::ParseError>) -> Result<(), Error> {
+    fn apply(&mut self, updates: Result<Vec<monitor::RowUpdate>, ParseError>) -> Result<(), Error> {
         let updates = updates.map_err(|source| Error::Monitor { socket: self.path(), source })?;
         let applied = Arc::make_mut(&mut self.snapshot.cache).apply(updates);
         applied.map_err(|source| Error::Cache { socket: self.path(), source })
     }
 
-    fn keepalive_deadline(&self) -> Instant {
-        self.probed.unwrap_or(self.last_received) + self.options.probe_after
+    fn path(&self) -> PathBuf {
+        self.options.socket.clone()
+    }
+}
+
+impl usnet_transport::asynchronous::Connection for Connection {
+    type Endpoint = Endpoint;
+    type Context = Arc<Options>;
+    type Request = Box<RawValue>;
+    type RequestId = RequestId;
+    type Answer = Answer;
+    type Connected = Snapshot;
+    type Error = Error;
+
+    const REFUSES_WHILE_OPENING: bool = false;
+
+    fn begin(options: &mut Arc<Options>, epoch: u64) -> Result<Self, Error> {
+        let cache = Arc::new(Cache::new(&options.tables));
+        let mut connection = Self {
+            options: Arc::clone(options),
+            endpoint: Endpoint::default(),
+            snapshot: Snapshot { epoch, cache },
+            monitor: None,
+            probed: None,
+        };
+        let params = monitor::request(options.database, &options.tables);
+        connection.monitor = Some(connection.request(monitor::METHOD, &params)?);
+        Ok(connection)
     }
 
-    fn check_keepalive(&mut self) -> Result<(), Error> {
-        if self.probed.is_some() {
-            return Err(Error::Timeout { socket: self.path(), request: "echo", limit: self.options.probe_after });
+    fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+
+    fn is_open(&self) -> bool {
+        self.monitor.is_none()
+    }
+
+    fn connected(&self) -> Snapshot {
+        self.snapshot.clone()
+    }
+
+    fn has_room(&self, in_flight: usize) -> bool {
+        in_flight < WINDOW
+    }
+
+    /// Sets no limit: the caller has one, and a late answer is no reason to read all tables again.
+    fn submit(&mut self, transaction: Box<RawValue>) -> Result<Submitted<RequestId>, Error> {
+        Ok(Submitted { id: self.request(transact::METHOD, &transaction)?, limit: None })
+    }
+
+    fn handle_received(&mut self) -> Result<Received<Self>, Error> {
+        let mut received = Received { answers: Vec::new(), changed: false };
+        while let Some(event) = self.next_event()? {
+            match event {
+                Event::Response { id, result } if Some(id) == self.monitor => {
+                    self.apply_initial_dump(result)?;
+                    self.monitor = None;
+                    received.changed = true;
+                }
+                Event::Response { id, result } => received.answers.push((id, result)),
+                Event::Notification { method, params } if method == monitor::UPDATE_METHOD => {
+                    self.apply(monitor::parse_update(&params))?;
+                    received.changed = true;
+                }
+                Event::Notification { method, .. } if method == monitor::CANCELED_METHOD => {
+                    return Err(Error::MonitorCanceled { socket: self.path() });
+                }
+                Event::Notification { .. } => {}
+            }
+        }
+        Ok(received)
+    }
+
+    fn probe_at(&self, last_received: Instant) -> Instant {
+        self.probed.map_or(last_received, |probed| probed.max(last_received)) + self.options.probe_after
+    }
+
+    /// Anything that is received after an echo counts as its answer.
+    fn probe(&mut self, last_received: Instant) -> Result<Option<Submitted<RequestId>>, Error> {
+        if self.probed.is_some_and(|probed| probed > last_received) {
+            return Err(Error::Timeout { socket: self.path(), request: ECHO, limit: self.options.probe_after });
         }
         self.probed = Some(Instant::now());
-        self.request("echo", &json!([])).map(drop)
+        self.request(ECHO, &json!([]))?;
+        Ok(None)
     }
 
-    fn error(&self, error: TransferError) -> Error {
-        Error::transfer(self.socket.path(), transact::METHOD, error)
+    fn pending_request(&self) -> &'static str {
+        transact::METHOD
     }
 
-    fn path(&self) -> PathBuf {
-        self.socket.path().to_owned()
+    fn error(path: &Path, failure: Failure<Error>) -> Error {
+        let socket = path.to_owned();
+        match failure {
+            Failure::NotYetConnected => Error::NotYetConnected { socket },
+            Failure::Connect(source) => Error::Connect { socket, source },
+            Failure::Transfer { request, error } => Error::transfer(path, request, error),
+            Failure::NotSent(source) => Error::NotSent { socket, source },
+            Failure::AnswerLost(source) => Error::AnswerLost { socket, source },
+            Failure::SessionEnded => Error::SessionEnded { socket },
+        }
     }
 }

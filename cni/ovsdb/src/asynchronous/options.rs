@@ -1,36 +1,32 @@
-//! What a session connects to.
+//! The options of a session.
 
 use crate::{DATABASE, Table, schema};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a session connects to, and its times.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The database's socket.
     pub socket: PathBuf,
-    /// The database.
     pub database: &'static str,
     /// The tables to watch.
     pub tables: Vec<&'static Table>,
-    /// How long connecting may take, and a transaction on top of its wait operations.
+    /// The time for connecting, and for a transaction in addition to its wait operations.
     pub timeout: Duration,
-    /// After this time without received data an echo (RFC 7047 §4.1.11) is sent; after the same
-    /// time again the connection is closed.
+    /// After this time without received data, an echo (RFC 7047 §4.1.11) is sent; after the same
+    /// time again, the connection is closed.
     pub probe_after: Duration,
-    /// The first pause before connecting again; doubles up to `retry_max`.
+    /// The first pause before reconnecting. It doubles up to `retry_max`.
     pub retry_min: Duration,
-    /// The longest pause before connecting again.
     pub retry_max: Duration,
 }
 
 impl Options {
-    /// All tables of [`schema::TABLES`].
-    /// - 10 s for a transaction: the database answers in milliseconds, and a shorter limit could
+    /// Watches all tables of [`schema::TABLES`].
+    /// - A transaction has 10 s: the database answers in milliseconds, and a shorter limit could
     ///   make the outcome of a transaction unknown on a node that is only busy.
-    /// - A probe after 5 s: one request in that time costs nothing, and a server that hangs is
-    ///   noticed after 10 s.
-    /// - Pauses from 50 ms, so that a restarted server is connected to at once, to 2 s: each
+    /// - A probe is sent after 5 s: one request in that time costs nothing, and a server that hangs
+    ///   is noticed after 10 s.
+    /// - Pauses are from 50 ms, so that a restarted server is connected to at once, to 2 s: each
     ///   connection reads all tables again.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>) -> Self {

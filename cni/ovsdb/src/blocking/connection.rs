@@ -1,4 +1,4 @@
-//! One connection.
+//! A connection of the blocking client.
 
 use crate::Error;
 use crate::transact::Answer;

@@ -1,4 +1,4 @@
-//! A client without an async runtime: one request at a time, every wait with an end.
+//! A client without an async runtime: one request at a time, and each wait has a deadline.
 
 mod connection;
 #[cfg(test)]
@@ -10,28 +10,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use usnet_transport::blocking::Deadline;
 
-/// A connection to the database. After a loss it is reestablished by the next request.
+/// A connection to the database. After a loss, the next request reconnects.
 #[derive(Debug)]
 pub struct Client {
     socket: PathBuf,
     timeout: Duration,
-    /// `None` after a failure: its buffers may hold the answer to an abandoned request.
+    /// There is none after a failure: its buffers may hold the answer to an abandoned request.
     connection: Option<Connection>,
 }
 
 impl Client {
     /// Connects. `timeout` limits this and every later request; wait operations of a transaction
-    /// add to it.
-    ///
-    /// # Errors
-    /// [`Error::Connect`] if the connection is refused.
+    /// extend it.
     pub fn connect(socket: impl Into<PathBuf>, timeout: Duration) -> Result<Self, Error> {
         let socket = socket.into();
         let connection = Some(Connection::open(&socket, &Deadline::after(timeout))?);
         Ok(Self { socket, timeout, connection })
     }
 
-    /// The database's socket.
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket

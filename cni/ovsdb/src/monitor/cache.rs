@@ -1,4 +1,4 @@
-//! The rows of the monitored tables, kept up to date by the updates of a monitor. Pure.
+//! The rows of the monitored tables, kept up to date by the updates of a monitor. No IO.
 //!
 //! A clone is cheap and never changes: tables and rows are shared until one of the two copies is
 //! updated.
@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 type Rows = BTreeMap<Uuid, Arc<Row>>;
 
-/// The rows of the monitored tables.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cache {
     tables: BTreeMap<&'static str, CachedTable>,
@@ -28,31 +27,24 @@ struct CachedTable {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CacheError {
-    /// A table that is not monitored.
+    /// The table is not monitored.
     #[error("the database sent an update of table {0}, which is not monitored")]
     UnknownTable(String),
-    /// A row that is not there was changed or deleted.
+    /// A row that is not cached was changed or deleted.
     #[error("the database sent an update of row {uuid} of {table}, which is not cached")]
-    UnknownRow {
-        /// The table.
-        table: &'static str,
-        /// The row.
-        uuid: Uuid,
-    },
+    UnknownRow { table: &'static str, uuid: Uuid },
 }
 
 impl Cache {
-    /// An empty cache of these tables.
+    /// Returns an empty cache of these tables.
     #[must_use]
     pub fn new(tables: &[&Table]) -> Self {
         let cached = |table: &&Table| (table.name, CachedTable { table: **table, rows: Arc::default() });
         Self { tables: tables.iter().map(cached).collect() }
     }
 
-    /// Applies the changes that a monitor sent.
-    ///
-    /// # Errors
-    /// When one does not fit; those before it are applied.
+    /// Applies the changes that a monitor sent. After an error, the changes before the failed one
+    /// are applied.
     pub fn apply(&mut self, updates: impl IntoIterator<Item = RowUpdate>) -> Result<(), CacheError> {
         updates.into_iter().try_for_each(|update| self.apply_one(update))
     }
@@ -78,52 +70,30 @@ impl Cache {
         Ok(())
     }
 
-    /// All rows of a type, in the order of their identifiers.
-    ///
-    /// # Errors
-    /// When a row does not fit the type.
+    /// Returns all rows of a type, in the order of their identifiers.
     pub fn rows<T: TableRow>(&self) -> Result<Vec<T>, SchemaError> {
         let rows = self.tables.get(T::TABLE.name).into_iter().flat_map(|table| table.rows.iter());
         rows.map(|(uuid, row)| T::from_row(*uuid, row)).collect()
     }
 
-    /// One row.
-    ///
-    /// # Errors
-    /// When it does not fit the type.
     pub fn row<T: TableRow>(&self, uuid: Uuid) -> Result<Option<T>, SchemaError> {
         let row = self.tables.get(T::TABLE.name).and_then(|table| table.rows.get(&uuid));
         row.map(|row| T::from_row(uuid, row)).transpose()
     }
 
-    /// The row of the table `Open_vSwitch`, unless the database was never initialised.
-    ///
-    /// # Errors
-    /// When it does not fit the type.
+    /// Returns the row of the table `Open_vSwitch`, unless the database was never initialised.
     pub fn open_vswitch(&self) -> Result<Option<OpenVswitch>, SchemaError> {
         Ok(self.rows()?.into_iter().next())
     }
 
-    /// All bridges.
-    ///
-    /// # Errors
-    /// When a row does not fit the type.
     pub fn bridges(&self) -> Result<Vec<Bridge>, SchemaError> {
         self.rows()
     }
 
-    /// All ports.
-    ///
-    /// # Errors
-    /// When a row does not fit the type.
     pub fn ports(&self) -> Result<Vec<Port>, SchemaError> {
         self.rows()
     }
 
-    /// All interfaces.
-    ///
-    /// # Errors
-    /// When a row does not fit the type.
     pub fn interfaces(&self) -> Result<Vec<Interface>, SchemaError> {
         self.rows()
     }
@@ -135,8 +105,8 @@ fn modify(table: &Table, row: &mut Row, difference: &Row) {
             table.columns.iter().find(|known| known.name == column).map_or(ColumnKind::Single, |known| known.kind);
         let value = match (kind, row.remove(column), difference) {
             (ColumnKind::Set, Some(Value::Set(mut atoms)), Value::Set(changed)) => {
-                // The symmetric difference of sets: present elements are deleted, missing ones are
-                // added.
+                // An update has the symmetric difference of sets: elements that are present are
+                // deleted, and missing ones are added.
                 for atom in changed {
                     if !atoms.remove(atom) {
                         atoms.insert(atom.clone());
@@ -145,8 +115,8 @@ fn modify(table: &Table, row: &mut Row, difference: &Row) {
                 Value::Set(atoms)
             }
             (ColumnKind::Map, Some(Value::Map(mut pairs)), Value::Map(changed)) => {
-                // The difference of maps: a pair that is present is deleted, every other one is the
-                // key's new value.
+                // An update has the difference of maps: a pair that is present is deleted, and any
+                // other pair is the key's new value.
                 for (key, value) in changed {
                     if pairs.get(key) == Some(value) {
                         pairs.remove(key);

@@ -1,47 +1,41 @@
 //! Watching tables: `monitor_cond_since` and its `update3` (ovsdb-server(7) §4.1.12 to 4.1.14).
 //!
 //! The method can resume after a lost connection. A standalone database, as that of Open vSwitch,
-//! always answers `found: false` and sends everything, so resuming is never requested.
+//! always answers `found: false` and sends everything, so that resuming is never requested.
 
 use crate::schema::Table;
 use crate::value::{ParseError, Row, Uuid, row_from_json};
 use serde_json::{Map, Value as Json, json};
 
-/// The method of the request.
+/// The method of the request for a monitor.
 pub const METHOD: &str = "monitor_cond_since";
 /// The method of the notifications that follow.
 pub const UPDATE_METHOD: &str = "update3";
-/// The notification that the server drops the monitor, for example because the schema was changed.
+/// The server drops the monitor, for example because the schema was changed.
 pub const CANCELED_METHOD: &str = "monitor_canceled";
 
-/// Stands for "no transaction seen yet" in the request.
+/// This transaction id means "no transaction seen yet".
 const NO_TRANSACTION: &str = "00000000-0000-0000-0000-000000000000";
-/// The id of the monitor in notifications. A connection has one monitor, so that any id does.
+/// The id of the monitor in notifications. A connection has one monitor, so that any id works.
 const MONITOR_ID: &str = "usnet";
 
-/// A change of one row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowUpdate {
-    /// The table's name.
     pub table: String,
-    /// The row.
     pub uuid: Uuid,
-    /// What happened to it.
     pub change: Change,
 }
 
-/// What happened to a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// It is there: part of the first dump, or new. Columns with their default are left out.
+    /// The row is part of the initial dump, or new. Columns with their default are omitted.
     Insert(Row),
-    /// Columns changed: the new value of single ones, the difference of sets and maps.
+    /// Columns have changed. A single one has its new value, a set or map the difference.
     Modify(Row),
-    /// It was deleted.
     Delete,
 }
 
-/// The parameters of the request.
+/// Returns the parameters of the request.
 #[must_use]
 pub fn request(database: &str, tables: &[&Table]) -> Json {
     let watched = |table: &&Table| {
@@ -52,10 +46,7 @@ pub fn request(database: &str, tables: &[&Table]) -> Json {
     json!([database, MONITOR_ID, tables, NO_TRANSACTION])
 }
 
-/// Reads the answer to the request: `[found, last transaction, rows]`.
-///
-/// # Errors
-/// When the answer has another form.
+/// Parses the answer to the request: `[found, last transaction, rows]`.
 pub fn parse_reply(json: &Json) -> Result<Vec<RowUpdate>, ParseError> {
     match json.as_array().map(Vec::as_slice) {
         Some([Json::Bool(_), _last_transaction, tables]) => parse_tables(tables),
@@ -63,10 +54,7 @@ pub fn parse_reply(json: &Json) -> Result<Vec<RowUpdate>, ParseError> {
     }
 }
 
-/// Reads the parameters of `update3`: `[monitor, last transaction, rows]`.
-///
-/// # Errors
-/// When they have another form.
+/// Parses the parameters of `update3`: `[monitor, last transaction, rows]`.
 pub fn parse_update(params: &Json) -> Result<Vec<RowUpdate>, ParseError> {
     match params.as_array().map(Vec::as_slice) {
         Some([_monitor, _last_transaction, tables]) => parse_tables(tables),

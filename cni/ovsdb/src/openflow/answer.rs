@@ -1,5 +1,4 @@
-//! Answers of OpenFlow 1.0, as far as they are read. Pure: nothing that a switch sends makes a read
-//! fail otherwise than with `None`.
+//! Parsing of OpenFlow 1.0 messages. No IO: malformed messages of a switch give `None`.
 
 use super::message::{HEADER, NICIRA, PORT_STATS, VENDOR_STATS, normal_action};
 use super::port_config::PortConfig;
@@ -9,12 +8,12 @@ const PORT_LENGTH: usize = 48;
 /// The length of a flow's description without its match and its actions.
 const FLOW_LENGTH: usize = 48;
 
-/// The head of a message.
+/// The header of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) version: u8,
     pub(super) kind: u8,
-    /// The length of what follows the header.
+    /// The length of the body, which follows the header.
     pub(super) body: usize,
     pub(super) id: u32,
 }
@@ -27,29 +26,29 @@ impl Header {
     }
 }
 
-/// The part of a statistics reply after its head, and whether more parts follow.
+/// Splits a statistics reply into its type, whether more parts follow, and its content.
 pub(super) fn stats(body: &[u8]) -> Option<(u16, bool, &[u8])> {
     let (kind, rest) = u16_of(body)?;
     let (flags, rest) = u16_of(rest)?;
     Some((kind, flags & 1 != 0, rest))
 }
 
-/// What follows the head of Nicira's statistics.
+/// Returns the content of a reply with Nicira's statistics.
 pub(super) fn of_nicira(kind: u16, rest: &[u8]) -> Option<&[u8]> {
     let (vendor, rest) = rest.split_first_chunk::<4>()?;
-    // The subtype and the padding: it is known what was asked.
+    // The subtype and the padding are skipped: they follow from the request.
     let (_, rest) = rest.split_first_chunk::<8>()?;
     (kind == VENDOR_STATS && u32::from_be_bytes(*vendor) == NICIRA).then_some(rest)
 }
 
-/// The number of flows in an aggregate.
+/// Returns the number of flows in an aggregate.
 pub(super) fn count(rest: &[u8]) -> Option<u32> {
     let (_, rest) = rest.split_first_chunk::<16>()?;
     rest.first_chunk::<4>().map(|count| u32::from_be_bytes(*count))
 }
 
-/// Whether a flow is the only one and that of a switch that learns: in the first table, for all
-/// frames, without a time limit.
+/// Whether the reply contains exactly one flow, which is that of a learning switch: in the first
+/// table, for all frames, without a timeout.
 pub(super) fn is_normal_flow(rest: &[u8]) -> Option<bool> {
     let (length, after) = u16_of(rest)?;
     let fixed = rest.get(..FLOW_LENGTH)?;
@@ -60,7 +59,7 @@ pub(super) fn is_normal_flow(rest: &[u8]) -> Option<bool> {
     Some(is_alone && table == 0 && idle == 0 && hard == 0 && match_length == 0 && actions == normal_action())
 }
 
-/// The ports of a part of an answer.
+/// Returns the ports in one part of a reply.
 pub(super) fn ports(kind: u16, rest: &[u8]) -> Option<Vec<PortConfig>> {
     if kind != PORT_STATS || !rest.len().is_multiple_of(PORT_LENGTH) {
         return None;
@@ -105,7 +104,7 @@ mod tests {
     #[test]
     fn another_flow_is_not_that_of_a_switch_that_learns() {
         let flow = [&[0, 56, 0, 0][..], &[0; 44], &normal_action()].concat();
-        // Its table, one of its time limits, the length of its match, and its action.
+        // The table, one of the timeouts, the length of the match, and the action.
         for place in [2, 15, 17, 19, 53] {
             let mut other = flow.clone();
             other[place] ^= 1;

@@ -1,5 +1,5 @@
 //! A connection to the management socket of a bridge (IO). It is opened for a few requests and
-//! closed again; all of them together have one deadline.
+//! closed again; all requests together have one deadline.
 
 use super::answer::{self, Header};
 use super::message::{self, HEADER};
@@ -9,80 +9,61 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The most messages that are read for one answer: others may come in between, and the ports of a
-/// bridge come in several parts.
+/// The most messages that are read for one reply: others may be received in between, and the ports
+/// of a bridge come in several parts.
 const MESSAGES_MAX: usize = 256;
 
-/// Why a bridge could not be looked at or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenFlowError {
     /// The socket does not exist, or the switch does not answer in time.
     #[error("no answer at {}: does ovs-vswitchd run, and may this program use its sockets?", socket.display())]
-    Io {
-        /// The management socket.
-        socket: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// What was received is not OpenFlow 1.0.
+    Io { socket: PathBuf, source: io::Error },
+    /// The received bytes are not OpenFlow 1.0.
     #[error("{} sent what is not OpenFlow 1.0", .0.display())]
     Protocol(PathBuf),
     /// The switch refused a request.
     #[error("{} refused a request of OpenFlow with type {kind}, code {code}", socket.display())]
-    Refused {
-        /// The management socket.
-        socket: PathBuf,
-        /// The type of the error.
-        kind: u16,
-        /// Its code.
-        code: u16,
-    },
+    Refused { socket: PathBuf, kind: u16, code: u16 },
 }
 
 impl OpenFlowError {
-    /// Whether the switch is there, and does not answer in time.
+    /// Whether a running switch does not answer in time.
     pub fn is_timeout(&self) -> bool {
         let is_late = |kind| matches!(kind, ErrorKind::TimedOut | ErrorKind::WouldBlock);
         matches!(self, Self::Io { source, .. } if is_late(source.kind()))
     }
 }
 
-/// A connection.
 #[derive(Debug)]
 pub struct Connection {
     stream: UnixStream,
     socket: PathBuf,
     deadline: Instant,
-    /// The id of the last request.
+    /// The transaction id of the last request.
     id: u32,
 }
 
 impl Connection {
-    /// Opens a connection, and says hello.
-    ///
-    /// # Errors
-    /// When the switch does not answer within `timeout`, which is for all requests together.
+    /// Connects and exchanges hello messages. `timeout` limits all requests of the connection
+    /// together.
     pub fn open(socket: &Path, timeout: Duration) -> Result<Self, OpenFlowError> {
         let failed = |source| OpenFlowError::Io { socket: socket.to_owned(), source };
         let stream = UnixStream::connect(socket).map_err(failed)?;
         let deadline = Instant::now() + timeout;
         let mut connection = Self { stream, socket: socket.to_owned(), deadline, id: 0 };
         connection.send(message::HELLO, &[])?;
-        // The other end has its own id, and may speak later versions as well.
+        // The hello of the switch has its own transaction id, and may offer later versions as well.
         let (header, _) = connection.receive()?;
         if header.kind == message::HELLO { Ok(connection) } else { Err(connection.protocol()) }
     }
 
-    /// Whether the bridge has the flow of a switch that learns, and no other.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// Whether the bridge has the flow of a learning switch and no other.
     pub fn is_normal(&mut self) -> Result<bool, OpenFlowError> {
         if self.count(None)? != 1 {
             return Ok(false);
         }
         let parts = self.stats(&message::flows())?;
-        // With a flow that was added since, it is none either.
+        // The reply has a flow that was added meanwhile: the bridge is no longer normal.
         let [(kind, only)] = parts.as_slice() else { return Ok(false) };
         let flow = answer::of_nicira(*kind, only).ok_or_else(|| self.protocol())?;
         if flow.is_empty() {
@@ -91,18 +72,12 @@ impl Connection {
         answer::is_normal_flow(flow).ok_or_else(|| self.protocol())
     }
 
-    /// Whether any flow forwards as a switch that learns.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// Whether any flow forwards like a learning switch.
     pub fn has_normal(&mut self) -> Result<bool, OpenFlowError> {
         Ok(self.count(Some(message::NORMAL))? > 0)
     }
 
-    /// The ports of the bridge, its own among them.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
+    /// Returns the ports of the bridge, with its local port.
     pub fn ports(&mut self) -> Result<Vec<PortConfig>, OpenFlowError> {
         let mut ports = Vec::new();
         for (kind, part) in self.stats(&message::ports())? {
@@ -111,19 +86,13 @@ impl Connection {
         Ok(ports)
     }
 
-    /// Replaces all flows by that of a switch that learns. Both messages arrive together, so that
+    /// Replaces all flows by the flow of a learning switch. Both messages are sent at once, so that
     /// hardly a frame finds no flow.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open), or the switch refuses it.
     pub fn set_normal(&mut self) -> Result<(), OpenFlowError> {
         self.change(&[(message::FLOW_MOD, message::delete_flows()), (message::FLOW_MOD, message::add_normal())])
     }
 
-    /// Clears what stops frames at a port.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open), or the switch refuses it.
+    /// Clears the configuration that stops frames at a port.
     pub fn open_port(&mut self, port: &PortConfig) -> Result<(), OpenFlowError> {
         self.change(&[(message::PORT_MOD, message::open_port(port))])
     }
@@ -134,7 +103,8 @@ impl Connection {
         count.ok_or_else(|| self.protocol())
     }
 
-    /// Changes have no answer but an error; the barrier after them has one.
+    /// Sends changes and a barrier. A change is answered only if it fails, and the barrier always
+    /// is.
     fn change(&mut self, messages: &[(u8, Vec<u8>)]) -> Result<(), OpenFlowError> {
         let mut all = Vec::new();
         for (kind, body) in messages {
@@ -147,7 +117,7 @@ impl Connection {
         self.answer(message::BARRIER_REPLY).map(drop)
     }
 
-    /// All parts of an answer to a request for statistics.
+    /// Requests statistics, and returns all parts of the reply.
     fn stats(&mut self, request: &[u8]) -> Result<Vec<(u16, Vec<u8>)>, OpenFlowError> {
         self.id += 1;
         self.send(message::STATS_REQUEST, request)?;
@@ -163,8 +133,8 @@ impl Connection {
         Err(self.protocol())
     }
 
-    /// The next message of this kind with the id of the last request. An error is about one of this
-    /// connection's requests, each of which is waited for.
+    /// Reads until a message of this type with the transaction id of the last request. Any error
+    /// message is about a request of this connection, each of which is waited for.
     fn answer(&mut self, kind: u8) -> Result<Vec<u8>, OpenFlowError> {
         for _ in 0..MESSAGES_MAX {
             let (header, body) = self.receive()?;
@@ -218,7 +188,7 @@ impl Connection {
         result.map_err(|error| self.failed(error))
     }
 
-    /// The time that is left; never zero, which would be no limit at all.
+    /// Returns the time that is left. It is never zero, which would mean no limit.
     fn left(&self) -> io::Result<Duration> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }

@@ -1,10 +1,9 @@
-//! What decides whether a bridge forwards and is not in the database: its flows and the
-//! configuration of its ports in OpenFlow 1.0, over the bridge's management socket
-//! (`<bridge>.mgmt`, ovs-vswitchd(8)). A bridge that forwards as a switch that learns has one flow,
-//! whose action is `NORMAL`; the switch itself adds it with each change of its configuration, and
-//! removes nothing.
+//! The forwarding of bridges, which is not in the database: their flows and the configuration of
+//! their ports in OpenFlow 1.0, over the bridge's management socket (`<bridge>.mgmt`,
+//! ovs-vswitchd(8)). A bridge that forwards like a learning switch has one flow, whose action is
+//! `NORMAL`; the switch itself adds it with each change of its configuration, and removes nothing.
 //!
-//! [`message`] and [`answer`] are pure; [`Connection`] does the IO, with a deadline.
+//! [`message`] and [`answer`] do no IO; [`Connection`] does, with a deadline.
 
 mod answer;
 mod connection;
@@ -18,44 +17,35 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The management socket of a bridge, in the folder of the database's socket.
+/// Returns the management socket of a bridge, in the folder of the database's socket.
 pub fn socket(folder: &Path, bridge: &str) -> PathBuf {
     folder.join(format!("{bridge}.mgmt"))
 }
 
-/// How a bridge forwards.
+/// The way in which a bridge forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Forwarding {
-    /// Whether it has the one flow of a switch that learns, and no other.
+    /// Whether the bridge has the flow of a learning switch, and no other.
     pub is_normal: bool,
-    /// Whether any of its flows forwards as a switch that learns.
+    /// Whether any flow forwards like a learning switch.
     pub has_normal: bool,
 }
 
-/// Looks at the flows of a bridge.
-///
-/// # Errors
-/// When the switch does not answer in time, or not in OpenFlow 1.0.
+/// Reads the flows of a bridge.
 pub fn look(socket: &Path, timeout: Duration) -> Result<Forwarding, OpenFlowError> {
     let mut connection = Connection::open(socket, timeout)?;
     let is_normal = connection.is_normal()?;
     Ok(Forwarding { is_normal, has_normal: is_normal || connection.has_normal()? })
 }
 
-/// Makes a bridge a switch that learns again, unless it is one.
-///
-/// # Errors
-/// As [`look`], or the switch refuses it.
+/// Makes a bridge a learning switch again, unless it is one.
 pub fn restore(socket: &Path, timeout: Duration) -> Result<(), OpenFlowError> {
     let mut connection = Connection::open(socket, timeout)?;
     if connection.is_normal()? { Ok(()) } else { connection.set_normal() }
 }
 
-/// Opens those of these ports of a bridge that are down, or neither received from, flooded to nor
-/// sent to; returns the names of those that then are open. One whose device is gone stays closed.
-///
-/// # Errors
-/// As [`look`].
+/// Opens those of the given ports that are down, or that neither receive, flood nor send. Returns
+/// the names of the ports that are open then. A port whose device is gone stays closed.
 pub fn open_ports(
     socket: &Path,
     timeout: Duration,

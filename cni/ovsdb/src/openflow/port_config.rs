@@ -1,12 +1,11 @@
 //! The configuration of a port in OpenFlow 1.0 (`ofp_port_config`, openflow-1.0.h).
 
-/// The number of a bridge's own port, which is a device of the node.
+/// The number of a bridge's local port, which is a device of the node.
 const LOCAL: u16 = 0xfffe;
 
 /// The configuration of a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortConfig {
-    /// Its name.
     pub name: String,
     pub(super) number: u16,
     pub(super) mac: [u8; 6],
@@ -14,11 +13,11 @@ pub struct PortConfig {
 }
 
 impl PortConfig {
-    /// Down, and neither received from, flooded to nor sent to.
+    /// A port with one of these flags is down, or does not receive, flood or send.
     pub(super) const CLOSED: u32 = 1 | 1 << 2 | 1 << 4 | 1 << 5;
 
-    /// Whether it carries frames as far as its bridge is concerned. A bridge's own port is left to
-    /// the node.
+    /// Whether the bridge lets the port carry frames. The local port is left to the node, and
+    /// counts as open.
     pub const fn is_open(&self) -> bool {
         self.number == LOCAL || self.config & Self::CLOSED == 0
     }

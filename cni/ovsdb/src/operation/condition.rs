@@ -1,21 +1,17 @@
-//! The rows that an operation selects, and how it changes them: `<condition>` and `<mutation>` of
-//! RFC 7047 §5.1.
+//! Conditions that select rows, and changes of rows: `<condition>` and `<mutation>` of RFC 7047
+//! §5.1.
 
 use crate::value::{Uuid, Value};
 use std::fmt;
 
-/// A column compared with a value.
+/// A comparison of a column with a value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// The column.
     pub column: &'static str,
-    /// The comparison.
     pub function: Function,
-    /// The value at its right-hand side.
     pub value: Value,
 }
 
-/// A comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Function {
     /// `<`
@@ -36,48 +32,41 @@ pub enum Function {
     Excludes,
 }
 
-/// A change of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mutation {
-    /// The column.
     pub column: &'static str,
-    /// The change.
     pub mutator: Mutator,
-    /// What to add, insert or delete.
+    /// The number or elements to add, insert or delete.
     pub value: Value,
 }
 
-/// How a column changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutator {
     /// Adds a number.
     Add,
     /// Adds elements. In a map it adds only missing keys: an existing key keeps its value.
     Insert,
-    /// Deletes elements. For a map: pairs given as a map, or keys given as a set.
+    /// Deletes elements. In a map it deletes the pairs of a map, or the keys of a set.
     Delete,
 }
 
 impl Condition {
-    /// `column function value`.
     #[must_use]
     pub fn new(column: &'static str, function: Function, value: impl Into<Value>) -> Self {
         Self { column, function, value: value.into() }
     }
 
-    /// The column is the value.
     #[must_use]
     pub fn equal(column: &'static str, value: impl Into<Value>) -> Self {
         Self::new(column, Function::Equal, value)
     }
 
-    /// The column holds all elements of the value.
     #[must_use]
     pub fn includes(column: &'static str, value: impl Into<Value>) -> Self {
         Self::new(column, Function::Includes, value)
     }
 
-    /// The row itself.
+    /// Selects the row with this identifier.
     #[must_use]
     pub fn uuid(uuid: Uuid) -> Self {
         Self::equal("_uuid", uuid)
@@ -85,19 +74,19 @@ impl Condition {
 }
 
 impl Mutation {
-    /// Adds `number` to an integer column.
+    /// Adds to an integer column.
     #[must_use]
     pub fn add(column: &'static str, number: i64) -> Self {
         Self { column, mutator: Mutator::Add, value: number.into() }
     }
 
-    /// Adds elements; a key that a map has already keeps its value.
+    /// Adds elements. An existing key of a map keeps its value.
     #[must_use]
     pub fn insert(column: &'static str, value: impl Into<Value>) -> Self {
         Self { column, mutator: Mutator::Insert, value: value.into() }
     }
 
-    /// Deletes elements; for a map, pass its keys as a set.
+    /// Deletes elements. The keys of a map are passed as a set.
     #[must_use]
     pub fn delete(column: &'static str, value: impl Into<Value>) -> Self {
         Self { column, mutator: Mutator::Delete, value: value.into() }

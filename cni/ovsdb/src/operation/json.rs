@@ -45,7 +45,6 @@ impl Serialize for Operation {
                 object.serialize_entry("rows", rows)?;
                 object.serialize_entry("timeout", &i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX))?;
             }
-            Self::Commit { durable } => object.serialize_entry("durable", durable)?,
             Self::Abort => {}
             Self::Comment(text) => object.serialize_entry("comment", text)?,
             Self::Assert { lock } => object.serialize_entry("lock", lock)?,
@@ -72,7 +71,6 @@ impl Operation {
             Self::Mutate { .. } => "mutate",
             Self::Delete { .. } => "delete",
             Self::Wait { .. } => "wait",
-            Self::Commit { .. } => "commit",
             Self::Abort => "abort",
             Self::Comment(_) => "comment",
             Self::Assert { .. } => "assert",

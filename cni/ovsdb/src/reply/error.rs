@@ -1,55 +1,46 @@
-//! Why a transaction was not committed: errors of the database and of this crate.
+//! Errors of a transaction, reported by the database or found in its reply.
 
 use crate::value::{ParseError, shortened};
 use serde_json::Value as Json;
 use std::fmt;
 
-/// Why a transaction was not committed. Nothing was changed, unless the reply could not be decoded:
-/// see [`TransactionError::database`].
+/// The reason why a transaction was not committed. Nothing was changed, unless the reply could not
+/// be decoded: see [`TransactionError::database`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionError {
-    /// One operation failed.
     #[error("operation {index} ({operation}) failed: {error}")]
     Operation {
-        /// Its place in the transaction.
+        /// The place in the transaction, from 0.
         index: usize,
-        /// The operation, for messages.
         operation: String,
-        /// The error that the database reported.
         error: DatabaseError,
     },
-    /// Every operation succeeded, and their sum violates the schema.
+    /// Every operation succeeded, and together they violate the schema.
     #[error("the commit failed: {0}")]
     Commit(DatabaseError),
     /// The reply does not conform to RFC 7047.
     #[error("cannot decode the result of operation {index} ({operation})")]
     Malformed {
-        /// The place of the operation.
         index: usize,
-        /// The operation, for messages.
         operation: String,
-        /// What is wrong.
         #[source]
         source: ParseError,
     },
-    /// The answer is not a list with a result for each operation.
+    /// The reply is not a list with a result for each operation.
     #[error("the reply is not a list of {expected} results")]
     NotResults {
-        /// The number of operations.
         expected: usize,
-        /// What was received instead.
         #[source]
         source: ParseError,
     },
 }
 
-/// An error of the database: RFC 7047 §3.1 `<error>`.
+/// An error of the database (`<error>` in RFC 7047 §3.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseError {
-    /// What kind of error.
     pub code: ErrorCode,
-    /// `details` and `syntax` of the error, for users; may be empty.
+    /// `details` and `syntax` of the error, for users. It may be empty.
     pub details: String,
 }
 
@@ -58,24 +49,21 @@ pub struct DatabaseError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// A wait operation, or a guard, did not get what it waited for.
+    /// A wait operation timed out, or a guard failed.
     TimedOut,
     /// A value or a set of rows violates the schema: range, unique names, immutable columns.
     ConstraintViolation,
-    /// Referential integrity: a row to delete is referred to, or a row that is referred to does not
-    /// exist.
+    /// A row to delete is referred to, or a row that is referred to does not exist.
     ReferentialIntegrityViolation,
     /// The transaction has an abort operation.
     Aborted,
     /// This client does not hold the lock.
     NotOwner,
-    /// No database of that name.
     UnknownDatabase,
-    /// The request is not understood: unknown table or column, a value of the wrong type.
+    /// A table or column is unknown, or a value has the wrong type.
     SyntaxError,
-    /// The server does not know the method.
     UnknownMethod,
-    /// Any other error, as sent by the database.
+    /// Another error, as sent by the database.
     Other(String),
 }
 
@@ -91,8 +79,8 @@ const CODES: [(&str, ErrorCode); 8] = [
 ];
 
 impl TransactionError {
-    /// The error that the database reported: nothing was changed. `None` if the reply could not be
-    /// decoded: the transaction may have been committed.
+    /// Returns the error that the database reported: nothing was changed. `None` means that the
+    /// reply could not be decoded, and that the transaction may have been committed.
     #[must_use]
     pub fn database(&self) -> Option<&DatabaseError> {
         match self {
@@ -103,8 +91,8 @@ impl TransactionError {
 }
 
 impl DatabaseError {
-    /// Parses the error in a result, or in the `error` member of a response: an object, for unknown
-    /// methods a bare text. `None` if the JSON is not an error.
+    /// Parses the error in a result, or in the `error` member of a response: an object, or for
+    /// unknown methods a bare text. Returns `None` if the JSON is not an error.
     pub(crate) fn from_json(json: &Json) -> Option<Self> {
         let text = |member: &str| json.get(member).and_then(Json::as_str);
         let code = json.as_str().or_else(|| text("error"))?;
@@ -112,7 +100,7 @@ impl DatabaseError {
         Some(Self { code: ErrorCode::parse(code), details })
     }
 
-    /// The error of a request that was refused as a whole, whatever form it has.
+    /// Parses the error of a request that was refused as a whole. It may have any form.
     pub(crate) fn from_rpc(json: &Json) -> Self {
         let unknown = || Self { code: ErrorCode::Other(shortened(&json.to_string())), details: String::new() };
         Self::from_json(json).unwrap_or_else(unknown)

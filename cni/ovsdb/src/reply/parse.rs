@@ -1,4 +1,4 @@
-//! From the JSON of an answer to results or to the error.
+//! Parsing of the reply to a transaction.
 
 use super::{DatabaseError, OperationResult, Reply, TransactionError};
 use crate::operation::ResultKind;
@@ -6,7 +6,7 @@ use crate::transaction::Transaction;
 use crate::value::{FromValue, ParseError, Uuid, from_json, row_from_json};
 use serde_json::Value as Json;
 
-/// Reads the result of a `transact` request.
+/// Parses the result of a `transact` request.
 pub(crate) fn parse(transaction: &Transaction, json: &Json) -> Result<Reply, TransactionError> {
     let operations = transaction.operations();
     let not_results = || TransactionError::NotResults {
@@ -14,7 +14,7 @@ pub(crate) fn parse(transaction: &Transaction, json: &Json) -> Result<Reply, Tra
         source: ParseError::new("one result for each operation", json),
     };
     let elements = json.as_array().ok_or_else(not_results)?;
-    // Errors first: the elements after one are null, and those before it are void.
+    // Errors come first: the results after one are null, and those before it are void.
     for (index, element) in elements.iter().enumerate() {
         let Some(error) = DatabaseError::from_json(element) else { continue };
         return Err(match operations.get(index) {

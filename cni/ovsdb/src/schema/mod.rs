@@ -1,7 +1,7 @@
 //! The tables and columns of the `Open_vSwitch` database that usnet uses, as Rust types
 //! (ovs-vswitchd.conf.db(5); the types come from `vswitch.ovsschema`, and a test compares them).
 //!
-//! `statistics` is omitted on purpose: it changes every five seconds for every interface, and is
+//! The column `statistics` is omitted: it changes every five seconds for every interface, and is
 //! read by [`crate::statistics`].
 
 mod rows;
@@ -12,5 +12,5 @@ pub use table::{Column, SchemaError, Table, TableRow};
 
 pub(crate) use table::{column, uuid};
 
-/// The tables that have a row type here: what a session monitors by default.
+/// The tables with a row type, which a session monitors by default.
 pub const TABLES: [&Table; 5] = [&OpenVswitch::TABLE, &Bridge::TABLE, &Port::TABLE, &Interface::TABLE, &Qos::TABLE];

@@ -1,64 +1,46 @@
-//! Tables, their columns, and rows with a type.
+//! Tables, their columns, and typed rows.
 
 use crate::value::{ColumnKind, FromValue, Row, Uuid};
 
-/// A table with the columns that usnet reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
-    /// Its name in the schema.
     pub name: &'static str,
-    /// The columns that usnet reads.
     pub columns: &'static [Column],
 }
 
-/// A column that usnet reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
-    /// Its name in the schema.
     pub name: &'static str,
-    /// How many elements it may have.
     pub kind: ColumnKind,
 }
 
 /// A row of a table as a Rust type.
 pub trait TableRow: Sized {
-    /// The table, with the columns that the type has.
+    /// The table, with the columns of the type.
     const TABLE: Table;
 
-    /// Reads the row.
-    ///
-    /// # Errors
-    /// When a column does not have the type that it should have.
     fn from_row(uuid: Uuid, row: &Row) -> Result<Self, SchemaError>;
 }
 
-/// A column does not have the expected type: the database has another schema than this crate.
+/// The database has another schema than this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
     /// A column has another type.
     #[error("column {column} of {table} row {uuid} should be {expected} and is {found}")]
     Column {
-        /// The table.
         table: &'static str,
-        /// The row.
         uuid: Uuid,
-        /// The column.
         column: &'static str,
-        /// The expected type.
         expected: &'static str,
-        /// What it holds, as JSON.
+        /// The value as JSON.
         found: String,
     },
-    /// A row without `_uuid`: the select did not request it.
+    /// A row has no `_uuid`, because the select did not request it.
     #[error("a row of {table} has no _uuid; select it as well")]
-    NoUuid {
-        /// The table.
-        table: &'static str,
-    },
+    NoUuid { table: &'static str },
 }
 
-/// Reads one column of a row.
 pub(crate) fn column<T: FromValue>(
     table: &'static str,
     uuid: Uuid,
@@ -76,7 +58,6 @@ pub(crate) fn column<T: FromValue>(
     })
 }
 
-/// Reads `_uuid` of a selected row.
 pub(crate) fn uuid(table: &'static str, row: &Row) -> Result<Uuid, SchemaError> {
     let uuid = row.get("_uuid").and_then(Option::<Uuid>::from_value).flatten();
     uuid.ok_or(SchemaError::NoUuid { table })

@@ -1,4 +1,4 @@
-//! From the bytes of an answer to interfaces. Nothing is copied but what is wanted.
+//! Parsing of an answer into interfaces. It copies only the requested values.
 
 use super::InterfaceStatistics;
 use crate::reply::DatabaseError;
@@ -45,7 +45,7 @@ struct InterfaceRow<'answer> {
 #[derive(Deserialize)]
 struct Text<'answer>(#[serde(borrow)] Cow<'answer, str>);
 
-/// A map: the word, and its pairs.
+/// A map: the word `map`, and its pairs.
 #[derive(Deserialize)]
 struct Map<'answer, V>(MapTag, #[serde(borrow)] Vec<(Text<'answer>, V)>);
 
@@ -55,7 +55,6 @@ enum MapTag {
     Map,
 }
 
-/// Reads a message.
 pub(super) fn parse(message: &[u8], is_wanted: fn(&str) -> bool) -> Result<Answer, WireError> {
     if let Ok(Members { result: [Selected { rows }] }) = serde_json::from_slice(message) {
         return Ok(Answer::Interfaces(rows.into_iter().map(|row| interface(row, is_wanted)).collect()));
@@ -72,7 +71,7 @@ fn interface(row: InterfaceRow<'_>, is_wanted: fn(&str) -> bool) -> InterfaceSta
         name: row.name,
         interface_type: row.interface_type,
         status: wanted(row.status, is_wanted, |Text(value)| Some(value.into_owned())),
-        // A counter has no sign here.
+        // A negative counter means that the switch does not have it.
         statistics: wanted(row.statistics, is_wanted, |value| u64::try_from(value).ok()),
     }
 }

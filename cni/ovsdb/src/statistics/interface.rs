@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 /// An interface with some of its statistics.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InterfaceStatistics {
-    /// Unique.
     pub name: String,
     /// The column `type`.
     pub interface_type: String,
-    /// The wanted keys of `status`.
+    /// The requested keys of `status`.
     pub status: BTreeMap<String, String>,
-    /// The wanted keys of `statistics`. A counter that the switch does not have is not there.
+    /// The requested keys of `statistics`. Counters that the switch does not have are missing.
     pub statistics: BTreeMap<String, u64>,
 }

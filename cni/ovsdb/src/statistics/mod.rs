@@ -1,9 +1,9 @@
 //! The column `statistics` of interfaces, read on demand.
 //!
-//! It is kept out of the other types and never monitored: the switch writes it every five seconds
+//! It is not part of the other types and never monitored: the switch writes it every five seconds
 //! for each interface. It is also large, 2.8 kB for an interface of DPDK, of which few numbers are
-//! needed. So it has a connection of its own for each reading, and the answer is read straight into
-//! [`InterfaceStatistics`], without the generic values in between.
+//! needed. Each reading has a connection of its own, and the answer is parsed straight into
+//! [`InterfaceStatistics`], without generic values in between.
 
 mod answer;
 mod interface;
@@ -24,10 +24,7 @@ use usnet_transport::{Outgoing, Protocol};
 
 const TABLE: &str = "Interface";
 
-/// Reads the interfaces of the database at `socket`, with the keys that are wanted.
-///
-/// # Errors
-/// [`Error::Connect`] if the connection is refused; others if the request failed.
+/// Reads the interfaces of the database at `socket`, with the requested keys.
 pub fn read(socket: &Path, timeout: Duration, is_wanted: fn(&str) -> bool) -> Result<Vec<InterfaceStatistics>, Error> {
     let deadline = Deadline::after(timeout);
     let mut transaction = Transaction::new();
@@ -40,12 +37,13 @@ pub fn read(socket: &Path, timeout: Duration, is_wanted: fn(&str) -> bool) -> Re
         if let Some(message) = exchange.decoder.next_bytes().map_err(wire)? {
             return match answer::parse(message, is_wanted).map_err(wire)? {
                 Answer::Interfaces(interfaces) => Ok(interfaces),
-                // In the words of all other requests.
+                // Its errors are those of all other requests.
                 Answer::Other(answer) => match transact::read_answer(socket, &transaction, answer) {
                     Err(error) => Err(error),
                     Ok(_) => Err(wire(WireError::NotJsonRpc("rows of another form".to_owned()))),
                 },
-                // A server probes clients that are silent, which this one is not for long.
+                // A server probes silent clients. This one is not silent for long, so that it need
+                // not answer.
                 Answer::Request => continue,
             };
         }
@@ -54,7 +52,7 @@ pub fn read(socket: &Path, timeout: Duration, is_wanted: fn(&str) -> bool) -> Re
     }
 }
 
-/// One request and its answer.
+/// A request and its answer.
 struct Exchange {
     outgoing: Outgoing,
     decoder: Decoder,

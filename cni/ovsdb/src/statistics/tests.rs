@@ -1,4 +1,4 @@
-//! Answers, and what reading a large one costs.
+//! Answers, and the cost of reading a large one.
 
 use super::answer::{Answer, parse};
 use super::*;
@@ -42,7 +42,7 @@ fn wanted_keys_are_kept_and_others_skipped() {
     assert_eq!(interfaces(&answer("")), []);
 }
 
-/// What a client gets from a server that sends these messages.
+/// Returns the result of a client whose server sends these messages.
 fn read_from(messages: &'static str) -> Result<Vec<InterfaceStatistics>, Error> {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("db.sock");
@@ -77,8 +77,7 @@ fn a_request_of_the_server_is_no_answer() {
     assert_eq!(answer.expect("an answer"), []);
 }
 
-/// An answer as large as that of a switch with this many vhost-user ports to which programs are
-/// connected.
+/// Returns an answer as large as that of a switch with this many connected vhost-user ports.
 fn large_answer(ports: usize) -> String {
     let mut statistics: String = (0..52).fold(String::new(), |mut text, number| {
         let _infallible = write!(text, r#"["rx_q0_size_1024_to_1518_packets_{number:02}",1234567890],"#);

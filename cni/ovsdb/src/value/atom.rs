@@ -1,22 +1,18 @@
-//! Atoms: the smallest values.
+//! Atoms, the smallest values.
 
 use super::{NamedUuid, Uuid};
 use std::cmp::Ordering;
 
-/// The smallest value: one element of a set, one key or value of a map.
+/// One element of a set, or one key or value of a map.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Atom {
-    /// A whole number.
     Integer(i64),
-    /// Any other number.
     Real(Real),
-    /// True or false.
     Boolean(bool),
-    /// A text.
     String(String),
-    /// A row.
+    /// A reference to a row.
     Uuid(Uuid),
-    /// A row that the same transaction inserts.
+    /// A reference to a row that the same transaction inserts.
     NamedUuid(NamedUuid),
 }
 

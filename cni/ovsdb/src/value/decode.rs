@@ -1,37 +1,33 @@
-//! From the generic value of a column to the type that the column has in the schema.
+//! Conversion from the generic value of a column to the type that the column has in the schema.
 
 use super::{Atom, Uuid, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many elements a column may have, which determines what a monitor's "modify" means for it:
-/// the new value of a single one, the difference of a set or map (ovsdb-server(7), "update2").
+/// The number of elements that a column may have. It determines the meaning of "modify" of a
+/// monitor: the new value of a single one, the difference of a set or map (ovsdb-server(7),
+/// "update2").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColumnKind {
     /// At most one element.
     Single,
-    /// A set of any number of elements.
     Set,
-    /// A map.
     Map,
 }
 
 /// A type that one atom can have.
 pub trait FromAtom: Sized {
-    /// What the atom must be, for an error message.
+    /// The expected value, for an error message.
     const EXPECTED: &'static str;
 
-    /// The atom as this type, if it is one.
     fn from_atom(atom: &Atom) -> Option<Self>;
 }
 
 /// A type that a column can have. A column that is missing in a row has `Default`.
 pub trait FromValue: Sized + Default {
-    /// What the column must be, for an error message.
+    /// The expected value, for an error message.
     const EXPECTED: &'static str;
-    /// How many elements the column may have.
     const KIND: ColumnKind;
 
-    /// The value as this type, if it is one.
     fn from_value(value: &Value) -> Option<Self>;
 }
 

@@ -1,6 +1,6 @@
-//! The JSON form of values, RFC 7047 §5.1: `["set", [...]]`, `["map", [[k, v], ...]]`, `["uuid",
-//! "..."]`, `["named-uuid", "..."]`; a set with one element may be the bare atom, and is written
-//! so.
+//! The JSON form of values (RFC 7047 §5.1): `["set", [...]]`, `["map", [[k, v], ...]]`, `["uuid",
+//! "..."]`, `["named-uuid", "..."]`. A set with one element may be the bare atom, and is written in
+//! this form.
 
 use super::{Atom, InvalidUuid, Real, Row, Uuid, Value};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -10,21 +10,18 @@ use serde_json::Value as Json;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// Another JSON value was expected.
     #[error("expected {expected}, the database sent {found}")]
     Unexpected {
-        /// What was expected.
         expected: &'static str,
         /// The JSON, shortened.
         found: String,
     },
-    /// A row identifier is malformed.
     #[error(transparent)]
     Uuid(#[from] InvalidUuid),
 }
 
-/// Longest part of the peer's JSON in an error, in characters: enough to recognize it, and short
-/// enough for a log line.
+/// The most characters of the peer's JSON in an error: enough to recognize it, and short enough for
+/// a log line.
 const EXCERPT_MAX: usize = 200;
 
 impl ParseError {
@@ -33,7 +30,7 @@ impl ParseError {
     }
 }
 
-/// The beginning of a text that may be very long.
+/// Cuts a text that may be very long.
 pub(crate) fn shortened(text: &str) -> String {
     let mut excerpt: String = text.chars().take(EXCERPT_MAX).collect();
     if excerpt.len() < text.len() {

@@ -3,11 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The identifier of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Uuid(u128);
 
-/// A text is not a UUID in the form 8-4-4-4-12.
+/// The text is not a UUID in the form 8-4-4-4-12.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a UUID (expected 8-4-4-4-12 hexadecimal digits)")]
 pub struct InvalidUuid(pub String);
@@ -30,7 +29,7 @@ impl FromStr for Uuid {
                 continue;
             }
             let digit = character.to_digit(16).ok_or_else(invalid)?;
-            // At most 32 digits are expected; further ones only have to give an error below.
+            // At most 32 digits are expected; others only have to give an error below.
             number = number.wrapping_shl(4) | u128::from(digit);
         }
         if length == 36 { Ok(Self(number)) } else { Err(invalid()) }
@@ -52,10 +51,10 @@ impl fmt::Display for Uuid {
     }
 }
 
-/// The name of a row that an earlier or later operation of the same transaction inserts.
+/// The name of a row that an operation of the same transaction inserts.
 ///
-/// Only a [`Transaction`](crate::Transaction) creates them: the database rejects names that are not
-/// identifiers or that occur twice.
+/// Only a [`Transaction`](crate::Transaction) creates names: the database rejects names that are
+/// not identifiers or that occur twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NamedUuid(pub(crate) usize);
 

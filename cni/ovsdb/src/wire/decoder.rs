@@ -1,30 +1,29 @@
-//! Decodes a stream of bytes into messages. Messages have no delimiter, so the end of one is found
-//! by counting braces outside of strings. Each byte is scanned once, however the stream is split
-//! into reads.
+//! Decoding of a stream of bytes into messages. Messages have no delimiter, so that the end of one
+//! is found by counting braces outside of strings. Each byte is scanned once, however the stream is
+//! split into reads.
 
 use super::error::{MESSAGE_MAX, WireError};
 use super::message::Message;
 
-/// Where in a message the next byte is.
+/// The position of the next byte in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     /// Between two messages.
     Between,
     /// In a message, outside of strings.
     Structure,
-    /// In a string.
     String,
     /// In a string, after a backslash.
     Escape,
 }
 
-/// The frame decoder. Pass bytes to [`Decoder::push`], then read messages until there is none.
+/// Decodes messages: pass bytes to [`Decoder::push`], then read messages until there is none.
 #[derive(Debug)]
 pub struct Decoder {
     buffer: Vec<u8>,
-    /// How many bytes of the buffer belong to returned messages.
+    /// The number of bytes in the buffer that belong to returned messages.
     taken: usize,
-    /// Bytes of the buffer that were scanned.
+    /// The number of bytes in the buffer that were scanned.
     scanned: usize,
     position: Position,
     open_braces: usize,
@@ -39,8 +38,8 @@ impl Default for Decoder {
 impl Decoder {
     /// Adds bytes that were read.
     pub fn push(&mut self, bytes: &[u8]) {
-        // Moving the rest costs little here: at most one incomplete message per read, and only
-        // after a complete one.
+        // Moving the rest costs little: there is at most one incomplete message per read, and the
+        // rest is moved only after a complete one.
         if self.taken > 0 {
             self.buffer.drain(..self.taken);
             self.scanned -= self.taken;
@@ -49,15 +48,13 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next complete message, if there is one.
-    ///
-    /// # Errors
-    /// When the bytes are not OVSDB's JSON-RPC. The stream cannot be used after that.
+    /// Returns the next complete message, if there is one. After an error the stream cannot be
+    /// used.
     pub fn next_message(&mut self) -> Result<Option<Message>, WireError> {
         self.next_bytes()?.map(Message::parse).transpose()
     }
 
-    /// The bytes of the next complete message, if there is one.
+    /// Returns the bytes of the next complete message, if there is one.
     pub(crate) fn next_bytes(&mut self) -> Result<Option<&[u8]>, WireError> {
         while let Some(&byte) = self.buffer.get(self.scanned) {
             self.scanned += 1;
@@ -69,7 +66,7 @@ impl Decoder {
         if self.buffer.len() - self.taken > MESSAGE_MAX { Err(WireError::TooLong) } else { Ok(None) }
     }
 
-    /// Scans one byte; true if a message ends with it.
+    /// Scans one byte. Returns whether a message ends with it.
     fn step(&mut self, byte: u8) -> Result<bool, WireError> {
         match (self.position, byte) {
             (Position::Between, b' ' | b'\t' | b'\r' | b'\n') => self.taken = self.scanned,

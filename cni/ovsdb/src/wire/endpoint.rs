@@ -1,5 +1,5 @@
-//! The client's end of a connection: numbers requests, answers echo, and classifies messages. No
-//! IO.
+//! The client's end of a connection: it numbers requests, answers echo requests, and classifies
+//! messages. No IO.
 
 use super::decoder::Decoder;
 use super::error::WireError;
@@ -10,30 +10,22 @@ use serde_json::{Value as Json, json};
 use std::fmt::{self, Debug, Formatter};
 use usnet_transport::{Outgoing, Protocol};
 
-/// The id of a request on its connection.
+/// The id of a request, unique on its connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(u64);
 
 /// A message of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The answer to a request.
     Response {
-        /// The request.
         id: RequestId,
-        /// The answer, or why there is none.
+        /// The answer, or the error of the request.
         result: Result<Json, DatabaseError>,
     },
     /// A notification, for example `update3`.
-    Notification {
-        /// The method, for example `update3`.
-        method: String,
-        /// The parameters of the method.
-        params: Json,
-    },
+    Notification { method: String, params: Json },
 }
 
-/// The client's end of a connection.
 #[derive(Default)]
 pub struct Endpoint {
     decoder: Decoder,
@@ -42,10 +34,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Queues a request.
-    ///
-    /// # Errors
-    /// When the parameters cannot be written as JSON, which none of this crate's types does.
+    /// Queues a request. An error means that the parameters cannot be written as JSON, which those
+    /// of this crate always can.
     pub fn request(&mut self, method: &str, params: &impl Serialize) -> Result<RequestId, WireError> {
         #[derive(Serialize)]
         struct Request<'request, P> {
@@ -59,15 +49,20 @@ impl Endpoint {
         Ok(RequestId(id))
     }
 
+    /// Queues a whole message or nothing: a part of one would make later ones unreadable.
     fn send(&mut self, message: &impl Serialize) -> Result<(), WireError> {
-        serde_json::to_writer(self.outgoing.end(), message).map_err(WireError::Json)
+        let outgoing = self.outgoing.end();
+        let length = outgoing.len();
+        serde_json::to_writer(&mut *outgoing, message).map_err(|error| {
+            outgoing.truncate(length);
+            WireError::Json(error)
+        })
     }
 
-    /// The next message of the server, if it is complete. Echo requests (RFC 7047 §4.1.11) are
-    /// answered here; a server closes the connection of a client that does not answer them.
+    /// Returns the next complete message of the server. Echo requests (RFC 7047 §4.1.11) are
+    /// answered here: a server closes the connection of a client that does not answer them.
     ///
-    /// # Errors
-    /// The bytes are not OVSDB's JSON-RPC: close the connection.
+    /// After an error the connection has to be closed.
     pub fn next_event(&mut self) -> Result<Option<Event>, WireError> {
         while let Some(message) = self.decoder.next_message()? {
             match message {
@@ -79,7 +74,7 @@ impl Endpoint {
                 }
                 Message::Request { method, params, .. } => return Ok(Some(Event::Notification { method, params })),
                 Message::Response { id, result, error } => {
-                    // An unknown id: an answer to no request.
+                    // An answer with an unknown id is ignored.
                     let Some(id) = id.as_u64().filter(|id| *id < self.next_id).map(RequestId) else { continue };
                     let result = if error.is_null() { Ok(result) } else { Err(DatabaseError::from_rpc(&error)) };
                     return Ok(Some(Event::Response { id, result }));

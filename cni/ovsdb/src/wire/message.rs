@@ -1,29 +1,23 @@
-//! One message of JSON-RPC 1.0.
+//! Messages of JSON-RPC 1.0.
 
 use super::error::WireError;
 use crate::value::shortened;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-/// One message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// A request of the peer, or a notification if there is no id.
+    /// A request of the peer, or a notification if the id is null.
     Request {
-        /// Copied to the answer; `null` for a notification.
+        /// The id is copied to the answer.
         id: Json,
-        /// The method.
         method: String,
-        /// The parameters of the method.
         params: Json,
     },
-    /// The answer of the peer.
     Response {
-        /// The request's id.
+        /// The id of the answered request.
         id: Json,
-        /// The answer, or `null`.
         result: Json,
-        /// The error, or `null`.
         error: Json,
     },
 }

@@ -16,7 +16,7 @@ fn decode(pieces: &[&[u8]]) -> Result<Vec<Message>, WireError> {
 }
 
 fn message_strategy() -> impl Strategy<Value = Message> {
-    // Texts full of what could confuse the search for the end of a message.
+    // The texts are full of characters that could confuse the search for the end of a message.
     let text = prop::string::string_regex(r#"[{}\[\]"\\\n a-cäł😀\u{0}]{0,12}"#).expect("a pattern").boxed();
     let params =
         prop::collection::vec(prop_oneof![text.clone().prop_map(Json::from), any::<i64>().prop_map(Json::from)], 0..4)
@@ -109,4 +109,13 @@ fn outgoing_bytes_are_sent_in_pieces() {
     assert_eq!(endpoint.outgoing(), b"");
     endpoint.request("echo", &json!(["two"])).expect("request");
     assert!(String::from_utf8_lossy(endpoint.outgoing()).contains("two"));
+}
+
+#[test]
+fn request_that_is_not_json_leaves_nothing_behind() {
+    let mut endpoint = Endpoint::default();
+    // It fails after the beginning is written: a key of an object has to be a text.
+    let failing = [std::collections::BTreeMap::from([((1, 2), 3)])];
+    assert!(matches!(endpoint.request("transact", &failing), Err(WireError::Json(_))));
+    assert_eq!(endpoint.outgoing(), b"");
 }

@@ -1,10 +1,10 @@
-//! Attaches an interface. All parameters are known and validated before; each step is idempotent,
-//! and [`Detachment`] rolls back all of them, wherever they stopped.
+//! Attaches an interface. All parameters were validated before. Each step is idempotent, and
+//! [`Detachment`] rolls the steps back, whichever of them was the last.
 
 use crate::attachment::detach::Detachment;
 use crate::attachment::engine::{EngineClient, NewPort, drivers};
 use crate::attachment::interface::{self, InterfaceError};
-use crate::attachment::ipam::{self, Ipam, IpamError};
+use crate::attachment::ipam::{self, IpamError, IpamPlugin};
 use crate::attachment::node::{Node, device_of};
 use crate::attachment::pod_directory::PodDirectory;
 use crate::attachment::pod_files::description::Description;
@@ -12,15 +12,14 @@ use crate::attachment::pod_files::device_info::{self, DeviceInfoFile, PodSocket}
 use crate::attachment::pod_files::names::socket_of;
 use crate::attachment::port::needs_volume;
 use crate::attachment::request::gateway;
+use crate::attachment::request::resolved::ResolvedRequest;
 use crate::attachment::request::static_ips::{self, ReservedAddresses};
 use crate::error::Error;
 use crate::legacy::handoff::LegacyHandoff;
 use crate::legacy::shared_dir::SharedDir;
 use crate::protocol::environment::Environment;
 use crate::protocol::result::Assignment;
-use std::net::IpAddr;
 use usnet_crds::device::CONTAINER_FOLDER;
-use usnet_crds::{Gateway, InterfaceAddress, MacAddress};
 use usnet_dataplane::attachment::{Address, Progress, Record};
 use usnet_dataplane::journal::{Key, LockedAttachment, PendingSync};
 use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
@@ -61,7 +60,6 @@ pub enum Step {
 }
 
 impl Step {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::Record,
         Self::Addresses,
@@ -71,7 +69,7 @@ impl Step {
         Self::Description,
         Self::Confirmation,
     ];
-    /// All steps, for an engine that does not need the directory to create the port.
+    /// The order for an engine that does not need the directory to create the port.
     pub const DIRECTORY_AFTER_PORT: [Self; 7] = [
         Self::Record,
         Self::Addresses,
@@ -81,7 +79,7 @@ impl Step {
         Self::Description,
         Self::Confirmation,
     ];
-    /// All steps, for an IPAM plugin that sends requests over the interface: it would time out if
+    /// The order for an IPAM plugin that sends requests over the interface: it would time out if
     /// the interface did not exist and were not connected to the network before.
     pub const IPAM_AFTER_PORT: [Self; 7] = [
         Self::Record,
@@ -94,19 +92,13 @@ impl Step {
     ];
 }
 
-/// Parameters of the attachment that do not depend on the node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttachParams {
-    /// Its MAC address.
-    pub mac: MacAddress,
-    /// The addresses that are not chosen by IPAM; if empty, IPAM chooses.
-    pub static_ips: Vec<InterfaceAddress>,
-    /// The addresses that must be unique on the network.
-    pub reserved: ReservedAddresses,
-    /// The gateway of the network.
-    pub gateway: Option<Gateway>,
-    /// The gateways of the pod's default routes, if those go over this interface.
-    pub default_route: Vec<IpAddr>,
+/// A validated attachment, connected to its engine, before its first step.
+#[derive(Debug)]
+pub struct PreparedAttachment {
+    pub engine: EngineClient,
+    /// The record as the first step writes it.
+    pub record: Record,
+    pub request: ResolvedRequest,
     /// The device info file, if the runtime requests one.
     pub device_info: Option<DeviceInfoFile>,
     /// The files for programs written for Userspace CNI, if the configuration is a legacy one.
@@ -115,7 +107,32 @@ pub struct AttachParams {
     pub shared_dir: Option<SharedDir>,
 }
 
-/// An attachment in progress.
+impl PreparedAttachment {
+    pub fn start<'a>(
+        self,
+        node: &'a Node,
+        environment: &'a Environment,
+        locked: &'a LockedAttachment,
+    ) -> Attachment<'a> {
+        let Self { engine, record, request, device_info, legacy_handoff, shared_dir } = self;
+        Attachment {
+            node,
+            environment,
+            locked,
+            port: NewPort::new(engine),
+            directory: PodDirectory::from_record(&node.paths, &record),
+            record,
+            request,
+            device_info,
+            legacy_handoff,
+            shared_dir,
+            assignment: Assignment::default(),
+            is_port_requested: false,
+            sync: None,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Attachment<'a> {
     node: &'a Node,
@@ -124,43 +141,18 @@ pub struct Attachment<'a> {
     port: NewPort,
     directory: PodDirectory,
     record: Record,
-    params: AttachParams,
+    request: ResolvedRequest,
+    device_info: Option<DeviceInfoFile>,
+    legacy_handoff: Option<LegacyHandoff>,
+    shared_dir: Option<SharedDir>,
     assignment: Assignment,
     is_port_requested: bool,
-    /// Of the record, beside the other steps.
+    /// The write of the record to disk, which goes on beside the other steps.
     sync: Option<PendingSync>,
 }
 
-impl<'a> Attachment<'a> {
-    /// An attachment of `record`, before its first step.
-    pub fn new(
-        node: &'a Node,
-        environment: &'a Environment,
-        locked: &'a LockedAttachment,
-        engine: EngineClient,
-        record: Record,
-        params: AttachParams,
-    ) -> Self {
-        let directory = PodDirectory::from_record(&node.roots, &record);
-        let assignment = Assignment::default();
-        Self {
-            node,
-            environment,
-            locked,
-            port: NewPort::new(engine),
-            directory,
-            record,
-            params,
-            assignment,
-            is_port_requested: false,
-            sync: None,
-        }
-    }
-
+impl Attachment<'_> {
     /// Runs all steps. When one fails, everything is rolled back.
-    ///
-    /// # Errors
-    /// Why the step failed.
     pub fn run(mut self) -> Result<(Record, Assignment), Error> {
         for step in self.steps() {
             if let Err(error) = self.run_step(step) {
@@ -184,17 +176,14 @@ impl<'a> Attachment<'a> {
         self.record.ipam.as_ref().is_some_and(ipam::needs_interface)
     }
 
-    /// Runs one step.
-    ///
-    /// # Errors
-    /// Why it failed. Part of it may have been done.
+    /// Runs one step. A step that fails may have done a part.
     pub fn run_step(&mut self, step: Step) -> Result<(), Error> {
         self.is_port_requested |= step == Step::Port;
         match step {
             Step::Record => {
                 self.locked.write(&self.record)?;
                 self.sync = Some(self.locked.start_sync()?);
-                self.check_address_conflicts(&self.params.reserved)
+                self.check_address_conflicts(&self.request.reserved)
             }
             Step::Addresses => {
                 self.port.complete(&mut self.record)?;
@@ -227,13 +216,14 @@ impl<'a> Attachment<'a> {
             Error::Ipam(error) if !error.may_hold_address() => detachment.without_address(),
             _ => detachment,
         };
-        match detachment.run().and_then(|outcome| Ok(outcome.into_gone()?)) {
+        match detachment.run().and_then(|outcome| Ok(outcome.require_port_removed()?)) {
             Ok(()) => cause,
             Err(left) => Error::RollbackFailed { cause: Box::new(cause), left: Box::new(left) },
         }
     }
 
-    /// Runs after its own record is written, so that each of two concurrent calls sees the other.
+    /// Checks that no other interface has these addresses. This runs after the attachment's own
+    /// record is written, so that each of two concurrent calls sees the other.
     fn check_address_conflicts(&self, reserved: &ReservedAddresses) -> Result<(), Error> {
         if reserved.mac.is_none() && reserved.ips.is_empty() {
             return Ok(());
@@ -255,38 +245,39 @@ impl<'a> Attachment<'a> {
     }
 
     fn assign_addresses(&mut self) -> Result<(), IpamError> {
-        let ips = &self.params.static_ips;
+        let ips = &self.request.static_ips;
         self.assignment = match &self.record.ipam {
             None => static_ips::assignment(ips),
             Some(configuration) if ips.is_empty() && !static_ips::merges_all_sources(configuration) => {
-                Ipam::find(configuration, self.environment)?.holding_lock(self.locked).assign()?
+                IpamPlugin::find(configuration, self.environment)?.holding_lock(self.locked).assign()?
             }
             Some(configuration) => {
                 // The addresses that the pod requests are overridden, or are in the configuration
                 // as well.
                 let environment = self.environment.without_requested_address();
-                let plugin = Ipam::find(configuration, &environment)?.holding_lock(self.locked);
+                let plugin = IpamPlugin::find(configuration, &environment)?.holding_lock(self.locked);
                 if ips.is_empty() { plugin.assign()? } else { plugin.assign_static(ips)? }
             }
         };
-        if let Some(taken) = gateway::taken(&self.assignment, self.params.gateway.as_ref()) {
-            return Err(IpamError::OfGateway(taken));
+        if let Some(address) = gateway::assigned_gateway(&self.assignment, self.request.gateway.as_ref()) {
+            return Err(IpamError::AddressOfGateway(address));
         }
-        gateway::set_in_assignment(&mut self.assignment, self.params.gateway.as_ref());
-        self.assignment.set_default_routes(&self.params.default_route);
+        gateway::set_in_assignment(&mut self.assignment, self.request.gateway.as_ref());
+        self.assignment.set_default_routes(&self.request.default_route);
         let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);
         self.record.addresses =
             addresses.map(|address| Address { ip: address.addr(), prefix: address.prefix_len() }).collect();
         Ok(())
     }
 
-    /// The engine routes each address to one port only: a second one would take it from the first.
+    /// Has the engine route the addresses to the port. It routes each address to one port only: a
+    /// second one would take it from the first.
     fn route_addresses(&mut self) -> Result<(), Error> {
         if !self.record.port.backend.is_routed() {
             return Ok(());
         }
-        let routed = gateway::routed(&self.assignment, self.params.gateway.as_ref())?;
-        let (ips, reserved) = (routed.iter().copied().collect(), &self.params.reserved);
+        let routed = gateway::routed_addresses(&self.assignment, self.request.gateway.as_ref())?;
+        let (ips, reserved) = (routed.iter().copied().collect(), &self.request.reserved);
         let assigned =
             ReservedAddresses { ips, are_ips_static: reserved.are_ips_static, mac: None, is_mac_static: false };
         self.check_address_conflicts(&assigned)?;
@@ -298,17 +289,17 @@ impl<'a> Attachment<'a> {
         if !needs_volume(&self.record.port) {
             return Ok(());
         }
-        self.params.shared_dir.as_ref().map_or(Ok(()), SharedDir::create)?;
+        self.shared_dir.as_ref().map_or(Ok(()), SharedDir::create)?;
         self.directory.mount()?;
-        // A previous sandbox of the pod left its socket, or the pod put a file there that would
-        // keep a listening engine from binding its socket.
+        // A previous sandbox of the pod may have left its socket, or the pod may have put a file
+        // there: a listening engine could not bind its socket.
         Ok(socket_of(&self.record).map_or(Ok(()), |socket| self.directory.remove(&socket))?)
     }
 
     fn create_interface(&self) -> Result<(), InterfaceError> {
         match self.record.port.backend.device() {
             Some(device) => {
-                let AttachParams { mac, default_route, .. } = &self.params;
+                let ResolvedRequest { mac, default_route, .. } = &self.request;
                 let default_route = if self.is_ipam_after_port() { &[] } else { default_route.as_slice() };
                 interface::create(&self.record, device, *mac, &self.assignment, default_route)
             }
@@ -318,15 +309,15 @@ impl<'a> Attachment<'a> {
 
     /// Configures the addresses that were assigned after the interface was created.
     fn configure_addresses(&self) -> Result<(), InterfaceError> {
-        interface::assign(&self.record, &self.assignment, &self.params.default_route)
+        interface::assign(&self.record, &self.assignment, &self.request.default_route)
     }
 
     fn write_description(&mut self) -> Result<(), Error> {
-        let Some(description) = Description::new(&self.record, self.params.mac, &self.assignment) else {
+        let Some(description) = Description::new(&self.record, self.request.mac, &self.assignment) else {
             return Ok(());
         };
-        if let Some(file) = &self.params.device_info {
-            let folder = match (device_of(&self.node.roots, &self.record), &self.params.legacy_handoff) {
+        if let Some(file) = &self.device_info {
+            let folder = match (device_of(&self.node.paths, &self.record), &self.legacy_handoff) {
                 (Some(device), _) => format!("{CONTAINER_FOLDER}/{device}"),
                 (None, Some(_)) => USUAL_MAPPED_DIR.to_owned(),
                 (None, None) => device_info::MOUNT_PATH.to_owned(),
@@ -340,14 +331,10 @@ impl<'a> Attachment<'a> {
         if description.engine_creates_socket() {
             socket_of(&self.record).map_or(Ok(()), |socket| self.directory.set_socket_permissions(&socket))?;
         }
-        if let Some(element) = self
-            .params
-            .legacy_handoff
-            .as_ref()
-            .and_then(|handoff| handoff.interface_status(&self.record, &self.assignment))
-        {
-            self.directory.write(&legacy_annotation::file_name(&self.record.id), &element.to_file())?;
-            self.record.configuration_data = Some(element);
+        let handoff = self.legacy_handoff.as_ref();
+        if let Some(status) = handoff.and_then(|handoff| handoff.interface_status(&self.record, &self.assignment)) {
+            self.directory.write(&legacy_annotation::file_name(&self.record.id), &status.to_file())?;
+            self.record.configuration_data = Some(status);
         }
         Ok(self.directory.write(&Description::file_name(&description.interface), &description.to_json())?)
     }

@@ -3,7 +3,7 @@
 
 use crate::attachment::engine::{EngineClient, EngineClientError};
 use crate::attachment::interface::{self, InterfaceError};
-use crate::attachment::ipam::{self, Ipam, IpamError};
+use crate::attachment::ipam::{self, IpamError, IpamPlugin};
 use crate::attachment::node::Node;
 use crate::attachment::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
 use crate::attachment::pod_files::names::files_of;
@@ -39,46 +39,41 @@ pub enum Step {
 }
 
 impl Step {
-    /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Record, Self::Port, Self::Interface, Self::Addresses, Self::Directory, Self::Removal];
-    /// All steps, for an IPAM plugin that releases the addresses over the interface, which must
+    /// The order for an IPAM plugin that releases the addresses over the interface, which must
     /// still be connected then.
     pub const IPAM_BEFORE_PORT: [Self; 6] =
         [Self::Record, Self::Addresses, Self::Port, Self::Interface, Self::Directory, Self::Removal];
 }
 
-/// What a DEL that succeeds left undone.
+/// What a successful DEL has not done.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Why the engine could not remove the port. The record is kept, and the agent removes the port
-    /// later.
+    /// The error of an engine that did not remove the port. The record is kept, and the agent
+    /// removes the port later.
     pub port_removal_deferred: Option<EngineClientError>,
-    /// Why IPAM released nothing, where that must not prevent the deletion of the pod.
-    pub unreleased: Option<IpamError>,
+    /// The error of IPAM, where it must not prevent the deletion of the pod.
+    pub release_error: Option<IpamError>,
 }
 
 impl Outcome {
-    /// Nothing of the attachment may be left.
-    ///
-    /// # Errors
-    /// Why the port is still there.
-    pub fn into_gone(self) -> Result<(), EngineClientError> {
+    /// Succeeds if the port is removed, too.
+    pub fn require_port_removed(self) -> Result<(), EngineClientError> {
         self.port_removal_deferred.map_or(Ok(()), Err)
     }
 
-    /// What was left undone, for the runtime's log.
+    /// What was not done, for the runtime's log.
     pub fn note(&self) -> Option<String> {
         let port = self.port_removal_deferred.as_ref();
         let port = port.map(|error| format!("the agent removes the port later: {}", with_causes(error)));
         let ipam =
-            self.unreleased.as_ref().map(|error| format!("addresses may not be released: {}", with_causes(error)));
+            self.release_error.as_ref().map(|error| format!("addresses may still be reserved: {}", with_causes(error)));
         let notes: Vec<String> = port.into_iter().chain(ipam).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
 }
 
-/// A detachment in progress.
 #[derive(Debug)]
 pub struct Detachment<'a> {
     node: &'a Node,
@@ -88,15 +83,15 @@ pub struct Detachment<'a> {
     port_may_exist: bool,
     waits_for_engine: bool,
     address_may_be_held: bool,
-    is_collection: bool,
-    unreleased: Option<IpamError>,
+    is_garbage_collection: bool,
+    release_error: Option<IpamError>,
     record_error: Option<journal::Error>,
     port_error: Option<EngineClientError>,
     first_error: Option<Error>,
 }
 
 impl<'a> Detachment<'a> {
-    /// A detachment of the locked attachment, before its first step.
+    /// A detachment before its first step.
     pub fn new(node: &'a Node, environment: &'a Environment, locked: &'a LockedAttachment, record: Record) -> Self {
         Self {
             node,
@@ -106,42 +101,42 @@ impl<'a> Detachment<'a> {
             port_may_exist: true,
             waits_for_engine: false,
             address_may_be_held: true,
-            is_collection: false,
-            unreleased: None,
+            is_garbage_collection: false,
+            release_error: None,
             record_error: None,
             port_error: None,
             first_error: None,
         }
     }
 
-    /// For an attachment whose port was never requested: the engine is not called.
+    /// Does not call the engine: the port was never requested.
     pub fn without_port(self) -> Self {
         Self { port_may_exist: false, ..self }
     }
 
-    /// Returns only when the engine has removed the port: for a port that is created again, which
-    /// ovs-vswitchd takes for the same one if it sees both changes at once.
+    /// Returns only when the engine has removed the port. This is needed for a port that is created
+    /// again: ovs-vswitchd takes it for the same one if it sees both changes at once.
     pub fn waiting_for_engine(self) -> Self {
         Self { waits_for_engine: true, ..self }
     }
 
-    /// For an attachment whose IPAM plugin failed to assign an address: it is called, because it
-    /// may have done a part, and its failure is only noted. A plugin that always fails would
-    /// otherwise block the deletion of the pod.
+    /// Ignores a failure of the IPAM plugin, which failed to assign an address. It is called
+    /// because it may have done a part; one that always fails must not block the deletion of the
+    /// pod.
     pub fn without_address(self) -> Self {
         Self { address_may_be_held: false, ..self }
     }
 
-    /// For garbage collection, which is repeated and blocks no deletion: an address that IPAM
-    /// failed to release keeps the record also when the sandbox has ended.
-    pub fn of_garbage(self) -> Self {
-        Self { is_collection: true, ..self }
+    /// Keeps the record while IPAM fails to release an address, also when the sandbox has ended:
+    /// garbage collection is repeated and blocks no deletion.
+    pub fn for_garbage_collection(self) -> Self {
+        Self { is_garbage_collection: true, ..self }
     }
 
     /// Runs all steps.
     ///
     /// # Errors
-    /// What remains besides the port: DEL has to be repeated.
+    /// Something besides the port remains: DEL has to be repeated.
     pub fn run(mut self) -> Result<Outcome, Error> {
         let by_interface = self.record.ipam.as_ref().is_some_and(ipam::needs_interface);
         for step in if by_interface { Step::IPAM_BEFORE_PORT } else { Step::ALL } {
@@ -149,7 +144,7 @@ impl<'a> Detachment<'a> {
         }
         match self.first_error {
             Some(error) => Err(error),
-            None => Ok(Outcome { port_removal_deferred: self.port_error, unreleased: self.unreleased }),
+            None => Ok(Outcome { port_removal_deferred: self.port_error, release_error: self.release_error }),
         }
     }
 
@@ -182,9 +177,9 @@ impl<'a> Detachment<'a> {
         self.locked.write(&self.record)
     }
 
-    /// The removal is committed, and ovs-vswitchd may follow later: it takes milliseconds for each
-    /// port, one after another, and nothing that is done meanwhile needs it. It only connects to
-    /// sockets, and a new port with the same socket works although it sees both changes at once.
+    /// Removes the port. The removal is committed, and ovs-vswitchd may apply it later: it takes
+    /// milliseconds for each port, one after another, and no later step needs it. It only connects
+    /// to sockets, and a new port with the same socket works even if it sees both changes at once.
     fn remove_port(&mut self) -> Result<(), EngineClientError> {
         if !self.port_may_exist {
             return Ok(());
@@ -193,9 +188,10 @@ impl<'a> Detachment<'a> {
         if self.waits_for_engine { engine.remove_port_and_wait(&self.record) } else { engine.remove_port(&self.record) }
     }
 
-    /// Also when the engine still uses the device. The kernel then detaches ovs-vswitchd's packet
-    /// socket from it; ovs-vswitchd logs "Network is down" once, keeps the port as one without a
-    /// link, and removes it like any other when it reads its configuration (observed with 3.1).
+    /// Removes the veth pair, also when the engine still uses the device. The kernel then detaches
+    /// ovs-vswitchd's packet socket from it; ovs-vswitchd logs "Network is down" once, keeps the
+    /// port as one without a link, and removes it like any other when it reads its configuration
+    /// (observed with 3.1).
     fn remove_interface(&self) -> Result<(), InterfaceError> {
         match self.record.port.backend.device() {
             Some(device) => interface::remove(&self.record.id, device),
@@ -205,12 +201,12 @@ impl<'a> Detachment<'a> {
 
     fn release_addresses(&mut self) -> Result<(), IpamError> {
         if let Some(configuration) = &self.record.ipam {
-            // By the attachment alone: a plugin that rejects the requested address would block the
-            // deletion of the pod.
+            // Released by the attachment alone: a plugin that rejects the requested address would
+            // block the deletion of the pod.
             let environment = self.environment.without_requested_address();
-            match Ipam::find(configuration, &environment).and_then(|plugin| plugin.release()) {
-                Err(error) if self.needs_release(&error) => return Err(error),
-                released => self.unreleased = released.err(),
+            match IpamPlugin::find(configuration, &environment).and_then(|plugin| plugin.release()) {
+                Err(error) if self.is_release_required(&error) => return Err(error),
+                released => self.release_error = released.err(),
             }
         }
         self.record.ipam = None;
@@ -218,12 +214,12 @@ impl<'a> Detachment<'a> {
         Ok(())
     }
 
-    /// Whether an address that IPAM failed to release makes DEL fail. One of a sandbox that has
-    /// ended is not in use, and GC of the IPAM plugin or its operator can release it. A resource
-    /// claim is detached after its pod's sandbox.
-    fn needs_release(&self, error: &IpamError) -> bool {
-        let was_assigned = self.address_may_be_held && !matches!(error, IpamError::OwnPlugin(_));
-        if self.is_collection {
+    /// Whether an address that IPAM failed to release makes DEL fail. The address of a sandbox that
+    /// has ended is not in use, and GC of the IPAM plugin or its operator can release it. A
+    /// resource claim is detached after its pod's sandbox.
+    fn is_release_required(&self, error: &IpamError) -> bool {
+        let was_assigned = self.address_may_be_held && !matches!(error, IpamError::IsThisPlugin(_));
+        if self.is_garbage_collection {
             return was_assigned;
         }
         let is_gone = self.record.id.container.claim().is_some()
@@ -235,13 +231,13 @@ impl<'a> Detachment<'a> {
     fn clear_directory(&self) -> Result<(), PodDirectoryError> {
         let Record { id, pod, .. } = &self.record;
         let files = files_of(&self.record);
-        let roots = &self.node.roots;
-        let directory = PodDirectory::from_record(roots, &self.record);
+        let paths = &self.node.paths;
+        let directory = PodDirectory::from_record(paths, &self.record);
         directory.release(&files, || {
             let mut others = self.node.other_attachments(&pod.uid, id)?;
-            others.known.retain(|other| PodDirectory::from_record(roots, other).path() == directory.path());
-            // A new sandbox of the pod may have the interface already; files of the same name are
-            // its own then.
+            others.known.retain(|other| PodDirectory::from_record(paths, other).path() == directory.path());
+            // A new sandbox of the pod may have the interface already, and files of the same name
+            // belong to it then.
             let (files, of_pod) = (others.files(), others.need_directory());
             let source = directory.source_folder().map(|folder| self.node.is_source_used(folder, id)).transpose()?;
             Ok(StillUsed { files, directory: of_pod, source: source.unwrap_or_default() })
@@ -250,7 +246,8 @@ impl<'a> Detachment<'a> {
         Ok(())
     }
 
-    /// On a full disk the record cannot be updated, but it can still be removed.
+    /// Removes the record, or updates it if something remains. On a full disk the record cannot be
+    /// updated, but it can still be removed.
     fn remove_record(&mut self) -> Result<(), journal::Error> {
         if self.first_error.is_none() {
             if self.port_error.is_none() {
@@ -264,7 +261,7 @@ impl<'a> Detachment<'a> {
             self.record.progress = Progress::Detached;
         }
         self.locked.write(&self.record)?;
-        // The runtime does not call again.
+        // The runtime does not call DEL again.
         if self.record.progress == Progress::Detached { self.locked.start_sync()?.wait() } else { Ok(()) }
     }
 }

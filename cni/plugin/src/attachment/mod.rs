@@ -3,7 +3,8 @@
 //! Before the first step, ADD checks and determines, without a change to the node:
 //!
 //! 1. [`admission`]: whether the pod may attach now. IO: reads the network files.
-//! 2. [`request`]: what the pod and `spec.attachments` request. IO: reads kubelet's checkpoint.
+//! 2. [`request`]: the request of the pod, and of `spec.attachments` for it. IO: reads kubelet's
+//!    checkpoint.
 //! 3. [`port`]: the port for the engine. IO: random bytes.
 //!
 //! The steps, each with IO:

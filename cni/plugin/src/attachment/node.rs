@@ -1,4 +1,4 @@
-//! The node's files that the verbs share.
+//! The files of the node that the verbs share: journal and networks.
 
 use crate::attachment::pod_files::names::files_of;
 use crate::attachment::port::needs_volume;
@@ -14,42 +14,36 @@ use usnet_dataplane::paths::NodePaths;
 /// A node, by its files.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// The paths of the node.
-    pub roots: NodePaths,
-    /// The attachments.
+    pub paths: NodePaths,
     pub journal: Journal,
     /// The files of the networks that the agent publishes.
     pub networks: NetworkFiles,
 }
 
 impl Node {
-    /// The node with these roots.
-    ///
-    /// # Errors
-    /// When the journal cannot be opened.
-    pub fn open(roots: NodePaths) -> Result<Self, journal::Error> {
-        let journal = Journal::open(&roots)?;
-        let networks = NetworkFiles::new(&roots);
-        Ok(Self { roots, journal, networks })
+    /// The node of this process.
+    pub fn from_environment() -> Result<Self, journal::Error> {
+        Self::open(NodePaths::from_environment())
     }
 
-    /// Checks that attachments can be recorded and pods' directories be made.
-    ///
-    /// # Errors
-    /// When a disk is full or read-only.
+    pub fn open(paths: NodePaths) -> Result<Self, journal::Error> {
+        let journal = Journal::open(&paths)?;
+        let networks = NetworkFiles::new(&paths);
+        Ok(Self { paths, journal, networks })
+    }
+
+    /// Checks that attachments can be recorded and pods' directories created: no disk is full or
+    /// read-only.
     pub fn check_writable(&self) -> Result<(), journal::Error> {
         self.journal.check_writable()?;
-        // After a boot it is made by what needs it first.
-        match self.roots.run.exists() {
-            true => Ok(atomic_file::check_writable(&self.roots.run)?),
+        // After a boot the folder does not exist until the first program creates it.
+        match self.paths.run.exists() {
+            true => Ok(atomic_file::check_writable(&self.paths.run)?),
             false => Ok(()),
         }
     }
 
     /// The attachments of a pod other than `id`.
-    ///
-    /// # Errors
-    /// When the journal cannot be listed.
     pub fn other_attachments(&self, pod: &PodUid, id: &AttachmentId) -> Result<OtherAttachments, journal::Error> {
         let all = self.journal.find(Key::Pod(pod))?;
         let is_complete = !has_other(&all.unreadable, id);
@@ -59,47 +53,42 @@ impl Node {
 
     /// Whether an attachment other than `id`, of any pod, needs a folder of the node: kubelet may
     /// reallocate a device to another pod while this one terminates.
-    ///
-    /// # Errors
-    /// When the journal cannot be listed.
     pub fn is_source_used(&self, folder: &Path, id: &AttachmentId) -> Result<bool, journal::Error> {
         let all = self.journal.find(Key::Folder(folder))?;
         let uses = |record: &Record| record.directory_source.as_deref() == Some(folder) && needs_directory(record);
         Ok(has_other(&all.unreadable, id) || all.records.iter().any(|record| record.id != *id && uses(record)))
     }
 
-    /// The devices that other interfaces of a sandbox have.
-    ///
-    /// # Errors
-    /// When the journal cannot be listed.
+    /// The devices of other interfaces of the same sandbox.
     pub fn used_devices(&self, pod: &PodUid, id: &AttachmentId) -> Result<BTreeSet<DeviceId>, journal::Error> {
         let others = self.other_attachments(pod, id)?.known.into_iter();
         let of_sandbox = others.filter(|other| other.id.container == id.container);
-        Ok(of_sandbox.filter_map(|other| device_of(&self.roots, &other)).collect())
+        Ok(of_sandbox.filter_map(|other| device_of(&self.paths, &other)).collect())
     }
 }
 
-/// The device of an attachment.
-pub fn device_of(roots: &NodePaths, record: &Record) -> Option<DeviceId> {
-    record.directory_source.as_deref()?.strip_prefix(roots.devices()).ok()?.to_str()?.parse().ok()
+/// The device whose folder an attachment uses, if any.
+pub fn device_of(paths: &NodePaths, record: &Record) -> Option<DeviceId> {
+    record.directory_source.as_deref()?.strip_prefix(paths.devices()).ok()?.to_str()?.parse().ok()
 }
 
-/// Attachments of one pod.
+/// Other attachments of one pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherAttachments {
-    /// Those whose records can be read.
+    /// The records that can be read.
     pub known: Vec<Record>,
-    /// Whether these are all. A record that cannot be read may need anything of the pod.
+    /// Whether `known` has all of them. An attachment whose record cannot be read may need anything
+    /// of the pod.
     pub is_complete: bool,
 }
 
 impl OtherAttachments {
-    /// Whether one of them needs, or may need, the pod's directory.
+    /// Whether one of these attachments needs, or may need, the pod's directory.
     pub fn need_directory(&self) -> bool {
         !self.is_complete || self.known.iter().any(needs_directory)
     }
 
-    /// The names of their files in the pod's directory.
+    /// The names of the files that these attachments have in the pod's directory.
     pub fn files(&self) -> BTreeSet<String> {
         self.known.iter().filter(|record| needs_directory(record)).flat_map(files_of).collect()
     }

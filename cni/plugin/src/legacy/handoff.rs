@@ -1,7 +1,7 @@
-//! Files for programs that were written for Userspace CNI, for attachments by a legacy
-//! configuration only: the socket has the name that the legacy plugin used, and a file beside it
-//! has the content of the pod's annotation. The annotation itself is written by the agent, from the
-//! record.
+//! Files for programs that were written for Userspace CNI. Only attachments by a legacy
+//! configuration have them: the socket has the name that the legacy plugin used, and a file beside
+//! it has the content of the pod's annotation. The annotation itself is written by the agent, from
+//! the record.
 
 use crate::protocol::configuration::{Configuration, Target};
 use crate::protocol::result::{AssignedAddress, Assignment};
@@ -10,7 +10,6 @@ use usnet_crds::legacy::ContainerConf;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::legacy_annotation::{AddressAndGateway, LegacyInterfaceStatus, LegacyResult};
 
-/// The legacy handoff of one attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LegacyHandoff {
     pod_end: ContainerConf,

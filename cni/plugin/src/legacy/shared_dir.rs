@@ -1,5 +1,5 @@
 //! `sharedDir` of a legacy configuration: a folder of the node that a pod without a volume shares
-//! with the engine, with a subfolder per container.
+//! with the engine. Each container has a folder in it.
 //!
 //! The author of a configuration could name any folder. Therefore it has to be below a root that
 //! the agent's options allow; each component from there to the container's folder is opened
@@ -18,40 +18,25 @@ use usnet_crds::legacy::plain_path;
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::legacy_annotation::short_id;
 
-/// Why a `sharedDir` cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SharedDirError {
-    /// It is not an absolute path, or has "..".
     #[error(
         "\"sharedDir\" is {0:?}, and must be an absolute path without \"..\": add the volume `{{name: shared-dir, emptyDir: {{}}}}` to the pod, or correct the NetworkAttachmentDefinition"
     )]
     InvalidPath(String),
-    /// It is not below an allowed root.
     #[error(
         "\"sharedDir\" is {}, and this node allows {}: add the volume `{{name: shared-dir, emptyDir: {{}}}}` to the pod, or start the usnet agent with --shared-dir-root for a folder above it",
         folder.display(), Allowed(roots)
     )]
-    NotAllowed {
-        /// The folder.
-        folder: PathBuf,
-        /// The roots that the agent allows.
-        roots: Vec<PathBuf>,
-    },
+    NotAllowed { folder: PathBuf, roots: Vec<PathBuf> },
     /// A component of the path is not a folder, for example a link.
     #[error("{}, below the folder that the agent allows, is a link or not a folder, and links are not followed: remove it", .0.display())]
     NotADirectory(PathBuf),
-    /// It cannot be created.
     #[error("cannot create folder {}, which \"sharedDir\" requests", path.display())]
-    Create {
-        /// The folder.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    Create { path: PathBuf, source: io::Error },
 }
 
 impl SharedDirError {
-    /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Create { .. } => ErrorCode::IoFailure,
@@ -77,34 +62,29 @@ impl std::fmt::Display for Allowed<'_> {
 /// The folder of one container in a `sharedDir`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedDir {
+    /// The root that the agent allows.
     root: PathBuf,
-    /// Below the root.
-    below_root: PathBuf,
+    /// The path from the root to the container's folder.
+    path: PathBuf,
 }
 
 impl SharedDir {
-    /// The folder for this attachment's container, if `text` is allowed. Nothing is changed yet.
-    ///
-    /// # Errors
-    /// Why it is not.
-    pub fn allowed(text: &str, roots: &[PathBuf], id: &AttachmentId) -> Result<Self, SharedDirError> {
+    /// The folder for this attachment's container in the `sharedDir` of this text, which must be
+    /// below one of the roots. Nothing is changed yet.
+    pub fn below_root(text: &str, roots: &[PathBuf], id: &AttachmentId) -> Result<Self, SharedDirError> {
         let folder = plain_path(text).ok_or_else(|| SharedDirError::InvalidPath(text.to_owned()))?;
         let below = |root: &PathBuf| Some((root.clone(), folder.strip_prefix(root).ok()?.join(short_id(id))));
         match roots.iter().find_map(below) {
-            Some((root, below_root)) => Ok(Self { root, below_root }),
+            Some((root, path)) => Ok(Self { root, path }),
             None => Err(SharedDirError::NotAllowed { folder, roots: roots.to_vec() }),
         }
     }
 
-    /// Its path.
     pub fn folder(&self) -> PathBuf {
-        self.root.join(&self.below_root)
+        self.root.join(&self.path)
     }
 
-    /// Creates it, with missing parents. The allowed root itself must exist.
-    ///
-    /// # Errors
-    /// When a component is not a folder, or cannot be created.
+    /// Creates the folder, with missing parents. The allowed root itself must exist.
     pub fn create(&self) -> Result<(), SharedDirError> {
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         let mut path = self.root.clone();
@@ -113,7 +93,7 @@ impl SharedDir {
             error => SharedDirError::Create { path: path.to_owned(), source: error.into() },
         };
         let mut above = open(&path, flags, Mode::empty()).map_err(|error| failed(&path, error))?;
-        for part in &self.below_root {
+        for part in &self.path {
             path.push(part);
             match mkdirat(&above, part, Mode::from_bits_truncate(0o755)) {
                 Ok(()) | Err(Errno::EEXIST) => {}
@@ -126,12 +106,13 @@ impl SharedDir {
     }
 }
 
-/// The pod's users need not be root, and create sockets there, as in an `emptyDir` of kubelet.
+/// Lets all users write to the folder, as in an `emptyDir` of kubelet: the pod's users need not be
+/// root, and create sockets there.
 fn set_permissions(folder: &OwnedFd) -> Result<(), Errno> {
     fchmod(folder, Mode::from_bits_truncate(0o777))
 }
 
-/// Removes the folder of a container if it is unused. Files that the pod left keep it.
+/// Removes the folder of a container, unless the pod left files in it.
 pub fn clear(record: &Record) {
     let folder = record.directory_source.as_ref();
     let is_ours = |folder: &&PathBuf| folder.file_name().is_some_and(|name| *name == *short_id(&record.id));
@@ -146,12 +127,12 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn id() -> AttachmentId {
-        AttachmentId { container: "ab12cd34ab12cd34".parse().unwrap(), interface: "net1".parse().unwrap() }
+        "ab12cd34ab12cd34.net1".parse().unwrap()
     }
 
     fn allowed(text: &str, roots: &[&str]) -> Result<PathBuf, SharedDirError> {
         let roots: Vec<PathBuf> = roots.iter().map(PathBuf::from).collect();
-        SharedDir::allowed(text, &roots, &id()).map(|shared| shared.folder())
+        SharedDir::below_root(text, &roots, &id()).map(|shared| shared.folder())
     }
 
     #[test]
@@ -179,7 +160,7 @@ mod tests {
         let (root, elsewhere) = (temporary.path().join("root"), temporary.path().join("elsewhere"));
         fs::create_dir(&elsewhere).unwrap();
         let shared = |text: &str| {
-            SharedDir::allowed(root.join(text).to_str().unwrap(), std::slice::from_ref(&root), &id()).unwrap()
+            SharedDir::below_root(root.join(text).to_str().unwrap(), std::slice::from_ref(&root), &id()).unwrap()
         };
         assert!(
             matches!(shared("a").create(), Err(SharedDirError::Create { .. })),

@@ -4,48 +4,30 @@
 use std::collections::BTreeMap;
 use usnet_dataplane::attachment::{InvalidIdentifier, Pod};
 
-/// Keys that runtimes and Multus send; some of them are ignored here. IPAM plugins get all
+/// The keys that runtimes and Multus send. Some of them are ignored here; IPAM plugins get all
 /// arguments.
 const KNOWN: [&str; 7] =
     ["IgnoreUnknown", "K8S_POD_NAMESPACE", "K8S_POD_NAME", "K8S_POD_UID", "K8S_POD_INFRA_CONTAINER_ID", "IP", "MAC"];
 
-/// Why the arguments are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArgumentsError {
-    /// A part is not a pair.
     #[error("CNI_ARGS contains {0:?}, which is not KEY=VALUE")]
     NotAPair(String),
-    /// A key is repeated with another value.
     #[error("CNI_ARGS contains {key} twice, as {first:?} and as {second:?}")]
-    ConflictingValues {
-        /// The key.
-        key: String,
-        /// Its first value.
-        first: String,
-        /// Its second value.
-        second: String,
-    },
-    /// A key is unknown.
+    ConflictingValues { key: String, first: String, second: String },
     #[error("CNI_ARGS contains the unknown key {0}; add IgnoreUnknown=true to ignore it")]
     Unknown(String),
-    /// A key that the plugin needs is missing.
     #[error("CNI_ARGS has no {0}: the container runtime must identify the Kubernetes pod there")]
     Missing(&'static str),
-    /// The pod's uid is invalid.
     #[error("K8S_POD_UID in CNI_ARGS is not valid")]
     Uid(#[source] InvalidIdentifier),
 }
 
-/// The arguments, each key once.
+/// The arguments of `CNI_ARGS`, each key once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arguments<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> Arguments<'a> {
-    /// Parses `CNI_ARGS`.
-    ///
-    /// # Errors
-    /// When a part is not a pair, a key has two values, or is unknown and `IgnoreUnknown` is not
-    /// true.
     pub fn parse(text: &'a str) -> Result<Self, ArgumentsError> {
         let mut arguments = BTreeMap::new();
         for part in text.split(';').filter(|part| !part.is_empty()) {
@@ -65,10 +47,6 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// The pod that they name.
-    ///
-    /// # Errors
-    /// When its namespace, name or uid is not there or not valid.
     pub fn pod(&self) -> Result<Pod, ArgumentsError> {
         Ok(Pod {
             namespace: self.required("K8S_POD_NAMESPACE")?.to_owned(),
@@ -77,12 +55,10 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// The requested MAC address.
     pub fn mac(&self) -> Option<&'a str> {
         self.0.get("MAC").copied()
     }
 
-    /// The requested addresses.
     pub fn ips(&self) -> impl Iterator<Item = &'a str> {
         self.0.get("IP").into_iter().flat_map(|list| list.split(',')).filter(|text| !text.is_empty())
     }

@@ -7,66 +7,54 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use usnet_dataplane::attachment::{AttachmentId, InvalidIdentifier, Record};
 
-/// The variable of the verb.
+/// The name of the variable that has the verb.
 pub const COMMAND: &str = "CNI_COMMAND";
 const CONTAINER: &str = "CNI_CONTAINERID";
 const NETWORK_NAMESPACE: &str = "CNI_NETNS";
 const INTERFACE: &str = "CNI_IFNAME";
 const ARGUMENTS: &str = "CNI_ARGS";
 const PLUGIN_PATH: &str = "CNI_PATH";
-/// The IPAM plugins that may be run, separated by commas; if it is not set, all. It is no variable
-/// of CNI: `usnet serve-attachments` sets it, because the files of the node that name IPAM plugins
-/// are not its own.
+/// The name of the variable that has the IPAM plugins that may be run, separated by commas; if it
+/// is not set, all may be run. It is not a variable of CNI: `usnet serve-attachments` sets it,
+/// because other programs write the files of the node that name IPAM plugins.
 pub const IPAM_PLUGINS: &str = "USNET_IPAM_PLUGINS";
 
-/// A verb of the specification.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
-    /// Attach an interface.
+    /// ADD attaches an interface.
     Add,
-    /// Detach an interface.
+    /// DEL detaches an interface.
     Del,
-    /// Report whether an interface matches its ADD result.
+    /// CHECK reports how an interface differs from its ADD result.
     Check,
-    /// Detach attachments that the runtime does not list.
+    /// GC detaches attachments that the runtime does not list.
     CollectGarbage,
-    /// Report whether ADD would work.
+    /// STATUS reports whether ADD would work.
     Status,
-    /// Report the supported versions of the specification.
+    /// VERSION reports the supported versions of the specification.
     Version,
 }
 
-/// Why the environment is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvironmentError {
-    /// Variables that the verb needs are not set.
     #[error("required environment variables [{}] are missing", .0.join(", "))]
     Missing(Vec<&'static str>),
-    /// The verb is none of the specification's.
     #[error("unknown CNI_COMMAND: {0}")]
     UnknownVerb(String),
     /// The container id or interface name is not valid.
     #[error("{variable} is not valid")]
-    Identifier {
-        /// The variable.
-        variable: &'static str,
-        /// What is wrong with it.
-        source: InvalidIdentifier,
-    },
-    /// The arguments are not valid.
+    Identifier { variable: &'static str, source: InvalidIdentifier },
     #[error("CNI_ARGS cannot be used")]
     Arguments(#[source] ArgumentsError),
-    /// The variable is not UTF-8.
     #[error("{0} is not UTF-8 text")]
     NotText(&'static str),
 }
 
-/// CNI's variables, as far as they are set and not empty.
+/// The variables of CNI that are set and not empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<&'static str, OsString>);
 
 impl Environment {
-    /// The variables of this process.
     pub fn from_process() -> Self {
         Self::new(env::var_os)
     }
@@ -78,8 +66,8 @@ impl Environment {
         Self(set.filter(|(_, value)| !value.is_empty()).collect())
     }
 
-    /// What a runtime would pass to detach an attachment whose network namespace is gone. Other
-    /// plugins are in `plugin_folders`, as in `CNI_PATH`.
+    /// The variables that a runtime would pass to detach an attachment whose network namespace is
+    /// gone. `plugin_folders` has the format of `CNI_PATH`.
     pub fn of_record(record: &Record, plugin_folders: &OsStr) -> Self {
         let (pod, container) = (&record.pod, &record.id.container);
         let arguments = format!(
@@ -91,9 +79,6 @@ impl Environment {
     }
 
     /// The verb; none when the program was not called by a CNI runtime.
-    ///
-    /// # Errors
-    /// When the verb is not supported.
     pub fn verb(&self) -> Result<Option<Verb>, EnvironmentError> {
         let Some(verb) = self.0.get(COMMAND) else { return Ok(None) };
         match verb.to_string_lossy().as_ref() {
@@ -107,34 +92,21 @@ impl Environment {
         }
     }
 
-    /// Whether everything is there that ADD and CHECK need.
-    ///
-    /// # Errors
-    /// Names all that is missing.
+    /// Checks that the variables are set that ADD and CHECK need.
     pub fn require_for_add(&self) -> Result<(), EnvironmentError> {
         self.require(&[CONTAINER, NETWORK_NAMESPACE, INTERFACE])
     }
 
-    /// Whether everything is there that DEL needs.
-    ///
-    /// # Errors
-    /// Names all that is missing.
+    /// Checks that the variables are set that DEL needs.
     pub fn require_for_del(&self) -> Result<(), EnvironmentError> {
         self.require(&[CONTAINER, INTERFACE])
     }
 
-    /// Whether everything is there that GC needs.
-    ///
-    /// # Errors
-    /// Names all that is missing.
+    /// Checks that the variables are set that GC needs.
     pub fn require_for_gc(&self) -> Result<(), EnvironmentError> {
         self.require(&[PLUGIN_PATH])
     }
 
-    /// The attachment of the call.
-    ///
-    /// # Errors
-    /// When container id or interface name is missing or invalid.
     pub fn attachment(&self) -> Result<AttachmentId, EnvironmentError> {
         let container = self.text(CONTAINER)?.parse();
         let interface = self.text(INTERFACE)?.parse();
@@ -149,26 +121,17 @@ impl Environment {
         self.0.get(NETWORK_NAMESPACE).map(PathBuf::from).unwrap_or_default()
     }
 
-    /// `CNI_ARGS`, parsed.
-    ///
-    /// # Errors
-    /// When they are invalid.
     pub fn arguments(&self) -> Result<Arguments<'_>, EnvironmentError> {
         let text = self.0.get(ARGUMENTS).map_or(Some(""), |text| text.to_str());
         let text = text.ok_or(EnvironmentError::NotText(ARGUMENTS))?;
         Arguments::parse(text).map_err(EnvironmentError::Arguments)
     }
 
-    /// The search path for other plugins.
-    ///
-    /// # Errors
-    /// When `CNI_PATH` is not set.
     pub fn plugin_folders(&self) -> Result<Vec<PathBuf>, EnvironmentError> {
         let path = self.0.get(PLUGIN_PATH).ok_or_else(|| EnvironmentError::Missing(vec![PLUGIN_PATH]))?;
         Ok(env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()).collect())
     }
 
-    /// Whether an IPAM plugin may be run.
     pub fn allows_ipam_plugin(&self, plugin: &str) -> bool {
         let allowed = self.0.get(IPAM_PLUGINS).map(|list| list.to_string_lossy());
         allowed.is_none_or(|list| list.split(',').any(|allowed| allowed == plugin))
@@ -180,7 +143,7 @@ impl Environment {
         rest.chain([(COMMAND, OsStr::new(verb))])
     }
 
-    /// The same, about another attachment.
+    /// A copy for another attachment.
     pub fn for_attachment(&self, attachment: &AttachmentId) -> Self {
         let mut variables = self.0.clone();
         variables.insert(CONTAINER, attachment.container.as_str().into());
@@ -188,7 +151,7 @@ impl Environment {
         Self(variables)
     }
 
-    /// The same, for an attachment whose network namespace the runtime does not pass.
+    /// A copy for an attachment whose network namespace the runtime does not pass.
     pub fn for_stale_attachment(&self, attachment: &AttachmentId, network_namespace: &Path) -> Self {
         let Self(mut variables) = self.for_attachment(attachment);
         if network_namespace.exists() {
@@ -199,13 +162,13 @@ impl Environment {
         Self(variables)
     }
 
-    /// The same, without the address that the pod requests from IPAM plugins (`IP` in `CNI_ARGS`).
+    /// A copy without the address that the pod requests from IPAM plugins (`IP` in `CNI_ARGS`).
     pub fn without_requested_address(&self) -> Self {
         self.without_arguments(&["IP="])
     }
 
-    /// The same, for one of several interfaces that are attached in this call. Requests in
-    /// `CNI_ARGS` apply only to the interface of the call itself.
+    /// A copy for one of several interfaces that are attached in this call. Requests in `CNI_ARGS`
+    /// apply only to the interface of the call itself.
     pub fn for_interface(&self, attachment: &AttachmentId) -> Self {
         self.for_attachment(attachment).without_arguments(&["IP=", "MAC="])
     }

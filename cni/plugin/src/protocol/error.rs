@@ -3,14 +3,14 @@
 use crate::protocol::version::SpecVersion;
 use serde::Serialize;
 
-/// The `code` of an error. Those below 100 are the specification's, the others this plugin's own.
-/// The code of an IPAM plugin is passed on unchanged.
+/// The `code` of an error. The specification defines the codes below 100, this plugin the others. A
+/// code of the specification from an IPAM plugin is passed on unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum ErrorCode {
     /// The configuration's `cniVersion` is not supported.
     IncompatibleVersion = 1,
-    /// The configuration has an unsupported setting; the message has key and value.
+    /// The configuration has an unsupported setting; the message names the key and the value.
     UnsupportedField = 2,
     /// A variable of the environment is missing or invalid, or the verb is unknown; the message
     /// names the variable.
@@ -28,7 +28,7 @@ pub enum ErrorCode {
     NotAvailable = 50,
     /// STATUS: pods cannot be attached now, and attached pods may have lost connectivity.
     LimitedConnectivity = 51,
-    /// The pod's namespace is not among those of the network.
+    /// The pod's namespace may not attach to the network.
     NamespaceNotAllowed = 100,
     /// The network is being deleted.
     NetworkDraining = 101,
@@ -51,12 +51,11 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
-    /// As the specification writes it.
     pub const fn number(self) -> u32 {
         self as u32
     }
 
-    /// In CamelCase, for messages.
+    /// The name in CamelCase, for messages.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::IncompatibleVersion => "IncompatibleVersion",
@@ -82,7 +81,7 @@ impl ErrorCode {
     }
 }
 
-/// An error as the specification writes it.
+/// An error in the specification's format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorReply {
     /// The version of the caller's configuration.
@@ -90,16 +89,16 @@ pub struct ErrorReply {
     pub version: SpecVersion,
     /// An [`ErrorCode`], or the code of an IPAM plugin.
     pub code: u32,
-    /// Code and reason, the failure and the remedy, in one or two sentences.
+    /// The code and the reason, then the failure and the remedy in one or two sentences.
     pub msg: String,
-    /// Why: the chain of causes.
+    /// The chain of causes.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub details: String,
 }
 
 impl ErrorReply {
-    /// An error whose message begins with its code and reason: kubelet shows it in an event, behind
-    /// some 300 characters of the container runtime and Multus, where users look for what is ours.
+    /// An error whose message begins with its code and reason. kubelet shows it in an event, behind
+    /// some 300 characters of the container runtime and of Multus, where users search for it.
     pub fn new(version: SpecVersion, code: u32, reason: &str, message: &str, details: String) -> Self {
         Self { version, code, msg: format!("usnet[{code} {reason}]: {message}"), details }
     }

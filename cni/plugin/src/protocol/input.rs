@@ -7,42 +7,34 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// A runtime writes the configuration before or right after it starts the plugin, so that even a
-/// busy node needs milliseconds. Without a timeout a caller that keeps the pipe open would leave a
-/// process behind; a shorter one could fail pods on a node that swaps.
+/// A runtime writes the configuration before or right after it starts the plugin, which takes
+/// milliseconds even on a busy node. Without a timeout a caller that keeps the pipe open would
+/// leave a process behind; with a shorter one pods could fail on a node that swaps.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum length of a configuration, in bytes. It bounds the memory of a call. etcd stores objects
-/// of up to 1.5 MiB by default, and `prevResult` and `runtimeConfig` are added to the configuration
-/// of one.
+/// The maximum length of a configuration, in bytes, which bounds the memory of a call. etcd stores
+/// objects of up to 1.5 MiB by default, and `prevResult` and `runtimeConfig` are added to the
+/// configuration in such an object.
 const LENGTH_MAX: usize = 2 << 20;
-/// Bytes read at a time: nearly all configurations fit into one.
+/// The number of bytes that are read at a time: nearly all configurations have fewer.
 const CHUNK: usize = 16 << 10;
 
-/// Why the configuration could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// It cannot be read.
     #[error("cannot read the network configuration from standard input")]
     Unreadable(#[source] io::Error),
-    /// It did not end in time.
     #[error("the network configuration on standard input did not end within {} s", TIMEOUT.as_secs())]
     TimedOut,
-    /// It is too long.
     #[error("the network configuration on standard input is longer than {LENGTH_MAX} bytes")]
     TooLong,
 }
 
 impl InputError {
-    /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         ErrorCode::IoFailure
     }
 }
 
-/// Everything up to the end of `input`.
-///
-/// # Errors
-/// When it fails, does not end in time, or is too long.
+/// Reads `input` up to its end.
 pub fn read_all(mut input: impl Read + AsFd) -> Result<Vec<u8>, InputError> {
     let deadline = Instant::now() + TIMEOUT;
     let mut content = Vec::new();

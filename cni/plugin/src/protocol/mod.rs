@@ -1,8 +1,9 @@
-//! The CNI protocol from the plugin's side: environment and configuration in, result or error out.
-//! No IO, except that [`input`] reads standard input. Source: <https://www.cni.dev/docs/spec/>.
+//! The CNI protocol from the plugin's side, by <https://www.cni.dev/docs/spec/>. No IO, except that
+//! [`input`] reads standard input.
 //!
-//! In: [`input`], [`environment`] with its [`arguments`], [`configuration`] of a [`version`], and
-//! [`network_selection`], the networks in the pod's annotation. Out: [`result`] or [`error`].
+//! A call comes as [`input`], [`environment`] with its [`arguments`], [`configuration`] of a
+//! [`version`], and [`network_selection`], the networks in the pod's annotation. It is answered by
+//! [`result`] or [`error`].
 
 pub mod arguments;
 pub mod configuration;

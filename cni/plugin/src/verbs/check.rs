@@ -2,8 +2,8 @@
 //! changed.
 
 use crate::attachment::engine::EngineClient;
-use crate::attachment::interface::{self, Expected};
-use crate::attachment::ipam::Ipam;
+use crate::attachment::interface::{self, ExpectedInterface};
+use crate::attachment::ipam::IpamPlugin;
 use crate::attachment::node::Node;
 use crate::attachment::pod_directory::PodDirectory;
 use crate::attachment::pod_files::description::Description;
@@ -18,54 +18,44 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
-use usnet_dataplane::desired::Desired;
-use usnet_dataplane::drift::describe_drift;
 use usnet_dataplane::network_file::NetworkFile;
 
 /// Compares the interface that the environment names.
 ///
 /// # Errors
-/// [`Error::CheckFailed`] with all differences, or why it could not be compared.
+/// [`Error::CheckFailed`] with all differences, or the reason why it could not be compared.
 pub fn check(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<(), Error> {
     environment.require_for_add()?;
     configuration.require_version(SpecVersion::V0_4_0, "CHECK")?;
     compare(node, environment, &environment.attachment()?, previous_result(configuration)?)
 }
 
-/// The result of ADD.
-///
-/// # Errors
-/// When the runtime did not pass it.
+/// The result of ADD, which the runtime must pass.
 pub(crate) fn previous_result(configuration: &Configuration) -> Result<&Value, ConfigurationError> {
     let advice = "the runtime must pass the result of ADD in it";
     configuration.previous_result()?.ok_or(ConfigurationError::Missing { key: "prevResult", advice })
 }
 
-/// Compares one interface.
-///
-/// # Errors
-/// As [`check`].
+/// Compares one interface. Its errors are those of [`check`].
 pub(crate) fn compare(
     node: &Node,
     environment: &Environment,
     id: &AttachmentId,
     previous: &Value,
 ) -> Result<(), Error> {
-    // Waits for a concurrent call on the same attachment.
+    // The lock waits for a concurrent call on the same attachment.
     let Some(record) = node.journal.lock(id)?.read()? else {
-        return Err(Error::CheckFailed { id: id.clone(), differences: vec![unrecorded(node, id).to_owned()] });
+        return Err(Error::CheckFailed { id: id.clone(), differences: vec![missing_record(node, id).to_owned()] });
     };
     compare_record(node, environment, &record, previous)?;
     match &record.ipam {
-        Some(ipam) => Ok(Ipam::find(ipam, &environment.without_requested_address())?.check(previous)?),
+        Some(ipam) => Ok(IpamPlugin::find(ipam, &environment.without_requested_address())?.check(previous)?),
         None => Ok(()),
     }
 }
 
-/// Compares one interface, except for what its IPAM plugin knows. The attachment may be locked.
-///
-/// # Errors
-/// As [`check`].
+/// Compares one interface, but does not call its IPAM plugin. The attachment may be locked. Its
+/// errors are those of [`check`].
 pub(crate) fn compare_record(
     node: &Node,
     environment: &Environment,
@@ -75,7 +65,7 @@ pub(crate) fn compare_record(
     let mut found: Vec<String> = progress_difference(record).into_iter().collect();
     found.extend(namespace_difference(record, &environment.network_namespace()));
     found.extend(result_differences(record, previous));
-    found.extend(directory_difference(record, &PodDirectory::from_record(&node.roots, record)));
+    found.extend(directory_difference(record, &PodDirectory::from_record(&node.paths, record)));
     if let Some(device) = record.port.backend.device() {
         found.extend(interface::differences(record, device, &expected(record, previous))?);
     }
@@ -83,8 +73,8 @@ pub(crate) fn compare_record(
     if found.is_empty() { Ok(()) } else { Err(Error::CheckFailed { id: record.id.clone(), differences: found }) }
 }
 
-fn unrecorded(node: &Node, id: &AttachmentId) -> &'static str {
-    match LegacyState::find(&node.roots, id) {
+fn missing_record(node: &Node, id: &AttachmentId) -> &'static str {
+    match LegacyState::find(&node.paths, id) {
         Some(_) => "Intel's Userspace CNI attached it and kept no record to compare it with; DEL removes it",
         None => "the node has no record of it: ADD failed, or DEL was called",
     }
@@ -118,20 +108,20 @@ fn list<'a>(result: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     result.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The entry of the interface in the pod.
+/// The entry of the result for the interface in the pod.
 fn entry_in_pod<'a>(record: &Record, previous: &'a Value) -> Option<&'a Value> {
     let is_ours =
         |entry: &&Value| text(entry, "name") == record.id.interface.as_str() && !text(entry, "sandbox").is_empty();
     list(previous, "interfaces").find(is_ours)
 }
 
-/// What the interface in the pod should have: what the plugins after this one in a list have left,
-/// as the specification requires.
-fn expected(record: &Record, previous: &Value) -> Expected {
+/// The settings that the interface in the pod should have: those of the result, as the plugins
+/// after this one in a list left them.
+fn expected(record: &Record, previous: &Value) -> ExpectedInterface {
     let entry = entry_in_pod(record, previous);
     let mac = entry.and_then(|entry| text(entry, "mac").parse().ok());
     let mtu = entry.and_then(|entry| entry.get("mtu")?.as_u64()).and_then(|mtu| u32::try_from(mtu).ok());
-    Expected { mac: mac.or_else(|| record.mac.parse().ok()), mtu }
+    ExpectedInterface { mac: mac.or_else(|| record.mac.parse().ok()), mtu }
 }
 
 /// How the ADD result differs from the record.
@@ -139,7 +129,7 @@ fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let can_change = record.port.backend.device().is_some();
     match entry_in_pod(record, previous).map(|entry| text(entry, "mac")) {
-        // A plugin after this one may have changed it.
+        // A plugin after this one may have changed the MAC address.
         Some(_) if can_change => {}
         None => found.push(format!("\"prevResult\" has no interface {} in the pod", record.id.interface)),
         Some(mac) if !mac.eq_ignore_ascii_case(&record.mac) => {
@@ -154,7 +144,7 @@ fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
     found
 }
 
-/// The mount and the description that the pod's program needs to find its socket.
+/// Whether the mount or the description is missing that the pod's program needs to find its socket.
 fn directory_difference(record: &Record, directory: &PodDirectory) -> Option<String> {
     if !needs_volume(&record.port) {
         return None;
@@ -170,15 +160,9 @@ fn directory_difference(record: &Record, directory: &PodDirectory) -> Option<Str
 /// How the engine's port differs from the current spec of the network: its settings may have
 /// changed since ADD.
 fn port_differences(node: &Node, record: &Record) -> Result<Vec<String>, Error> {
-    let networks = match node.networks.read(&record.network) {
+    let network = match node.networks.read(&record.network) {
         Ok(Some(NetworkFile::Programmed(programmed))) => Some(Arc::unwrap_or_clone(programmed.network)),
         _ => None,
     };
-    let desired = Desired::new(networks, [record]);
-    let observed = EngineClient::connect(record)?.observe()?;
-    Ok(desired
-        .attachments
-        .get(&record.id)
-        .map(|wanted| describe_drift(&record.id, wanted, &observed))
-        .unwrap_or_default())
+    Ok(EngineClient::connect(record)?.port_differences(record, network)?)
 }

@@ -3,14 +3,14 @@
 //! same network.
 
 use crate::attachment::detach::Detachment;
-use crate::attachment::ipam::Ipam;
+use crate::attachment::ipam::IpamPlugin;
 use crate::attachment::node::Node;
-use crate::error::Error;
+use crate::error::{Error, with_causes};
 use crate::protocol::configuration::{Configuration, ConfigurationError, Target, ValidAttachments};
 use crate::protocol::environment::Environment;
 use crate::protocol::version::SpecVersion;
-use crate::verbs::del::{self, Note};
-use crate::verbs::history;
+use crate::verbs::ipam::configured_ipam;
+use crate::verbs::{Note, history};
 use serde_json::{Value, json};
 use std::time::Instant;
 use usnet_crds::NetworkName;
@@ -23,7 +23,7 @@ use usnet_dataplane::sandboxes::Sandboxes;
 /// gone are detached.
 ///
 /// # Errors
-/// The first that could not be detached; the others are.
+/// The error of the first attachment that could not be detached. All others are tried.
 pub fn collect(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<Option<Note>, Error> {
     environment.require_for_gc()?;
     configuration.require_version(SpecVersion::V1_1_0, "GC")?;
@@ -31,7 +31,7 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     let valid = configuration.valid_attachments()?;
     let network = if configuration.uses_pod_annotations() { None } else { network(configuration)? };
     let is_stale = |record: &Record| {
-        // The runtime does not know of what was attached for resource claims.
+        // The runtime does not know the attachments of resource claims.
         record.id.container.claim().is_none()
             && record.configuration_name.as_deref() == Some(name)
             && network.as_ref().is_none_or(|network| record.network == *network)
@@ -53,9 +53,9 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
         let forwarded = collect_addresses(node, environment, configuration, valid);
         failed = failed.or(forwarded.err());
     }
-    // Where the runtime calls for pods themselves, and has lost one.
-    if let Err(error) = Sandboxes::new(&node.roots).remove_gone() {
-        notes.push(del::note(&error));
+    // A runtime that calls for `eth0` may have lost a pod without a DEL.
+    if let Err(error) = Sandboxes::new(&node.paths).remove_gone() {
+        notes.push(with_causes(&error));
     }
     match failed {
         Some(error) => Err(error),
@@ -63,7 +63,7 @@ pub fn collect(node: &Node, environment: &Environment, configuration: &Configura
     }
 }
 
-/// The network, if the configuration names one.
+/// The network that the configuration names; none if it names a bridge.
 fn network(configuration: &Configuration) -> Result<Option<NetworkName>, ConfigurationError> {
     match configuration.target()? {
         Target::Network(network) => Ok(Some(network)),
@@ -89,12 +89,12 @@ fn collect_addresses(
     configuration: &Configuration,
     mut valid: ValidAttachments,
 ) -> Result<(), Error> {
-    let Some(mut ipam) = del::ipam(node, configuration)? else { return Ok(()) };
+    let Some(mut ipam) = configured_ipam(node, configuration)? else { return Ok(()) };
     let name = |configuration: &Value| configuration.get("name").cloned();
     let all = node.journal.records()?;
     let shares = |record: &&Record| record.ipam.as_ref().is_some_and(|other| name(other) == name(&ipam));
     valid.extend(all.records.iter().filter(shares).map(|record| key(&record.id)));
-    // They may have an address there.
+    // An attachment whose record cannot be read may have an address there.
     valid.extend(all.unreadable.iter().map(|unreadable| key(&unreadable.id)));
     let entry = |(container, interface): &(String, String)| json!({"containerID": container, "ifname": interface});
     let entries: Vec<Value> = valid.iter().map(entry).collect();
@@ -103,7 +103,7 @@ fn collect_addresses(
             parts.insert(key.to_owned(), entries.clone().into());
         }
     }
-    Ok(Ipam::find(&ipam, environment)?.collect_garbage()?)
+    Ok(IpamPlugin::find(&ipam, environment)?.collect_garbage()?)
 }
 
 fn key(id: &AttachmentId) -> (String, String) {

@@ -1,5 +1,5 @@
-//! Writes for the history of the node what was attached and detached, and what failed. IO. A call
-//! does not fail because of it.
+//! Appends each ADD, DEL and GC with its result to the log of calls, from which the agent takes the
+//! history of the node. IO. A call does not fail because of it.
 
 use crate::attachment::node::Node;
 use crate::error::Error;
@@ -11,17 +11,17 @@ use usnet_dataplane::attachment::Record;
 use usnet_dataplane::call_log::{Call, Verb};
 use usnet_dataplane::paths::NodePaths;
 
-/// An ADD succeeded.
+/// Logs an ADD that succeeded.
 pub(super) fn attached(node: &Node, record: &Record, started: Instant) {
-    append(&node.roots, call(Verb::Add, record, None), started);
+    append(&node.paths, call(Verb::Add, record, None), started);
 }
 
-/// A DEL or GC of what was attached ended.
+/// Logs a DEL or GC of an attachment, successful or not.
 pub(super) fn detached<T>(node: &Node, verb: Verb, record: &Record, result: &Result<T, Error>, started: Instant) {
-    append(&node.roots, call(verb, record, result.as_ref().err()), started);
+    append(&node.paths, call(verb, record, result.as_ref().err()), started);
 }
 
-/// An ADD failed.
+/// Logs an ADD that failed.
 pub(crate) fn add_failed(environment: &Environment, configuration: &Configuration, error: &Error, started: Instant) {
     let pod = environment.arguments().map(|arguments| arguments.pod().ok());
     let id = environment.attachment().ok();
@@ -58,12 +58,12 @@ fn call(verb: Verb, record: &Record, error: Option<&Error>) -> Call {
     }
 }
 
-/// What the runtime gets.
+/// The error as the runtime gets it.
 fn text(error: &Error) -> String {
     let reply = error.reply(SpecVersion::LATEST);
     if reply.details.is_empty() { reply.msg } else { format!("{}: {}", reply.msg, reply.details) }
 }
 
-fn append(roots: &NodePaths, call: Call, started: Instant) {
-    let _written = call.ended_after(started.elapsed()).append(roots);
+fn append(paths: &NodePaths, call: Call, started: Instant) {
+    let _written = call.ended_after(started.elapsed()).append(paths);
 }

@@ -2,15 +2,14 @@
 
 use crate::attachment::admission;
 use crate::attachment::engine::{EngineClient, EngineClientError};
-use crate::attachment::ipam::Ipam;
+use crate::attachment::ipam::IpamPlugin;
 use crate::attachment::node::Node;
 use crate::error::Error;
 use crate::protocol::configuration::Configuration;
 use crate::protocol::environment::Environment;
 use crate::protocol::error::ErrorCode;
 use crate::protocol::version::SpecVersion;
-use crate::verbs::del;
-use usnet_dataplane::engine::OpError;
+use crate::verbs::ipam::configured_ipam;
 use usnet_dataplane::network_file::ProgrammedNetwork;
 
 /// Succeeds when a pod could be attached.
@@ -25,20 +24,15 @@ pub fn status(node: &Node, environment: &Environment, configuration: &Configurat
     let programmed = admission::find_available(&node.networks, &target).map_err(not_available)?;
     // Without the engine or the bridge, attached pods have no connectivity either.
     check_bridge(&programmed).map_err(|error| Error::status_failed(ErrorCode::LimitedConnectivity, error))?;
-    match del::ipam(node, configuration).map_err(not_available)? {
-        Some(ipam) => Ipam::find(&ipam, environment).map_err(not_available)?.status().map_err(Error::from),
+    match configured_ipam(node, configuration).map_err(not_available)? {
+        Some(ipam) => IpamPlugin::find(&ipam, environment).map_err(not_available)?.status().map_err(Error::from),
         None => Ok(()),
     }
 }
 
 fn check_bridge(programmed: &ProgrammedNetwork) -> Result<(), EngineClientError> {
     let ProgrammedNetwork { network, engine_socket, memif_socket_ids, .. } = programmed;
-    let observed = EngineClient::connect_to(network.engine, engine_socket, *memif_socket_ids)?.observe()?;
-    let bridge = network.bridge.name.as_str();
-    match observed.bridges.contains_key(bridge) {
-        true => Ok(()),
-        false => Err(OpError::BridgeMissing { bridge: bridge.to_owned() }.into()),
-    }
+    EngineClient::connect_to(network.engine, engine_socket, *memif_socket_ids)?.check_bridge(&network.bridge.name)
 }
 
 fn not_available(error: impl Into<Error>) -> Error {

@@ -1,31 +1,27 @@
-//! When to connect again.
+//! The back-off between two connections.
 
-use super::Request;
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 /// The pauses between attempts to connect: they double from a shortest to a longest one.
 #[derive(Debug)]
-pub struct Backoff {
+pub(super) struct Backoff {
     shortest: Duration,
     longest: Duration,
     pause: Duration,
-    /// When the last attempt began.
+    /// The time at which the last attempt began.
     started: Instant,
 }
 
 impl Backoff {
-    /// The first attempt begins now.
-    #[must_use]
-    pub fn new(shortest: Duration, longest: Duration) -> Self {
+    /// Begins with the first attempt.
+    pub(super) fn new(shortest: Duration, longest: Duration) -> Self {
         Self { shortest, longest, pause: shortest, started: Instant::now() }
     }
 
-    /// Waits for the next attempt after a connection has failed or ended; `refuse` answers the
-    /// requests that arrive meanwhile, so that they fail at once and are not queued. Returns
-    /// whether there is a next attempt: not if all callers are gone.
-    pub async fn wait<Q, A>(&mut self, requests: &mut mpsc::Receiver<Request<Q, A>>, refuse: impl Fn() -> A) -> bool {
+    /// Waits for the next attempt after a connection has failed or ended. Returns false if
+    /// `no_callers` completes before.
+    pub(super) async fn wait(&mut self, no_callers: impl Future<Output = ()>) -> bool {
         // Only a connection that lasted resets the pause: a server that accepts connections and
         // drops them immediately must not be connected to in a loop.
         if self.started.elapsed() > self.longest {
@@ -33,7 +29,7 @@ impl Backoff {
         }
         tokio::select! {
             () = sleep(self.pause) => {}
-            () = reject(requests, refuse) => return false,
+            () = no_callers => return false,
         }
         self.pause = (self.pause * 2).min(self.longest);
         self.started = Instant::now();
@@ -41,11 +37,27 @@ impl Backoff {
     }
 }
 
-/// Answers all requests with an error while there is no connection. Returns when all callers are
-/// gone.
-pub async fn reject<Q, A>(requests: &mut mpsc::Receiver<Request<Q, A>>, refuse: impl Fn() -> A) {
-    while let Some(request) = requests.recv().await {
-        // The receiver is gone if the caller was cancelled.
-        let _receiver_gone = request.answer.send(refuse());
+#[cfg(test)]
+mod tests {
+    use super::{Backoff, Duration, Instant};
+    use std::future::{pending, ready};
+
+    const SHORTEST: Duration = Duration::from_millis(20);
+    const LONGEST: Duration = Duration::from_millis(80);
+
+    // On a clock that moves only while all tasks wait, so that a busy machine changes nothing.
+    #[tokio::test(start_paused = true)]
+    async fn pauses_double_up_to_the_longest_and_a_connection_that_lasted_resets_them() {
+        let mut backoff = Backoff::new(SHORTEST, LONGEST);
+        for expected in [SHORTEST, SHORTEST * 2, LONGEST, LONGEST] {
+            let started = Instant::now();
+            assert!(backoff.wait(pending()).await);
+            assert_eq!(started.elapsed(), expected);
+        }
+        tokio::time::sleep(LONGEST * 2).await;
+        let started = Instant::now();
+        assert!(backoff.wait(pending()).await);
+        assert_eq!(started.elapsed(), SHORTEST);
+        assert!(!backoff.wait(ready(())).await, "no caller is left");
     }
 }

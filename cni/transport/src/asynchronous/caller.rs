@@ -1,78 +1,85 @@
 //! The callers of a session and its task.
 
+use super::connection::{Connection, Failure, Settings};
+use super::request::{Request, SessionState};
+use super::state::State;
+use super::task::Server;
+use std::fmt::{self, Debug, Formatter};
+use std::path::Path;
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
-/// Requests that wait for the task; more of them wait in their callers. Enough to keep a server
-/// busy while the task handles received data, and few enough that the memory of waiting requests
-/// stays small.
+/// The most requests that wait for the task; others wait in their callers. They keep a server busy
+/// while the task handles received data, and their memory is small.
 const QUEUE: usize = 64;
 
-/// A request on its way to the task, with the way back for its answer.
-#[derive(Debug)]
-pub struct Request<Q, A> {
-    /// What to send to the server.
-    pub content: Q,
-    /// Where the caller waits. The receiver is gone if the caller was cancelled.
-    pub answer: oneshot::Sender<A>,
+/// Starts a session on the current tokio runtime (of either kind). It connects at once, and retries
+/// indefinitely.
+pub fn start<C: Connection>(context: C::Context, settings: Settings) -> (Caller<C>, Task) {
+    let socket: Arc<Path> = settings.socket.as_path().into();
+    let reason = Arc::new(C::error(&socket, Failure::NotYetConnected));
+    let (sender, requests) = mpsc::channel(QUEUE);
+    let (publisher, state) = watch::channel(State::Disconnected { reason: Arc::clone(&reason) });
+    let server = Server::<C> { context, settings, requests, state: publisher, reason };
+    (Caller { socket, requests: sender, state }, Task(tokio::spawn(server.run())))
 }
 
-/// The callers' end of a session, which can be cloned. The session ends although callers exist.
-#[derive(Debug)]
-pub struct Caller<Q, A, S> {
-    requests: mpsc::Sender<Request<Q, A>>,
-    state: watch::Receiver<S>,
+/// The callers' end of a session. It can be cloned. Dropping the session's [`Task`] ends the
+/// session although callers exist.
+pub struct Caller<C: Connection> {
+    socket: Arc<Path>,
+    requests: mpsc::Sender<Request<C>>,
+    state: watch::Receiver<SessionState<C>>,
 }
 
-impl<Q, A, S> Caller<Q, A, S> {
-    /// The callers' end, the task's end, and what the task publishes the session's state with.
+impl<C: Connection> Caller<C> {
     #[must_use]
-    pub fn new(initial: S) -> (Self, mpsc::Receiver<Request<Q, A>>, watch::Sender<S>) {
-        let (requests, receiver) = mpsc::channel(QUEUE);
-        let (sender, state) = watch::channel(initial);
-        (Self { requests, state }, receiver, sender)
+    pub fn socket(&self) -> &Path {
+        &self.socket
     }
 
-    /// The session's state, with a way to wait for changes.
     #[must_use]
-    pub fn state(&self) -> watch::Receiver<S> {
+    pub fn state(&self) -> watch::Receiver<State<C::Connected, Arc<C::Error>>> {
         self.state.clone()
     }
 
-    /// Waits until `pick` finds something in the state; indefinitely, if need be. `None` if the
-    /// session has ended.
-    pub async fn wait_for<T>(&self, pick: impl Fn(&S) -> Option<T>) -> Option<T> {
+    /// Waits indefinitely until there is a connection.
+    pub async fn connected(&self) -> Result<C::Connected, C::Error> {
         let mut state = self.state();
-        let found = state.wait_for(|state| pick(state).is_some()).await.ok()?;
-        pick(&found)
+        let found = state.wait_for(|state| state.connected().is_some()).await.map_err(|_| self.ended())?;
+        found.connected().cloned().ok_or_else(|| self.ended())
     }
 
-    /// Sends a request to the task and waits for the answer. `None` if the session has ended.
-    pub async fn call(&self, content: Q) -> Option<A> {
+    /// Sends a request to the task and waits for the answer.
+    pub async fn call(&self, content: C::Request) -> Result<C::Answer, C::Error> {
         let (answer, receiver) = oneshot::channel();
-        self.requests.send(Request { content, answer }).await.ok()?;
-        receiver.await.ok()
+        self.requests.send(Request { content, answer }).await.map_err(|_| self.ended())?;
+        receiver.await.map_err(|_| self.ended())?
+    }
+
+    fn ended(&self) -> C::Error {
+        C::error(&self.socket, Failure::SessionEnded)
     }
 }
 
-// Derived, it would be a clone only for contents, answers and states that can be cloned.
-impl<Q, A, S> Clone for Caller<Q, A, S> {
+// A derived implementation would require connections that can be cloned.
+impl<C: Connection> Clone for Caller<C> {
     fn clone(&self) -> Self {
-        Self { requests: self.requests.clone(), state: self.state.clone() }
+        Self { socket: Arc::clone(&self.socket), requests: self.requests.clone(), state: self.state.clone() }
     }
 }
 
-/// The task of a session, which ends when this is dropped.
+impl<C: Connection> Debug for Caller<C> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Caller").field("socket", &self.socket).finish_non_exhaustive()
+    }
+}
+
+/// The task of a session. Dropping it ends the session.
 #[derive(Debug)]
+#[must_use = "the session ends when it is dropped"]
 pub struct Task(JoinHandle<()>);
-
-impl Task {
-    /// Starts the task on the current tokio runtime (of either kind).
-    #[must_use = "the task ends when it is dropped"]
-    pub fn start(task: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self(tokio::spawn(task))
-    }
-}
 
 impl Drop for Task {
     fn drop(&mut self) {

@@ -10,44 +10,35 @@ use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-/// How much is read at once. An initial dump of 10,000 ports is 3 MiB: less would need more reads,
-/// more would be memory in each connection of the agent.
+/// The most bytes that are read at once. An initial dump of 10,000 ports is 3 MiB: less would need
+/// more reads, more would be memory in each connection of the agent.
 const READ_SIZE: usize = 64 << 10;
 
-/// A connected unix socket.
-pub struct Socket {
+pub(super) struct Socket {
     path: PathBuf,
     stream: UnixStream,
     buffer: Vec<u8>,
 }
 
 impl Socket {
-    /// Connects to the socket at `path`.
-    ///
-    /// # Errors
-    /// Those of `connect(2)`; [`ErrorKind::TimedOut`] if the server's backlog is still full after
-    /// `limit`.
-    pub async fn connect(path: &Path, limit: Duration) -> io::Result<Self> {
+    /// Connects to the socket at `path`. The error is [`ErrorKind::TimedOut`] if the server's
+    /// backlog is still full after `limit`.
+    pub(super) async fn connect(path: &Path, limit: Duration) -> io::Result<Self> {
         let connected = timeout(limit, UnixStream::connect(path)).await;
         let stream = connected.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))?;
         Ok(Self { path: path.to_owned(), stream, buffer: vec![0; READ_SIZE] })
     }
 
-    /// Where the server listens.
-    #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Waits until bytes can be moved between the protocol and the socket, and moves some. Returns
     /// whether some were read.
     ///
-    /// It waits indefinitely; the caller limits it. Cancel safe: nothing is lost if the future is
-    /// dropped while it waits.
-    ///
-    /// # Errors
-    /// [`TransferError::Closed`] and [`TransferError::Io`].
-    pub async fn transfer(&mut self, protocol: &mut impl Protocol) -> Result<bool, TransferError> {
+    /// It waits indefinitely; the caller has to limit it. It is cancel safe: nothing is lost if the
+    /// future is dropped while it waits.
+    pub(super) async fn transfer(&mut self, protocol: &mut impl Protocol) -> Result<bool, TransferError> {
         let writing = !protocol.outgoing().is_empty();
         let interest = if writing { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
         let ready = self.stream.ready(interest).await?;
@@ -75,14 +66,14 @@ impl AsFd for Socket {
     }
 }
 
-/// Without the buffer: an answer in it may contain a secret.
+/// Leaves the buffer out: an answer in it may contain a secret.
 impl Debug for Socket {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Socket").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-/// `None` instead of the error that the socket is not ready.
+/// Returns `None` instead of the error that the socket is not ready.
 fn unless_would_block(moved: io::Result<usize>) -> io::Result<Option<usize>> {
     match moved {
         Ok(bytes) => Ok(Some(bytes)),

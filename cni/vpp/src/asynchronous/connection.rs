@@ -1,162 +1,164 @@
-//! One connection of a session, from its first byte to the error that ends it.
+//! VPP's binary API on one connection of a session.
 
-use super::state::Published;
-use super::waiting::{Request, Waiting};
-use super::{Connected, Instance, Options, State};
-use crate::endpoint::{Endpoint, Event, Table};
+use super::opening::{Opening, Requests};
+use super::{Connected, Instance, Options, SocketFile};
+use crate::endpoint::{BatchId, Endpoint, Event, Table};
 use crate::messages::ControlPing;
-use crate::{Batch, Error, shutdown};
-use std::path::PathBuf;
+use crate::{Answers, Batch, Error, shutdown};
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep_until};
-use usnet_transport::TransferError;
-use usnet_transport::asynchronous::Socket;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use usnet_transport::asynchronous::{Failure, Received, Submitted};
 
-/// Requests that wait for VPP, of all batches together. With so many of them, further batches wait
-/// in the queue: a bound on memory that is far above the largest batch of the agent.
+/// The most requests in flight, of all batches together. Further batches wait in the queue. This
+/// bounds the memory, and is far above the largest batch of the agent.
 const BACKLOG: usize = 4096;
 
-pub(super) struct Connection<'session> {
-    pub(super) options: &'session Options,
-    pub(super) socket: Socket,
-    pub(super) endpoint: Endpoint,
-    pub(super) table: Arc<Table>,
-    pub(super) version: String,
-    pub(super) instance: Instance,
-    /// Interface events.
-    pub(super) changes: u64,
-    pub(super) last_received: Instant,
-    /// Whether the connection works, so that VPP can handle a shutdown.
-    pub(super) is_usable: bool,
+/// Data that lives as long as the session.
+#[derive(Clone)]
+pub(super) struct Context {
+    pub(super) options: Arc<Options>,
+    /// Publishes the messages that VPP knew when it was last connected.
+    pub(super) table: watch::Sender<Arc<Table>>,
+    pub(super) last_instance: Option<Instance>,
 }
 
-impl Connection<'_> {
-    pub(super) const fn instance(&self) -> Instance {
-        self.instance
-    }
+pub(super) struct Connection {
+    context: Context,
+    endpoint: Endpoint,
+    opening: Opening,
+    opening_deadline: Instant,
+    /// The description of VPP, which is complete once the handshake is.
+    connected: Connected,
+}
 
-    /// Publishes the connection.
-    pub(super) fn publish(&self, epoch: u64, restarted: bool, published: &Published) {
-        published.table.send_replace(Arc::clone(&self.table));
-        let Self { changes, instance, .. } = *self;
-        let connected = Connected { epoch, version: self.version.clone(), changes, instance, restarted };
-        published.state.send_replace(State::Connected(connected));
-    }
-
-    /// Serves requests and events until the connection fails, and returns why.
-    pub(super) async fn run(
-        &mut self,
-        requests: &mut mpsc::Receiver<Request>,
-        waiting: &mut Waiting,
-        state: &watch::Sender<State>,
-    ) -> Error {
-        // Events may have been received together with the last answer of the opening.
-        let mut done = self.handle_events(waiting, state);
-        loop {
-            if let Err(error) = done {
-                self.is_usable = false;
-                return error;
-            }
-            done = self.step(requests, waiting, state).await;
-        }
-    }
-
-    async fn step(
-        &mut self,
-        requests: &mut mpsc::Receiver<Request>,
-        waiting: &mut Waiting,
-        state: &watch::Sender<State>,
-    ) -> Result<(), Error> {
-        let accepting = self.endpoint.unanswered() < BACKLOG;
-        let keepalive_at = waiting.first_deadline().unwrap_or(self.last_received + self.options.probe_after);
-        // In this order: received data is handled before the keepalive is checked.
-        tokio::select! {
-            biased;
-            transferred = self.socket.transfer(&mut self.endpoint) => {
-                if transferred.map_err(|error| self.error(error))? {
-                    self.last_received = Instant::now();
-                    self.handle_events(waiting, state)?;
-                }
-            }
-            () = sleep_until(keepalive_at) => self.check_keepalive(waiting)?,
-            Some(request) = requests.recv(), if accepting => {
-                self.submit(request, waiting);
-                // An empty batch is answered without a byte from VPP.
-                self.handle_events(waiting, state)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn submit(&mut self, request: Request, waiting: &mut Waiting) {
-        match self.endpoint.submit(request.content) {
-            Ok(batch) => {
-                let limit = self.options.timeout + crate::endpoint::timeout_for(self.endpoint.unanswered());
-                waiting.add(batch, request.answer, limit);
-            }
-            Err(unknown) => {
-                // The receiver is gone if the caller was cancelled.
-                let _receiver_gone = request.answer.send(Err(unknown.into_error(self.path())));
-            }
-        }
-    }
-
-    /// Handles all received messages: the change counter is published before answers are delivered.
-    fn handle_events(&mut self, waiting: &mut Waiting, state: &watch::Sender<State>) -> Result<(), Error> {
-        let mut all_answers = Vec::new();
-        let changes_before = self.changes;
-        while let Some(event) = self.next_event()? {
-            match event {
-                Event::Answered { batch, answers } => all_answers.push((batch, answers)),
-                Event::InterfaceChanged => self.changes += 1,
-                Event::Ready(_) => {}
-            }
-        }
-        if self.changes != changes_before {
-            state.send_modify(|state| {
-                if let State::Connected(connected) = state {
-                    connected.changes = self.changes;
-                }
-            });
-        }
-        for (batch, answers) in all_answers {
-            waiting.answer(batch, answers);
-        }
-        Ok(())
-    }
-
-    /// A batch has timed out, or nothing was received for long and VPP has to reply to a control
-    /// ping.
-    fn check_keepalive(&mut self, waiting: &mut Waiting) -> Result<(), Error> {
-        if let Some(limit) = waiting.first_limit() {
-            return Err(Error::Timeout { socket: self.path(), request: self.endpoint.pending_request(), limit });
-        }
-        let mut probe = Batch::new();
-        probe.request(ControlPing {});
-        let (answer, _receiver_gone) = oneshot::channel();
-        self.submit(Request { content: probe, answer }, waiting);
-        Ok(())
-    }
-
-    pub(super) fn next_event(&mut self) -> Result<Option<Event>, Error> {
+impl Connection {
+    fn next_event(&mut self) -> Result<Option<Event>, Error> {
         self.endpoint.next_event().map_err(|source| Error::Protocol { socket: self.path(), source })
     }
 
-    pub(super) fn error(&self, error: TransferError) -> Error {
-        Error::transfer(self.socket.path(), self.endpoint.pending_request(), error)
+    fn complete_opening(&mut self, requests: Requests, answers: &Answers) -> Result<(), Error> {
+        let table = requests.complete(answers, &self.context.options.socket, &mut self.connected)?;
+        self.connected.restarted = self.context.last_instance.is_some_and(|last| last != self.connected.instance);
+        self.context.table.send_replace(table);
+        Ok(())
     }
 
-    pub(super) fn path(&self) -> PathBuf {
-        self.socket.path().to_owned()
+    fn path(&self) -> PathBuf {
+        self.context.options.socket.clone()
     }
 }
 
-/// When the session or the runtime is dropped. Blocks for 200 ms at most.
-impl Drop for Connection<'_> {
-    fn drop(&mut self) {
-        if self.is_usable {
-            shutdown::close(&mut self.endpoint, &self.socket);
+impl usnet_transport::asynchronous::Connection for Connection {
+    type Endpoint = Endpoint;
+    type Context = Context;
+    type Request = Batch;
+    type RequestId = BatchId;
+    type Answer = Answers;
+    type Connected = Connected;
+    type Error = Error;
+
+    const REFUSES_WHILE_OPENING: bool = true;
+
+    fn begin(context: &mut Context, epoch: u64) -> Result<Self, Error> {
+        let Options { socket, timeout, .. } = &*context.options;
+        let connect_error = |source| Error::Connect { socket: socket.clone(), source };
+        let instance = Instance { pid: 0, socket: SocketFile::at(socket).map_err(connect_error)? };
+        Ok(Self {
+            context: context.clone(),
+            endpoint: Endpoint::new(),
+            opening: Opening::Table,
+            opening_deadline: Instant::now() + *timeout,
+            connected: Connected { epoch, version: String::new(), changes: 0, instance, restarted: false },
+        })
+    }
+
+    fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.opening, Opening::Done)
+    }
+
+    fn connected(&self) -> Connected {
+        self.connected.clone()
+    }
+
+    fn has_room(&self, _in_flight: usize) -> bool {
+        self.endpoint.unanswered() < BACKLOG
+    }
+
+    fn submit(&mut self, batch: Batch) -> Result<Submitted<BatchId>, Error> {
+        let id = self.endpoint.submit(batch).map_err(|unknown| unknown.into_error(self.path()))?;
+        let limit = self.context.options.timeout + crate::endpoint::timeout_for(self.endpoint.unanswered());
+        Ok(Submitted { id, limit: Some(limit) })
+    }
+
+    fn handle_received(&mut self) -> Result<Received<Self>, Error> {
+        let mut received = Received { answers: Vec::new(), changed: false };
+        while let Some(event) = self.next_event()? {
+            match event {
+                Event::Ready(table) => {
+                    let socket = &self.context.options.socket;
+                    self.opening = Opening::identify_and_subscribe(&mut self.endpoint, socket, table)?;
+                }
+                Event::Answered { batch, answers } => match self.opening.take_requests(batch) {
+                    Some(requests) => {
+                        self.complete_opening(requests, &answers)?;
+                        received.changed = true;
+                    }
+                    None => received.answers.push((batch, answers)),
+                },
+                Event::InterfaceChanged => {
+                    self.connected.changes += 1;
+                    received.changed = true;
+                }
+            }
+        }
+        Ok(received)
+    }
+
+    fn probe_at(&self, last_received: Instant) -> Instant {
+        if self.is_open() { last_received + self.context.options.probe_after } else { self.opening_deadline }
+    }
+
+    fn probe(&mut self, _last_received: Instant) -> Result<Option<Submitted<BatchId>>, Error> {
+        if !self.is_open() {
+            let limit = self.context.options.timeout;
+            return Err(Error::Timeout { socket: self.path(), request: self.endpoint.pending_request(), limit });
+        }
+        let mut ping = Batch::new();
+        ping.request(ControlPing {});
+        self.submit(ping).map(Some)
+    }
+
+    fn pending_request(&self) -> &'static str {
+        self.endpoint.pending_request()
+    }
+
+    fn close(&mut self, socket: BorrowedFd<'_>, reason: Option<&Error>) {
+        // After other errors VPP would not understand the last request, or not answer it.
+        if matches!(reason, None | Some(Error::Unsupported { .. } | Error::Refused { .. } | Error::Replaced { .. })) {
+            shutdown::close(&mut self.endpoint, &socket);
+        }
+    }
+
+    fn disconnected(context: &mut Context, last: &Connected) {
+        context.last_instance = Some(last.instance);
+    }
+
+    fn error(path: &Path, failure: Failure<Error>) -> Error {
+        let socket = path.to_owned();
+        match failure {
+            Failure::NotYetConnected => Error::NotYetConnected { socket },
+            Failure::Connect(source) => Error::Connect { socket, source },
+            Failure::Transfer { request, error } => Error::transfer(path, request, error),
+            Failure::NotSent(source) => Error::NotSent { socket, source },
+            Failure::AnswerLost(source) => Error::AnswerLost { socket, source },
+            Failure::SessionEnded => Error::SessionEnded { socket },
         }
     }
 }

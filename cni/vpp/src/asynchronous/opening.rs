@@ -1,89 +1,78 @@
-//! The first messages of a connection: the message table, the identification of VPP, and the
+//! The handshake of a connection: the message table, the identification of VPP, and the
 //! subscription to interface events.
 
-use super::connection::Connection;
-use super::{Instance, Options, SocketFile};
-use crate::endpoint::{BatchId, Endpoint, Event, Table};
+use super::{Connected, SocketFile};
+use crate::batch::Ticket;
+use crate::endpoint::{BatchId, Endpoint, Table};
 use crate::messages::{ControlPing, ShowVersion, SwInterfaceEvent, WantInterfaceEvents};
 use crate::{Answers, Batch, Error, ReplyError};
+use std::path::Path;
 use std::sync::Arc;
-use tokio::time::{Instant, timeout_at};
-use usnet_transport::TransferError;
-use usnet_transport::asynchronous::Socket;
 
-impl<'session> Connection<'session> {
-    /// Connects, reads the table, and subscribes.
-    pub(super) async fn open(options: &'session Options) -> Result<Self, Error> {
-        let connect_error = |source| Error::Connect { socket: options.socket.clone(), source };
-        // Read before connecting and compared afterwards: otherwise a VPP that starts in between
-        // would be mistaken for the previous one.
-        let socket_file = SocketFile::at(&options.socket).map_err(connect_error)?;
-        let deadline = Instant::now() + options.timeout;
-        let socket = Socket::connect(&options.socket, options.timeout).await.map_err(connect_error)?;
-        let mut connection = Self {
-            options,
-            socket,
-            endpoint: Endpoint::new(),
-            table: Arc::default(),
-            version: String::new(),
-            instance: Instance { pid: 0, socket: socket_file },
-            changes: 0,
-            last_received: Instant::now(),
-            is_usable: false,
-        };
-        connection.table = connection.read_table(deadline).await?;
-        connection.is_usable = true;
-        connection.identify_and_subscribe(deadline).await?;
-        match SocketFile::at(&options.socket) {
-            Ok(still) if still == socket_file => Ok(connection),
-            _ => Err(Error::Replaced { socket: options.socket.clone() }),
-        }
-    }
+/// The progress of the handshake.
+#[derive(Debug)]
+pub(super) enum Opening {
+    /// VPP has not yet sent its message table.
+    Table,
+    Requests(Requests),
+    Done,
+}
 
-    async fn read_table(&mut self, deadline: Instant) -> Result<Arc<Table>, Error> {
-        loop {
-            if let Event::Ready(table) = self.wait_for_event(deadline).await? {
-                return Ok(table);
-            }
-        }
-    }
+#[derive(Debug)]
+pub(super) struct Requests {
+    batch: BatchId,
+    table: Arc<Table>,
+    ping: Ticket<ControlPing>,
+    version: Ticket<ShowVersion>,
+    events: Ticket<WantInterfaceEvents>,
+}
 
-    /// Identifies VPP, and subscribes to interface events.
-    async fn identify_and_subscribe(&mut self, deadline: Instant) -> Result<(), Error> {
-        self.table.require::<SwInterfaceEvent>().map_err(|unknown| unknown.into_error(self.path()))?;
+impl Opening {
+    /// Handles the message table: requests the identity of VPP, and a subscription to interface
+    /// events.
+    pub(super) fn identify_and_subscribe(
+        endpoint: &mut Endpoint,
+        socket: &Path,
+        table: Arc<Table>,
+    ) -> Result<Self, Error> {
+        table.require::<SwInterfaceEvent>().map_err(|unknown| unknown.into_error(socket.to_owned()))?;
         let mut batch = Batch::new();
         let ping = batch.request(ControlPing {});
         let version = batch.request(ShowVersion {});
         let events = batch.request(WantInterfaceEvents { enable_disable: 1, pid: std::process::id() });
-        let submitted = self.endpoint.submit(batch).map_err(|unknown| unknown.into_error(self.path()))?;
-        let answers = self.wait_for_answers(submitted, deadline).await;
-        self.is_usable = answers.is_ok();
-        let answers = answers?;
-        let refused = |source: ReplyError| Error::Refused { socket: self.options.socket.clone(), source };
-        self.instance.pid = answers.reply(ping).map_err(refused)?.vpe_pid;
-        self.version = answers.reply(version).map_err(refused)?.version.into_string();
-        answers.reply(events).map_err(refused)?;
-        Ok(())
+        let batch = endpoint.submit(batch).map_err(|unknown| unknown.into_error(socket.to_owned()))?;
+        Ok(Self::Requests(Requests { batch, table, ping, version, events }))
     }
 
-    async fn wait_for_answers(&mut self, submitted: BatchId, deadline: Instant) -> Result<Answers, Error> {
-        loop {
-            match self.wait_for_event(deadline).await? {
-                Event::Answered { batch, answers } if batch == submitted => return Ok(answers),
-                Event::InterfaceChanged => self.changes += 1,
-                Event::Answered { .. } | Event::Ready(_) => {}
+    /// Returns the requests of the handshake if they are the batch that was answered.
+    pub(super) fn take_requests(&mut self, answered: BatchId) -> Option<Requests> {
+        match std::mem::replace(self, Self::Done) {
+            Self::Requests(requests) if requests.batch == answered => Some(requests),
+            other => {
+                *self = other;
+                None
             }
         }
     }
+}
 
-    async fn wait_for_event(&mut self, deadline: Instant) -> Result<Event, Error> {
-        loop {
-            if let Some(event) = self.next_event()? {
-                return Ok(event);
-            }
-            let timeout = TransferError::Timeout { limit: self.options.timeout };
-            let transferring = timeout_at(deadline, self.socket.transfer(&mut self.endpoint));
-            transferring.await.unwrap_or(Err(timeout)).map_err(|error| self.error(error))?;
+impl Requests {
+    /// Completes the description of VPP from the answers. Returns the message table.
+    pub(super) fn complete(
+        self,
+        answers: &Answers,
+        socket: &Path,
+        connected: &mut Connected,
+    ) -> Result<Arc<Table>, Error> {
+        let refused = |source: ReplyError| Error::Refused { socket: socket.to_owned(), source };
+        connected.instance.pid = answers.reply(self.ping).map_err(refused)?.vpe_pid;
+        connected.version = answers.reply(self.version).map_err(refused)?.version.into_string();
+        answers.reply(self.events).map_err(refused)?;
+        // Otherwise a VPP that started while the socket connected would be mistaken for its
+        // predecessor.
+        if !SocketFile::at(socket).is_ok_and(|file| file == connected.instance.socket) {
+            return Err(Error::Replaced { socket: socket.to_owned() });
         }
+        Ok(self.table)
     }
 }

@@ -1,27 +1,25 @@
 //! A session and its handles.
 
-use super::state::Published;
-use super::task;
+use super::connection::{Connection, Context};
 use super::{Connected, Options, State};
 use crate::endpoint::Table;
 use crate::{Answers, Api, Batch, Error, Message};
-use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::watch;
-use usnet_transport::asynchronous::{Caller, Task};
+use usnet_transport::asynchronous::{Caller, Settings, Task, start};
 
-/// A running session. Its task ends when this is dropped.
+/// A running session. Dropping it ends its task.
 #[derive(Debug)]
 pub struct Session {
     handle: Handle,
     _task: Task,
 }
 
-/// Sends batches to a session; can be cloned. The session ends although handles exist.
+/// Sends batches to a session. It can be cloned, and the session ends although handles exist.
 #[derive(Debug, Clone)]
 pub struct Handle {
-    socket: Arc<Path>,
-    caller: Caller<Batch, Result<Answers, Error>, State>,
+    caller: Caller<Connection>,
+    /// The messages that VPP knew when it was last connected.
     table: watch::Receiver<Arc<Table>>,
 }
 
@@ -30,48 +28,46 @@ impl Session {
     /// retries indefinitely.
     #[must_use = "the session ends when it is dropped"]
     pub fn start(options: Options) -> Self {
-        let reason = Arc::new(Error::NotYetConnected { socket: options.socket.clone() });
-        let (caller, requests, state) = Caller::new(State::Disconnected { reason });
-        let (table_sender, table) = watch::channel(Arc::default());
-        let published = Published { state, table: table_sender };
-        let handle = Handle { socket: options.socket.as_path().into(), caller, table };
-        Self { handle, _task: Task::start(task::run(options, requests, published)) }
+        let settings = Settings {
+            socket: options.socket.clone(),
+            connect_timeout: options.timeout,
+            retry_min: options.retry_min,
+            retry_max: options.retry_max,
+        };
+        let (table, known) = watch::channel(Arc::default());
+        let context = Context { options: Arc::new(options), table, last_instance: None };
+        let (caller, task) = start(context, settings);
+        Self { handle: Handle { caller, table: known }, _task: task }
     }
 
-    /// A handle that can be cloned and sent.
     #[must_use]
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// The session's state, with a way to wait for changes.
     #[must_use]
     pub fn states(&self) -> watch::Receiver<State> {
         self.handle.states()
     }
 
-    /// See [`Handle::connected`].
-    ///
-    /// # Errors
-    /// As there.
     pub async fn connected(&self) -> Result<Connected, Error> {
         self.handle.connected().await
     }
 }
 
 impl Handle {
-    /// The session's state, with a way to wait for changes.
+    /// Returns the state of the session, with a way to wait for changes.
     #[must_use]
     pub fn states(&self) -> watch::Receiver<State> {
         self.caller.state()
     }
 
-    /// Waits until there is a connection; indefinitely, if need be.
+    /// Waits indefinitely until there is a connection.
     ///
     /// # Errors
-    /// [`Error::SessionEnded`] when the session was dropped.
+    /// [`Error::SessionEnded`] if the session was dropped.
     pub async fn connected(&self) -> Result<Connected, Error> {
-        self.caller.wait_for(|state| state.connected().cloned()).await.ok_or_else(|| self.ended())
+        self.caller.connected().await
     }
 
     /// Sends all requests of the batch and reads all answers.
@@ -83,11 +79,7 @@ impl Handle {
     /// [`Error::Unsupported`] if VPP lacks a message, and then nothing was sent; others if the
     /// requests failed.
     pub async fn send(&self, batch: &Batch) -> Result<Answers, Error> {
-        self.caller.call(batch.clone()).await.ok_or_else(|| self.ended())?
-    }
-
-    fn ended(&self) -> Error {
-        Error::SessionEnded { socket: self.socket.to_path_buf() }
+        self.caller.call(batch.clone()).await
     }
 }
 

@@ -1,4 +1,4 @@
-//! One connection.
+//! A connection of the blocking client.
 
 use crate::endpoint::{Endpoint, Event, Table, Unknown};
 use crate::{Answers, Batch, Error, shutdown};
@@ -13,7 +13,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects and reads the table.
+    /// Connects and reads the message table.
     pub(super) fn open(path: &Path, deadline: &Deadline) -> Result<(Self, Arc<Table>), Error> {
         let refused = |source| Error::Connect { socket: path.to_owned(), source };
         let socket = Socket::connect(path, deadline).map_err(refused)?;
@@ -37,12 +37,11 @@ impl Connection {
         }
     }
 
-    /// Shuts the connection down in the way that VPP needs.
+    /// Ends the connection in the way that VPP needs.
     pub(super) fn close(mut self) {
         shutdown::close(&mut self.endpoint, &self.socket);
     }
 
-    /// Waits for the next event.
     fn next_event(&mut self, deadline: &Deadline) -> Result<Event, Error> {
         let path = self.socket.path().to_owned();
         loop {
@@ -56,7 +55,7 @@ impl Connection {
     }
 }
 
-/// Without the endpoint: a request in it may contain a secret.
+/// Leaves the endpoint out, because a request in it may contain a secret.
 impl Debug for Connection {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Connection").field("socket", &self.socket).finish_non_exhaustive()

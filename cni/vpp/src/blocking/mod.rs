@@ -1,4 +1,4 @@
-//! A client without an async runtime: one batch at a time, every wait with an end.
+//! A client without an async runtime: one batch at a time, and each wait has a deadline.
 
 mod connection;
 
@@ -10,30 +10,26 @@ use std::sync::Arc;
 use std::time::Duration;
 use usnet_transport::blocking::Deadline;
 
-/// A connection to VPP. After a loss it is reestablished by the next batch.
+/// A connection to VPP. After a loss, the next batch reconnects.
 #[derive(Debug)]
 pub struct Client {
     socket: PathBuf,
     timeout: Duration,
-    /// What VPP knew when it was last connected.
+    /// The messages that VPP knew when it was last connected.
     table: Arc<Table>,
-    /// `None` after a failure: its buffers may hold the answer to an abandoned batch.
+    /// There is none after a failure: its buffers may hold the answer to an abandoned batch.
     connection: Option<Connection>,
 }
 
 impl Client {
     /// Connects and reads the message table. `timeout` limits this and every later batch, which has
     /// a little more for each of its requests.
-    ///
-    /// # Errors
-    /// [`Error::Connect`] if the connection is refused; others if the peer is not VPP.
     pub fn connect(socket: impl Into<PathBuf>, timeout: Duration) -> Result<Self, Error> {
         let socket = socket.into();
         let (connection, table) = Connection::open(&socket, &Deadline::after(timeout))?;
         Ok(Self { socket, timeout, table, connection: Some(connection) })
     }
 
-    /// VPP's socket.
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
@@ -55,7 +51,7 @@ impl Client {
             }
         };
         let answers = connection.exchange(batch, &deadline);
-        // Of an unsupported batch nothing was sent: the connection is as good as before.
+        // If the batch is unsupported, nothing was sent, and the connection can still be used.
         if matches!(answers, Ok(_) | Err(Error::Unsupported { .. })) {
             self.connection = Some(connection);
         }

@@ -1,6 +1,6 @@
 //! The client's end of a connection, without IO: batches in, bytes out; bytes in, answers out.
 //!
-//! - `table`: the messages that VPP knows, with their ids, read at connecting.
+//! - `table`: the messages that VPP knows, with their ids, which are read when connecting.
 //! - `pipeline`: requests in flight, and their answers by context.
 
 mod pipeline;
@@ -25,25 +25,24 @@ use usnet_transport::{Outgoing, Protocol};
 /// The client's name in VPP's `show api clients`.
 const CLIENT_NAME: &str = "usnet";
 
-/// Additional timeout for a number of requests: 5 ms for each. VPP handles the slowest of them in a
-/// tenth of it; more would hide a hanging VPP behind a large batch.
+/// Returns the additional timeout for a number of requests: 5 ms for each. VPP executes the slowest
+/// of them in a tenth of it; more would hide a hanging VPP behind a large batch.
 pub(crate) fn timeout_for(requests: usize) -> Duration {
     const REQUEST: Duration = Duration::from_millis(5);
     REQUEST.saturating_mul(u32::try_from(requests).unwrap_or(u32::MAX))
 }
 
-/// What the received bytes mean.
+/// The meaning of received bytes.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// VPP sent its table; batches can be submitted.
+    /// VPP has sent its message table, so that batches can be submitted.
     Ready(Arc<Table>),
-    /// All answers to a batch.
+    /// All requests of a batch are answered.
     Answered { batch: BatchId, answers: Answers },
-    /// An interface changed.
+    /// An interface has changed.
     InterfaceChanged,
 }
 
-/// The client's end of a connection.
 pub(crate) struct Endpoint {
     decoder: FrameDecoder,
     outgoing: Outgoing,
@@ -53,7 +52,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// A new connection. The first message is ready to be written.
+    /// Begins a connection by queueing the first message.
     pub(crate) fn new() -> Self {
         let mut outgoing = Outgoing::default();
         let create = SockclntCreate { name: FixedText::new(CLIENT_NAME).unwrap_or_default() };
@@ -67,11 +66,7 @@ impl Endpoint {
         }
     }
 
-    /// Submits a batch.
-    ///
-    /// # Errors
-    /// [`Unknown`] if VPP lacks a message of it, or has not sent its table. Then nothing of it is
-    /// sent.
+    /// Submits a batch. If VPP lacks a message of it, or has not sent its table, nothing is sent.
     pub(crate) fn submit(&mut self, batch: Batch) -> Result<BatchId, Unknown> {
         let table = self.table.clone().unwrap_or_default();
         let (id, answered) = self.pipeline.submit(batch, &table)?;
@@ -80,8 +75,8 @@ impl Endpoint {
         Ok(id)
     }
 
-    /// Queues the last message of the connection, if VPP has sent its table. Later messages of VPP
-    /// are ignored. Returns whether it was queued.
+    /// Queues the last message of the connection, if VPP has sent its table. Returns whether it was
+    /// queued.
     pub(crate) fn close(&mut self) -> bool {
         let Some(table) = &self.table else { return false };
         let Some(id) = table.id_of::<SockclntDelete>() else { return false };
@@ -91,21 +86,19 @@ impl Endpoint {
         true
     }
 
-    /// Requests that have no answer yet.
+    /// Returns the number of requests without an answer.
     #[cfg(feature = "async")]
     pub(crate) const fn unanswered(&self) -> usize {
         self.pipeline.unanswered()
     }
 
-    /// The request that VPP has to answer next, for an error.
+    /// Names the request that VPP has to answer next, for an error.
     pub(crate) fn pending_request(&self) -> &'static str {
         self.pipeline.pending_request().unwrap_or(SockclntCreate::NAME)
     }
 
-    /// The next event in the received bytes.
-    ///
-    /// # Errors
-    /// The peer is not VPP, or does not want this client: close the connection.
+    /// Returns the next event in the received bytes. An error means that the peer is not VPP or
+    /// refuses this client: the connection has to be closed.
     pub(crate) fn next_event(&mut self) -> Result<Option<Event>, ProtocolError> {
         loop {
             if let Some(Answered { batch, answers }) = self.answered.pop_front() {

@@ -1,4 +1,4 @@
-//! Requests in flight: limits their number, and matches answers with requests.
+//! The requests in flight: limits their number, and matches answers with requests.
 
 use super::table::{Table, Unknown};
 use crate::answers::Answers;
@@ -8,30 +8,30 @@ use crate::messages::{ControlPing, ControlPingReply, write_message};
 use crate::wire::{Envelope, Header, Reader, read_envelope, write_frame};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Unanswered messages at VPP; further requests wait here. VPP stops reading while its answers are
-/// not read, and it handles messages one after the other: more of them in flight would not be
+/// The most unanswered messages at VPP; further requests wait here. VPP stops reading while its
+/// answers are not read, and it executes messages one after the other: more in flight would not be
 /// faster, fewer would leave it waiting for the client.
 const WINDOW: usize = 256;
 
-/// Names a batch that was submitted.
+/// The id of a submitted batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BatchId(u64);
 
-/// All answers to a batch.
+/// A batch with all its answers.
 #[derive(Debug)]
 pub(super) struct Answered {
     pub(super) batch: BatchId,
     pub(super) answers: Answers,
 }
 
-/// The batches that are not yet completely answered.
+/// The batches with missing answers.
 pub(super) struct Pipeline {
     batches: BTreeMap<BatchId, InFlight>,
-    /// Those with requests that were not yet sent.
+    /// The batches with requests that were not yet sent.
     unsent: VecDeque<BatchId>,
-    /// By context.
+    /// The key is the context.
     expected: BTreeMap<u32, Expected>,
-    /// Requests of all batches.
+    /// The number of unanswered requests of all batches.
     unanswered: usize,
     next_batch: u64,
     next_context: u32,
@@ -49,9 +49,9 @@ struct InFlight {
 #[derive(Clone, Copy)]
 struct Expected {
     batch: BatchId,
-    /// The request's index in its batch.
+    /// The index of the request in its batch.
     index: usize,
-    /// The id of the message.
+    /// The message id of the answer.
     answer: u16,
     role: Role,
 }
@@ -60,7 +60,7 @@ struct Expected {
 enum Role {
     Reply,
     Details,
-    /// The reply to the control ping after the dump with this context.
+    /// The reply to the control ping that follows the dump with this context.
     EndOfDump(u32),
 }
 
@@ -76,10 +76,8 @@ impl Pipeline {
         }
     }
 
-    /// Adds a batch. An empty one is answered at once.
-    ///
-    /// # Errors
-    /// [`Unknown`] if the table lacks a message of it. Then nothing of it is sent.
+    /// Adds a batch. An empty one is answered at once. If the table lacks a message of it, nothing
+    /// of it is sent.
     pub(super) fn submit(&mut self, batch: Batch, table: &Table) -> Result<(BatchId, Option<Answered>), Unknown> {
         table.check(&batch)?;
         let id = BatchId(self.next_batch);
@@ -95,30 +93,27 @@ impl Pipeline {
         Ok((id, None))
     }
 
-    /// Requests that have no answer yet.
+    /// Returns the number of requests without an answer.
     #[cfg(feature = "async")]
     pub(super) const fn unanswered(&self) -> usize {
         self.unanswered
     }
 
-    /// The request that VPP has to answer next.
+    /// Names the request that VPP has to answer next.
     pub(super) fn pending_request(&self) -> Option<&'static str> {
         let expected = self.expected.values().next()?;
         let (entry, _) = self.batches.get(&expected.batch)?.batch.entry(expected.index)?;
         Some(entry.request.name)
     }
 
-    /// The context of the next message. None is used twice on a connection.
+    /// Returns the context of the next message. No context is used twice on a connection.
     pub(super) const fn next_context(&mut self) -> u32 {
         let context = self.next_context;
         self.next_context = context.wrapping_add(1);
         context
     }
 
-    /// Handles an answer; returns all answers of its batch if it was the last one.
-    ///
-    /// # Errors
-    /// [`ProtocolError::Unexpected`] if no request is answered by it.
+    /// Handles an answer. Returns the batch if this was its last answer.
     pub(super) fn handle_answer(&mut self, message: Vec<u8>) -> Result<Option<Answered>, ProtocolError> {
         let (id, Envelope { context, .. }) = read_envelope(Header::Context, &mut Reader::new(&message))?;
         let expected = self.expected.get(&context).filter(|expected| expected.answer == id).copied();
@@ -145,7 +140,7 @@ impl Pipeline {
         }
     }
 
-    /// One request of the batch is answered.
+    /// Counts an answered request of the batch.
     fn finish_request(&mut self, id: BatchId) -> Option<Answered> {
         let batch = self.batches.get_mut(&id)?;
         batch.unanswered -= 1;
@@ -156,7 +151,7 @@ impl Pipeline {
         self.batches.remove(&id).map(|done| Answered { batch: id, answers: done.answers })
     }
 
-    /// Sends requests while fewer than the limit are in flight.
+    /// Sends requests until the limit is reached.
     pub(super) fn fill_window(&mut self, table: &Table, outgoing: &mut Vec<u8>) {
         while self.expected.len() < WINDOW
             && let Some(id) = self.unsent.front().copied()
@@ -167,7 +162,7 @@ impl Pipeline {
         }
     }
 
-    /// Sends the batch's next request, if it has one more.
+    /// Sends the next request of the batch, if there is one.
     fn send_next(&mut self, id: BatchId, table: &Table, outgoing: &mut Vec<u8>) -> Option<()> {
         let context = self.next_context;
         let in_flight = self.batches.get_mut(&id)?;

@@ -1,4 +1,4 @@
-//! The messages that a VPP knows, with their ids for one connection.
+//! The messages that a VPP knows, with their ids on one connection.
 
 use crate::batch::{Batch, Entry};
 use crate::error::{Error, ProtocolError, Remedy};
@@ -10,18 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
 
-/// The messages of this crate that a VPP knows, with their ids for one connection. It has ten times
-/// as many.
+/// The messages of this crate that a VPP knows, with their ids on one connection. VPP has ten times
+/// as many messages.
 #[derive(Default)]
 pub(crate) struct Table {
     client_index: u32,
-    /// By name and CRC.
+    /// The key is name and CRC.
     ids: BTreeMap<&'static str, u16>,
     event: Option<u16>,
 }
 
 impl Table {
-    /// Reads the table out of the first message of a connection.
+    /// Parses the first message of a connection.
     pub(super) fn read(message: &[u8]) -> Result<Self, ProtocolError> {
         let mut reader = Reader::new(message);
         let (id, Envelope { context, .. }) = read_envelope(SockclntCreateReply::HEADER, &mut reader)?;
@@ -59,12 +59,11 @@ impl Table {
         self.ids.get(message.name_crc).copied()
     }
 
-    /// Whether this VPP knows the message.
     pub(crate) fn supports<M: Message>(&self) -> bool {
         self.id_of::<M>().is_some()
     }
 
-    /// Finds a message of the batch, or a reply to one, that this VPP lacks.
+    /// Fails if this VPP lacks a message of the batch or of its answers.
     pub(super) fn check(&self, batch: &Batch) -> Result<(), Unknown> {
         batch.entries().iter().flat_map(Entry::messages).try_for_each(|message| self.require_id(&message))
     }
@@ -89,7 +88,7 @@ impl Table {
     }
 }
 
-/// Without the messages: there are many.
+/// Leaves the messages out, because there are many.
 impl Debug for Table {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         write!(formatter, "Table of {} messages", self.ids.len())

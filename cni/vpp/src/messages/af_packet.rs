@@ -3,27 +3,24 @@
 use super::macros::{dumps, requests};
 use crate::wire::{FixedText, flags, open_enum};
 
-/// The plugin that has these messages.
 const PLUGIN: &str = "af_packet_plugin.so";
 
 open_enum! {
     /// The kind of packets on the device.
     AfPacketMode {
-        /// Ethernet frames.
         Ethernet = 1,
-        /// IP packets.
         Ip = 2,
     }
 }
 
 flags! {
-    /// How VPP uses the device.
+    /// The way in which VPP uses the device.
     AfPacketFlags {
         /// Bypasses the kernel's queueing disciplines.
         QDISC_BYPASS = 1,
         /// Offloads checksums and segmentation to the device.
         CKSUM_GSO = 2,
-        /// Rings of TPACKET_V2.
+        /// Uses rings of TPACKET_V2.
         VERSION_2 = 8,
     }
 }
@@ -35,8 +32,8 @@ requests! { AF_PACKET_REQUESTS, Some(PLUGIN);
         hw_addr: [u8; 6],
         use_random_hw_addr: bool,
         host_if_name: FixedText<64>,
-        /// In bytes. 0 in this and the next three fields is VPP's default: rings of 10 MiB for RX
-        /// and 66 MiB for TX.
+        /// The size in bytes. 0 in this and the next three fields is VPP's default: rings of 10 MiB
+        /// for RX and 66 MiB for TX.
         rx_frame_size: u32,
         tx_frame_size: u32,
         rx_frames_per_block: u32,
@@ -48,8 +45,8 @@ requests! { AF_PACKET_REQUESTS, Some(PLUGIN);
         sw_if_index: u32,
     }
 
-    /// Deletes the host interface of a device. The device may be deleted already, and is kept
-    /// otherwise.
+    /// Deletes the host interface of a device. The device is not deleted, and need not exist any
+    /// more.
     AfPacketDelete("af_packet_delete", "863fa648") {
         host_if_name: FixedText<64>,
     } => AfPacketDeleteReply("e8d4e804") {}

@@ -17,19 +17,18 @@
 use super::macros::{dumps, requests};
 use crate::wire::{FixedText, flags, open_enum, structure};
 
-/// In a dump: all bridge domains. In [`BridgeDomainAddDelV2`]: VPP chooses the id.
+/// This id means all bridge domains in a dump. In [`BridgeDomainAddDelV2`] it lets VPP choose the
+/// id.
 pub const NO_BRIDGE_DOMAIN: u32 = u32::MAX;
 
 flags! {
-    /// What a bridge domain does.
+    /// The functions of a bridge domain.
     BdFlags {
-        /// Learns MAC addresses.
         LEARN = 1,
-        /// Forwards.
         FWD = 2,
         /// Floods broadcast and multicast.
         FLOOD = 4,
-        /// Floods what is for an unknown address.
+        /// Floods frames to an unknown address.
         UU_FLOOD = 8,
         /// Answers ARP requests itself.
         ARP_TERM = 16,
@@ -39,11 +38,11 @@ flags! {
 }
 
 open_enum! {
-    /// What a member is to its bridge domain.
+    /// The role of a member in its bridge domain.
     L2PortType {
-        /// Any port.
         Normal = 0,
-        /// Bridge virtual interface: connects VPP's own layer 3. A bridge domain has at most one.
+        /// The bridge virtual interface connects VPP's own layer 3. A bridge domain has at most
+        /// one.
         Bvi = 1,
         /// The interface for unknown unicast, instead of flooding.
         UuFwd = 2,
@@ -51,11 +50,9 @@ open_enum! {
 }
 
 structure! {
-    /// A member of a bridge domain.
     BridgeDomainSwIf {
-        /// Unused.
+        /// The field is unused.
         context: u32,
-        /// The interface.
         sw_if_index: u32,
         /// Members of the same split horizon group other than 0 do not forward to each other.
         shg: u8,
@@ -63,7 +60,8 @@ structure! {
 }
 
 requests! { BRIDGE_REQUESTS, None;
-    /// Like [`BridgeDomainAddDelV2`], where VPP cannot choose the id. For releases before 23.06.
+    /// Works like [`BridgeDomainAddDelV2`], but VPP cannot choose the id. It is for releases before
+    /// 23.06.
     BridgeDomainAddDel("bridge_domain_add_del", "600b7170") {
         bd_id: u32,
         flood: bool,
@@ -72,16 +70,16 @@ requests! { BRIDGE_REQUESTS, None;
         learn: bool,
         arp_term: bool,
         arp_ufwd: bool,
-        /// In minutes; 0 for never.
+        /// The age in minutes; 0 for no aging.
         mac_age: u8,
         bd_tag: FixedText<64>,
         is_add: bool,
     } => BridgeDomainAddDelReply("e8d4e804") {}
 
-    /// Creates or deletes a bridge domain. An existing one is not changed, one with members not
-    /// deleted.
+    /// Creates or deletes a bridge domain. An existing one is not changed, and one with members is
+    /// not deleted.
     BridgeDomainAddDelV2("bridge_domain_add_del_v2", "600b7170") {
-        /// 1 to 16777215, or [`NO_BRIDGE_DOMAIN`].
+        /// A number from 1 to 16777215, or [`NO_BRIDGE_DOMAIN`].
         bd_id: u32,
         flood: bool,
         uu_flood: bool,
@@ -89,7 +87,7 @@ requests! { BRIDGE_REQUESTS, None;
         learn: bool,
         arp_term: bool,
         arp_ufwd: bool,
-        /// In minutes; 0 for never.
+        /// The age in minutes; 0 for no aging.
         mac_age: u8,
         bd_tag: FixedText<64>,
         is_add: bool,
@@ -97,7 +95,6 @@ requests! { BRIDGE_REQUESTS, None;
         bd_id: u32,
     }
 
-    /// Sets or clears flags of a bridge domain.
     BridgeFlags("bridge_flags", "1b0c5fbd") {
         bd_id: u32,
         is_set: bool,
@@ -106,23 +103,22 @@ requests! { BRIDGE_REQUESTS, None;
         resulting_feature_bitmap: u32,
     }
 
-    /// Sets how long a learnt address is kept unused.
+    /// Sets the time after which an unused address is forgotten.
     BridgeDomainSetMacAge("bridge_domain_set_mac_age", "b537ad7b") {
         bd_id: u32,
-        /// In minutes; 0 disables aging.
+        /// The age in minutes; 0 for no aging.
         mac_age: u8,
     } => BridgeDomainSetMacAgeReply("e8d4e804") {}
 
-    /// Sets how many addresses a bridge domain learns at most. [`BridgeDomainDetails`] does not say
-    /// it; `show bridge-domain` does.
+    /// Sets the most addresses that a bridge domain learns. [`BridgeDomainDetails`] does not
+    /// contain it; `show bridge-domain` does.
     BridgeDomainSetLearnLimit("bridge_domain_set_learn_limit", "89c52b5f") {
         bd_id: u32,
         learn_limit: u32,
     } => BridgeDomainSetLearnLimitReply("e8d4e804") {}
 
-    /// Adds an interface to a bridge domain, or removes it. It is removed from its previous one.
-    ///
-    /// A bridge domain that does not exist is created silently.
+    /// Adds an interface to a bridge domain, or removes it. Adding removes it from its previous
+    /// one. A bridge domain that does not exist is created silently.
     SwInterfaceSetL2Bridge("sw_interface_set_l2_bridge", "d0678b13") {
         rx_sw_if_index: u32,
         bd_id: u32,
@@ -133,11 +129,11 @@ requests! { BRIDGE_REQUESTS, None;
 }
 
 dumps! { BRIDGE_DUMPS, None;
-    /// Reads bridge domains.
     BridgeDomainDump("bridge_domain_dump", "74396a43") {
-        /// [`NO_BRIDGE_DOMAIN`] for all.
+        /// [`NO_BRIDGE_DOMAIN`] means all.
         bd_id: u32,
-        /// Only the one with this member, if it is not [`NO_INTERFACE`](super::NO_INTERFACE).
+        /// Reads only the domain with this member, unless it is
+        /// [`NO_INTERFACE`](super::NO_INTERFACE).
         sw_if_index: u32,
     } => BridgeDomainDetails("bridge_domain_details", "0fa506fd") {
         bd_id: u32,
@@ -147,7 +143,7 @@ dumps! { BRIDGE_DUMPS, None;
         learn: bool,
         arp_term: bool,
         arp_ufwd: bool,
-        /// In minutes; 0 for never.
+        /// The age in minutes; 0 for no aging.
         mac_age: u8,
         bd_tag: FixedText<64>,
         bvi_sw_if_index: u32,

@@ -1,11 +1,11 @@
 //! Interfaces of any kind (`interface.api`, and their VLAN tags from `l2.api`).
 //!
 //! Indexes and state (seen with VPP 26.06, as everything below):
-//! - A `sw_if_index` is used again at once, the last deleted one first: keep none, find interfaces
+//! - A `sw_if_index` is reused at once, the last deleted one first: store none, and find interfaces
 //!   by their tag (63 bytes).
 //! - A connection can subscribe to interface events once; a second request is refused (-31).
 //! - The link's MTU of a vhost-user interface cannot be set (-126). That of a memif can, and sets
-//!   the one of layer 3 with it. [`SwInterfaceSetMtu`] works on both and can be read back. A bridge
+//!   the MTU of layer 3 as well. [`SwInterfaceSetMtu`] works on both and can be read back. A bridge
 //!   domain forwards longer frames nevertheless.
 //!
 //! VLAN tags:
@@ -14,40 +14,37 @@
 //! - Rewrite and EFP filter are reset when the interface leaves its bridge domain for none, and
 //!   stay when it moves to another one.
 //! - The rewrite of an interface that is deleted while it is in no bridge domain is inherited by
-//!   the next interface with its index, also one of another kind, and stays when that one joins a
-//!   bridge domain. Set the rewrite of each new interface, also to none. An EFP filter is inherited
-//!   as well, and has no effect without a rewrite.
-//! - A rewrite that pushes a tag pops a tag of output, whichever it is: without the EFP filter the
-//!   frames of all other VLANs reach the interface as well.
+//!   the next interface with its index, even one of another kind, and stays when that one joins a
+//!   bridge domain. Set the rewrite of each new interface, if only to none. An EFP filter is
+//!   inherited as well, and has no effect without a rewrite.
+//! - A rewrite that pushes a tag pops any tag of output: without the EFP filter the frames of all
+//!   other VLANs reach the interface as well.
 
 use super::macros::{dumps, messages, requests};
 use super::sub_interface::SubIfFlags;
 use crate::wire::{FixedText, Text, flags, open_enum};
 
-/// In a dump: all interfaces. Anywhere else: none.
+/// This index means all interfaces in a dump, and none elsewhere.
 pub const NO_INTERFACE: u32 = u32::MAX;
 
 flags! {
     /// The state of an interface.
     IfStatusFlags {
-        /// Admin up.
         ADMIN_UP = 1,
-        /// Link up: the peer of a memif or vhost-user interface is connected. Needs
+        /// The peer of a memif or vhost-user interface is connected. The flag requires
         /// [`Self::ADMIN_UP`].
         LINK_UP = 2,
     }
 }
 
 open_enum! {
-    /// What an interface is.
+    /// The type of an interface.
     IfType {
-        /// One of its own.
         Hardware = 0,
-        /// A part of another.
+        /// The interface is a part of another.
         Sub = 1,
-        /// Point to point.
+        /// The interface is point to point.
         P2p = 2,
-        /// A pipe.
         Pipe = 3,
     }
 }
@@ -55,54 +52,51 @@ open_enum! {
 open_enum! {
     /// The rewrite of the VLAN tags of input. Output is rewritten inversely.
     VtrOp {
-        /// No rewrite.
         Disabled = 0,
-        /// A tag is added.
+        /// Adds a tag.
         Push1 = 1,
-        /// Two tags are added.
+        /// Adds two tags.
         Push2 = 2,
-        /// A tag is removed.
+        /// Removes a tag.
         Pop1 = 3,
-        /// Two tags are removed.
+        /// Removes two tags.
         Pop2 = 4,
-        /// A tag is replaced by one.
+        /// Replaces a tag by one.
         Translate11 = 5,
-        /// A tag is replaced by two.
+        /// Replaces a tag by two.
         Translate12 = 6,
-        /// Two tags are replaced by one.
+        /// Replaces two tags by one.
         Translate21 = 7,
-        /// Two tags are replaced by two.
+        /// Replaces two tags by two.
         Translate22 = 8,
     }
 }
 
 flags! {
-    /// L2 input features, as far as usnet uses them. The bits are those of 26.06.
+    /// The L2 input features that usnet uses. The bits are those of 26.06.
     L2InputFeatures {
         /// VLAN tags are rewritten.
         VTR = 1 << 11,
-        /// A policer is attached.
         POLICER = 1 << 15,
     }
 }
 
 flags! {
-    /// L2 output features, as far as usnet uses them. The bits are those of 26.06.
+    /// The L2 output features that usnet uses. The bits are those of 26.06.
     L2OutputFeatures {
         /// Frames that would not be accepted as input are dropped: [`L2InterfaceEfpFilter`].
         EFP_FILTER = 1 << 6,
-        /// A policer is attached.
         POLICER = 1 << 12,
     }
 }
 
 messages! { INTERFACE_EVENTS, None;
-    /// An interface was created, deleted or changed. Read it again: the flags are only those that
-    /// were set since the last event, not its state.
+    /// An interface was created, deleted or changed. Read it again: the flags are not its state,
+    /// but only those that were set since the last event.
     ///
-    /// It may arrive between any two replies.
+    /// The event may arrive between any two replies.
     Client SwInterfaceEvent("sw_interface_event", "2d3d95a7") {
-        /// What the subscriber gave in [`WantInterfaceEvents`].
+        /// The number that the subscriber gave in [`WantInterfaceEvents`].
         pid: u32,
         sw_if_index: u32,
         flags: IfStatusFlags,
@@ -113,7 +107,7 @@ messages! { INTERFACE_EVENTS, None;
 requests! { INTERFACE_REQUESTS, None;
     /// Subscribes to [`SwInterfaceEvent`], until the connection is closed.
     WantInterfaceEvents("want_interface_events", "476f5a08") {
-        /// 1 to subscribe, 0 to end it.
+        /// 1 subscribes, 0 unsubscribes.
         enable_disable: u32,
         pid: u32,
     } => WantInterfaceEventsReply("e8d4e804") {}
@@ -133,11 +127,10 @@ requests! { INTERFACE_REQUESTS, None;
     /// Sets the MTUs of layer 3, in bytes.
     SwInterfaceSetMtu("sw_interface_set_mtu", "5cbe85e5") {
         sw_if_index: u32,
-        /// Layer 3 (if no other applies), IPv4, IPv6, MPLS.
+        /// The MTUs of layer 3 (if no other applies), IPv4, IPv6 and MPLS.
         mtu: [u32; 4],
     } => SwInterfaceSetMtuReply("e8d4e804") {}
 
-    /// Sets the tag of an interface.
     SwInterfaceTagAddDel("sw_interface_tag_add_del", "426f8bc1") {
         is_add: bool,
         sw_if_index: u32,
@@ -148,15 +141,15 @@ requests! { INTERFACE_REQUESTS, None;
     L2InterfaceVlanTagRewrite("l2_interface_vlan_tag_rewrite", "62cc0bbc") {
         sw_if_index: u32,
         vtr_op: VtrOp,
-        /// Whether the first tag is of 802.1Q, not 802.1ad.
+        /// Whether the first tag is of 802.1Q, and not of 802.1ad.
         push_dot1q: u32,
         tag1: u32,
         tag2: u32,
     } => L2InterfaceVlanTagRewriteReply("e8d4e804") {}
 
     /// Sets the EFP filter, which drops output that would not be accepted as input: with a rewrite
-    /// that pushes a tag, all frames but those with this tag. Without it a rewrite pops any tag. It
-    /// is reset when the interface is removed from its bridge domain.
+    /// that pushes a tag, all frames but those with this tag. Without the filter a rewrite pops any
+    /// tag. It is reset when the interface is removed from its bridge domain.
     ///
     /// The `retval` of the reply is that of some other request, unless the interface's index is
     /// invalid.
@@ -165,8 +158,8 @@ requests! { INTERFACE_REQUESTS, None;
         enable_disable: bool,
     } => L2InterfaceEfpFilterReply("e8d4e804") {}
 
-    /// Reads the L2 features of an interface in a bridge domain; rejected for any other interface.
-    /// Since 26.06.
+    /// Reads the L2 features of an interface in a bridge domain, and is refused for any other
+    /// interface. It is available since 26.06.
     L2FlagsGet("l2_flags_get", "f9e6675e") {
         sw_if_index: u32,
     } => L2FlagsGetReply("35cb810f") {
@@ -174,28 +167,25 @@ requests! { INTERFACE_REQUESTS, None;
         output_feature_bitmap: L2OutputFeatures,
     }
 
-    /// Creates a loopback interface.
     CreateLoopbackInstance("create_loopback_instance", "d36a3ee2") {
-        /// All zeros: VPP chooses one.
+        /// If the address is zero, VPP chooses one.
         mac_address: [u8; 6],
         is_specified: bool,
-        /// The number in its name, if `is_specified`.
+        /// The number in the interface's name, if `is_specified`.
         user_instance: u32,
     } => CreateLoopbackInstanceReply("5383d31f") {
         sw_if_index: u32,
     }
 
-    /// Deletes what [`CreateLoopbackInstance`] created.
+    /// Deletes an interface of [`CreateLoopbackInstance`].
     DeleteLoopback("delete_loopback", "f9e6675e") {
         sw_if_index: u32,
     } => DeleteLoopbackReply("e8d4e804") {}
 }
 
 dumps! { INTERFACE_DUMPS, None;
-    /// Reads interfaces.
     SwInterfaceDump("sw_interface_dump", "aa610c27") {
-        /// [`NO_INTERFACE`] for all. VPP interprets 0 as all as well, so that `local0` cannot be
-        /// read alone.
+        /// [`NO_INTERFACE`] means all. So does 0 for VPP, so that `local0` cannot be read alone.
         sw_if_index: u32,
         name_filter_valid: bool,
         /// A part of the names, if `name_filter_valid`.
@@ -207,11 +197,11 @@ dumps! { INTERFACE_DUMPS, None;
         flags: IfStatusFlags,
         r#type: IfType,
         link_duplex: u32,
-        /// In kbit/s.
+        /// The speed in kbit/s.
         link_speed: u32,
-        /// In bytes.
+        /// The MTU in bytes.
         link_mtu: u16,
-        /// Layer 3 (if no other applies), IPv4, IPv6, MPLS; in bytes.
+        /// The MTUs of layer 3 (if no other applies), IPv4, IPv6 and MPLS, in bytes.
         mtu: [u32; 4],
         sub_id: u32,
         sub_number_of_tags: u8,

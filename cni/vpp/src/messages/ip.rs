@@ -1,10 +1,11 @@
-//! Addresses and routing tables (`ip.api`, and what of `interface.api` is about them).
+//! Addresses and routing tables (`ip.api`, and parts of `interface.api`).
 //!
 //! Seen with VPP 26.06:
-//! - A table is for one family; table 0 of each is always there. Creating one that exists is
-//!   accepted and changes nothing, also not its name.
-//! - A deleted table stays as long as an interface is bound to it, and then goes by itself.
-//! - An interface with an address of a family is not bound to another table of this family (-114).
+//! - A table is for one family; table 0 of each always exists. Creating an existing table is
+//!   accepted and changes nothing, not even its name.
+//! - A deleted table stays as long as an interface is bound to it, and is then removed by itself.
+//! - An interface with an address of a family cannot be bound to another table of this family
+//!   (-114).
 //! - An address that overlaps with the subnet of another interface in the same table is refused
 //!   (-105), as is one that the interface has already. An interface can have several addresses of
 //!   one subnet.
@@ -14,11 +15,8 @@ use crate::wire::{FixedText, open_enum, structure};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 open_enum! {
-    /// A family of addresses.
     AddressFamily: u8 {
-        /// IPv4.
         Ip4 = 0,
-        /// IPv6.
         Ip6 = 1,
     }
 }
@@ -26,9 +24,8 @@ open_enum! {
 structure! {
     /// An address of either family.
     Address {
-        /// Its family.
         family: AddressFamily,
-        /// The address; one of IPv4 is in the first four bytes.
+        /// An IPv4 address is in the first four bytes.
         bytes: [u8; 16],
     }
 }
@@ -36,9 +33,8 @@ structure! {
 structure! {
     /// An address with the length of its prefix.
     Prefix {
-        /// The address.
         address: Address,
-        /// The length of the prefix, in bits.
+        /// The length in bits.
         length: u8,
     }
 }
@@ -57,7 +53,7 @@ impl From<IpAddr> for Address {
 }
 
 impl Address {
-    /// The address; `None` for an unknown family.
+    /// Returns the address, or `None` for an unknown family.
     #[must_use]
     pub fn ip(&self) -> Option<IpAddr> {
         let [a, b, c, d, ..] = self.bytes;
@@ -70,13 +66,12 @@ impl Address {
 }
 
 impl Prefix {
-    /// An address with the length of its prefix.
     #[must_use]
     pub fn new(address: IpAddr, length: u8) -> Self {
         Self { address: address.into(), length }
     }
 
-    /// The address; `None` for an unknown family.
+    /// Returns the address, or `None` for an unknown family.
     #[must_use]
     pub fn ip(&self) -> Option<IpAddr> {
         self.address.ip()
@@ -100,7 +95,7 @@ requests! { IP_REQUESTS, None;
         vrf_id: u32,
     } => SwInterfaceSetTableReply("e8d4e804") {}
 
-    /// Reads the routing table of a family that an interface is bound to.
+    /// Reads the routing table of a family to which an interface is bound.
     SwInterfaceGetTable("sw_interface_get_table", "2d033de4") {
         sw_if_index: u32,
         is_ipv6: bool,
@@ -108,13 +103,11 @@ requests! { IP_REQUESTS, None;
         vrf_id: u32,
     }
 
-    /// Sets the MAC address of an interface.
     SwInterfaceSetMacAddress("sw_interface_set_mac_address", "c536e7eb") {
         sw_if_index: u32,
         mac_address: [u8; 6],
     } => SwInterfaceSetMacAddressReply("e8d4e804") {}
 
-    /// Creates or deletes a routing table.
     IpTableAddDel("ip_table_add_del", "0ffdaec0") {
         is_add: bool,
         table_id: u32,

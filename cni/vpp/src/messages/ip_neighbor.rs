@@ -1,36 +1,33 @@
-//! The neighbours of VPP's own addresses (`ip_neighbor.api`): which MAC address each IP address on
-//! a link has.
+//! The neighbours of VPP's own addresses (`ip_neighbor.api`): the MAC address of each IP address on
+//! a link.
 //!
 //! Seen with VPP 26.06:
-//! - The limit is one for each family, for all interfaces together. By default it is 50000, nothing
-//!   ages, and a full table learns nothing more.
+//! - There is one limit for each family, for all interfaces together. By default it is 50000,
+//!   nothing ages, and a full table learns nothing more.
 //! - An interface that is set down loses the neighbours that it learned.
 //! - VPP learns the sender of each ARP request for its address, and of each ARP reply and neighbour
-//!   advertisement to it, whether it asked or not.
+//!   advertisement to it, even without a request.
 
 use super::ip::{Address, AddressFamily};
 use super::macros::{dumps, requests};
 use crate::wire::structure;
 
-/// In the flags of [`IpNeighbor`]: a client has set it, and what is learned does not replace it.
+/// This flag of [`IpNeighbor`] means that a client has added it, and that learning does not replace
+/// it.
 pub const STATIC_NEIGHBOR: u8 = 1;
 
 structure! {
-    /// A neighbour.
     IpNeighbor {
-        /// The interface to it.
+        /// The interface on which the neighbour is.
         sw_if_index: u32,
-        /// [`STATIC_NEIGHBOR`], 2 for one without a route of its own, or both.
+        /// The flags are [`STATIC_NEIGHBOR`] and 2, which means no route to the neighbour.
         flags: u8,
-        /// Its MAC address.
         mac_address: [u8; 6],
-        /// Its IP address.
         ip_address: Address,
     }
 }
 
 requests! { NEIGHBOR_REQUESTS, None;
-    /// Adds a neighbour, or removes it.
     IpNeighborAddDel("ip_neighbor_add_del", "0607c257") {
         is_add: bool,
         neighbor: IpNeighbor,
@@ -38,17 +35,17 @@ requests! { NEIGHBOR_REQUESTS, None;
         stats_index: u32,
     }
 
-    /// Sets how many neighbours of a family there may be, and what becomes of old ones.
+    /// Sets the most neighbours of a family, and the treatment of old ones.
     IpNeighborConfig("ip_neighbor_config", "f4a5cf44") {
         af: AddressFamily,
         max_number: u32,
-        /// In seconds; 0 for never.
+        /// The age in seconds; 0 for no aging.
         max_age: u32,
-        /// Whether the oldest goes when there are as many as there may be.
+        /// Whether the oldest neighbour is replaced when the limit is reached.
         recycle: bool,
     } => IpNeighborConfigReply("e8d4e804") {}
 
-    /// Reads what [`IpNeighborConfig`] sets.
+    /// Reads the settings of [`IpNeighborConfig`].
     IpNeighborConfigGet("ip_neighbor_config_get", "a5db7bf7") {
         af: AddressFamily,
     } => IpNeighborConfigGetReply("798e6fdd") {
@@ -62,7 +59,7 @@ requests! { NEIGHBOR_REQUESTS, None;
 dumps! { NEIGHBOR_DUMPS, None;
     /// Reads the neighbours of a family.
     IpNeighborDump("ip_neighbor_dump", "d817a484") {
-        /// [`NO_INTERFACE`](super::NO_INTERFACE) for those of all.
+        /// [`NO_INTERFACE`](super::NO_INTERFACE) means all interfaces.
         sw_if_index: u32,
         af: AddressFamily,
     } => IpNeighborDetails("ip_neighbor_details", "e29d79f0") {

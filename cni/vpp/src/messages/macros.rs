@@ -1,6 +1,6 @@
-//! The form in which the tables of messages are written.
+//! The macros for the tables of messages.
 
-/// Single messages: neither request with reply nor dump with details. `HEADER` is a
+/// Defines messages that are neither a request with a reply nor a dump with details. `HEADER` is a
 /// [`Header`](crate::wire::Header).
 macro_rules! messages {
     ($table:ident, $plugin:expr; $(
@@ -38,8 +38,8 @@ macro_rules! messages {
     };
 }
 
-/// Requests and their replies. The name of the reply is that of the request with `_reply`, and
-/// `retval` is its first field.
+/// Defines requests and their replies. The name of the reply is that of the request with `_reply`,
+/// and `retval` is its first field.
 macro_rules! requests {
     ($table:ident, $plugin:expr; $(
         $(#[$attribute:meta])* $request:ident($name:literal, $crc:literal) {
@@ -53,7 +53,7 @@ macro_rules! requests {
             ClientAndContext $request($name, $crc) { $($(#[$field_attribute])* $field: $type,)* }
             #[doc = concat!("The answer to [`", stringify!($request), "`].")]
             Context $reply(concat!($name, "_reply"), $reply_crc) {
-                /// 0, or why the request was refused.
+                /// 0, or the code of a refusal.
                 retval: i32,
                 $($(#[$reply_attribute])* $reply_field: $reply_type,)*
             }
@@ -73,7 +73,7 @@ macro_rules! requests {
     };
 }
 
-/// Dumps and their details.
+/// Defines dumps and their details.
 macro_rules! dumps {
     ($table:ident, $plugin:expr; $(
         $(#[$attribute:meta])* $dump:ident($name:literal, $crc:literal) {

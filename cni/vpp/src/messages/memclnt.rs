@@ -1,11 +1,12 @@
-//! The connection itself, and VPP as a whole (`memclnt.api`, `vpe.api`, `vlib.api`).
+//! Messages about the connection itself and about VPP as a whole (`memclnt.api`, `vpe.api`,
+//! `vlib.api`).
 
 use super::macros::{messages, requests};
 use crate::wire::{DecodeError, Field, FixedText, Reader, Text, Writer, decode_elements, structure};
 
-/// The id of [`SockclntCreate`], the same in every VPP.
+/// The id of [`SockclntCreate`] is the same in every VPP.
 pub const SOCKCLNT_CREATE_ID: u16 = 15;
-/// The id of [`SockclntCreateReply`], the same in every VPP.
+/// The id of [`SockclntCreateReply`] is the same in every VPP.
 pub const SOCKCLNT_CREATE_REPLY_ID: u16 = 16;
 
 structure! {
@@ -13,7 +14,7 @@ structure! {
     MessageTableEntry {
         /// The id of the message until VPP is restarted.
         index: u16,
-        /// Name and CRC, as [`Message::NAME_CRC`](super::Message::NAME_CRC).
+        /// Name and CRC, as in [`Message::NAME_CRC`](super::Message::NAME_CRC).
         name: FixedText<64>,
     }
 }
@@ -25,7 +26,7 @@ pub struct MessageTable(pub Vec<MessageTableEntry>);
 impl Field for MessageTable {
     const MIN_SIZE: usize = u16::MIN_SIZE;
 
-    /// Only as many as can be counted.
+    /// Encodes only as many messages as can be counted.
     fn encode(&self, writer: &mut Writer) {
         let count = u16::try_from(self.0.len()).unwrap_or(u16::MAX);
         writer.field(&count);
@@ -39,11 +40,8 @@ impl Field for MessageTable {
 }
 
 impl SockclntCreateReply {
-    /// Decodes the fields, and passes on each entry of the table instead of collecting them:
-    /// together they would take as much memory as all else of a short process.
-    ///
-    /// # Errors
-    /// The message ends before its last field.
+    /// Decodes the fields, and passes each entry of the table on instead of collecting them:
+    /// together they would take as much memory as the rest of a short-lived process.
     pub(crate) fn decode_each(
         reader: &mut Reader<'_>,
         mut entry: impl FnMut(MessageTableEntry),
@@ -60,13 +58,13 @@ impl SockclntCreateReply {
 messages! { CLIENT_MESSAGES, None;
     /// The first message of a client.
     Context SockclntCreate("sockclnt_create", "455fb9c4") {
-        /// The name in `show api clients`.
+        /// The client's name in `show api clients`.
         name: FixedText<64>,
     }
 
     /// The answer to [`SockclntCreate`].
     ClientAndContext SockclntCreateReply("sockclnt_create_reply", "35166268") {
-        /// Negative if the client was refused.
+        /// The number is negative if the client was refused.
         response: i32,
         /// The client index of all further requests.
         index: u32,
@@ -87,23 +85,23 @@ messages! { CLIENT_MESSAGES, None;
 }
 
 requests! { VPP_REQUESTS, None;
-    /// Has no effect. Its reply follows those of all earlier requests.
+    /// Does nothing. Its reply follows those of all earlier requests.
     ControlPing("control_ping", "51077d14") {} => ControlPingReply("f6b0b8ca") {
         client_index: u32,
-        /// VPP's process, in its own process namespace.
+        /// The id of VPP's process in its own process namespace.
         vpe_pid: u32,
     }
 
-    /// Which VPP this is.
+    /// Reads VPP's release.
     ShowVersion("show_version", "51077d14") {} => ShowVersionReply("c919bde1") {
         program: FixedText<32>,
-        /// Such as `26.06-release`.
+        /// The release, such as `26.06-release`.
         version: FixedText<32>,
         build_date: FixedText<32>,
         build_directory: FixedText<256>,
     }
 
-    /// A command as passed to `vppctl`.
+    /// Executes a command of `vppctl`.
     CliInband("cli_inband", "f8377302") {
         cmd: Text,
     } => CliInbandReply("05879051") {

@@ -4,14 +4,15 @@
 //! - Adding one checks nothing. A missing folder, a character that is not allowed, a name of more
 //!   than 106 bytes (105 after `abstract:`) or an occupied path: all of them are refused with the
 //!   first memif (-14), and from then on VPP's reference count of the socket id is wrong. The next
-//!   memif on it is created and listens nowhere; a second one of the same number aborts VPP
-//!   (SIGABRT), and deleting both crashes it (SIGSEGV). Delete the id and add it again first.
-//! - An id is of masters or of slaves (-68), and each memif's number on it is used once (-68). Id 0
-//!   is VPP's own.
+//!   memif on it is created and listens nowhere; a second one with the same id aborts VPP
+//!   (SIGABRT), and deleting both crashes it (SIGSEGV). Delete the socket id and add it again
+//!   first.
+//! - A socket id is for masters or for slaves (-68), and each memif id on it is used once (-68).
+//!   Socket id 0 is VPP's own.
 //! - The dump shows names truncated to 107 bytes: a longer name is never found again.
 //! - `abstract:NAME,netns_name=FILE` listens in the network namespace of the file, and is refused
-//!   if the name is in use there. `@NAME` is not abstract: VPP reads it as the name of a file, and
-//!   refuses it. If VPP cannot parse what follows `netns_name=`, it stays in that network
+//!   if the name is in use there. `@NAME` is not abstract: VPP takes it for the name of a file, and
+//!   refuses it. If VPP cannot parse the text after `netns_name=`, it stays in that network
 //!   namespace: check the characters before. It never closes the file that it opened: one
 //!   descriptor for each abstract socket, until VPP ends.
 //!
@@ -30,25 +31,21 @@ use super::IfStatusFlags;
 use super::macros::{dumps, requests};
 use crate::wire::{FixedText, Secret, Text, open_enum};
 
-/// The plugin that has these messages.
 const PLUGIN: &str = "memif_plugin.so";
 
 open_enum! {
-    /// Which end of a memif this is.
+    /// The role of a memif's end.
     MemifRole {
-        /// The server: it listens at the socket.
+        /// The server, which listens at the socket.
         Master = 0,
-        /// The client: it connects, and owns the shared memory.
+        /// The client, which connects and owns the shared memory.
         Slave = 1,
     }
 }
 
 open_enum! {
-    /// The kind of packets on a memif.
     MemifMode {
-        /// Ethernet frames.
         Ethernet = 0,
-        /// IP packets.
         Ip = 1,
         /// Packets to and from VPP itself.
         PuntInject = 2,
@@ -56,7 +53,8 @@ open_enum! {
 }
 
 requests! { MEMIF_REQUESTS, Some(PLUGIN);
-    /// Like [`MemifSocketFilenameAddDelV2`] with a bounded path. For releases before 23.06.
+    /// Works like [`MemifSocketFilenameAddDelV2`] with a bounded path. It is for releases before
+    /// 23.06.
     MemifSocketFilenameAddDel("memif_socket_filename_add_del", "a2ce1a10") {
         is_add: bool,
         socket_id: u32,
@@ -66,7 +64,7 @@ requests! { MEMIF_REQUESTS, Some(PLUGIN);
     /// Adds an id for a socket file, or deletes the id. The file is not created yet.
     MemifSocketFilenameAddDelV2("memif_socket_filename_add_del_v2", "34223bdf") {
         is_add: bool,
-        /// `u32::MAX`: VPP chooses one. 0 is its own and cannot be changed.
+        /// `u32::MAX` lets VPP choose the id. 0 is VPP's own and cannot be changed.
         socket_id: u32,
         /// At most 106 bytes of `[A-Za-z0-9_./-]`, or `abstract:NAME[,netns_name=NETNS]`. VPP does
         /// not check it here.
@@ -75,7 +73,7 @@ requests! { MEMIF_REQUESTS, Some(PLUGIN);
         socket_id: u32,
     }
 
-    /// Like [`MemifCreateV2`] without `use_dma`. For releases before 23.06.
+    /// Works like [`MemifCreateV2`] without `use_dma`. It is for releases before 23.06.
     MemifCreate("memif_create", "b1b25061") {
         role: MemifRole,
         mode: MemifMode,
@@ -89,32 +87,32 @@ requests! { MEMIF_REQUESTS, Some(PLUGIN);
         hw_addr: [u8; 6],
         secret: Secret,
     } => MemifCreateReply("5383d31f") {
-        /// Without meaning when refused.
+        /// The index has no meaning in a refusal.
         sw_if_index: u32,
     }
 
-    /// Creates a memif. A master's socket file is created with the first one on it.
+    /// Creates a memif. A master's socket file is created with the first memif on it.
     MemifCreateV2("memif_create_v2", "8c7de5f7") {
         role: MemifRole,
         mode: MemifMode,
-        /// The slave's number counts. 0 is 1.
+        /// The slave decides the number of queues. 0 means 1.
         rx_queues: u8,
-        /// The slave's number counts. 0 is 1.
+        /// The slave decides the number of queues. 0 means 1.
         tx_queues: u8,
-        /// The number of the memif on the socket; both ends have the same.
+        /// Both ends have the same id, which is unique on the socket.
         id: u32,
         socket_id: u32,
-        /// A power of two; 0 is 1024. VPP sets no upper limit.
+        /// A power of two; 0 means 1024. VPP has no upper limit.
         ring_size: u32,
-        /// In bytes; 0 is 2048.
+        /// The size in bytes; 0 means 2048.
         buffer_size: u16,
         no_zero_copy: bool,
         use_dma: bool,
-        /// All zeros: VPP chooses one.
+        /// If the address is zero, VPP chooses one.
         hw_addr: [u8; 6],
         secret: Secret,
     } => MemifCreateV2Reply("5383d31f") {
-        /// Without meaning when refused.
+        /// The index has no meaning in a refusal.
         sw_if_index: u32,
     }
 
@@ -125,7 +123,6 @@ requests! { MEMIF_REQUESTS, Some(PLUGIN);
 }
 
 dumps! { MEMIF_DUMPS, Some(PLUGIN);
-    /// Reads all memifs.
     MemifDump("memif_dump", "51077d14") {} => MemifDetails("memif_details", "da34feb9") {
         sw_if_index: u32,
         hw_addr: [u8; 6],

@@ -1,30 +1,25 @@
-//! What a message is: its name, layout and answer.
+//! Messages: their names, layouts and answers.
 
 use crate::wire::{DecodeError, Envelope, Header, Reader, Writer, write_frame};
 
 /// A message of VPP's binary API.
 pub trait Message: Sized {
-    /// VPP's name.
+    /// VPP's name of the message.
     const NAME: &'static str;
     /// The CRC of the layout, 8 hexadecimal digits.
     const CRC: &'static str;
-    /// Name and CRC as VPP's table of messages has them.
+    /// Name and CRC as in VPP's message table.
     const NAME_CRC: &'static str;
     /// The plugin that has to be loaded; `None` if every VPP has the message.
     const PLUGIN: Option<&'static str>;
-    /// The header before the fields.
     const HEADER: Header;
 
-    /// Appends the fields.
     fn encode(&self, writer: &mut Writer);
 
     /// Decodes the fields. Bytes after the last field are ignored, as by VPP.
-    ///
-    /// # Errors
-    /// The message ends before its last field.
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 
-    /// Name and CRC as VPP's table of messages has them.
+    /// Returns name and CRC as in VPP's message table.
     #[must_use]
     fn name_crc() -> &'static str {
         Self::NAME_CRC
@@ -33,40 +28,35 @@ pub trait Message: Sized {
 
 /// A message that is answered by one reply.
 pub trait Request: Message {
-    /// The answer.
     type Reply: Reply;
 }
 
-/// The answer to a request.
 pub trait Reply: Message {
-    /// 0, or why the request was refused.
+    /// Returns 0, or the code of a refusal.
     fn retval(&self) -> i32;
 }
 
 /// A message that is answered by any number of details.
 pub trait Dump: Message {
-    /// One of the answers.
     type Details: Message;
 }
 
 /// A message without its type, for tables of messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Descriptor {
-    /// VPP's name.
+    /// VPP's name of the message.
     pub name: &'static str,
-    /// Name and CRC as VPP's table of messages has them.
+    /// Name and CRC as in VPP's message table.
     pub name_crc: &'static str,
     /// The plugin that has to be loaded; `None` if every VPP has the message.
     pub plugin: Option<&'static str>,
-    /// The header before the fields.
     pub header: Header,
-    /// Decodes fields and encodes them again: for tests of the whole table, and to check what a
-    /// peer sent.
+    /// Decodes fields and encodes them again: for tests of the whole table, and to check messages
+    /// of a peer.
     pub recode: fn(&[u8]) -> Result<Vec<u8>, DecodeError>,
 }
 
 impl Descriptor {
-    /// The descriptor of a message.
     #[must_use]
     pub const fn of<M: Message>() -> Self {
         Self { name: M::NAME, name_crc: M::NAME_CRC, plugin: M::PLUGIN, header: M::HEADER, recode: recode::<M> }

@@ -1,9 +1,9 @@
 //! The supported messages, under VPP's names.
 //!
 //! Each file is a table: a struct, VPP's name, the CRC of its layout and the fields in order. A
-//! message has the same CRC in all releases of VPP with the same layout; those here are valid from
-//! VPP 23.06 on. Both directions of each message are here, so that a server can be written with the
-//! same table. Supporting another message takes another entry.
+//! message has the same CRC in all releases of VPP with the same layout; the CRCs here are valid
+//! from VPP 23.06 on. The table has both directions of each message, so that it can be used for a
+//! server. Supporting another message takes another entry.
 
 mod af_packet;
 mod bridge;
@@ -38,7 +38,6 @@ pub use sub_interface::*;
 pub use vhost::*;
 pub use vxlan::*;
 
-/// All messages of the table.
 pub fn all() -> impl Iterator<Item = &'static Descriptor> {
     [
         CLIENT_MESSAGES,

@@ -1,10 +1,11 @@
-//! Routes, and interfaces that use the address of another one (`ip.api`, `fib_types.api`, and what
-//! of `interface.api` is about them).
+//! Routes, and interfaces that use the address of another interface (`ip.api`, `fib_types.api`, and
+//! parts of `interface.api`).
 //!
 //! Seen with VPP 26.06:
 //! - An interface without an address drops IP packets, unless it uses that of another one. Both
 //!   have to be bound to the same tables (-74), and a binding cannot change meanwhile (-114).
-//! - It is not told when the other interface is deleted: it has to be taken off before.
+//! - The interface does not notice that the other one is deleted: the use of the address has to be
+//!   ended before.
 //! - Without `is_multipath` a route gets exactly these paths, or is deleted with all of its paths.
 //! - A route stays when the interface of its path is deleted.
 
@@ -13,57 +14,49 @@ use super::macros::{dumps, requests};
 use crate::wire::{DecodeError, Field, FixedText, Reader, Writer, decode_elements, open_enum, structure};
 
 open_enum! {
-    /// What a path leads to.
+    /// The kind of a path's target.
     FibPathType {
         /// A neighbour or an interface.
         Normal = 0,
         /// VPP itself.
         Local = 1,
-        /// Nothing: packets are dropped.
+        /// Packets are dropped.
         Drop = 2,
     }
 }
 
 open_enum! {
-    /// The protocol of a next hop.
     FibPathProto {
-        /// IPv4.
         Ip4 = 0,
-        /// IPv6.
         Ip6 = 1,
     }
 }
 
 structure! {
-    /// A path of a route.
     FibPath {
-        /// The interface.
         sw_if_index: u32,
-        /// Where the next hop is looked up, without an interface.
+        /// The table in which the next hop is looked up if there is no interface.
         table_id: u32,
-        /// Of multicast.
+        /// The field is for multicast.
         rpf_id: u32,
-        /// Its share among paths of the same preference.
+        /// The share among paths of the same preference.
         weight: u8,
-        /// The lowest is used.
+        /// The path with the lowest preference is used.
         preference: u8,
-        /// What it leads to.
         path_type: FibPathType,
-        /// How a next hop is resolved.
+        /// The way in which a next hop is resolved.
         flags: u32,
-        /// The protocol of the next hop.
         proto: FibPathProto,
         /// The next hop; zeros for the interface itself.
         next_hop: [u8; 16],
-        /// Of MPLS.
+        /// The field is for MPLS.
         via_label: u32,
-        /// An object of VPP.
+        /// The id of an object of VPP.
         obj_id: u32,
-        /// A classifier.
         classify_table_index: u32,
-        /// How many labels of the stack count.
+        /// The number of labels in `label_stack`.
         n_labels: u8,
-        /// Of MPLS.
+        /// The field is for MPLS.
         label_stack: [[u8; 7]; 16],
     }
 }
@@ -75,7 +68,7 @@ pub struct FibPaths(pub Vec<FibPath>);
 impl Field for FibPaths {
     const MIN_SIZE: usize = u8::MIN_SIZE;
 
-    /// Only as many as can be counted.
+    /// Encodes only as many paths as can be counted.
     fn encode(&self, writer: &mut Writer) {
         let count = u8::try_from(self.0.len()).unwrap_or(u8::MAX);
         writer.field(&count);
@@ -89,27 +82,20 @@ impl Field for FibPaths {
 }
 
 structure! {
-    /// A route.
     IpRoute {
-        /// Its table.
         table_id: u32,
-        /// Of its counters.
+        /// The index of the route's counters.
         stats_index: u32,
-        /// Its destination.
         prefix: Prefix,
-        /// Its paths.
         paths: FibPaths,
     }
 }
 
 structure! {
-    /// A table, by its id and family.
+    /// A table is identified by its id and family.
     IpTable {
-        /// Its id.
         table_id: u32,
-        /// Whether it is of IPv6.
         is_ip6: bool,
-        /// Its name.
         name: FixedText<64>,
     }
 }
@@ -124,9 +110,9 @@ requests! { ROUTE_REQUESTS, None;
         stats_index: u32,
     }
 
-    /// Lets an interface use the address of another one.
+    /// Makes an interface use the address of another one.
     SwInterfaceSetUnnumbered("sw_interface_set_unnumbered", "154a6439") {
-        /// The one that has the address.
+        /// The interface that has the address.
         sw_if_index: u32,
         unnumbered_sw_if_index: u32,
         is_add: bool,
@@ -141,12 +127,12 @@ dumps! { ROUTE_DUMPS, None;
         route: IpRoute,
     }
 
-    /// Reads which interfaces use the address of another one.
+    /// Reads the interfaces that use the address of another one.
     IpUnnumberedDump("ip_unnumbered_dump", "f9e6675e") {
         sw_if_index: u32,
     } => IpUnnumberedDetails("ip_unnumbered_details", "cc59bd42") {
         sw_if_index: u32,
-        /// The one that has the address.
+        /// The interface that has the address.
         ip_sw_if_index: u32,
     }
 }

@@ -1,32 +1,31 @@
 //! SPAN: copies of the frames of one interface, sent to another (`span.api`).
 //!
 //! Seen with VPP 26.06:
-//! - What is set belongs to indexes and not to interfaces. When the destination is deleted, the
-//!   next interface that is created gets its index and with it the copies. When the source is
-//!   deleted, the next one with its index is not mirrored, although VPP says so, until it is
-//!   disabled first.
+//! - Settings belong to indexes and not to interfaces. When the destination is deleted, the next
+//!   interface that is created gets its index and with it the copies. When the source is deleted,
+//!   the next one with its index is not mirrored, although VPP reports it, until it is disabled
+//!   first.
 //! - Nothing is checked: indexes that no interface has are accepted, and the same request twice.
-//! - State 0 with [`NO_INTERFACE`](super::NO_INTERFACE) as destination disables all of a source.
+//! - State 0 with [`NO_INTERFACE`](super::NO_INTERFACE) as destination disables all copies of a
+//!   source.
 
 use super::macros::{dumps, requests};
 use crate::wire::open_enum;
 
 open_enum! {
-    /// Which frames of the source are copied. The direction is VPP's.
+    /// The frames of the source that are copied. The direction is VPP's.
     SpanState: u32 {
-        /// None.
         Disabled = 0,
-        /// What VPP receives.
+        /// Frames that VPP receives.
         Rx = 1,
-        /// What VPP sends.
+        /// Frames that VPP sends.
         Tx = 2,
-        /// Both.
         RxTx = 3,
     }
 }
 
 requests! { SPAN_REQUESTS, None;
-    /// Begins or ends to copy.
+    /// Starts or stops mirroring.
     SwInterfaceSpanEnableDisable("sw_interface_span_enable_disable", "23ddd96b") {
         sw_if_index_from: u32,
         sw_if_index_to: u32,
@@ -37,9 +36,9 @@ requests! { SPAN_REQUESTS, None;
 }
 
 dumps! { SPAN_DUMPS, None;
-    /// Reads what is copied.
+    /// Reads the mirrored interfaces.
     SwInterfaceSpanDump("sw_interface_span_dump", "d6cf0c3d") {
-        /// Of bridge domains instead of devices.
+        /// Whether to read copies in bridge domains instead of at devices.
         is_l2: bool,
     } => SwInterfaceSpanDetails("sw_interface_span_details", "8a20e79f") {
         sw_if_index_from: u32,

@@ -230,7 +230,7 @@ fn a_path_of_a_route_is_where_vpp_reads_it() {
     let bytes = [vec![0; 10], fields(&request)].concat();
     assert_eq!(bytes.len(), 39 + 167);
     assert_eq!((bytes[10], bytes[11], bytes[15], bytes[20], bytes[36], bytes[37], bytes[38]), (1, 0, 9, 1, 7, 128, 1));
-    // Of the path: interface, weight and protocol.
+    // These are interface, weight and protocol of the path.
     assert_eq!((bytes[42], bytes[51], &bytes[61..65]), (3, 1, &[0, 0, 0, 1][..]));
     let details = fields(&IpRouteDetails { route: route.clone() });
     assert_eq!(IpRouteDetails::decode(&mut Reader::new(&details)), Ok(IpRouteDetails { route }));

@@ -1,28 +1,26 @@
 //! vhost-user interfaces (`vhost_user.api`).
 //!
 //! Seen with VPP 26.06:
-//! - As server VPP first deletes whatever is at the path, also a file, or a socket on which another
+//! - As server VPP first deletes whatever is at the path, even a file, or a socket on which another
 //!   program listens; only a folder is refused (-12). The socket file is deleted with its
 //!   interface.
 //! - A path of more than 107 bytes is truncated for listening, but not when the file is deleted.
 //! - A path is used once (-79, with the index of the interface that uses it). As client VPP creates
 //!   the interface whatever is at the path, and tries to connect every 3 s; `sock_errno` in the
-//!   details says why it is not connected.
+//!   details tells why it is not connected.
 //! - The tag is part of the message that creates the interface, so that no interface exists without
 //!   one.
 
 use super::macros::{dumps, requests};
 use crate::wire::FixedText;
 
-/// The plugin that has these messages.
 const PLUGIN: &str = "vhost_plugin.so";
 
 requests! { VHOST_REQUESTS, Some(PLUGIN);
-    /// Creates a vhost-user interface.
     CreateVhostUserIfV2("create_vhost_user_if_v2", "dba1cc1d") {
-        /// Whether VPP listens on the socket; otherwise it connects, and tries again every 3 s.
+        /// Whether VPP listens on the socket. Otherwise it connects, and tries again every 3 s.
         is_server: bool,
-        /// At most 107 bytes: VPP accepts longer ones and silently truncates them.
+        /// At most 107 bytes: VPP accepts longer paths and silently truncates them.
         sock_filename: FixedText<256>,
         renumber: bool,
         disable_mrg_rxbuf: bool,
@@ -45,9 +43,8 @@ requests! { VHOST_REQUESTS, Some(PLUGIN);
 }
 
 dumps! { VHOST_DUMPS, Some(PLUGIN);
-    /// Reads vhost-user interfaces.
     SwInterfaceVhostUserDump("sw_interface_vhost_user_dump", "f9e6675e") {
-        /// [`NO_INTERFACE`](super::NO_INTERFACE) for all.
+        /// [`NO_INTERFACE`](super::NO_INTERFACE) means all.
         sw_if_index: u32,
     } => SwInterfaceVhostUserDetails("sw_interface_vhost_user_details", "0cee1e53") {
         sw_if_index: u32,

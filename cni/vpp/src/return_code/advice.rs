@@ -1,10 +1,10 @@
-//! The observed meaning of a return code, and what to do about it.
+//! The observed meaning of return codes, with advice.
 
 use super::codes::ReturnCode;
 use std::fmt::{self, Display, Formatter};
 
 impl ReturnCode {
-    /// What to do about it, for the codes that the messages of this crate were seen to give.
+    /// Returns advice for the codes that the messages of this crate were seen to give.
     #[must_use]
     pub const fn advice(self) -> Option<&'static str> {
         Some(match self {

@@ -2,13 +2,13 @@
 
 macro_rules! return_codes {
     ($($code:ident = $number:literal $name:literal,)*) => {
-        /// Why VPP refused a request: the names of its `vnet/error.h`.
+        /// A refusal, under the names of VPP's `vnet/error.h`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         #[allow(missing_docs, reason = "the names are VPP's, and say it")]
         pub enum ReturnCode {
             $($code,)*
-            /// A number without a name here.
+            /// A number that has no name here.
             Other(i32),
         }
 
@@ -22,7 +22,7 @@ macro_rules! return_codes {
         }
 
         impl ReturnCode {
-            /// The number in `retval`.
+            /// Returns the number in `retval`.
             #[must_use]
             pub const fn number(self) -> i32 {
                 match self {
@@ -31,7 +31,6 @@ macro_rules! return_codes {
                 }
             }
 
-            /// VPP's name.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {

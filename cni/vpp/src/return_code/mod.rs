@@ -1,4 +1,4 @@
-//! Why VPP refused a request: its return codes, and what to do about them.
+//! VPP's return codes, with advice.
 
 mod advice;
 mod codes;

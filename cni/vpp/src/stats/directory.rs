@@ -1,10 +1,10 @@
-//! Which entry is where.
+//! The places of the entries.
 
 use super::InvalidSegment;
 use super::segment::{Header, Identity, Segment};
 use std::collections::BTreeMap;
 
-/// Size of an entry: its type (u32), 4 unused bytes, an address or two u32, and its name.
+/// The size of an entry: its type (u32), 4 unused bytes, an address or two u32, and its name.
 const ENTRY_SIZE: usize = 144;
 const VALUE: usize = 8;
 const NAME: usize = 16;
@@ -13,7 +13,7 @@ const VECTOR_OF_NUMBERS: u32 = 2;
 const VECTOR_OF_COMBINED: u32 = 3;
 const SYMLINK: u32 = 6;
 
-/// The wanted entries of one epoch.
+/// The requested entries of one epoch.
 #[derive(Debug)]
 pub(super) struct Directory {
     identity: Identity,
@@ -22,28 +22,27 @@ pub(super) struct Directory {
     vectors: BTreeMap<u32, VectorAt>,
 }
 
-/// Where the numbers of an entry are.
+/// The place of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     /// The position of the entry that has the vector.
     pub(super) entry: u32,
-    /// The element of an entry that stands for one.
+    /// The element, if the name stands for a single one.
     pub(super) column: Option<u32>,
 }
 
-/// A vector by thread of vectors.
+/// The address of a vector with a vector for each thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct VectorAt {
     pub(super) kind: VectorKind,
     pub(super) address: u64,
 }
 
-/// What the elements are.
+/// The elements of a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VectorKind {
-    /// Numbers.
     Simple,
-    /// Packets and bytes.
+    /// Pairs of packets and bytes.
     Combined,
 }
 
@@ -66,7 +65,7 @@ impl Directory {
                 _ => Place { entry: position, column: None },
             };
             let target = usize::try_from(place.entry).ok().and_then(|target| entries.get(target));
-            // Entries of other types have no counters, and later releases may have more of them.
+            // Entries of other types have no counters, and later releases may have more types.
             let Some(vector) = target.and_then(Entry::vector) else { continue };
             vectors.insert(place.entry, vector);
             places.insert(name.to_owned(), place);
@@ -74,7 +73,7 @@ impl Directory {
         Ok(Self { identity: segment.identity(), epoch: header.epoch, places, vectors })
     }
 
-    /// Whether it is that of this memory and epoch.
+    /// Whether the directory is that of this memory and epoch.
     pub(super) fn is_of(&self, segment: &Segment, header: &Header) -> bool {
         self.identity == segment.identity() && self.epoch == header.epoch
     }
@@ -87,7 +86,7 @@ impl Directory {
         self.places.get(name).copied()
     }
 
-    /// The vectors of all wanted entries, by the positions of the entries.
+    /// Returns the vectors of all requested entries, by the positions of the entries.
     pub(super) fn vectors(&self) -> impl Iterator<Item = (u32, VectorAt)> {
         self.vectors.iter().map(|(entry, vector)| (*entry, *vector))
     }
@@ -101,14 +100,14 @@ impl Entry<'_> {
         self.number(0)
     }
 
-    /// None if it is no text.
+    /// Returns `None` if the name is not UTF-8.
     fn name(&self) -> Option<&str> {
         let field = self.0.get(NAME..)?;
         let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
         std::str::from_utf8(field.get(..end)?).ok()
     }
 
-    /// The entry that a symlink stands for, and the element.
+    /// Returns the target of a symlink: an entry and an element.
     fn target(&self) -> (u32, u32) {
         (self.number(VALUE), self.number(VALUE + 4))
     }

@@ -1,14 +1,13 @@
-//! Why counters could not be read.
+//! Errors of reading counters.
 
 use crate::Remedy;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The version of the layout that is read.
+/// The supported version of the layout.
 pub(super) const VERSION: u64 = 2;
 
-/// Why counters could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StatsError {
@@ -18,22 +17,18 @@ pub enum StatsError {
         path = socket.display()
     )]
     Connect {
-        /// VPP's socket of statistics.
         socket: PathBuf,
-        /// The error of the system.
         #[source]
         source: io::Error,
     },
-    /// The counters have another layout.
     #[error(
         "the counters of VPP at {path} have version {found} of their layout, and usnet reads version {VERSION}; {remedy}",
         path = socket.display(),
         remedy = Remedy::UseRelease
     )]
     Version {
-        /// VPP's socket of statistics.
         socket: PathBuf,
-        /// The version that VPP has.
+        /// VPP's version.
         found: u64,
     },
     /// Counters were added or removed during each attempt.
@@ -42,43 +37,37 @@ pub enum StatsError {
         path = socket.display()
     )]
     Busy {
-        /// VPP's socket of statistics.
         socket: PathBuf,
-        /// How long it was tried.
+        /// The time of all attempts.
         limit: Duration,
     },
     /// The memory does not have the layout of its version.
     #[error("cannot read the counters of VPP at {path}", path = socket.display())]
     Invalid {
-        /// VPP's socket of statistics.
         socket: PathBuf,
-        /// What is wrong.
         #[source]
         source: InvalidSegment,
     },
 }
 
-/// What is wrong with the memory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidSegment {
-    /// It cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Something would be outside of it.
     #[error("{length} bytes at address {address:#x} are outside of the memory of {size} bytes")]
     Outside {
-        /// As VPP counts.
+        /// The address in VPP's process.
         address: u64,
-        /// In bytes.
+        /// The length in bytes.
         length: u64,
-        /// Of the memory, in bytes.
+        /// The size of the memory in bytes.
         size: u64,
     },
-    /// Its vectors together are larger than the memory.
+    /// All vectors together are larger than the memory.
     #[error("its vectors are larger than the memory of {size} bytes")]
     Overlapping {
-        /// Of the memory, in bytes.
+        /// The size of the memory in bytes.
         size: u64,
     },
 }

@@ -1,26 +1,26 @@
-//! VPP's statistics: counters in shared memory, which VPP hands out on a socket of its own.
+//! VPP's statistics: counters in shared memory, which VPP provides at a socket of its own.
 //!
 //! VPP sends a memfd to each client that connects (`SOCK_SEQPACKET`, `SCM_RIGHTS`), and does
 //! nothing else: no message is exchanged, and VPP is not interrupted by a reader. The memory is
-//! read with `pread`, so that nothing is mapped and nothing in it can be more than a wrong number:
+//! read with `pread`, so that nothing is mapped and its content can at worst be a wrong number:
 //! each address is checked against the size of the memory.
 //!
-//! - [`Reader`]: connects for each reading, so that the numbers of a VPP that ended are never taken
-//!   for those of a running one.
+//! - [`Reader`]: connects for each reading, so that the numbers of a VPP that has ended are never
+//!   taken for those of a running one.
 //! - `segment`: the memory, and vectors in it.
-//! - `directory`: which entry is where. It is kept as long as the epoch stays the same: with 1,000
-//!   interfaces it has 25,000 entries.
-//! - [`Snapshot`]: what was read.
+//! - `directory`: the places of the entries. It is kept as long as the epoch stays the same: with
+//!   1,000 interfaces it has 25,000 entries.
+//! - [`Snapshot`]: the counters of one time.
 //!
-//! The layout is the same in 23.06, 25.06 and 26.06 (`vlib/stats/shared.h`, version 2). What VPP
-//! does beyond it:
+//! The layout is the same in 23.06, 25.06 and 26.06 (`vlib/stats/shared.h`, version 2). VPP changes
+//! it as follows:
 //! - It changes entries and moves vectors only while `in_progress` is set, and increments `epoch`
-//!   before it clears that. A copy is good if both are as they were. Within an epoch only numbers
-//!   change; packets and bytes of one counter may be a frame apart.
+//!   before it clears that. A copy is consistent if neither has changed. Within an epoch only
+//!   numbers change; packets and bytes of one counter may differ by a frame.
 //! - `/if/tx` counts frames that were dropped because the ring of the peer is full. They are
 //!   counted under `/err/<interface>-tx/` as well, and nowhere else for a memif.
 //!
-//! The memfd can also be written to: it is never passed on.
+//! The memfd is writable: it is never passed on.
 
 mod directory;
 mod error;
@@ -39,10 +39,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Pause before the memory is copied again. VPP needs less for most changes.
+/// The pause before the memory is copied again. VPP needs less for most changes.
 const RETRY: Duration = Duration::from_micros(200);
 
-/// Reads counters.
 #[derive(Debug)]
 pub struct Reader {
     socket: PathBuf,
@@ -52,24 +51,22 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Of the VPP that listens at `socket`, the entries whose names are wanted. `timeout` limits
-    /// each reading. Nothing is read yet.
+    /// Prepares to read the requested entries of the VPP that listens at `socket`. `timeout` limits
+    /// each reading.
     #[must_use]
     pub fn new(socket: impl Into<PathBuf>, timeout: Duration, is_wanted: fn(&str) -> bool) -> Self {
         Self { socket: socket.into(), timeout, is_wanted, directory: None }
     }
 
-    /// VPP's socket.
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// Reads all wanted counters of one moment.
+    /// Reads all requested counters of one time.
     ///
     /// # Errors
-    /// [`StatsError::Connect`] if VPP does not run; others if the memory is not what it should be,
-    /// or was never at rest.
+    /// [`StatsError::Connect`] if VPP does not run.
     pub fn read(&mut self) -> Result<Snapshot, StatsError> {
         let deadline = Instant::now() + self.timeout;
         let segment = self.connect()?;
@@ -85,10 +82,7 @@ impl Reader {
     }
 
     /// Whether no entry was added, removed or moved since: VPP has the same interfaces, unless one
-    /// is being created just now.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
+    /// is being created at this time.
     pub fn is_current(&self, snapshot: &Snapshot) -> Result<bool, StatsError> {
         let segment = self.connect()?;
         let header = self.header(&segment)?;
@@ -112,19 +106,19 @@ impl Reader {
         StatsError::Invalid { socket: self.socket.clone(), source }
     }
 
-    /// None if VPP changed entries meanwhile.
+    /// Returns `None` if VPP changed entries meanwhile.
     fn attempt(&mut self, segment: &Segment) -> Result<Option<Snapshot>, StatsError> {
         let before = self.header(segment)?;
         if before.in_progress != 0 {
             return Ok(None);
         }
         let copied = self.copy(segment, &before);
-        // In this order: VPP increments the epoch before it clears the other.
+        // The order matters: VPP increments the epoch before it clears `in_progress`.
         let is_in_progress = segment.is_in_progress().map_err(|source| self.invalid(source))?;
         if is_in_progress || self.header(segment)?.epoch != before.epoch {
             return Ok(None);
         }
-        // An address that leads nowhere is an error only in a copy of one moment.
+        // An address outside of the memory is an error only in a consistent copy.
         let snapshot = copied.map_err(|source| self.invalid(source))?;
         self.directory = Some(Arc::clone(snapshot.directory()));
         Ok(Some(snapshot))

@@ -13,16 +13,16 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// Where `in_progress` is.
+/// The offset of `in_progress`.
 const IN_PROGRESS: u64 = 24;
-/// The length of a vector is so many bytes before its first element, and has 32 bits.
+/// The length of a vector has 32 bits, and is this many bytes before its first element.
 const BEFORE_VECTOR: u64 = 8;
 
-/// What is at the start.
+/// The header of the memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
     pub(super) version: u64,
-    /// The address that VPP has the memory at.
+    /// The address of the memory in VPP's process.
     pub(super) base: u64,
     pub(super) epoch: u64,
     pub(super) in_progress: u64,
@@ -30,14 +30,13 @@ pub(super) struct Header {
     pub(super) directory: u64,
 }
 
-/// Which memory it is: no two exist at a time with the same.
+/// The identity of a memory. No two memories have the same at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,
     inode: u64,
 }
 
-/// The memory.
 #[derive(Debug)]
 pub(super) struct Segment {
     memory: File,
@@ -46,12 +45,12 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Gets the memory of the VPP that listens at `socket`.
+    /// Receives the memory of the VPP that listens at `socket`.
     pub(super) fn receive(socket: &Path, timeout: Duration) -> io::Result<Self> {
         let address = SocketAddrUnix::new(socket)?;
         let connection =
             rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        // The timeout of sending is that of connecting as well.
+        // The timeout for sending is also that for connecting.
         for direction in [sockopt::Timeout::Send, sockopt::Timeout::Recv] {
             sockopt::set_socket_timeout(&connection, direction, Some(timeout))?;
         }
@@ -88,7 +87,7 @@ impl Segment {
         Ok(u64::from_le_bytes(bytes) != 0)
     }
 
-    /// A reader of vectors, which together are not larger than the memory.
+    /// Returns a reader of vectors, which together cannot be larger than the memory.
     pub(super) fn vectors(&self, header: &Header) -> Vectors<'_> {
         Vectors { segment: self, base: header.base, left: self.size }
     }
@@ -105,18 +104,17 @@ fn receive_descriptor(connection: &OwnedFd) -> rustix::io::Result<Option<OwnedFd
     }))
 }
 
-/// Reads vectors.
 #[derive(Debug)]
 pub(super) struct Vectors<'segment> {
     segment: &'segment Segment,
     base: u64,
-    /// How many bytes more may be read: what is larger is no vector of VPP.
+    /// The number of bytes that may still be read: VPP's vectors are not larger than its memory.
     left: u64,
 }
 
 impl Vectors<'_> {
-    /// The bytes of the vector at an address of VPP, whose elements have this size. There are none
-    /// at address 0.
+    /// Reads the vector at an address of VPP, whose elements have this size. Address 0 means an
+    /// empty vector.
     pub(super) fn read(&mut self, address: u64, element: u64) -> Result<Vec<u8>, InvalidSegment> {
         if address == 0 {
             return Ok(Vec::new());
@@ -133,7 +131,7 @@ impl Vectors<'_> {
         Ok(bytes)
     }
 
-    /// Where an address is in the memory, with `length` bytes after it.
+    /// Translates an address into an offset, and checks that `length` bytes follow.
     fn offset(&self, address: u64, length: u64) -> Result<u64, InvalidSegment> {
         let size = self.segment.size;
         let offset = address.checked_sub(self.base);
@@ -142,7 +140,7 @@ impl Vectors<'_> {
     }
 }
 
-/// The numbers of 64 bits in a vector.
+/// Returns the 64-bit numbers of a vector.
 pub(super) fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
     let (numbers, _) = bytes.as_chunks();
     numbers.iter().map(|number| u64::from_le_bytes(*number))

@@ -1,4 +1,4 @@
-//! What was read.
+//! The counters of one time.
 
 use super::InvalidSegment;
 use super::directory::{Directory, VectorAt, VectorKind};
@@ -6,23 +6,21 @@ use super::segment::{Header, Segment, Vectors, numbers};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Size of a number, and of an address.
+/// The size of a number, and of an address.
 const NUMBER: u64 = 8;
 
 /// A counter of packets and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Combined {
-    /// How many packets.
     pub packets: u64,
-    /// How many bytes they have.
     pub bytes: u64,
 }
 
-/// Counters of one moment, each summed over VPP's threads.
+/// Counters of one time, each summed over VPP's threads.
 #[derive(Debug)]
 pub struct Snapshot {
     directory: Arc<Directory>,
-    /// By the positions of the entries that have them.
+    /// The key is the position of an entry.
     vectors: BTreeMap<u32, Vector>,
 }
 
@@ -44,15 +42,15 @@ impl Snapshot {
         &self.directory
     }
 
-    /// Increases with each change of the directory.
+    /// Returns the epoch, which increases with each change of the directory.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.directory.epoch()
     }
 
-    /// An element of a vector of numbers, for example of `/if/drops` that of an interface; or, of
-    /// an entry that stands for one element, that one whatever the index. None if there is no such
-    /// entry or element.
+    /// Returns an element of a vector of numbers, for example that of an interface in `/if/drops`.
+    /// For an entry that stands for a single element, the index does not matter. Returns `None` if
+    /// there is no such entry or element.
     #[must_use]
     pub fn simple(&self, name: &str, index: u32) -> Option<u64> {
         match self.find(name, index)? {
@@ -61,7 +59,7 @@ impl Snapshot {
         }
     }
 
-    /// Like [`Self::simple`], of a vector of packets and bytes, for example `/if/rx`.
+    /// Works like [`Self::simple`] for a vector of packets and bytes, for example `/if/rx`.
     #[must_use]
     pub fn combined(&self, name: &str, index: u32) -> Option<Combined> {
         match self.find(name, index)? {
@@ -106,7 +104,7 @@ fn read_vector(memory: &mut Vectors<'_>, at: VectorAt) -> Result<Vector, Invalid
     })
 }
 
-/// Adds those of one thread, of which there may be more or fewer than of the others.
+/// Adds the elements of one thread. Their number may differ from that of other threads.
 fn add<T: Default>(sums: &mut Vec<T>, of_thread: impl Iterator<Item = T>, add: impl Fn(&mut T, T)) {
     for (position, counter) in of_thread.enumerate() {
         match sums.get_mut(position) {

@@ -1,4 +1,4 @@
-//! Memory as VPP lays it out, good and bad.
+//! Memory in VPP's layout, valid and invalid.
 
 use super::segment::Segment;
 use super::*;
@@ -12,14 +12,14 @@ const SIZE: u64 = 1 << 20;
 const EPOCH_AT: u64 = 16;
 const IN_PROGRESS_AT: u64 = 24;
 
-/// Memory that a test writes to.
+/// A memory that a test writes to.
 struct Memory {
     file: File,
     end: u64,
 }
 
 impl Memory {
-    /// With a header of this version, and nothing else.
+    /// Creates a memory with only a header of this version.
     fn new(version: u64) -> Self {
         let file = tempfile::tempfile().expect("a file");
         file.set_len(SIZE).expect("room");
@@ -33,7 +33,7 @@ impl Memory {
         self.file.write_all_at(&bytes, offset).expect("a write");
     }
 
-    /// A vector in new memory; returns its address.
+    /// Adds a vector. Returns its address.
     fn vector(&mut self, length: u64, numbers: &[u64]) -> u64 {
         let start = self.end;
         self.end += 8 * (1 + numbers.len() as u64);
@@ -42,7 +42,7 @@ impl Memory {
         BASE + start + 8
     }
 
-    /// A directory of these entries: type, value and name.
+    /// Adds a directory of these entries: type, value and name.
     fn directory(&mut self, entries: &[(u64, u64, &str)]) {
         let start = self.end;
         self.end += 8 + 144 * entries.len() as u64;
@@ -152,7 +152,7 @@ fn an_unused_or_missing_socket_is_an_error() {
     assert_eq!(source.kind(), std::io::ErrorKind::TimedOut);
 }
 
-/// A socket at which no connection is accepted.
+/// Returns a socket at which no connection is accepted.
 fn listen(path: &Path) -> std::os::fd::OwnedFd {
     let socket = rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::SEQPACKET, None);
     let socket = socket.expect("a socket");
@@ -161,7 +161,7 @@ fn listen(path: &Path) -> std::os::fd::OwnedFd {
     socket
 }
 
-/// Words that are likely to be numbers, addresses and types of the layout.
+/// Returns words that are likely to be numbers, addresses and types of the layout.
 fn words() -> impl Strategy<Value = Vec<u64>> {
     let word = proptest::prop_oneof![
         3 => 0..16_u64,
@@ -191,20 +191,21 @@ proptest! {
     }
 }
 
-/// Rows of `/if/rx` and `/if/drops` by interface, as VPP adds them. After a while it begins again
-/// with a few, which VPP does not, so that no change takes long.
+/// Rows of `/if/rx` and `/if/drops` by interface, which grow as in VPP. After a while they start
+/// again with a few rows, unlike in VPP, so that no change takes long.
 struct Growing {
     memory: Memory,
     epoch: u64,
 }
 
 impl Growing {
-    /// How many rows there are.
+    /// Returns the number of rows.
     fn rows(epoch: u64) -> u64 {
         1 + epoch % 64
     }
 
-    /// Where a vector is: one of two places, so that the memory that it leaves is used again.
+    /// Returns the place of a vector: one of two, so that the memory of a former vector is used
+    /// again.
     fn place(which: u64, epoch: u64) -> u64 {
         (1 << 12) + (which << 17) + ((epoch % 2) << 16)
     }
@@ -221,7 +222,7 @@ impl Growing {
             let numbers: Vec<u64> = (0..rows)
                 .flat_map(|row| [row + 1, 64 * (row + 1)].into_iter().take(usize::try_from(width).expect("small")))
                 .collect();
-            // By thread: one.
+            // There is one thread.
             memory.write(2048 + 64 * which, &[1, BASE + place + 8]);
             memory.write(place + 8, &numbers);
             memory.write(place, &[rows]);
@@ -244,8 +245,8 @@ fn a_segment_that_grows_is_never_read_half() {
         scope.spawn(|| {
             while growing.epoch < 2000 {
                 growing.grow();
-                // Long enough that some readings end before the next change, and short enough for
-                // others to meet it.
+                // The pause is long enough that some readings end before the next change, and short
+                // enough that others meet it.
                 std::thread::sleep(Duration::from_micros(growing.epoch % 100));
             }
             is_done.store(true, Ordering::Release);
@@ -255,7 +256,7 @@ fn a_segment_that_grows_is_never_read_half() {
             let Some(snapshot) = reader.attempt(&segment).expect("never invalid") else { continue };
             epochs.insert(snapshot.epoch());
             let rows = u32::try_from(Growing::rows(snapshot.epoch())).expect("small");
-            // A few of them, so that most of the time is spent on reading.
+            // A few rows are checked, so that most of the time is spent on reading.
             for row in [0, rows / 2, rows - 1] {
                 let expected = u64::from(row) + 1;
                 let combined = Combined { packets: expected, bytes: 64 * expected };

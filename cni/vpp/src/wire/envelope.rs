@@ -1,8 +1,8 @@
-//! The header of a message before its fields.
+//! The header of a message.
 
 use super::field::{DecodeError, Field, Reader, Writer};
 
-/// Which parts of an [`Envelope`] a message has.
+/// The parts of an [`Envelope`] that a message has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Header {
     /// The client's index and the context: all requests, and `sockclnt_create_reply`.
@@ -13,27 +13,21 @@ pub enum Header {
     Client,
 }
 
-/// The client and the context of a request. What a message does not have is 0.
+/// The client and the context of a request. Missing parts are 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Envelope {
-    /// What VPP called the client in `sockclnt_create_reply`.
+    /// The index from `sockclnt_create_reply`.
     pub client_index: u32,
-    /// Any number; VPP copies it to the reply.
+    /// A number that VPP copies to the reply.
     pub context: u32,
 }
 
-/// The message's id: its number in the message table of this connection.
-///
-/// # Errors
-/// The message is shorter than two bytes.
+/// Returns the message's id, which is that of the message table of this connection.
 pub fn message_id(message: &[u8]) -> Result<u16, DecodeError> {
     Reader::new(message).field("_vl_msg_id")
 }
 
-/// Reads id and envelope; the rest of the reader are the fields.
-///
-/// # Errors
-/// The message ends too early.
+/// Reads id and envelope. The rest of the reader are the fields.
 pub fn read_envelope(header: Header, reader: &mut Reader<'_>) -> Result<(u16, Envelope), DecodeError> {
     let id = reader.field("_vl_msg_id")?;
     let mut envelope = Envelope::default();

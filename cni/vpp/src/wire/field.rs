@@ -1,17 +1,11 @@
-//! What a field is: it writes itself to a [`Writer`] and reads itself from a [`Reader`].
+//! Fields: they write themselves to a [`Writer`] and read themselves from a [`Reader`].
 
-/// A type with a form on the wire.
 pub trait Field: Sized {
-    /// The minimum number of bytes of a value.
+    /// The minimum size of a value in bytes.
     const MIN_SIZE: usize;
 
-    /// Appends the value.
     fn encode(&self, writer: &mut Writer);
 
-    /// Reads a value.
-    ///
-    /// # Errors
-    /// The message ends before the value does.
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
@@ -20,11 +14,11 @@ pub trait Field: Sized {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the message is too short: {field} needs {needed} more bytes, {left} are left")]
 pub struct DecodeError {
-    /// The field in which it ended.
+    /// The field in which the message ended.
     pub field: &'static str,
-    /// The bytes that the field or a part of it needs.
+    /// The number of bytes that the field or a part of it needs.
     pub needed: usize,
-    /// The bytes that were left.
+    /// The number of bytes that were left.
     pub left: usize,
 }
 
@@ -36,54 +30,44 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from the start of `bytes`.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes, field: "message" }
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes that are left.
     #[must_use]
     pub const fn left(&self) -> usize {
         self.rest.len()
     }
 
     /// Reads a field. `name` appears in the error.
-    ///
-    /// # Errors
-    /// The message ends before the field does.
     pub fn field<F: Field>(&mut self, name: &'static str) -> Result<F, DecodeError> {
         self.field = name;
         F::decode(self)
     }
 
-    /// The next bytes.
-    ///
-    /// # Errors
-    /// Fewer than `count` are left.
+    /// Takes the next `count` bytes.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or_else(|| self.too_short(count))?;
         self.rest = rest;
         Ok(taken)
     }
 
-    /// The next `N` bytes.
-    ///
-    /// # Errors
-    /// Fewer are left.
+    /// Takes the next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or_else(|| self.too_short(N))?;
         self.rest = rest;
         Ok(*taken)
     }
 
-    /// The error that `needed` bytes are not there.
+    /// Returns the error that fewer than `needed` bytes are left.
     pub(super) const fn too_short(&self, needed: usize) -> DecodeError {
         DecodeError { field: self.field, needed, left: self.rest.len() }
     }
 }
 
-/// Collects the bytes of a message. It has no `Debug`: a message may contain a secret.
+/// Collects the bytes of a message. It has no `Debug`, because a message may contain a secret.
 #[derive(Default)]
 #[expect(missing_debug_implementations, reason = "a message may hold a secret")]
 pub struct Writer {
@@ -91,18 +75,16 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Appends to `bytes`.
     #[must_use]
     pub const fn append_to(bytes: Vec<u8>) -> Self {
         Self { bytes }
     }
 
-    /// Appends a field.
     pub fn field(&mut self, field: &impl Field) {
         field.encode(self);
     }
 
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     pub fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -112,7 +94,6 @@ impl Writer {
         self.bytes.resize(self.bytes.len() + count, 0);
     }
 
-    /// What was written.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes

@@ -1,17 +1,17 @@
-//! Divides the stream into messages.
+//! Frames: the stream is divided into messages.
 
 /// The longest accepted message, in bytes. The longest message of VPP is its message table, 91 kB;
-/// the replies of `cli_inband` can be longer. A limit at all is for a peer that is not VPP: its
+/// the replies of `cli_inband` can be longer. The limit protects from a peer that is not VPP, whose
 /// bytes could announce up to 4 GiB.
 pub const MAX_MESSAGE: usize = 16 << 20;
 
-/// Bytes of the header of a frame.
+/// The size of the header of a frame.
 pub(super) const FRAME_HEADER: usize = 16;
 
 /// The stream does not come from VPP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A length that no message of VPP has.
+    /// No message of VPP has this length.
     #[error(
         "the peer announced a message of {length} bytes, longer than any message of VPP; is another program listening on the socket?"
     )]
@@ -26,29 +26,25 @@ pub enum FrameError {
 #[expect(missing_debug_implementations, reason = "a message may hold a secret")]
 pub struct FrameDecoder {
     buffer: Vec<u8>,
-    /// How many bytes of the buffer belong to returned messages.
+    /// The number of bytes in the buffer that belong to returned messages.
     taken: usize,
 }
 
 impl FrameDecoder {
-    /// Adds bytes that were read.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.taken);
         self.taken = 0;
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next message without its frame header, if it is complete. Empty ones are skipped, as by
-    /// VPP.
-    ///
-    /// # Errors
-    /// The stream does not come from VPP, and cannot be used any more.
+    /// Returns the next complete message without its frame header. Empty ones are skipped, as by
+    /// VPP. After an error the stream cannot be used.
     pub fn next_message(&mut self) -> Result<Option<Vec<u8>>, FrameError> {
         while let Some((header, rest)) = self.buffer.get(self.taken..).and_then(<[u8]>::split_first_chunk) {
             let length = announced_length(header)?;
             let Some(message) = rest.get(..length) else { return Ok(None) };
             if length > 0 && self.taken == 0 && rest.len() == length {
-                // It is not copied: the message table would be twice in memory.
+                // The message is not copied: the message table would be twice in memory.
                 let mut message = std::mem::take(&mut self.buffer);
                 message.drain(..FRAME_HEADER);
                 return Ok(Some(message));

@@ -1,6 +1,6 @@
-//! The forms in which structures, enums and flags of VPP are written.
+//! The macros for structures, enums and flags of VPP.
 
-/// A structure within a message.
+/// Defines a structure within a message.
 macro_rules! structure {
     ($(#[$attribute:meta])* $name:ident { $($(#[$field_attribute:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$attribute])*
@@ -21,7 +21,8 @@ macro_rules! structure {
     };
 }
 
-/// An enum of VPP, of 32 bits by default. Unknown numbers are kept: a newer VPP may have more.
+/// Defines an enum of VPP, of 32 bits by default. Unknown numbers are kept: a newer VPP may have
+/// more.
 macro_rules! open_enum {
     ($(#[$attribute:meta])* $name:ident { $($variants:tt)* }) => {
         $crate::wire::open_enum! { $(#[$attribute])* $name: u32 { $($variants)* } }
@@ -37,7 +38,6 @@ macro_rules! open_enum {
             #[default]
             $first,
             $($(#[$variant_attribute])* $variant,)*
-            /// Another number.
             Other($number_type),
         }
 
@@ -64,7 +64,7 @@ macro_rules! open_enum {
     };
 }
 
-/// A set of bits of VPP, of 32 bits.
+/// Defines a set of bits of VPP, of 32 bits.
 macro_rules! flags {
     ($(#[$attribute:meta])* $name:ident { $($(#[$flag_attribute:meta])* $flag:ident = $bits:expr,)* }) => {
         $(#[$attribute])*

@@ -3,10 +3,10 @@
 use super::field::{DecodeError, Field, Reader, Writer};
 use std::fmt::{self, Debug, Display, Formatter};
 
-/// A text that does not fit its field.
+/// The text does not fit its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
-    /// Too long: VPP would truncate it, or not find its end.
+    /// VPP would truncate the text, or not find its end.
     #[error("the text has {length} bytes; VPP accepts at most {limit} here")]
     TooLong {
         /// The length of the text, in bytes.
@@ -17,7 +17,7 @@ pub enum TextError {
     /// A NUL ends a text for VPP.
     #[error("the text contains a NUL at byte {position}, where VPP would end it")]
     Nul {
-        /// The byte's index.
+        /// The index of the NUL.
         position: usize,
     },
 }
@@ -30,10 +30,7 @@ impl<const N: usize> FixedText<N> {
     /// The longest text, in bytes: one less than the field, for the NUL at its end.
     pub const LIMIT: usize = N.saturating_sub(1);
 
-    /// Checks a text.
-    ///
-    /// # Errors
-    /// It is longer than [`Self::LIMIT`] bytes or contains a NUL.
+    /// Returns an error if the text is longer than [`Self::LIMIT`] bytes or contains a NUL.
     pub fn new(text: impl Into<String>) -> Result<Self, TextError> {
         let text = text.into();
         if text.len() > Self::LIMIT {
@@ -45,13 +42,11 @@ impl<const N: usize> FixedText<N> {
         }
     }
 
-    /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text, owned.
     #[must_use]
     pub fn into_string(self) -> String {
         self.0
@@ -70,7 +65,7 @@ impl<const N: usize> Field for FixedText<N> {
         writer.zeros(N - bytes.len());
     }
 
-    /// What is not UTF-8 becomes U+FFFD.
+    /// Replaces invalid UTF-8 with U+FFFD.
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let bytes = reader.take(N)?;
         let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -103,7 +98,6 @@ impl<const N: usize> Display for FixedText<N> {
 pub struct Text(String);
 
 impl Text {
-    /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -120,12 +114,12 @@ impl Field for Text {
     const MIN_SIZE: usize = u32::MIN_SIZE;
 
     fn encode(&self, writer: &mut Writer) {
-        // Not reached: no message is that long.
+        // This is not reached: no message is that long.
         writer.field(&u32::try_from(self.0.len()).unwrap_or(u32::MAX));
         writer.put(self.0.as_bytes());
     }
 
-    /// What is not UTF-8 becomes U+FFFD.
+    /// Replaces invalid UTF-8 with U+FFFD.
     fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let length = u32::decode(reader)?;
         let bytes = reader.take(usize::try_from(length).unwrap_or(usize::MAX))?;
@@ -139,20 +133,18 @@ impl Debug for Text {
     }
 }
 
-/// A secret of a memif: at most 23 bytes, none for no secret. It never appears in a log.
+/// A secret of a memif, of at most 23 bytes; empty for no secret. It never appears in a log.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Secret(FixedText<24>);
 
 impl Secret {
-    /// Checks a secret.
-    ///
-    /// # Errors
-    /// It is longer than 23 bytes or contains a NUL. The error does not contain it.
+    /// Returns an error if the secret is longer than 23 bytes or contains a NUL. The error does not
+    /// contain it.
     pub fn new(secret: impl Into<String>) -> Result<Self, TextError> {
         FixedText::new(secret).map(Self)
     }
 
-    /// The secret itself.
+    /// Returns the secret itself.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.as_str()

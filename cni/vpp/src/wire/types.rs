@@ -1,4 +1,4 @@
-//! The types that fields of messages have, as far as they are not VPP's own.
+//! The field types that are not VPP's own.
 
 use super::field::{DecodeError, Field, Reader, Writer};
 
@@ -56,7 +56,7 @@ impl<F: Field> Field for Vec<F> {
     const MIN_SIZE: usize = u32::MIN_SIZE;
 
     fn encode(&self, writer: &mut Writer) {
-        // Not reached: no message is that long.
+        // This is not reached: no message is that long.
         writer.field(&u32::try_from(self.len()).unwrap_or(u32::MAX));
         self.iter().for_each(|element| element.encode(writer));
     }

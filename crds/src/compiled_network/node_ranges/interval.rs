@@ -30,7 +30,7 @@ impl Interval {
         }
     }
 
-    /// Those from one address to another.
+    /// The part from one address to another.
     pub(super) fn between(self, first: Option<IpAddr>, last: Option<IpAddr>) -> Self {
         let start = first.map_or(self.start, |first| number(first).max(self.start));
         let end = last.map_or(self.end, |last| number(last).min(self.end));
@@ -46,12 +46,12 @@ impl Interval {
         }
     }
 
-    /// How many blocks of this size it has a part of.
+    /// How many blocks of this size the interval has a part of.
     pub(super) const fn blocks(self, size: u128) -> u128 {
         if self.is_empty() { 0 } else { self.end / size - self.start / size + 1 }
     }
 
-    /// What it has of the block with this index.
+    /// The part that the interval has of the block with this index.
     pub(super) fn block(self, index: u128, size: u128) -> Option<Self> {
         if index >= self.blocks(size) {
             return None;
@@ -60,7 +60,7 @@ impl Interval {
         Some(Self { start: first.max(self.start), end: (first + (size - 1)).min(self.end), ..self })
     }
 
-    /// What is left without these addresses.
+    /// The intervals that are left without these addresses.
     pub(super) fn without(self, addresses: impl Iterator<Item = IpAddr>) -> Vec<Self> {
         let mut taken: Vec<u128> = addresses
             .filter(|address| address.is_ipv4() == self.is_ipv4)
@@ -84,12 +84,10 @@ impl Interval {
         rest
     }
 
-    /// The first address.
     pub(super) fn first(self) -> Option<IpAddr> {
         (!self.is_empty()).then(|| self.address(self.start)).flatten()
     }
 
-    /// The last address.
     pub(super) fn last(self) -> Option<IpAddr> {
         (!self.is_empty()).then(|| self.address(self.end)).flatten()
     }

@@ -25,7 +25,6 @@ pub enum NoAddresses {
         "this node has the number {number}, and spec.ipam.nodePrefix divides {ranges} into {parts} parts, for the nodes 0 to {}: append a range to the set, or use longer prefixes", parts.saturating_sub(1)
     )]
     Exhausted {
-        /// The number of the node.
         number: u32,
         /// The subnets of the set.
         ranges: String,
@@ -36,12 +35,7 @@ pub enum NoAddresses {
     #[error(
         "the part of this node (number {number}) of {ranges} has no address left beside the gateway, those of the subnet itself, and those that spec.attachments fixes: use shorter prefixes"
     )]
-    Empty {
-        /// The number of the node.
-        number: u32,
-        /// The subnets of the set.
-        ranges: String,
-    },
+    Empty { number: u32, ranges: String },
     /// The ranges cannot be read, which the controller rules out.
     #[error("spec.ipam cannot be read: {0}")]
     Invalid(String),
@@ -49,9 +43,6 @@ pub enum NoAddresses {
 
 /// The configuration with the part of the node with this number, without the addresses in `fixed`,
 /// which belong to pods by name. The subnets stay, and with them the masks of ports.
-///
-/// # Errors
-/// When no address is left for the node.
 pub fn node_ranges(
     ipam: &Value,
     prefix: &NodePrefix,
@@ -93,7 +84,7 @@ fn names(set: &[IpamRange]) -> String {
 
 /// The addresses of a range that host-local assigns: not those of the subnet and of broadcasts.
 fn usable(range: &IpamRange) -> Result<(IpNet, Interval), NoAddresses> {
-    let invalid = |text: &str| NoAddresses::Invalid(format!("{text:?} is no address"));
+    let invalid = |text: &str| NoAddresses::Invalid(format!("{text:?} is not an address"));
     let subnet: IpNet = range.subnet.parse().map_err(|_| invalid(&range.subnet))?;
     let end = |text: &Option<String>| text.as_ref().map(|text| text.parse().map_err(|_| invalid(text))).transpose();
     Ok((subnet, Interval::hosts_of(&subnet).between(end(&range.range_start)?, end(&range.range_end)?)))

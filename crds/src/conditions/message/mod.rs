@@ -13,7 +13,7 @@ pub mod uplink;
 #[cfg(feature = "api")]
 pub mod uplink_status;
 
-/// A number with its noun.
+/// A number with its noun in the singular or plural.
 #[cfg(feature = "api")]
 fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

@@ -6,19 +6,15 @@ use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
 
-/// A draining network.
 pub const PODS_ATTACHED: &str = "pods are still attached to it";
-/// A network while its bridge is created again.
 pub const BRIDGE_RECREATED: &str = "its bridge is being recreated";
-/// ManifestsAccepted.
 pub const MANIFESTS_VALID: &str = "all manifests are valid";
-/// A network with an uplink, before uplinks were read.
 pub const UPLINKS_UNKNOWN: &str =
     "UserspaceUplinks have not been read from the API server yet; an agent that cannot read them logs why";
 /// Most ports in one message.
 const PORTS_MAX: usize = 10;
 
-/// Ready: the networks that are programmed, and the first that is not with its message.
+/// Ready of a node; `first` is a network that is not programmed, with its message.
 pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str, &str)>) -> String {
     match first {
         None => format!("{programmed} of {total} networks are programmed"),
@@ -28,78 +24,67 @@ pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str,
     }
 }
 
-/// Ready: all networks are programmed, and the first uplink that is not with its message.
+/// Ready of a node that has all networks, and not this uplink.
 pub fn uplink_not_programmed(name: &str, message: &str) -> String {
     format!("uplink {name}: {message}")
 }
 
-/// A network whose uplink does not exist.
 pub fn uplink_missing(uplink: &UplinkName) -> String {
     format!("there is no UserspaceUplink {uplink}: create it, or name another one in spec.topology")
 }
 
-/// A network whose uplink has no addresses for its overlay.
 pub fn underlay_missing(uplink: &UplinkName) -> String {
     format!(
         "UserspaceUplink {uplink} has no addresses for overlays: set spec.underlay of it, or use the encapsulation Kernel"
     )
 }
 
-/// A node beyond the subnet of an underlay.
 pub fn underlay_exhausted(node: &str, number: u32, subnet: &dyn Display) -> String {
     format!(
         "node {node} has the number {number}, for which {subnet} (spec.underlay.subnet of the uplink) has no address: use a larger subnet there, or exclude the node with nodeSelector of the network"
     )
 }
 
-/// A network whose uplink does not select the node.
 pub fn uplink_not_on_node(uplink: &UplinkName) -> String {
     format!(
         "no entry in spec.nics of UserspaceUplink {uplink} is for this node: add one whose nodeSelector matches its labels, or exclude the node with nodeSelector of the network"
     )
 }
 
-/// A network whose uplink belongs to another engine.
 pub fn uplink_of_other_engine(uplink: &UplinkName, engine: EngineKind) -> String {
     format!("UserspaceUplink {uplink} has the engine {engine}: name one of the network's engine in spec.topology")
 }
 
-/// Ready, and networks: the state or run directory cannot be written.
+/// Ready of a node, and the message of each of its networks.
 pub fn state_not_writable(problem: &dyn Display) -> String {
     format!(
         "pods cannot attach, because usnet's files on this node cannot be written ({problem}): free space there, or make the directory writable"
     )
 }
 
-/// A deleted network whose bridge is kept for a record that cannot be read.
 pub fn record_unreadable(bridge: &str) -> String {
     format!(
         "bridge {bridge} is kept: it may have a port of an attachment whose record cannot be read on this node; the agent's log names the file, move it away if its pod is gone"
     )
 }
 
-/// Ready: not known yet.
 pub fn not_observed(engine: EngineKind) -> String {
     format!("{engine} has not been observed yet")
 }
 
-/// ManifestsAccepted: how many problems there are, and the first.
 pub fn manifests_invalid(problems: usize, first: &dyn Display) -> String {
     format!("the objects of invalid manifests are unchanged ({problems} in all): {first}")
 }
 
-/// The condition of an engine.
 pub fn connected(engine: EngineKind, version: Option<&str>) -> String {
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
     format!("connected to {engine}{version}")
 }
 
-/// The condition of an engine between two connections.
 pub fn reconnecting(engine: EngineKind) -> String {
     format!("reconnecting to {engine}")
 }
 
-/// The condition of Open vSwitch: its database answers, its switch process does not.
 pub fn vswitchd_stalled(socket: &Path, problem: &str) -> String {
     format!(
         "Open vSwitch's database at {} answers, but ovs-vswitchd does not apply changes: {problem}",
@@ -116,13 +101,12 @@ pub fn no_change_within(seconds: u64) -> String {
     format!("no change was applied for {seconds} s")
 }
 
-/// The condition of VPP: it is connected, and what it has cannot be read.
 pub fn vpp_unreadable(socket: &Path, problem: &dyn Display) -> String {
     format!("VPP at {} cannot be observed: {problem}", socket.display())
 }
 
-/// An engine whose process ended: the attached interfaces whose programs connected last, each with
-/// how long before, and those without a connected program.
+/// Names the attached interfaces whose programs connected last, each with how long before, and
+/// those without a connected program.
 pub fn engine_ended(engine: EngineKind, connected: &[(String, Duration)], unconnected: &[&str]) -> String {
     let connected: Vec<_> = connected.iter().map(|(pod, before)| format!("{pod} {} before", ago(*before))).collect();
     let lists = [("connected last", connected.join(", ")), ("not connected", unconnected.join(", "))];
@@ -145,7 +129,6 @@ fn ago(time: Duration) -> String {
     }
 }
 
-/// A network whose bridge another network has on this node.
 pub fn bridge_conflict(engine: EngineKind, bridge: &BridgeName, owner: &NetworkName) -> String {
     let row = engine.traits();
     format!(
@@ -155,86 +138,75 @@ pub fn bridge_conflict(engine: EngineKind, bridge: &BridgeName, owner: &NetworkN
     )
 }
 
-/// A network that adopts a bridge, as another one does that is not separated from it by VLANs.
+/// Two networks adopt one bridge, and VLANs do not separate them.
 pub fn adopted_bridge_conflict(engine: EngineKind, bridge: &BridgeName, owner: &NetworkName) -> String {
     let row = engine.traits();
     format!(
-        "spec.bridge.{field}: network {owner} has adopted {} {bridge}, too, and they are not separated: set spec.port.vlan in both, to VLANs that are not those of the other one and of its spec.attachments, or delete one of them",
+        "spec.bridge.{field}: network {owner} has adopted {} {bridge} as well, and VLANs do not separate the two: set spec.port.vlan in both, each to VLANs that the other one and its spec.attachments do not have, or delete one of them",
         row.bridge_noun,
         field = row.bridge_key.field(),
     )
 }
 
-/// An overlay while the slices of nodes were not read.
 pub const SLICES_UNKNOWN: &str = "the addresses of the nodes are not known yet: the agent cannot read UserspaceNodeSlices, which the controller writes";
-/// An overlay on a node without an API server.
 pub const NO_API_SERVER: &str = "this agent runs without an API server, and so does not know the addresses of other nodes: use the topology NodeLocal";
-/// An overlay on a node that is in no slice.
 pub const NODE_NOT_IN_SLICE: &str =
     "this node is in no UserspaceNodeSlice yet: the controller writes it as soon as the node has a UserspaceNodeState";
-/// An overlay on a node without an address of its family.
 pub const fn no_underlay_address(family: IpFamily) -> &'static str {
     match family {
         IpFamily::V4 => {
-            "this Node has no IPv4 address of the type InternalIP, between which the overlay runs: kubelet sets it (--node-ip), see kubectl get node -o wide; where all nodes have IPv6 addresses, set spec.topology.overlay.ipFamily to IPv6"
+            "the overlay runs between InternalIPs of IPv4, and this Node has none: kubelet sets it (--node-ip), see kubectl get node -o wide; where all nodes have IPv6 addresses, set spec.topology.overlay.ipFamily to IPv6"
         }
         IpFamily::V6 => {
-            "this Node has no IPv6 address of the type InternalIP, between which the overlay runs: kubelet sets it (--node-ip), see kubectl get node -o wide; where all nodes have IPv4 addresses, set spec.topology.overlay.ipFamily to IPv4"
+            "the overlay runs between InternalIPs of IPv6, and this Node has none: kubelet sets it (--node-ip), see kubectl get node -o wide; where all nodes have IPv4 addresses, set spec.topology.overlay.ipFamily to IPv4"
         }
     }
 }
 
-/// A network that does not select this node, and why.
 pub fn not_selected(unmet: &str) -> String {
     format!("its nodeSelector does not select this node: {unmet}")
 }
 
-/// A network without a nodeSelector, on a node that never had its engine.
 pub fn engine_never_seen(engine: EngineKind) -> String {
     format!(
         "{engine} has never been connected on this node, and a network without a nodeSelector is only on nodes that have its engine: start {engine} here, or run the pod on another node (kubectl get usns shows the engines)"
     )
 }
 
-/// A network whose compiled form is of another release.
 pub fn compiled_network_unreadable(problem: &str) -> String {
     format!(
         "the agent of this node cannot read the compiled network ({problem}): use the same release of usnet for agents and controller"
     )
 }
 
-/// A network whose bridge exists without being its own.
 pub fn bridge_exists(bridge: &BridgeName) -> String {
     format!(
         "bridge {bridge} already exists on this node and is not owned by this network; it is not changed: remove it, or delete the network and create one with another bridge"
     )
 }
 
-/// A network whose bridge to adopt does not exist.
 pub fn bridge_missing(bridge: &BridgeName) -> String {
     format!(
         "bridge {bridge} does not exist on this node, and the network only adopts bridges (ownership Adopted): create it there, or select other nodes"
     )
 }
 
-/// A network whose bridge to adopt does not support its ports.
 pub fn bridge_unusable(bridge: &str, found: &str) -> String {
     format!(
         "bridge {bridge} cannot be adopted: {found}; it is not changed: change it, or create a network with another bridge"
     )
 }
 
-/// What is found where the bridge to adopt belongs to another network.
+/// `found` of [`bridge_unusable`]: the bridge belongs to another network.
 pub fn bridge_of_network(owner: &NetworkName) -> String {
     format!("it is owned by usnet for network {owner}")
 }
 
-/// What is found where the bridge to adopt is that of an uplink.
+/// `found` of [`bridge_unusable`]: the bridge is that of an uplink.
 pub fn bridge_of_uplink(uplink: &UplinkName) -> String {
     format!("it is owned by usnet for uplink {uplink}: set spec.topology of the network to that uplink instead")
 }
 
-/// A deleted network whose bridge has ports of others.
 pub fn foreign_ports(bridge: &str, ports: &[&str]) -> String {
     let named = ports.iter().take(PORTS_MAX).copied().collect::<Vec<_>>().join(", ");
     format!(
@@ -243,38 +215,34 @@ pub fn foreign_ports(bridge: &str, ports: &[&str]) -> String {
     )
 }
 
-/// A network whose bridge is not up yet, and why the last attempt failed.
 pub fn bridge_pending(engine: EngineKind, bridge: &BridgeName, last_error: Option<&str>) -> String {
     let last = last_error.map(|error| format!(" (last attempt: {error})")).unwrap_or_default();
     format!("{engine} has not brought up bridge {bridge} yet{last}")
 }
 
-/// A network whose bridge the engine reports as failed.
 pub fn bridge_failed(engine: EngineKind, bridge: &BridgeName, error: &str) -> String {
     format!("{engine} could not bring up bridge {bridge}: {error}")
 }
 
-/// A network with a port that the engine reports as failed.
 pub fn port_failed(engine: EngineKind, port: &dyn Display, attachment: &dyn Display, error: &str) -> String {
     format!("{engine} could not bring up port {port} of attachment {attachment}: {error}")
 }
 
-/// What is where the program of a pod should listen, which is not connected to its engine.
+/// What is at the path on which the program of a pod should listen, while it is not connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodSocket {
-    /// It should not: the engine listens.
+    /// The engine listens, and the program connects.
     OfEngine,
-    /// Nothing.
+    /// There is nothing.
     Absent,
-    /// A socket on which no program answers.
+    /// A socket is there, and no program answers.
     Abandoned,
-    /// Something else.
+    /// Something other than a socket is there.
     Other,
-    /// That cannot be seen.
+    /// The agent cannot see the path.
     Unknown,
 }
 
-/// An attachment without a connected program, and what its program has to do.
 pub fn not_connected(interface: &dyn Display, engine: EngineKind, socket: &str, found: PodSocket) -> String {
     let remedy = match found {
         PodSocket::OfEngine => format!("it has to connect to {socket} (client side); {engine} listens there"),
@@ -293,7 +261,6 @@ pub fn not_connected(interface: &dyn Display, engine: EngineKind, socket: &str, 
     format!("interface {interface}: no program of the pod is connected to {engine}: {remedy}")
 }
 
-/// An attachment whose device on the node is gone.
 pub fn device_missing(interface: &dyn Display, device: &dyn Display) -> String {
     format!(
         "interface {interface}: device {device}, its end on the node, is gone, and with it the interface in the pod: \
@@ -301,12 +268,11 @@ pub fn device_missing(interface: &dyn Display, device: &dyn Display) -> String {
     )
 }
 
-/// An attachment whose socket cannot be created.
 pub fn socket_unusable(interface: &dyn Display, error: &str) -> String {
     format!("interface {interface}: the pod's volume has no place for its socket: {error}")
 }
 
-/// A pod whose engine is not connected. The switch of Open vSwitch forwards without its database.
+/// The switch of Open vSwitch forwards without its database, so that packets may pass all the same.
 pub fn pod_without_engine(engine: EngineKind, node: &str, network: &NetworkName) -> String {
     format!(
         "{engine} on node {node} cannot be reached: the interfaces on network {network} may carry no packets until it \
@@ -314,7 +280,6 @@ pub fn pod_without_engine(engine: EngineKind, node: &str, network: &NetworkName)
     )
 }
 
-/// A pod whose network is being removed from its node.
 pub fn pod_on_draining_network(network: &NetworkName, node: &str) -> String {
     format!(
         "network {network} was deleted or no longer selects node {node}: the interfaces of this pod work until the pod \
@@ -325,15 +290,14 @@ pub fn pod_on_draining_network(network: &NetworkName, node: &str) -> String {
 /// What was attempted on a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortChange {
-    /// It does not exist yet.
+    /// The port does not exist yet.
     Create,
-    /// Its settings differ.
+    /// The settings of the port differ.
     Update,
-    /// It is not desired as it is.
+    /// The port is not desired as it is.
     Delete,
 }
 
-/// A network with a port that could not be changed.
 pub fn port_change_failed(change: PortChange, port: &dyn Display, attachment: &dyn Display, why: &str) -> String {
     let change = match change {
         PortChange::Create => "create",
@@ -343,53 +307,44 @@ pub fn port_change_failed(change: PortChange, port: &dyn Display, attachment: &d
     format!("cannot {change} port {port} of attachment {attachment}: {why}")
 }
 
-/// An operation: an object of that name exists, such as `bridge br0`.
+/// `what` is an object such as `bridge br0`.
 pub fn object_exists(what: &str) -> String {
     format!(
         "{what} already exists on this node and is not owned by usnet; it was not changed: remove it, or use another name"
     )
 }
 
-/// An operation: the bridge for a port does not exist.
 pub fn bridge_not_ready(bridge: &str) -> String {
     format!("bridge {bridge} does not exist or is not owned by this network; the agent repairs it")
 }
 
-/// An operation: the port to change does not exist.
 pub fn port_not_found(port: &dyn Display) -> String {
     format!("port {port} does not exist or is not owned by this attachment; the agent repairs it")
 }
 
-/// An operation: the port to create exists with other settings.
 pub fn port_differs(port: &dyn Display, found: &str) -> String {
     format!("port {port} already exists and differs from the requested port ({found}); it must be removed first")
 }
 
-/// An operation: two ports cannot have one socket.
 pub fn socket_in_use(socket: &Path) -> String {
     format!("socket {} is already used by another port", socket.display())
 }
 
-/// An operation: the engine has the tunnel for others.
 pub fn tunnel_exists(tunnel: &str, interface: &str) -> String {
-    format!(
-        "{tunnel} is there already as interface {interface}, which usnet does not own: remove it, or use another VNI"
-    )
+    format!("{tunnel} already exists as interface {interface}, which usnet does not own: remove it, or use another VNI")
 }
 
-/// An operation: the range of socket ids is exhausted.
 pub fn no_socket_id(count: usize) -> String {
     format!(
         "all {count} memif socket ids of usnet are in use: configure a larger range with --memif-socket-ids of the agent"
     )
 }
 
-/// An operation: the bridge to delete has ports.
 pub fn bridge_in_use(bridge: &str) -> String {
     format!("bridge {bridge} still has ports or is not owned by this network; it was not changed")
 }
 
-/// An operation: the engine reported an error for an object, such as `port p1`.
+/// `what` is an object such as `port p1`.
 pub fn engine_refused(what: &str, error: &str) -> String {
     format!("{what} could not be configured: the engine reports {error:?}")
 }

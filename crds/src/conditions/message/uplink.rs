@@ -3,59 +3,43 @@
 use crate::{EngineKind, Mtu, UplinkName, VlanTag};
 use std::fmt::Display;
 
-/// An uplink whose NIC is being connected.
 pub const PENDING: &str = "its NIC is being connected to the engine on this node";
 
-/// An uplink without the privileges for it.
 pub const MISSING_PRIVILEGE: &str = "the agent may not use NICs of this node: an uplink needs the node's network namespace (hostNetwork: true) and CAP_NET_ADMIN, which config/overlays/node-local does not give the agent; install config/default";
 
-/// Something that is not built yet.
-pub fn unsupported(what: &str) -> String {
-    format!(
-        "this release of usnet has no uplinks with {what}: use nodeTraffic Refused with engine VPP, driver AFPacket, and a device of type Name, MacAddress or PciAddress"
-    )
-}
-
-/// A NIC that the node cannot be kept from.
 pub fn nic_not_isolated(nic: &dyn Display, why: &str) -> String {
     format!("NIC {nic} is not used: the node itself would take part in the networks on it: {why}")
 }
 
-/// A NIC that is not there.
 pub fn nic_missing(wanted: &str) -> String {
     format!(
         "this node has no NIC {wanted} (see ip link): correct spec.nics of the uplink, or add a nodeSelector that leaves this node out"
     )
 }
 
-/// A description that fits several.
 pub fn nic_ambiguous(wanted: &str, found: &[impl Display]) -> String {
     let found: Vec<_> = found.iter().map(ToString::to_string).collect();
     format!("this node has several NICs {wanted}: {}; name one of them in spec.nics of the uplink", found.join(", "))
 }
 
-/// A NIC that the node uses.
 pub fn nic_carries_node(nic: &dyn Display, what: &dyn Display) -> String {
     format!(
         "NIC {nic} of this node {what}: traffic of the node is not touched. Use another NIC, or set nodeTraffic: Shared to share this one (engine OVS, networks with a VLAN)"
     )
 }
 
-/// A shared NIC, and a network without a VLAN.
 pub fn nic_shared_untagged(nic: &dyn Display) -> String {
     format!(
         "NIC {nic} of this node is shared with the node, whose untagged frames pods would receive: give each network of the uplink a vlan"
     )
 }
 
-/// A NIC that something else has.
 pub fn nic_taken(nic: &dyn Display, holder: &str) -> String {
     format!(
         "NIC {nic} of this node already belongs to {holder}, which is not changed: remove it there, or use another NIC"
     )
 }
 
-/// A NIC that has disappeared.
 pub fn nic_lost(nic: &dyn Display, renamed: Option<&dyn Display>) -> String {
     match renamed {
         None => format!(
@@ -67,19 +51,16 @@ pub fn nic_lost(nic: &dyn Display, renamed: Option<&dyn Display>) -> String {
     }
 }
 
-/// A NIC that is down.
 pub fn nic_down(nic: &dyn Display) -> String {
     format!("NIC {nic} of this node is down: set it up (ip link set {nic} up); traffic resumes by itself")
 }
 
-/// A NIC without a cable.
 pub fn nic_without_carrier(nic: &dyn Display) -> String {
     format!(
         "NIC {nic} of this node has no carrier: check its cable and the port of the switch; traffic resumes by itself"
     )
 }
 
-/// A NIC that makes larger packets of those that it receives.
 pub fn nic_merges_packets(nic: &dyn Display, offloads: impl IntoIterator<Item = impl Display>) -> String {
     let offloads: Vec<_> = offloads.into_iter().map(|offload| offload.to_string()).collect();
     format!(
@@ -89,53 +70,44 @@ pub fn nic_merges_packets(nic: &dyn Display, offloads: impl IntoIterator<Item = 
     )
 }
 
-/// The bridge of an uplink cannot be created.
 pub fn bridge_exists(bridge: &str) -> String {
     format!(
         "bridge or port {bridge} already exists on this node and is not owned by the uplink; it was not changed: remove it, or use another name for the uplink"
     )
 }
 
-/// A NIC that the engine does not accept.
 pub fn nic_failed(engine: EngineKind, nic: &dyn Display, problem: &str) -> String {
     format!("{engine} cannot use NIC {nic} of this node: {problem}")
 }
 
-/// An operation on an uplink that failed.
 pub fn change_failed(operation: &dyn Display, problem: &str) -> String {
     format!("could not {operation}: {problem}")
 }
 
-/// A network whose uplink does not work.
 pub fn not_ready(uplink: &UplinkName, problem: &str) -> String {
     format!("uplink {uplink}: {problem}")
 }
 
-/// A network that is being connected to its uplink.
 pub fn connecting(uplink: &UplinkName) -> String {
     format!("it is being connected to uplink {uplink} on this node")
 }
 
-/// A network whose frames do not fit.
 pub fn mtu_too_large(mtu: Mtu, nic: &dyn Display, nic_mtu: u32) -> String {
     format!(
         "frames with the network's MTU {mtu} do not fit into NIC {nic} of this node, whose MTU is {nic_mtu}: set bridge.mtu to {nic_mtu} or less, or the MTU of {nic} to {mtu} or more"
     )
 }
 
-/// A network whose VLAN another one has.
 pub fn vlan_taken(vlan: Option<VlanTag>, uplink: &UplinkName, other: &dyn Display) -> String {
     let vlan = vlan.map_or("the untagged frames".to_owned(), |tag| format!("VLAN {tag}"));
     format!("network {other} already has {vlan} of uplink {uplink} on this node: use another vlan")
 }
 
-/// A network whose VLAN the encapsulated packets of overlays have.
 pub fn vlan_of_overlays(vlan: Option<VlanTag>, uplink: &UplinkName) -> String {
     let what = vlan.map_or("the untagged frames belong".to_owned(), |tag| format!("VLAN {tag} belongs"));
     format!("on uplink {uplink}, {what} to the packets of overlays (spec.underlay): use another vlan")
 }
 
-/// A device of usnet that has not got its address.
 pub fn address_failed(device: &dyn Display, problem: &dyn Display) -> String {
     format!("device {device}: {problem}")
 }

@@ -4,41 +4,35 @@
 use super::count;
 use crate::{EngineKind, IpFamily, UplinkName, VlanRanges, VlanTag};
 
-/// Accepted.
 pub const SPEC_VALID: &str = "the spec breaks no rule, and no network uses a VLAN that is not in vlans";
-/// Programmed: there is nothing to do.
 pub const NO_NODES: &str = "no entry in nics is for a node of the cluster";
 /// Most networks in one message.
 const NETWORKS_MAX: usize = 10;
 
-/// Accepted of a network: there is no such uplink.
+// Accepted of a network is False.
+
 pub fn uplink_missing(uplink: &UplinkName) -> String {
     format!(".name: there is no UserspaceUplink {uplink}: create it, or name another one (kubectl get usu)")
 }
 
-/// Accepted of a network: the uplink is being deleted.
 pub fn uplink_deleting(uplink: &UplinkName) -> String {
     format!(".name: UserspaceUplink {uplink} is being deleted: name another one")
 }
 
-/// Accepted of a network: the uplink has no valid spec.
 pub fn uplink_invalid(uplink: &UplinkName, problem: &str) -> String {
     format!(".name: UserspaceUplink {uplink} is not valid and has to be corrected: {problem}")
 }
 
-/// Accepted of a network: the uplink belongs to another engine.
 pub fn uplink_of_other_engine(uplink: &UplinkName, its: EngineKind, own: EngineKind) -> String {
     format!(".name: UserspaceUplink {uplink} belongs to {its}, and the network to {own}: name an uplink of {own}")
 }
 
-/// Accepted of a network: untagged frames belong to the node.
 pub fn vlan_required(uplink: &UplinkName, vlans: &VlanRanges) -> String {
     format!(
         ".vlan: the NICs of UserspaceUplink {uplink} are shared with the nodes, to which untagged frames belong: set a VLAN of {vlans}"
     )
 }
 
-/// Accepted of a network: the uplink does not have the VLAN.
 pub fn vlan_not_available(uplink: &UplinkName, vlan: VlanTag, vlans: &VlanRanges, is_kept: bool) -> String {
     let available = if vlans.is_empty() { "has no VLANs".to_owned() } else { format!("has the VLANs {vlans}") };
     let kept = if is_kept { "; until then it stays on the nodes as it is" } else { "" };
@@ -47,7 +41,6 @@ pub fn vlan_not_available(uplink: &UplinkName, vlan: VlanTag, vlans: &VlanRanges
     )
 }
 
-/// Accepted of a network: another network has the VLAN.
 pub fn vlan_taken(uplink: &UplinkName, vlan: Option<VlanTag>, holder: &str) -> String {
     let what = vlan.map_or_else(|| "untagged frames".to_owned(), |vlan| format!("VLAN {vlan}"));
     format!(
@@ -56,7 +49,6 @@ pub fn vlan_taken(uplink: &UplinkName, vlan: Option<VlanTag>, holder: &str) -> S
     )
 }
 
-/// Accepted of a network: overlays have the VLAN.
 pub fn vlan_of_underlay(uplink: &UplinkName, vlan: Option<VlanTag>, is_kept: bool) -> String {
     let what = vlan.map_or_else(|| "untagged frames belong".to_owned(), |vlan| format!("VLAN {vlan} belongs"));
     let kept = if is_kept { "; until then it stays on the nodes as it is" } else { "" };
@@ -65,21 +57,20 @@ pub fn vlan_of_underlay(uplink: &UplinkName, vlan: Option<VlanTag>, is_kept: boo
     )
 }
 
-/// Accepted of a network: the uplink has no addresses for its overlay.
 pub fn uplink_without_underlay(uplink: &UplinkName) -> String {
     format!(
         ".name: UserspaceUplink {uplink} has no addresses for overlays: set spec.underlay of it, or use the encapsulation Kernel"
     )
 }
 
-/// Accepted of a network: the addresses are of the other family.
 pub fn underlay_of_other_family(uplink: &UplinkName, family: IpFamily) -> String {
     format!(
         ".name: the underlay of UserspaceUplink {uplink} has addresses of {family}: set spec.topology.overlay.ipFamily to {family}"
     )
 }
 
-/// Accepted of an uplink: networks have VLANs that were removed from it.
+// Accepted of an uplink is False, or DeletionBlocked is True.
+
 pub fn vlans_in_use(networks: &[(&str, VlanTag)]) -> String {
     let named: Vec<String> =
         networks.iter().take(NETWORKS_MAX).map(|(network, vlan)| format!("{network} (VLAN {vlan})")).collect();
@@ -91,7 +82,6 @@ pub fn vlans_in_use(networks: &[(&str, VlanTag)]) -> String {
     )
 }
 
-/// Accepted of an uplink: networks have the VLAN of its underlay.
 pub fn underlay_in_use(networks: &[&str]) -> String {
     let named: Vec<&str> = networks.iter().take(NETWORKS_MAX).copied().collect();
     format!(
@@ -102,7 +92,6 @@ pub fn underlay_in_use(networks: &[&str]) -> String {
     )
 }
 
-/// DeletionBlocked of an uplink.
 pub fn in_use(networks: &[&str]) -> String {
     let named: Vec<&str> = networks.iter().take(NETWORKS_MAX).copied().collect();
     format!(

@@ -5,13 +5,12 @@ use serde_json::Value;
 /// One row of the reference.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Field {
-    /// Such as `spec.ipam.ranges[][].subnet`.
+    /// The path, such as `spec.ipam.ranges[][].subnet`.
     pub(super) path: String,
     /// The JSON type, or the values that can be chosen from.
     pub(super) kind: String,
-    /// As JSON.
+    /// The default as JSON.
     pub(super) default: String,
-    /// Its description.
     pub(super) meaning: String,
     /// The messages of its validation rules.
     pub(super) rules: Vec<String>,

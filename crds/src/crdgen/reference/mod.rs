@@ -1,9 +1,10 @@
-//! `docs/reference.md`: generated from the CRDs and the constants of [`crate::conditions`].
+//! `docs/reference.md`: generated from the CRDs and the types of conditions.
 
 mod constants;
 mod fields;
 
 use crate::crdgen::manifests::{ManifestError, with_defaults};
+use crate::crdgen::markdown::table;
 use constants::Constant;
 use fields::Field;
 use serde_json::Value;
@@ -11,14 +12,11 @@ use std::fmt::Write;
 
 const HEADER: &str = "<!-- Made by `make crds`; edit crds/src instead. -->\n\
 # Reference of the API\n\n\
-Every field of each kind, with its default and the rules that the API server checks, and every condition with its reasons. What to do about a reason is in\n\
-[errors.md](errors.md) and [operations.md](operations.md), samples are in [config/samples](../config/samples).\n\n\
+Every field of each kind, with its default and the rules that the API server checks, and every condition. Reasons, and what to do about them, are in\n\
+[errors.md](errors.md), samples in [config/samples](../config/samples).\n\n\
 A field without a default may be left out unless its rules say \"required\". Defaults are not stored in objects. `[]` stands for each item of a list. Objects may not have other fields.\n";
 
 /// The page as Markdown.
-///
-/// # Errors
-/// When a schema cannot be written.
 pub fn page() -> Result<String, ManifestError> {
     let mut page = HEADER.to_owned();
     for crd in with_defaults()? {
@@ -26,8 +24,6 @@ pub fn page() -> Result<String, ManifestError> {
     }
     page.push_str("\n## Conditions\n");
     table(&mut page, ["type", "of what, and what it means when True"], constants::condition_types().map(constant_row));
-    page.push_str("\n## Reasons\n");
-    table(&mut page, ["reason", "where, and why"], constants::reasons().map(constant_row));
     Ok(page)
 }
 
@@ -69,15 +65,4 @@ fn row(Field { path, kind, default, meaning, rules }: Field) -> [String; 5] {
 
 fn constant_row(Constant { value, meaning }: Constant) -> [String; 2] {
     [format!("`{value}`"), meaning]
-}
-
-/// A table, with Markdown characters escaped.
-fn table<const N: usize>(page: &mut String, head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    page.push('\n');
-    page.push_str(&line(&head.map(ToOwned::to_owned)));
-    page.push_str(&line(&head.map(|_| "---".to_owned())));
-    for cells in rows {
-        page.push_str(&line(&cells.map(|cell| cell.replace('|', "\\|").replace('\n', " "))));
-    }
 }

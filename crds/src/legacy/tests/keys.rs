@@ -295,7 +295,7 @@ fn routed_memifs_have_the_gateway_and_the_network_of_their_subnets() {
     let bridge = Bridge::named(one.bridge.clone());
     let keys = |legacy: &Legacy, gateway: &Legacy| -> Vec<&str> {
         let (port, gateway) = (gateway.settings.port(), gateway.settings.gateway.as_ref());
-        let all = legacy.settings.mismatches(legacy.engine, (&bridge, &port, gateway));
+        let all = legacy.settings.mismatches(legacy.engine, &bridge, &port, gateway);
         all.iter().map(|one| one.key).collect()
     };
     assert_eq!((keys(&one, &both), keys(&both, &one)), (vec![], vec!["ipam"]));

@@ -171,7 +171,7 @@ fn a_network_with_the_requested_settings_matches() {
     let legacy = read(&with(vpp(), "/host/mtu", json!(9000))).unwrap();
     let bridge = |mtu: i64| Bridge { mtu: mtu.try_into().unwrap(), ..Bridge::named(legacy.bridge.clone()) };
     let differences = |bridge: &Bridge, port: &Port| {
-        let all = legacy.settings.mismatches(legacy.engine, (bridge, port, None));
+        let all = legacy.settings.mismatches(legacy.engine, bridge, port, None);
         all.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let own = legacy.settings.port();
@@ -191,7 +191,7 @@ fn ends_of_a_socket_are_compared() {
     let legacy = read(&vpp_vhost_user()).unwrap();
     let connecting = Port { port_type: PortType::VhostUser, ..Port::default() };
     let differences =
-        legacy.settings.mismatches(legacy.engine, (&Bridge::named(legacy.bridge.clone()), &connecting, None));
+        legacy.settings.mismatches(legacy.engine, &Bridge::named(legacy.bridge.clone()), &connecting, None);
     let expected = r#""host.vhost.mode" requests VPP as server, and the network has VPP as client"#;
     assert_eq!(differences.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
     assert_eq!(legacy.settings.rate_limit, RateLimit::default());

@@ -93,7 +93,7 @@ proptest! {
         if let Ok(read) = read(&whole) {
             let usual = Bridge::named(read.bridge.clone());
             let bridge = Bridge { mtu: read.settings.mtu.unwrap_or(usual.mtu), ..usual };
-            prop_assert_eq!(read.settings.mismatches(read.engine, (&bridge, &read.settings.port(), read.settings.gateway.as_ref())), vec![]);
+            prop_assert_eq!(read.settings.mismatches(read.engine, &bridge, &read.settings.port(), read.settings.gateway.as_ref()), vec![]);
         }
     }
 }

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub enum MacLearning {
-    /// It does.
+    /// The bridge learns.
     #[default]
     Enabled,
-    /// It does not: each frame is flooded to every port.
+    /// The bridge learns nothing: each frame is flooded to every port.
     Disabled,
 }
 
@@ -38,27 +38,28 @@ number!(
 );
 
 impl Default for MacTableSize {
-    /// That of Open vSwitch. VPP needs less than 100 bytes for each.
+    /// The default of Open vSwitch. VPP needs less than 100 bytes for each address.
     fn default() -> Self {
         Self(8192)
     }
 }
 
 impl MacTableSize {
-    /// Not written, so that files of bridges with the default are those of earlier releases.
+    /// The default is not written, so that files of bridges with it are those of earlier releases.
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Whose a network's bridge is.
+/// Who owns the bridge of a network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 pub enum Ownership {
-    /// It is created, kept as the network specifies, and deleted with the network.
+    /// usnet creates the bridge, keeps it as the network specifies, and deletes it with the
+    /// network.
     #[default]
     Managed,
-    /// It is not owned by usnet: ports are added to it, and nothing else of it is changed.
+    /// usnet does not own the bridge: it adds ports, and changes nothing else of it.
     Adopted,
 }
 
@@ -67,26 +68,26 @@ pub enum Ownership {
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Bridge {
-    /// Its name in the engine; with VPP the digits of the bridge domain's id.
+    /// The name of the bridge in the engine; with VPP the digits of the bridge domain's id.
     pub name: BridgeName,
-    /// Its MTU in bytes, and that of every port on it.
+    /// The MTU of the bridge in bytes, and that of every port on it.
     pub mtu: Mtu,
-    /// Whether it learns where MAC addresses are.
+    /// Whether the bridge learns where MAC addresses are.
     #[serde(default)]
     pub mac_learning: MacLearning,
-    /// How long it remembers them, in seconds.
+    /// How long the bridge remembers MAC addresses, in seconds.
     #[serde(default)]
     pub mac_age_seconds: MacAge,
-    /// How many it remembers at most.
+    /// How many MAC addresses the bridge remembers at most.
     #[serde(default, skip_serializing_if = "MacTableSize::is_default")]
     pub mac_table_size: MacTableSize,
-    /// Whether usnet creates and deletes it.
+    /// Whether usnet creates and deletes the bridge.
     #[serde(default)]
     pub ownership: Ownership,
 }
 
 impl Bridge {
-    /// A bridge with the usual settings.
+    /// A bridge with default settings.
     pub fn named(name: BridgeName) -> Self {
         Self {
             name,

@@ -29,8 +29,9 @@ pub struct BridgeSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = bridge_domain_id())]
     pub id: Option<i64>,
-    /// Its MTU in bytes, and that of every port on it: 576 to 9702. Default 1500, and 1450 with an
-    /// overlay, whose packets are 50 bytes longer than the frames in them; over IPv6 1430 and 70.
+    /// The MTU of the bridge in bytes, and that of every port on it: 576 to 9702. Default 1500, and
+    /// 1450 with an overlay, whose packets are 50 bytes longer than the frames in them; over IPv6
+    /// 1430 and 70.
     // CRD defaults cannot depend on another field. So the field is left out, and readers derive the
     // default from the topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,17 +81,17 @@ impl Default for BridgeSpec {
     }
 }
 
-/// For the whole object: ports of pods would be on the bridge that the network had.
+/// A rule of the whole object: ports of pods would stay on the bridge that the network had.
 pub(crate) fn name_is_immutable_in_use() -> Rule {
     immutable_in_use("bridge.name")
 }
 
-/// The same of VPP.
+/// The same rule for VPP.
 pub(crate) fn id_is_immutable_in_use() -> Rule {
     immutable_in_use("bridge.id")
 }
 
-/// For the spec: a bridge that is owned by usnet would be adopted, or the reverse.
+/// A rule of the spec: a bridge that usnet owns would be adopted, or the reverse.
 pub(crate) fn ownership_is_immutable() -> Rule {
     let new = is_adopted();
     let message = "bridge.ownership cannot change: create a new network and move the pods to it";
@@ -98,7 +99,7 @@ pub(crate) fn ownership_is_immutable() -> Rule {
     rule(same, message).field_path(".bridge.ownership")
 }
 
-/// For rules of the spec.
+/// An expression for rules of the spec.
 pub(crate) fn is_adopted() -> String {
     is(".bridge.ownership", "Adopted")
 }
@@ -130,7 +131,7 @@ fn bridge_domain_id() -> Rule {
     range("bridge domain id", BridgeDomainId::MINIMUM, BridgeDomainId::MAXIMUM)
 }
 
-/// For the spec: each engine has one of the two fields, and ages of MAC addresses of its own.
+/// Rules of the spec: each engine has one of the two fields, and ages of MAC addresses of its own.
 pub(crate) fn engine_rules() -> impl Iterator<Item = Rule> {
     let foreign = BridgeKey::ALL.into_iter().flat_map(|key| {
         let without = EngineKind::ALL.into_iter().filter(move |engine| engine.traits().bridge_key != key);
@@ -152,7 +153,8 @@ pub(crate) fn engine_rules() -> impl Iterator<Item = Rule> {
 pub(crate) fn bridge(
     problems: &mut Problems,
     engine: EngineKind,
-    (spec, default_mtu): (&BridgeSpec, Mtu),
+    spec: &BridgeSpec,
+    default_mtu: Mtu,
     network: Option<&NetworkName>,
 ) -> Option<Bridge> {
     let name = name(problems, engine, spec, network);
@@ -161,8 +163,8 @@ pub(crate) fn bridge(
         Some(mtu) => problems.check("spec.bridge.mtu", mtu.try_into()),
         None => Some(default_mtu),
     };
-    let mac_ages = (engine, engine.traits().mac_age);
-    let mac_age = problems.check_range("spec.bridge.macAgeSeconds", spec.mac_age_seconds, mac_ages);
+    let mac_ages = engine.traits().mac_age;
+    let mac_age = problems.check_range("spec.bridge.macAgeSeconds", spec.mac_age_seconds, engine, mac_ages);
     let mac_table_size = problems.check("spec.bridge.macTableSize", spec.mac_table_size.try_into());
     Some(Bridge {
         name: name?,
@@ -174,7 +176,7 @@ pub(crate) fn bridge(
     })
 }
 
-/// Which bridge is adopted is known only to users.
+/// Only users know which bridge is to be adopted.
 fn adopted(problems: &mut Problems, engine: EngineKind, spec: &BridgeSpec) {
     let key = engine.traits().bridge_key;
     let is_missing = match key {

@@ -16,16 +16,18 @@ use std::net::IpAddr;
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Gateway {
-    /// At most one of each family, the same on all nodes.
+    /// The addresses, at most one of each family, are the same on all nodes.
     #[cfg_attr(feature = "api", schemars(length(max = 2)), schemars(extend("x-kubernetes-list-type" = "atomic")))]
     pub addresses: Vec<InterfaceAddress>,
-    /// Networks with the same one reach each other; none means that this network reaches no other.
+    /// Networks with the same routing domain reach each other; none means that this network reaches
+    /// no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing_domain: Option<RoutingDomain>,
 }
 
 impl Gateway {
-    /// Its MAC address, the same on all nodes: pods keep it when their network spans nodes.
+    /// The MAC address of a gateway, the same on all nodes: pods keep it when their network spans
+    /// nodes.
     pub fn mac(network: &NetworkName) -> MacAddress {
         MacAddress::of(&format!("gateway {network}"))
     }

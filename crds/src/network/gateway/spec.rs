@@ -4,7 +4,7 @@
 use super::Gateway;
 use crate::cel::{at, rule, with_engine};
 use crate::network::bridge::spec::is_adopted;
-use crate::problem::{Problem, Problems};
+use crate::problem::{Problem, Problems, bridges};
 use crate::types::limits::CIDR_MAX;
 use crate::types::names::{NAMESPACE_NAME_PATTERN, ROUTING_DOMAIN_MAX};
 use crate::{EngineKind, FixedAttachment, InterfaceAddress, Ownership, RoutingDomain};
@@ -12,7 +12,7 @@ use kube::KubeSchema;
 use kube::core::Rule;
 use serde::{Deserialize, Serialize};
 
-/// One address of each family.
+/// A gateway has at most one address of each family.
 const ADDRESSES_MAX: usize = 2;
 
 /// The engine's own addresses in the network, on every node of it: pods reach other networks by
@@ -34,8 +34,8 @@ pub struct GatewaySpec {
     pub routing_domain: Option<String>,
 }
 
-/// That it is no broadcast address is checked in Rust only. The API server knows the cost of `==`,
-/// but takes `!=` for too expensive.
+/// Only the check in Rust excludes broadcast addresses: the API server knows the cost of `==`, but
+/// takes `!=` for too expensive.
 fn host_addresses() -> Rule {
     let is_host = "!(cidr(a).masked() == cidr(a)) && cidr(a).ip().isGlobalUnicast()";
     rule(
@@ -58,26 +58,30 @@ fn routing_domain() -> Rule {
     )
 }
 
-/// For the spec: what depends on other fields.
+fn not_in(engine: EngineKind) -> Problem {
+    Problem::not_in_engine(engine, bridges(&engine), "gateway", |row| row.has_gateways)
+}
+
+/// Rules of the spec, which depend on other fields.
 pub(crate) fn rules() -> impl Iterator<Item = Rule> {
     let without = EngineKind::ALL.into_iter().filter(|engine| !engine.traits().has_gateways);
-    let engines = without
-        .map(|engine| at(".gateway", with_engine(engine, "!has(self.gateway)"), &Problem::GatewayEngine(engine)));
+    let engines = without.map(|engine| at(".gateway", with_engine(engine, "!has(self.gateway)"), &not_in(engine)));
     let is_managed = format!("!has(self.gateway) || !{}", is_adopted());
     engines.chain([at(".gateway", is_managed, &Problem::GatewayOfAdopted)])
 }
 
-/// The gateway of a network with this engine, whose bridge has this owner. The outer option is
-/// `None` when it is wrong.
+/// The gateway of a network with this engine, whose bridge has this owner. The outer option is none
+/// when the spec is wrong.
 pub(crate) fn gateway(
     problems: &mut Problems,
-    (engine, ownership): (EngineKind, Ownership),
+    engine: EngineKind,
+    ownership: Ownership,
     spec: Option<&GatewaySpec>,
     attachments: &[FixedAttachment],
 ) -> Option<Option<Gateway>> {
     let Some(spec) = spec else { return Some(None) };
     let before = problems.count();
-    problems.add_if(!engine.traits().has_gateways, "spec.gateway", Problem::GatewayEngine(engine));
+    problems.add_if(!engine.traits().has_gateways, "spec.gateway", not_in(engine));
     problems.add_if(ownership == Ownership::Adopted, "spec.gateway", Problem::GatewayOfAdopted);
     let is_too_long = spec.addresses.len() > ADDRESSES_MAX;
     let too_many = Problem::TooMany { count: spec.addresses.len(), maximum: ADDRESSES_MAX };

@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::net::IpAddr;
 
 /// The configuration as JSON and what divides its ranges among the nodes, once its known fields are
-/// valid. The outer option is `None` when they are not.
+/// valid. The outer option is none when they are not.
 pub(in crate::network) fn ipam(
     problems: &mut Problems,
     ipam: Option<&IpamSpec>,
@@ -53,10 +53,7 @@ pub(in crate::network) fn ipam(
     value.filter(|_| problems.count() == before).map(|value| (Some(value), prefix))
 }
 
-/// The same for the `ipam` of a NetworkAttachmentDefinition.
-///
-/// # Errors
-/// What is wrong with it.
+/// Checks the `ipam` of a NetworkAttachmentDefinition in the same way.
 pub fn check_definition(value: &Value) -> Result<(), InvalidSpec> {
     let mut problems = Problems::default();
     match serde_json::from_value::<IpamSpec>(value.clone()) {
@@ -66,7 +63,7 @@ pub fn check_definition(value: &Value) -> Result<(), InvalidSpec> {
     if problems.count() == 0 { Ok(()) } else { Err(problems.into_invalid()) }
 }
 
-/// What the plugin gets.
+/// The configuration that the plugin gets.
 fn configuration(ipam: &IpamSpec) -> Result<Value, Problem> {
     let passed_on = IpamSpec { node_prefix: None, ..ipam.clone() };
     let value = serde_json::to_value(passed_on).map_err(|error| Problem::Json(error.to_string()))?;

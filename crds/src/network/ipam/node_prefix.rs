@@ -20,7 +20,7 @@ number!(
     PrefixV4, "prefix length", 1, 30
 );
 number!(
-    /// The same of IPv6.
+    /// The prefix length of the part of a node of IPv6 ranges.
     PrefixV6, "prefix length", 1, 126
 );
 
@@ -30,7 +30,7 @@ pub struct NodePrefix {
     /// The prefix length of the part of each node of IPv4 ranges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipv4: Option<PrefixV4>,
-    /// The same of IPv6 ranges.
+    /// The prefix length of the part of each node of IPv6 ranges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipv6: Option<PrefixV6>,
 }

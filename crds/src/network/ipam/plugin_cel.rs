@@ -11,7 +11,7 @@ pub(crate) const STATIC: &str = "static";
 /// The longest prefixes of subnets that host-local takes: without them it has no address to give.
 const PREFIX_MAX: [(u8, u8); 2] = [(4, 30), (6, 126)];
 
-/// With host-local.
+/// A rule that applies to host-local.
 fn host_local_rule(expression: &str, problem: &Problem) -> Rule {
     at(".ranges", format!("self.type != '{HOST_LOCAL}' || {expression}"), problem)
 }
@@ -52,7 +52,7 @@ pub(super) fn large_enough() -> Rule {
     crate::cel::rule(expression, message).field_path(".ranges")
 }
 
-/// On the whole spec.
+/// A rule of the whole spec.
 pub(in crate::network) fn static_addresses() -> Rule {
     let has_some = format!(
         "!has(self.ipam) || self.ipam.type != '{STATIC}' || (has(self.ipam.addresses) && size(self.ipam.addresses) > 0) || (has(self.attachments) && self.attachments.exists(a, has(a.ips) && size(a.ips) > 0))"
@@ -60,7 +60,8 @@ pub(in crate::network) fn static_addresses() -> Rule {
     at(".ipam.addresses", has_some, &IpamProblem::NoStaticAddress.into())
 }
 
-/// The gateway beside `subnet` is in it, or one of the link (IPv6): a pod reaches no other.
+/// The gateway beside `subnet` must be in it, or a link-local address (IPv6): a pod reaches no
+/// other.
 pub(super) fn reachable_gateway() -> Rule {
     let is_unset = "!has(self.subnet) || !isCIDR(self.subnet) || !has(self.gateway) || !isIP(self.gateway)";
     let of_link = "(ip(self.gateway).family() == 6 && ip(self.gateway).isLinkLocalUnicast())";

@@ -17,12 +17,13 @@ const RANGES: &str = "spec.ipam.ranges";
 
 /// The keys that both plugins read, beside those that are typed.
 const KEYS: [&str; 2] = ["name", "routes"];
-/// Those of host-local.
+/// The keys that host-local reads.
 const HOST_LOCAL_KEYS: [&str; 7] = ["ranges", "subnet", "rangeStart", "rangeEnd", "gateway", "dataDir", "resolvConf"];
-/// Those of static.
+/// The keys that static reads.
 const STATIC_KEYS: [&str; 2] = ["addresses", "dns"];
 
-/// The rules that need nothing but the configuration. Others report what is no address or subnet.
+/// The rules that need nothing but the configuration. Other rules report what is not an address or
+/// subnet.
 pub(super) fn check(problems: &mut Problems, ipam: &IpamSpec) {
     let keys: &[&str] = match ipam.plugin.as_str() {
         HOST_LOCAL => &HOST_LOCAL_KEYS,
@@ -35,7 +36,7 @@ pub(super) fn check(problems: &mut Problems, ipam: &IpamSpec) {
     }
 }
 
-/// Go reads keys in any case.
+/// Go's JSON reads keys in any case.
 fn unknown_keys(problems: &mut Problems, ipam: &IpamSpec, known: &[&str]) {
     let is_read = |key: &str| known.iter().chain(&KEYS).any(|known| known.eq_ignore_ascii_case(key));
     for key in ipam.other.keys().filter(|key| !is_read(key)) {
@@ -96,8 +97,8 @@ fn is_small(subnet: &IpNet) -> bool {
     subnet.prefix_len() > subnet.max_prefix_len() - 2
 }
 
-/// What the addresses of pods that the network fixes must be: addresses of hosts, and those of a
-/// subnet of host-local, whose gateway and routes the pod gets.
+/// Addresses of pods that the network fixes must be addresses of hosts, and of a subnet of
+/// host-local, whose gateway and routes the pod gets.
 pub(in crate::network) fn check_fixed(
     problems: &mut Problems,
     ipam: Option<&IpamSpec>,
@@ -123,7 +124,7 @@ pub(in crate::network) fn check_fixed(
     }
 }
 
-/// Whether a pod reaches a gateway: it is in its subnet, or one of the link (IPv6).
+/// Whether a pod reaches a gateway: it is in its subnet, or a link-local address (IPv6).
 pub(super) fn is_reachable(gateway: IpAddr, subnet: &IpNet) -> bool {
     let is_of_link = match gateway {
         IpAddr::V4(_) => false,

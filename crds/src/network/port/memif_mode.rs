@@ -12,7 +12,7 @@ use kube::core::Rule;
 const FIELD: &str = "port.memif.mode";
 const ATTACHMENTS: &str = "attachments";
 
-/// For the spec.
+/// Rules of the spec.
 pub(crate) fn rules() -> [Rule; 4] {
     let rule = |field: &str, expression: &str, problem: &Problem| {
         at(&format!(".{field}"), format!("!{} || {expression}", is(".port.memif.mode", "IP")), problem)

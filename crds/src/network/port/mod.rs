@@ -42,10 +42,10 @@ pub struct Port {
     /// The volume of the pod in which its sockets are; none means the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<VolumeName>,
-    /// With the type memif.
+    /// The settings of ports of the type Memif.
     #[serde(default)]
     pub memif: Memif,
-    /// With the type vhost-user.
+    /// The settings of ports of the type VhostUser.
     #[serde(default)]
     pub vhost_user: VhostUser,
 }
@@ -109,11 +109,11 @@ mod spec {
         #[schemars(length(max = VOLUME_NAME_MAX))]
         #[x_kube(validation = volume())]
         pub volume: Option<String>,
-        /// Only with the type Memif.
+        /// The settings of ports of the type Memif; not with another type.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[x_kube(validation = memif_secret())]
         pub memif: Option<Memif>,
-        /// Only with the type VhostUser.
+        /// The settings of ports of the type VhostUser; not with another type.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub vhost_user: Option<VhostUser>,
     }
@@ -177,12 +177,12 @@ mod spec {
         )
     }
 
-    /// 0 means no limit.
+    /// A rate of 0 means no limit.
     fn rate() -> Rule {
         range("rate", 0, KilobitsPerSecond::MAXIMUM)
     }
 
-    /// For the field `memif`.
+    /// A rule of the field `memif`.
     fn memif_secret() -> Rule {
         let is_unknowable = format!("{} && {}", is(".socket", "Abstract"), is(".secret", "Generated"));
         at(".secret", format!("!({is_unknowable})"), &Problem::SecretWithoutVolume)
@@ -199,7 +199,7 @@ mod spec {
         or_default(".port.type", &default)
     }
 
-    /// For the spec: what not every engine and type of port has.
+    /// Rules of the spec: what not every engine and type of port supports.
     pub(crate) fn engine_rules() -> impl Iterator<Item = Rule> {
         let type_rules = unsupported(PortType::ALL, |row| row.port_types).map(|(engine, port_type)| {
             let is_other = format!("{} != '{}'", self::port_type(), port_type.as_str());
@@ -277,7 +277,7 @@ mod spec {
         })
     }
 
-    /// What is only for ports of one type.
+    /// Checks the settings that only ports of one type have.
     fn settings(problems: &mut Problems, engine: EngineKind, port_type: PortType, spec: &PortSpec) {
         if let Some(memif) = spec.memif {
             let is_foreign = port_type != PortType::Memif;
@@ -293,7 +293,7 @@ mod spec {
         }
     }
 
-    /// The types of ports on which the engine cannot limit what a pod sends.
+    /// Checks the types of ports on which the engine cannot limit what a pod sends.
     pub(crate) fn unlimited_egress(
         problems: &mut Problems,
         engine: EngineKind,
@@ -314,7 +314,7 @@ mod spec {
         }
     }
 
-    /// `None` when it is wrong.
+    /// None when the rate is wrong.
     pub(crate) fn rate_limit(problems: &mut Problems, field: &str, spec: RateLimitSpec) -> Option<RateLimit> {
         let mut rate = |name: &str, kbps: i64| match kbps {
             0 => Some(None),

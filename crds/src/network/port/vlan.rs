@@ -11,7 +11,7 @@ use kube::core::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// In which VLANs a port is.
+/// The VLANs of a port.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(
@@ -41,7 +41,7 @@ fn tag() -> Rule {
     range("VLAN tag", VlanTag::MINIMUM, VlanTag::MAXIMUM)
 }
 
-/// For the list.
+/// A rule of the list.
 fn trunks_in_range() -> Rule {
     let (minimum, maximum) = (VlanTag::MINIMUM, VlanTag::MAXIMUM);
     rule(
@@ -66,7 +66,7 @@ fn trunks_of_access() -> Rule {
     at(".trunks", "self.mode != 'Access' || !has(self.trunks) || size(self.trunks) == 0", &Problem::TrunksOfAccess)
 }
 
-/// For the spec: engines whose ports do not have every mode.
+/// Rules of the spec: engines whose ports do not have every mode.
 pub(in crate::network) fn engine_rules() -> impl Iterator<Item = Rule> {
     let limited = EngineKind::ALL.into_iter().filter(|engine| engine.traits().vlan_modes.len() < VlanMode::ALL.len());
     limited.flat_map(|engine| {
@@ -82,7 +82,7 @@ pub(in crate::network) fn engine_rules() -> impl Iterator<Item = Rule> {
     })
 }
 
-/// The outer option is `None` when it is wrong.
+/// The outer option is none when the spec is wrong.
 pub(in crate::network) fn vlan(
     problems: &mut Problems,
     engine: EngineKind,

@@ -16,12 +16,12 @@ use std::net::IpAddr;
 /// How the bridges of a network on different nodes are connected.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Topology {
-    /// Not at all.
+    /// The bridges are not connected.
     #[default]
     NodeLocal,
-    /// By a NIC of each node.
+    /// A NIC of each node connects the bridges.
     Uplink(NetworkUplink),
-    /// By VXLAN between the nodes.
+    /// VXLAN between the nodes connects the bridges.
     Overlay(Overlay),
 }
 
@@ -32,7 +32,7 @@ pub struct Overlay {
     pub vni: Option<Vni>,
     /// The destination port of the encapsulated packets.
     pub port: UdpPort,
-    /// The family of the addresses between which they are sent.
+    /// The family of the addresses between which encapsulated packets are sent.
     pub ip_family: IpFamily,
     /// The uplink whose underlay has the addresses; none means that they are those of the nodes.
     pub underlay: Option<UplinkName>,
@@ -41,14 +41,14 @@ pub struct Overlay {
 }
 
 impl Overlay {
-    /// As it is compiled, with the VNI that it has.
+    /// The compiled form, with the VNI that was chosen.
     pub fn compiled(&self, vni: Vni) -> CompiledOverlay {
         let Self { port, ip_family, underlay, multicast_group, .. } = self.clone();
         let encapsulation = self.encapsulation();
         CompiledOverlay { vni, port, ip_family, encapsulation, underlay, multicast_group }
     }
 
-    /// Who encapsulates: an engine does so on a NIC that it has.
+    /// An engine encapsulates on a NIC that it has.
     pub const fn encapsulation(&self) -> Encapsulation {
         match self.underlay {
             None => Encapsulation::Kernel,
@@ -68,7 +68,6 @@ impl Topology {
         }
     }
 
-    /// The overlay, if it is one.
     pub const fn overlay(&self) -> Option<&Overlay> {
         match self {
             Self::Overlay(overlay) => Some(overlay),
@@ -76,7 +75,6 @@ impl Topology {
         }
     }
 
-    /// The uplink, if it has one.
     pub const fn uplink(&self) -> Option<&NetworkUplink> {
         match self {
             Self::Uplink(uplink) => Some(uplink),

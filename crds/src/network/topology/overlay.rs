@@ -78,7 +78,7 @@ fn port() -> Rule {
     range("UDP port", UdpPort::MINIMUM, UdpPort::MAXIMUM)
 }
 
-/// Addresses that start with 224 are those of protocols.
+/// Addresses that start with 224 are reserved for protocols.
 const MULTICAST_PATTERN: &str = "^((22[5-9]|23[0-9])[.]|[fF][fF])";
 
 fn multicast() -> Rule {

@@ -18,17 +18,16 @@ use std::fmt;
 /// How the bridges of a network on different nodes are connected.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TopologyType {
-    /// Not at all.
+    /// The bridges are not connected.
     #[default]
     NodeLocal,
-    /// By a NIC of each node.
+    /// A NIC of each node connects the bridges.
     Uplink,
-    /// By VXLAN between the nodes.
+    /// VXLAN between the nodes connects the bridges.
     Overlay,
 }
 
 impl TopologyType {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NodeLocal => "NodeLocal",
@@ -37,7 +36,7 @@ impl TopologyType {
         }
     }
 
-    /// The member of the union that it has.
+    /// The member of the union that belongs to the type.
     pub const fn member(self) -> &'static str {
         match self {
             Self::NodeLocal => "nodeLocal",
@@ -53,7 +52,7 @@ impl fmt::Display for TopologyType {
     }
 }
 
-/// For rules of the spec.
+/// The path for rules of the spec.
 const TYPE: &str = ".topology.type";
 
 /// How the bridges of a network on different nodes are connected.
@@ -69,10 +68,10 @@ pub struct TopologySpec {
     /// the traffic of the network between nodes.
     #[serde(rename = "type", default)]
     pub topology_type: TopologyType,
-    /// Only with the type Uplink.
+    /// The uplink; only with the type Uplink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink: Option<UplinkSpec>,
-    /// Only with the type Overlay, and not required there.
+    /// The overlay; only with the type Overlay, and not required there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlay: Option<OverlaySpec>,
 }
@@ -88,7 +87,7 @@ impl TopologySpec {
     }
 }
 
-/// The uplink of a network, and its VLAN there.
+/// The uplink of a network, and the network's VLAN on it.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 pub struct UplinkSpec {
     /// The name of a UserspaceUplink of the same engine.
@@ -96,8 +95,8 @@ pub struct UplinkSpec {
     #[x_kube(validation = uplink_name())]
     pub name: String,
     /// The VLAN of the network's frames on the NIC, 1 to 4094: one of `vlans` of the uplink that no
-    /// other network has. Without, frames are untagged, which at most one network of an uplink is.
-    /// Pods send and receive frames without this tag.
+    /// other network has. Without it, frames are untagged, which at most one network of an uplink
+    /// is. Pods send and receive frames without this tag.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = vlan())]
     pub vlan: Option<i64>,
@@ -107,18 +106,18 @@ fn vlan() -> Rule {
     range("VLAN tag", VlanTag::MINIMUM, VlanTag::MAXIMUM)
 }
 
-/// An overlay has defaults for all.
+/// An overlay needs no member: it has defaults for all.
 fn uplink_needs_member() -> Rule {
     let has_it = format!("{} != '{}' || has(self.uplink)", topology_type(".type"), TopologyType::Uplink);
     at(".uplink", has_it, &Problem::UplinkMissing)
 }
 
-/// The type, which is in this field below `self`.
+/// The type of the topology, which is in this field below `self`.
 fn topology_type(field: &str) -> String {
     or_default(field, &format!("'{}'", TopologyType::default()))
 }
 
-/// For rules of the spec.
+/// An expression for rules of the spec.
 pub(crate) fn is_node_local() -> String {
     format!("{} == '{}'", topology_type(TYPE), TopologyType::NodeLocal)
 }
@@ -129,7 +128,7 @@ fn only_type_has_member(topology: TopologyType) -> Rule {
     at(&format!(".{member}"), has_none, &Problem::OnlyForTopology(topology))
 }
 
-/// For the spec: what depends on other fields.
+/// Rules of the spec, which depend on other fields.
 pub(crate) fn rules() -> impl Iterator<Item = Rule> {
     let is_managed = format!("{} || !{}", is_node_local(), is_adopted());
     [at(TYPE, is_managed, &Problem::TopologyOfAdopted)].into_iter()

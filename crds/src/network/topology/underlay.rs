@@ -21,7 +21,7 @@ pub struct UnderlaySpec {
     /// required. A change interrupts the traffic of the network between nodes.
     #[serde(rename = "type", default)]
     pub underlay_type: UnderlayType,
-    /// Only with the type Uplink.
+    /// The uplink; only with the type Uplink.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink: Option<UnderlayUplinkSpec>,
 }
@@ -29,10 +29,10 @@ pub struct UnderlaySpec {
 /// Which addresses nodes send encapsulated packets from and to.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnderlayType {
-    /// Those of the nodes.
+    /// The addresses of the nodes.
     #[default]
     NodeAddress,
-    /// Those on a NIC that the engine has.
+    /// Addresses on a NIC that the engine has.
     Uplink,
 }
 
@@ -49,12 +49,12 @@ fn has_its_member() -> Rule {
     at(".uplink", format!("{} == has(self.uplink)", is(".type", "Uplink")), &Problem::UnderlayMember)
 }
 
-/// For the overlay: whether the engine itself encapsulates.
+/// An expression of the overlay: whether the engine itself encapsulates.
 pub(super) fn is_of_engine() -> String {
     is(".encapsulation", "Engine")
 }
 
-/// For the overlay.
+/// A rule of the overlay.
 pub(super) fn fits_encapsulation() -> Rule {
     let fits = format!("{} == {}", is_of_engine(), is(".underlay.type", "Uplink"));
     at(".underlay.type", fits, &Problem::UnderlayOfEncapsulation)

@@ -56,7 +56,6 @@ pub const PLUGIN_NAME_MAX: usize = 63;
 /// Why a name was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
-    /// The name of a network is not a DNS label.
     #[error(
         "network name {0:?} is not a DNS label: use 1 to {NETWORK_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
     )]
@@ -66,50 +65,40 @@ pub enum InvalidName {
         "bridge name {0:?} cannot be used: use 1 to {BRIDGE_NAME_MAX} letters, digits, '_', '.' and '-', starting with a letter, a digit or '_'"
     )]
     Bridge(String),
-    /// The engine of a network cannot store its name.
     #[error("network name {name:?} is {why}")]
     EngineNetwork {
-        /// The name.
         name: String,
-        /// For which engine it is too long, and its limit.
+        /// For which engine the name is too long, and its limit.
         why: String,
     },
-    /// The name of a network does not fit into the ids of its devices.
     #[error(
         "network name {0:?} is too long for devicePlugin and resourceClaims, whose devices have it in their ids: use at most {DEVICE_NETWORK_NAME_MAX} characters"
     )]
     DeviceNetwork(String),
-    /// The name of a namespace is not a DNS label.
     #[error(
         "namespace {0:?} is not a DNS label: use 1 to {NAMESPACE_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
     )]
     Namespace(String),
-    /// The name of a pod is not a DNS subdomain.
     #[error(
         "pod name {0:?} is not a DNS subdomain: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.', each part starting and ending with a letter or digit"
     )]
     Pod(String),
-    /// The name of an uplink is not a short DNS label.
     #[error(
         "uplink name {0:?} is not a DNS label: use 1 to {UPLINK_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
     )]
     Uplink(String),
-    /// The name of a routing domain is not a DNS label.
     #[error(
         "routing domain {0:?} is not a DNS label: use 1 to {ROUTING_DOMAIN_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
     )]
     RoutingDomain(String),
-    /// The name of a pod's volume is not a DNS label.
     #[error(
         "volume name {0:?} is not a DNS label: use 1 to {VOLUME_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
     )]
     Volume(String),
-    /// The name of a bridge could be that of an uplink.
     #[error(
         "bridge name {0:?} is reserved, because the bridges of uplinks begin with {UPLINK_BRIDGE_PREFIX}: choose another"
     )]
     BridgeOfUplink(String),
-    /// The name of a bridge is reserved.
     #[error("bridge name {0:?} is reserved by Open vSwitch or Linux: choose another")]
     ReservedBridge(String),
 }
@@ -256,7 +245,6 @@ impl TryFrom<String> for BridgeName {
 macro_rules! text_conversions {
     ($($name:ty),*) => {$(
         impl $name {
-            /// The name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

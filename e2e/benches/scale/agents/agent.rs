@@ -1,9 +1,9 @@
 //! One agent.
 
+use super::agent_state::AgentState;
 use super::counters::Counters;
-use super::known::Known;
-use super::pace::Pace;
 use super::protocol::Attachment;
+use super::report_schedule::ReportSchedule;
 use futures::StreamExt;
 use futures::stream::{BoxStream, select};
 use k8s_openapi::jiff::Timestamp;
@@ -29,14 +29,14 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const WATCH_SECONDS: std::ops::Range<u32> = 200..290;
 
-/// A pod to start.
-pub(super) struct Order {
+/// A request to attach the interface of a pod.
+pub(super) struct AttachRequest {
     pub(super) attachment: Attachment,
-    /// Signalled once the pod is reported.
+    /// Receives a message when the pod has been reported.
     pub(super) done: oneshot::Sender<()>,
 }
 
-enum News {
+enum WatchEvent {
     State(Event<UserspaceNodeState>),
     Network(Event<CompiledNetwork>),
 }
@@ -47,8 +47,8 @@ pub(super) struct Agent {
     node: String,
     shared: Arc<Counters>,
     reported: Arc<AtomicU64>,
-    known: Known,
-    pace: Pace,
+    state: AgentState,
+    schedule: ReportSchedule,
     wait: Duration,
     since: Timestamp,
     written: Option<UserspaceNodeStateStatus>,
@@ -63,8 +63,8 @@ impl Agent {
             node,
             shared,
             reported,
-            known: Known::default(),
-            pace: Pace::default(),
+            state: AgentState::default(),
+            schedule: ReportSchedule::default(),
             wait: FIRST_WAIT,
             since: Timestamp::from_second(Timestamp::now().as_second()).unwrap_or_default(),
             written: None,
@@ -73,12 +73,12 @@ impl Agent {
         }
     }
 
-    /// Runs for as long as the process. The permit is given back once all is listed.
-    pub(super) async fn run(mut self, mut orders: UnboundedReceiver<Order>, permit: OwnedSemaphorePermit) {
+    /// Runs until the process exits. The permit is released after the first lists.
+    pub(super) async fn run(mut self, mut requests: UnboundedReceiver<AttachRequest>, permit: OwnedSemaphorePermit) {
         let mut permit = Some(permit);
-        let mut news = self.watch();
+        let mut events = self.watch();
         loop {
-            let due = self.pace.due();
+            let due = self.schedule.due();
             let report = async move {
                 match due {
                     Some(due) => sleep_until(due).await,
@@ -86,18 +86,18 @@ impl Agent {
                 }
             };
             tokio::select! {
-                Some(event) = news.next() => {
-                    if self.take(event) {
-                        self.pace.changed(Instant::now());
+                Some(event) = events.next() => {
+                    if self.apply(event) {
+                        self.schedule.changed(Instant::now());
                     }
                     if self.lists_under_way == 0 {
                         permit = None;
                     }
                 }
-                Some(Order { attachment, done }) = orders.recv() => {
-                    self.known.attach(attachment);
+                Some(AttachRequest { attachment, done }) = requests.recv() => {
+                    self.state.attach(attachment);
                     self.unreported.push(done);
-                    self.pace.changed(Instant::now());
+                    self.schedule.changed(Instant::now());
                 }
                 () = report => self.report().await,
             }
@@ -105,49 +105,49 @@ impl Agent {
         }
     }
 
-    fn watch(&self) -> BoxStream<'static, News> {
-        // Not all at the same moment, as the real ones.
+    fn watch(&self) -> BoxStream<'static, WatchEvent> {
+        // Watches do not all end at the same time, as with real agents.
         let config = || Config::default().timeout(fastrand::u32(WATCH_SECONDS));
         let own = config().fields(&format!("metadata.name={}", self.node));
         let states = watcher(Api::<UserspaceNodeState>::all(self.client.clone()), own);
         let networks = watcher(Api::<CompiledNetwork>::all(self.client.clone()), config());
-        // The stream waits longer and longer after errors, which need no other answer.
-        let states = states.default_backoff().filter_map(async |event| event.ok().map(News::State));
-        let networks = networks.default_backoff().filter_map(async |event| event.ok().map(News::Network));
+        // The stream backs off after errors, which need no other handling.
+        let states = states.default_backoff().filter_map(async |event| event.ok().map(WatchEvent::State));
+        let networks = networks.default_backoff().filter_map(async |event| event.ok().map(WatchEvent::Network));
         select(states.boxed(), networks.boxed()).boxed()
     }
 
-    /// Says whether there is something to report.
-    fn take(&mut self, news: News) -> bool {
-        match news {
-            News::State(Event::Apply(state) | Event::InitApply(state)) => self.known.set_state(state),
-            News::State(Event::InitDone) => {
+    /// Applies an event, and returns whether there is something to report.
+    fn apply(&mut self, event: WatchEvent) -> bool {
+        match event {
+            WatchEvent::State(Event::Apply(state) | Event::InitApply(state)) => self.state.set_state(state),
+            WatchEvent::State(Event::InitDone) => {
                 self.lists_under_way = self.lists_under_way.saturating_sub(1);
                 false
             }
-            News::State(Event::Init | Event::Delete(_)) => false,
-            News::Network(Event::Init) => {
-                self.known.begin_list();
+            WatchEvent::State(Event::Init | Event::Delete(_)) => false,
+            WatchEvent::Network(Event::Init) => {
+                self.state.begin_list();
                 false
             }
-            News::Network(Event::InitApply(network)) => {
-                self.known.list(network);
+            WatchEvent::Network(Event::InitApply(network)) => {
+                self.state.list(network);
                 false
             }
-            News::Network(Event::InitDone) => {
+            WatchEvent::Network(Event::InitDone) => {
                 self.lists_under_way = self.lists_under_way.saturating_sub(1);
-                self.known.end_list()
+                self.state.end_list()
             }
-            News::Network(Event::Apply(network)) => self.known.set_network(network),
-            News::Network(Event::Delete(network)) => self.known.remove_network(&network.name_any()),
+            WatchEvent::Network(Event::Apply(network)) => self.state.set_network(network),
+            WatchEvent::Network(Event::Delete(network)) => self.state.remove_network(&network.name_any()),
         }
     }
 
     async fn report(&mut self) {
-        let Some(status) = self.known.status(self.since).filter(|status| self.written.as_ref() != Some(status)) else {
-            return self.pace.skip();
+        let Some(status) = self.state.status(self.since).filter(|status| self.written.as_ref() != Some(status)) else {
+            return self.schedule.skip();
         };
-        self.pace.reported(Instant::now());
+        self.schedule.reported(Instant::now());
         match patch(&self.client, &self.node, &status).await {
             Some(bytes) => {
                 self.wait = FIRST_WAIT;
@@ -161,15 +161,15 @@ impl Agent {
             }
             None => {
                 self.shared.failed();
-                self.pace.failed(Instant::now(), self.wait.mul_f64(1.0 + fastrand::f64() / 2.0));
+                self.schedule.failed(Instant::now(), self.wait.mul_f64(1.0 + fastrand::f64() / 2.0));
                 self.wait = (self.wait * 2).min(LONGEST_WAIT);
             }
         }
     }
 }
 
-/// Writes a status by server-side apply, as the real agent does; gives the size of the request's
-/// body.
+/// Writes a status by server-side apply, as the real agent does, and returns the size of the
+/// request's body.
 pub(super) async fn patch(client: &Client, node: &str, status: &UserspaceNodeStateStatus) -> Option<usize> {
     let api: Api<UserspaceNodeState> = Api::all(client.clone());
     let body = json!({

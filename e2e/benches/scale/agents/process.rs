@@ -1,6 +1,6 @@
 //! The process of agents itself.
 
-use super::agent::{Agent, Order};
+use super::agent::{Agent, AttachRequest};
 use super::counters::{Counters, client};
 use super::protocol::{Answer, Attachment, Command, Identity, Start};
 use super::silent::{self, Silent};
@@ -38,7 +38,7 @@ struct Agents {
     kubeconfig: Value,
     silent: Vec<Identity>,
     shared: Arc<Counters>,
-    orders: HashMap<String, UnboundedSender<Order>>,
+    requests: HashMap<String, UnboundedSender<AttachRequest>>,
     /// The resourceVersion that each has reported; 0 before its first report.
     reported: Vec<Arc<AtomicU64>>,
 }
@@ -47,19 +47,19 @@ impl Agents {
     fn start(start: Start) -> Self {
         let Start { kubeconfig, agents, silent } = start;
         let shared = Arc::<Counters>::default();
-        let mut all = Self { kubeconfig, silent, shared, orders: HashMap::new(), reported: Vec::new() };
+        let mut all = Self { kubeconfig, silent, shared, requests: HashMap::new(), reported: Vec::new() };
         let starting = Arc::new(Semaphore::new(STARTING));
         for identity in agents {
-            let (sender, orders) = unbounded_channel();
+            let (sender, requests) = unbounded_channel();
             let reported = Arc::<AtomicU64>::default();
-            all.orders.insert(identity.node.clone(), sender);
+            all.requests.insert(identity.node.clone(), sender);
             all.reported.push(Arc::clone(&reported));
             let (shared, starting, kubeconfig) =
                 (Arc::clone(&all.shared), Arc::clone(&starting), all.kubeconfig.clone());
             tokio::spawn(async move {
                 let permit = starting.acquire_owned().await.expect("a turn");
                 let client = client(kubeconfig, &identity.token).await;
-                Agent::new(client, identity.node, shared, reported).run(orders, permit).await;
+                Agent::new(client, identity.node, shared, reported).run(requests, permit).await;
             });
         }
         all
@@ -96,8 +96,8 @@ impl Agents {
     async fn attach(&self, attachments: Vec<Attachment>) -> bool {
         let order = |attachment: Attachment| {
             let (done, is_done) = oneshot::channel();
-            let orders = self.orders.get(&attachment.node).expect("an agent");
-            orders.send(Order { attachment, done }).expect("the agent runs");
+            let requests = self.requests.get(&attachment.node).expect("an agent");
+            requests.send(AttachRequest { attachment, done }).expect("the agent runs");
             is_done
         };
         let waits = attachments.into_iter().map(order).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What the benchmark and the process of agents say to each other: one line of JSON each.
+//! The protocol between the benchmark and the process of agents: each message is one line of JSON.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,11 +14,11 @@ pub(crate) struct Start {
     pub(crate) kubeconfig: Value,
     /// Agents that watch and report.
     pub(crate) agents: Vec<Identity>,
-    /// Agents that only report, once, when they are asked to.
+    /// Agents that report only once, on command.
     pub(crate) silent: Vec<Identity>,
 }
 
-/// Who an agent is.
+/// The identity of an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) node: String,
@@ -30,37 +30,37 @@ pub(crate) struct Identity {
 pub(crate) struct Attachment {
     pub(crate) node: String,
     pub(crate) network: String,
-    /// Namespace and name.
+    /// The pod as `namespace/name`.
     pub(crate) pod: String,
 }
 
-/// What the benchmark asks.
+/// A command of the benchmark.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Command {
-    /// Until every agent has reported for the first time.
+    /// Waits until every agent has reported for the first time.
     WaitUntilSynced,
-    /// Until every agent has reported this resourceVersion.
+    /// Waits until every agent has reported this resourceVersion.
     WaitForVersion(u64),
-    /// Until the agents have reported these pods.
+    /// Attaches these interfaces, and waits until the agents have reported them.
     Attach(Vec<Attachment>),
-    /// Lets silent agents report so many networks, programmed up to this resourceVersion, and the
-    /// generations of their node states.
+    /// Makes silent agents report this number of networks, programmed up to this resourceVersion,
+    /// and the generations of their node states.
     Report { version: u64, networks: usize, generations: BTreeMap<String, i64> },
 }
 
-/// The answer to each.
+/// The response to a command.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Answer {
-    /// Whether it came to that within the limit.
+    /// Whether the command completed within the time limit.
     pub(crate) is_done: bool,
     pub(crate) stats: Stats,
 }
 
-/// What was sent since the last answer.
+/// The requests since the last response.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Stats {
     pub(crate) writes: usize,
-    /// Requests that were refused or not answered; they are repeated.
+    /// The number of failed requests, which are repeated.
     pub(crate) failed: usize,
     pub(crate) bytes: usize,
     pub(crate) largest: usize,

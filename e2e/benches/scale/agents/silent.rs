@@ -2,8 +2,8 @@
 //! what it costs.
 
 use super::agent::patch;
+use super::agent_state::{Facts, status};
 use super::counters::{Counters, client};
-use super::known::{Facts, status};
 use super::protocol::Identity;
 use futures::{StreamExt, stream};
 use k8s_openapi::jiff::Timestamp;

@@ -9,9 +9,8 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::json;
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::UserspaceNodeStateSpec;
-use usnet_crds::{
-    Bridge, CompiledNetwork, CompiledNetworkSpec, NetworkName, Phase, Port, UserspaceNetwork, UserspaceNodeState,
-};
+use usnet_crds::validate::validate;
+use usnet_crds::{CompiledNetwork, CompiledState, Phase, UserspaceNetwork, UserspaceNodeState};
 
 use super::objects::{AT_ONCE, Changed, namespace_name};
 
@@ -69,27 +68,15 @@ impl RawClient {
 
 /// What the controller makes of a network without anything special.
 fn compile(network: &UserspaceNetwork, namespaces: usize) -> CompiledNetwork {
-    let name: NetworkName = network.name_any().parse().expect("a name");
-    let engine = network.spec.engine;
-    let spec = CompiledNetworkSpec {
+    let state = CompiledState {
         generation: network.metadata.generation.unwrap_or_default(),
         created: network.metadata.creation_timestamp.clone(),
         phase: Phase::Active,
-        engine,
-        node_selector: None,
-        bridge: Bridge::named(engine.default_bridge(&name)),
         overlay: None,
-        uplink: None,
-        port: Port { port_type: engine.default_port_type(), ..Port::default() },
         namespaces: (0..namespaces).map(namespace_name).collect(),
-        ipam: None,
-        node_prefix: None,
-        gateway: None,
-        attachments: Vec::new(),
-        device_plugin: None,
-        resource_claims: None,
     };
-    let mut compiled = CompiledNetwork::new(name.as_str(), spec);
+    let spec = validate(network).expect("a valid network").compiled(state);
+    let mut compiled = CompiledNetwork::new(&network.name_any(), spec);
     compiled.metadata.owner_references = network.controller_owner_ref(&()).map(|owner| vec![owner]);
     compiled
 }

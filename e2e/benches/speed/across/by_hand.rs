@@ -49,7 +49,7 @@ fn device(node: &Node, pod: usize) -> DeviceName {
     let container = format!("hand{pod}");
     let device = DeviceName::of(&attachment(&container));
     let network = pod::network(node.kind(), "hand");
-    let record = record_with(&container, &network, PortBackend::Veth { device: device.clone() });
+    let record = record_with(&container, &network, PortBackend::Device { device: device.clone() });
     let mac = format!("02:00:00:00:01:{pod:02x}").parse().expect("a MAC address");
     let record = Record { network_namespace: namespaces::of_pod(pod), ..record };
     let create = || interface::create(&record, &device, mac, &Assignment::default(), &[]).expect("the pair is created");

@@ -6,11 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tokio::sync::watch;
+use usnet_agent::Agent;
+use usnet_agent::model::spec::NodeSpec;
 use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
-use usnet_operator::agent::Agent;
-use usnet_operator::agent::model::spec::NodeSpec;
 use usnet_test_vpp::Vpp;
 
 const PATIENCE: Duration = Duration::from_secs(120);

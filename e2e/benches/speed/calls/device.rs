@@ -19,7 +19,7 @@ impl Device {
     pub(crate) fn new(node: &Node, owner: &str, number: usize) -> Self {
         let container = format!("{owner}{number}");
         let device = DeviceName::of(&attachment(&container));
-        let record = record_with(&container, &node.network(), PortBackend::Veth { device });
+        let record = record_with(&container, &node.network(), PortBackend::Device { device });
         Self(Record { network_namespace: namespaces::of_pod(number), ..record })
     }
 

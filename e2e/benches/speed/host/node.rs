@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 use usnet_crds::{Bridge, EngineKind, NodeNetwork, Port};
+use usnet_dataplane::bridge::DesiredBridge;
 use usnet_dataplane::engine::BlockingDriver;
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
@@ -153,7 +154,7 @@ impl Node {
     fn add_bridge(&self, driver: &mut impl BlockingDriver) {
         let NodeNetwork { name: network, bridge, .. } = self.network();
         let bridge = Bridge::named(bridge.name);
-        let answers = driver.apply(&[Op::CreateBridge { network, bridge }]);
+        let answers = driver.apply(&[Op::CreateBridge { bridge: DesiredBridge::Network { network, bridge } }]);
         for answer in answers.expect("the engine answers") {
             answer.expect("the bridge is made");
         }

@@ -45,7 +45,7 @@ pub fn write(path: &Path, images: &[Image], time: u64) -> Result<(), ImageError>
 /// The names of the images in an archive.
 ///
 /// # Errors
-/// When it cannot be read, or is none that [`write`] wrote.
+/// When it cannot be read, or is none that [`write()`] wrote.
 pub fn names(path: &Path) -> Result<Vec<String>, ImageError> {
     let failed = |source| ImageError::File { path: path.to_owned(), source };
     let mut archive = tar::Archive::new(fs::File::open(path).map_err(failed)?);

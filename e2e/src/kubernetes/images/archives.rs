@@ -1,4 +1,4 @@
-//! The archives of the images of a test bed, made from what is on this machine.
+//! The archives of the images of a test bed, built from programs of this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,28 +17,24 @@ use crate::nodes::node::Node;
 use crate::testbed::folder::TestbedFolder;
 use crate::testbed::settings::Settings;
 
-/// DPDK's drivers that a pod uses.
+/// The DPDK drivers that pods use.
 const DRIVERS: [&str; 4] = ["bus_vdev", "mempool_ring", "net_memif", "net_virtio"];
 
-/// This checkout's, whatever version of usnet the test bed runs.
+/// The file of this checkout, which is used for every version of usnet.
 const CONTAINERFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/image/Containerfile");
 const TOOLS_CONTAINERFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/image/tools/Containerfile");
 
-/// Changes whenever the way in which images are made does, so that archives of an older way are not
-/// used again.
+/// The version of the code that builds images. Cached archives of other versions are not used.
 pub(super) const RECIPE: u32 = 3;
 
-/// The machine's programs that become images.
+/// The programs of the machine that are put into images.
 struct Sources {
     busybox: PathBuf,
-    /// dpdk-testpmd and the drivers that it loads.
+    /// dpdk-testpmd and its drivers.
     testpmd: Vec<PathBuf>,
 }
 
-/// Makes the archive of the images that do not change with usnet, or finds it in the cache.
-///
-/// # Errors
-/// When a program is missing or a file cannot be written.
+/// Builds the archive of the images that do not depend on usnet, or finds it in the cache.
 pub fn base_archive(folder: &TestbedFolder, settings: &Settings) -> Result<PathBuf, ArchiveError> {
     let sources = sources()?;
     let needed = libraries::needed_by(&sources.testpmd)?;
@@ -66,14 +62,11 @@ pub fn base_archive(folder: &TestbedFolder, settings: &Settings) -> Result<PathB
     Ok(archive)
 }
 
-/// Makes the archive of usnet's images in `folder` as `make image` does, from the static binaries
+/// Builds the archive of usnet's images in `folder` like `make image`, from the static binaries
 /// `usnet`, `userspace` and `usnet-tools` in `binaries`.
-///
-/// # Errors
-/// When a binary is missing or a file cannot be written.
 pub fn usnet_archive(folder: &Path, binaries: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
     let images = [(name, CONTAINERFILE, "usnet"), (TOOLS_IMAGE, TOOLS_CONTAINERFILE, "usnet-tools")];
-    // A version before this one has no test program.
+    // Earlier versions have no test program.
     let present = images.into_iter().filter(|(_, _, program)| *program == "usnet" || binaries.join(program).exists());
     let built = present.map(|(name, containerfile, program)| {
         let build = Build {
@@ -90,10 +83,7 @@ pub fn usnet_archive(folder: &Path, binaries: &Path, name: &str) -> Result<PathB
     Ok(archive)
 }
 
-/// The name of the image in an archive that `make image` wrote.
-///
-/// # Errors
-/// When the archive cannot be read or has no such name.
+/// Returns the name of the image in an archive that `make image` wrote.
 pub fn name_of(archive: &Path) -> Result<String, ArchiveError> {
     let names = archive::names(archive)?;
     let has_tag = |name: &String| image::name::tag(name).is_some();
@@ -109,7 +99,7 @@ pub(super) fn image_of(name: &str, entrypoint: &[&str], layer: PathBuf) -> Image
     Image { name: name.to_owned(), settings, layer }
 }
 
-/// One digest of several files.
+/// Returns one digest of several files.
 pub(super) fn digest_of(files: &[PathBuf]) -> Result<String, ArchiveError> {
     let one = |file: &PathBuf| digest::of_file(file).map_err(|source| ArchiveError::file(file, source));
     let all = files.iter().map(one).collect::<Result<Vec<_>, _>>()?;
@@ -117,12 +107,9 @@ pub(super) fn digest_of(files: &[PathBuf]) -> Result<String, ArchiveError> {
 }
 
 /// Loads an archive's images into a node's containerd.
-///
-/// # Errors
-/// When `ctr` fails.
 pub fn import(node: &Node, archive: &Path) -> Result<(), CommandError> {
-    // With --local, ctr unpacks by itself: containerd's own transfer service knows no native
-    // snapshots.
+    // With --local, ctr unpacks the images itself: the transfer service of containerd does not
+    // support the native snapshotter.
     let mut command = node.command("ctr");
     command.args(["--namespace=k8s.io", "images", "import", "--local", "--snapshotter", containerd::SNAPSHOTTER]);
     command::run(command.arg(archive)).map(drop)
@@ -138,7 +125,7 @@ fn sources() -> Result<Sources, ArchiveError> {
     Ok(Sources { busybox: find("busybox")?, testpmd })
 }
 
-/// The drivers in DPDK's folder, which carries the version of its ABI, such as
+/// Returns the drivers in DPDK's folder, whose name has the ABI version, such as
 /// `/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0`.
 fn drivers() -> Result<Vec<PathBuf>, ArchiveError> {
     let library = PathBuf::from(format!("/usr/lib/{}-linux-gnu/dpdk", std::env::consts::ARCH));
@@ -159,7 +146,7 @@ fn busybox_layer(folder: &Path, busybox: &Path) -> Result<PathBuf, ArchiveError>
     Ok(layer.finish()?)
 }
 
-/// Adds busybox with a link for each of its programs.
+/// Adds busybox, with a link for each of its programs.
 pub(super) fn add_busybox(layer: &mut Tarball, busybox: &Path) -> Result<(), ArchiveError> {
     let folder = Path::new("/usr/bin");
     layer.program(&folder.join("busybox"), busybox)?;
@@ -170,8 +157,7 @@ pub(super) fn add_busybox(layer: &mut Tarball, busybox: &Path) -> Result<(), Arc
     Ok(layer.folder(Path::new("/tmp"))?)
 }
 
-/// `/bin`, `/lib` and `/lib64` as this machine has them: links to the folders under `/usr` on a
-/// Debian of today.
+/// Adds `/bin`, `/lib` and `/lib64` if they are links on this machine, as on a current Debian.
 pub(super) fn add_merged_folders(layer: &mut Tarball) -> Result<(), ArchiveError> {
     for folder in ["/bin", "/lib", "/lib64"].map(Path::new) {
         if let Ok(destination) = fs::read_link(folder) {

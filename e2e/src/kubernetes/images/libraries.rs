@@ -11,12 +11,8 @@ use usnet_release::tarball::Tarball;
 use crate::host::command;
 use crate::kubernetes::images::error::ArchiveError;
 
-/// Every file that `programs` need at run time, themselves included, as they are named on this
-/// machine. Links are kept apart from what they lead to: DPDK refuses a library that it loads
-/// twice.
-///
-/// # Errors
-/// When `ldd` fails on one of them.
+/// Returns every file that `programs` need at run time, including the programs, by its path on this
+/// machine. Links and their targets are separate: DPDK rejects a library that it loads twice.
 pub fn needed_by(programs: &[PathBuf]) -> Result<BTreeSet<PathBuf>, ArchiveError> {
     let mut files = BTreeSet::new();
     for program in programs {
@@ -29,10 +25,7 @@ pub fn needed_by(programs: &[PathBuf]) -> Result<BTreeSet<PathBuf>, ArchiveError
     Ok(files)
 }
 
-/// Adds such files to a layer in their places, links as links.
-///
-/// # Errors
-/// When one cannot be read or the layer not be written.
+/// Adds files to a layer at the same paths; links stay links.
 pub fn add(layer: &mut Tarball, files: &BTreeSet<PathBuf>) -> Result<(), ArchiveError> {
     for file in files {
         if file.is_symlink() {
@@ -45,15 +38,15 @@ pub fn add(layer: &mut Tarball, files: &BTreeSet<PathBuf>) -> Result<(), Archive
     Ok(())
 }
 
-/// The path in a line of `ldd`: `libx.so.1 => /lib/libx.so.1 (0x...)` or
-/// `/lib64/ld-linux-x86-64.so.2 (0x...)`. None for what the kernel supplies.
+/// Returns the path in a line of `ldd`: `libx.so.1 => /lib/libx.so.1 (0x...)` or
+/// `/lib64/ld-linux-x86-64.so.2 (0x...)`. It is `None` for the library of the kernel.
 fn library_of_line(line: &str) -> Option<PathBuf> {
     let path = line.rsplit("=>").next()?.split_whitespace().next()?;
     path.starts_with('/').then(|| PathBuf::from(path))
 }
 
-/// A path without links among its folders, then, as long as it is a link itself, what it leads to.
-/// The folders matter: with `/lib` a link to `/usr/lib`, one library would have two names.
+/// Returns the path and, for a link, the chain of its targets. The folders of the paths are
+/// resolved: with `/lib` as a link to `/usr/lib`, one library would have two paths.
 fn chain(path: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
     let mut found = Vec::new();
     let mut next = Some(path.to_owned());
@@ -88,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_followed_by_what_it_leads_to() {
+    fn a_link_is_followed_by_its_targets() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::write(root.join("lib.so.1.2"), "").unwrap();

@@ -1,4 +1,4 @@
-//! The images of a test bed, made from what is on this machine.
+//! The images of a test bed, built from programs of this machine.
 
 pub mod archives;
 pub mod error;

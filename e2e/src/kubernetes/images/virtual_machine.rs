@@ -1,5 +1,5 @@
-//! The image of a virtual machine: QEMU with the firmware that it reads, busybox, and a guest. It
-//! is not among the images that each test bed imports: QEMU with its libraries has 50 MB.
+//! The image of a virtual machine: QEMU with its firmware, busybox, and a guest. Test beds do not
+//! import it by default, because QEMU with its libraries has 50 MB.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,52 +14,50 @@ use crate::kubernetes::images::names::VIRTUAL_MACHINE_IMAGE;
 use crate::kubernetes::images::{guest, libraries};
 use usnet_release::digest;
 
-/// QEMU's program.
 pub const QEMU: &str = "qemu-system-x86_64";
 
-/// Where the image has the guest's kernel.
+/// The path of the guest's kernel in the image.
 pub const KERNEL: &str = "/guest/vmlinuz";
 
-/// Where the image has the guest's initramfs.
+/// The path of the guest's initramfs in the image.
 pub const INITRAMFS: &str = "/guest/initramfs";
 
-/// What QEMU loads by itself: its emulation of processors, where that is a module of its own.
+/// The module with QEMU's emulation of processors, which not every QEMU has.
 const ACCELERATOR: &str = "/usr/lib/x86_64-linux-gnu/qemu/accel-tcg-x86_64.so";
 
-/// What QEMU reads for a machine `q35` that starts a kernel by itself.
+/// The firmware that QEMU reads for a machine `q35` that boots a kernel directly.
 const FIRMWARE: [&str; 3] =
     ["/usr/share/seabios/bios-256k.bin", "/usr/share/qemu/kvmvapic.bin", "/usr/share/qemu/linuxboot_dma.bin"];
 
-/// The machine's files for virtual machines.
+/// The files of the machine that are put into the image.
 pub struct Sources {
     qemu: PathBuf,
     firmware: Vec<PathBuf>,
-    /// The folder of the kernel and its modules.
+    /// The folder with the guest's kernel and its modules.
     guest: PathBuf,
     busybox: PathBuf,
 }
 
 impl Sources {
-    /// Finds them on this machine and in the folders of the test bed's tools.
-    ///
-    /// # Errors
-    /// What is missing, and how to get it.
+    /// Finds the files on this machine and in the folders of the test bed's tools. The error says
+    /// what is missing and how to get it.
     pub fn find(tools: &[PathBuf]) -> Result<Self, String> {
-        let program = |name: &str| requirements::find_program(name).ok_or_else(|| format!("there is no {name} here"));
+        let program =
+            |name: &str| requirements::find_program(name).ok_or_else(|| format!("there is no {name} on this machine"));
         let firmware = FIRMWARE.map(PathBuf::from).to_vec();
         if let Some(missing) = firmware.iter().find(|file| !file.is_file()) {
-            return Err(format!("there is no {} here: `e2e/scripts/setup` installs QEMU", missing.display()));
+            return Err(format!(
+                "there is no {} on this machine: `e2e/scripts/setup` installs QEMU",
+                missing.display()
+            ));
         }
         let kernel = requirements::find_in(tools, "vmlinuz");
-        let kernel = kernel.ok_or("there is no kernel for guests: `e2e/tools/build all` gets one")?;
+        let kernel = kernel.ok_or("there is no kernel for guests: `e2e/tools/build all` downloads one")?;
         let guest = kernel.parent().unwrap_or(Path::new("/")).to_owned();
         Ok(Self { qemu: program(QEMU)?, firmware, guest, busybox: program("busybox")? })
     }
 
-    /// Makes the archive of the image, or finds it in the cache.
-    ///
-    /// # Errors
-    /// When a file cannot be read or written.
+    /// Builds the archive of the image, or finds it in the cache.
     pub fn archive(&self, cache: &Path) -> Result<PathBuf, ArchiveError> {
         let mut programs = vec![self.qemu.clone()];
         programs.extend(Some(PathBuf::from(ACCELERATOR)).filter(|module| module.is_file()));

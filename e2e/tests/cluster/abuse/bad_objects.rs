@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// Fewer would mean that the table was not read.
 const BAD_OBJECTS_MIN: usize = 50;
 
-/// As `crds/testdata/networks.yaml` explains.
+/// A case of `crds/testdata/networks.yaml`, which explains the fields.
 #[derive(Deserialize)]
 struct Case {
     case: String,
@@ -33,12 +33,12 @@ impl Case {
         })
     }
 
-    /// What the API server says; nothing is stored.
+    /// Returns the response of the API server to a dry run.
     fn ask(&self, verb: &str, spec: &Value) -> Result<String, String> {
         try_run("kubectl", &[verb, "--dry-run=server", "-f", "-"], &self.manifest(spec).to_string())
     }
 
-    /// What is wrong with the API server's answer.
+    /// Returns the difference between the expected and the actual response.
     fn complaint(&self, answer: Result<String, String>) -> Option<String> {
         // The rest is for the controller, whose condition names it.
         let refused = self.refused.as_ref().filter(|_| self.by.as_deref() != Some("controller"));
@@ -61,7 +61,7 @@ fn cases() -> (Vec<Case>, Vec<Case>) {
 }
 
 #[test]
-fn the_api_server_judges_new_networks_as_the_table_says() {
+fn the_api_server_decides_on_new_networks_as_the_table_says() {
     let (new, _) = cases();
     let complaints: Vec<_> = new.iter().filter_map(|case| case.complaint(case.ask("create", &case.spec))).collect();
     assert_eq!(complaints, Vec::<String>::new());
@@ -84,7 +84,7 @@ fn judge_used(case: &Case, judge: impl Fn() -> Option<String>) -> Option<String>
 }
 
 #[test]
-fn the_api_server_judges_changes_as_the_table_says() {
+fn the_api_server_decides_on_changes_as_the_table_says() {
     let (_, changes) = cases();
     let mut complaints = Vec::new();
     for case in &changes {

@@ -5,13 +5,13 @@
 use crate::abuse::threats::{FORGED, assert_unforged, controller_log};
 use crate::outages::components::replace_agent;
 use crate::support::cluster::{check, eventually, get, kubectl, timeout, vsctl};
-use crate::support::control_plane::controllers::{Still, agent_process};
-use crate::support::control_plane::tokens::Thief;
+use crate::support::control_plane::controllers::{StoppedProcesses, agent_process};
+use crate::support::control_plane::tokens::RequestClient;
 use crate::support::scene::{Scene, await_condition, wait_ready};
 use serde_json::{Value, json};
 
-const STOLEN: Thief = Thief::Agent("node-b");
-/// What the CRD has room for.
+const STOLEN: RequestClient = RequestClient::Agent("node-b");
+/// The limits of the CRD.
 const NETWORKS_MAX: usize = 512;
 const MESSAGE_MAX: usize = 512;
 const AFFECTED_PODS_MAX: usize = 100;
@@ -47,7 +47,7 @@ fn condition(part: &str, value: &Value) -> Value {
     json!({"conditions": [condition]})
 }
 
-/// So many pods, each with one part replaced.
+/// Returns this number of pods, each with one part replaced.
 fn affected_pods(count: usize, part: &str, value: &Value) -> Value {
     let mut pod = json!({"pod": "any/pod", "uid": "any", "network": "any", "engine": "OVS", "reason": "Any"});
     pod[part] = value.clone();
@@ -108,7 +108,7 @@ fn what_no_agent_writes_is_refused_with_its_field() {
     }
 }
 
-/// All texts in a value.
+/// Returns all strings in a value.
 fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -146,7 +146,7 @@ fn the_worst_status_of_one_node_concerns_the_networks_that_it_names_alone() {
     scene.network("slander", &json!({}));
     scene.network("slander-two", &json!({"nodeSelector": on_first}));
     scene.network("slander-gone", &json!({}));
-    let still = Still::stop(vec![agent_process("node-b")]);
+    let still = StoppedProcesses::stop(vec![agent_process("node-b")]);
     write(&worst("slander"), false).unwrap();
 
     let message = await_condition("slander", "Ready", "False", "Forged");

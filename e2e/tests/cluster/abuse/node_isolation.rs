@@ -24,8 +24,8 @@ use usnet_test_abuse::{Frame, PORT, Target, frames, send};
 /// and the sender's MAC address.
 const TRACES: [&str; 3] = ["2001:db8:bad", "2001:db8:beef", "02:00:00:00:ab:05"];
 
-/// How long an engine may take to connect, and to take all frames.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit for an engine to connect, and to receive all frames.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Settings of a node for all of its devices, with which it takes part in as much as it can, and
 /// their opposites.
@@ -139,13 +139,13 @@ fn devices(node: &str, kind: &str) -> Vec<String> {
     on_node(node, &["sh", "-c", &script]).lines().map(str::to_owned).collect()
 }
 
-/// How a pod sends frames of its own.
+/// The way in which a pod sends forged frames.
 enum Sender {
-    /// By its veth.
+    /// Through its veth.
     Kernel(Station),
     /// As the program at its socket. Without the listener the engine could not connect again.
     VhostUser { port: Endpoint, _listener: Listener },
-    /// As the program at its socket.
+    /// As the program on its socket.
     Memif(memif::Endpoint),
 }
 
@@ -157,7 +157,7 @@ impl Sender {
             "Veth" => Self::Kernel(Station::of_pod(scene, pod)),
             "VhostUser" => {
                 let listener = Listener::bind(&path).unwrap();
-                Self::VhostUser { port: listener.accept(PATIENCE).unwrap(), _listener: listener }
+                Self::VhostUser { port: listener.accept(TIMEOUT).unwrap(), _listener: listener }
             }
             _ => {
                 let socket = Socket::File(path);
@@ -179,7 +179,7 @@ impl Sender {
 }
 
 fn send_by(port: &mut impl Port, frames: &[Frame]) {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     for frame in frames {
         while let Err(error) = port.send(&frame.bytes) {
             assert!(matches!(error, Error::Full) && Instant::now() < until, "{}: {error}", frame.name);

@@ -19,7 +19,7 @@ const PORT: u16 = 4789;
 /// Datagrams between two pods of another network meanwhile.
 const NUMBERED: u32 = 100;
 
-/// How long the flood lasts.
+/// The duration of the flood.
 fn flood() -> Duration {
     let seconds = env::var("USNET_FLOOD_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     Duration::from_secs(seconds.unwrap_or(3))
@@ -100,7 +100,7 @@ impl Drop for Masquerade<'_> {
     }
 }
 
-/// What the pod sends comes to other nodes from its node, which is a peer of their overlays.
+/// Packets of the pod arrive at other nodes from its node, which is a peer of their overlays.
 fn a_masqueraded_pod_writes_into_no_overlay(pod: &Station, network: &str, vni: u32) {
     let masquerade = Masquerade::of(pod);
     let node = Station::of_node(nodes().into_iter().find(|node| *node != pod.node).unwrap());
@@ -122,7 +122,7 @@ fn a_masqueraded_pod_writes_into_no_overlay(pod: &Station, network: &str, vni: u
     drop(masquerade);
 }
 
-/// How many of the numbered datagrams arrive.
+/// Returns the number of datagrams that arrive.
 fn exchanged(from: &Station, to: &Station) -> usize {
     let address = format!("{}:7007", to.address);
     let listener = to.run({

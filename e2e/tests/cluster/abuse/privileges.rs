@@ -1,6 +1,6 @@
 //! What the programs of usnet are there for is allowed to them; what is not is in `guards`.
 
-use crate::support::control_plane::tokens::Thief;
+use crate::support::control_plane::tokens::RequestClient;
 use crate::support::scene::Scene;
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 fn an_agent_may_watch_compiled_networks_and_node_states_and_write_its_own_status() {
     let scene = Scene::new("privileges");
     scene.network("privileges", &json!({}));
-    let agent = Thief::Agent("node-a");
+    let agent = RequestClient::Agent("node-a");
     let networks = agent.kubectl(&["get", "compilednetworks", "-o", "name"], "").unwrap();
     assert!(networks.contains("compilednetwork.usnet.dev/privileges"), "{networks}");
     let states = agent.kubectl(&["get", "userspacenodestates", "-o", "name"], "").unwrap();

@@ -24,7 +24,7 @@ fn a_pod_may_not_use_a_definition_of_a_namespace_that_its_network_does_not_selec
 }
 
 #[test]
-fn a_bridge_that_somebody_else_made_stays_as_it_was_from_the_network_to_its_end() {
+fn a_foreign_bridge_stays_unchanged_by_a_network_and_its_deletion() {
     let scene = Scene::new("others");
     vsctl(NODE, &["--no-wait", "add-br", "br-others", "--", "set", "Bridge", "br-others", "datapath_type=netdev"]);
     vsctl(NODE, &["--no-wait", "set", "Bridge", "br-others", "external_ids:owner=another"]);
@@ -43,7 +43,7 @@ fn a_bridge_that_somebody_else_made_stays_as_it_was_from_the_network_to_its_end(
 }
 
 #[test]
-fn a_node_made_anew_with_the_same_name_has_a_state_of_its_own() {
+fn a_recreated_node_with_the_same_name_has_a_state_of_its_own() {
     let scene = Scene::new("again");
     scene.network("again", &json!({}));
     let uid = |kind: &str| get(&[kind, "node-b"]).map(|object| object["metadata"]["uid"].clone());
@@ -65,7 +65,7 @@ fn a_node_made_anew_with_the_same_name_has_a_state_of_its_own() {
 }
 
 #[test]
-fn words_of_a_tenant_cannot_pass_for_lines_of_a_log() {
+fn text_of_a_tenant_cannot_forge_lines_of_a_log() {
     let scene = Scene::new("forger");
     let name = format!("lost\n{FORGED}\u{1b}[2J");
     let config = json!({"cniVersion": "1.1.0", "name": "forger", "type": "userspace", "network": name});

@@ -1,4 +1,4 @@
-//! Addresses that are unique over all nodes, assigned without the API server.
+//! Addresses that are unique across all nodes, assigned without the API server.
 
 use super::is_long;
 use super::measure::report;
@@ -26,7 +26,7 @@ fn a_hundred_pods_of_each_node_at_once_get_different_addresses_without_the_api_s
     let spec = json!({"topology": {"type": "Overlay", "overlay": {}}, "port": {"type": "VhostUser"}, "ipam": ipam});
     scene.network("across-prefix", &spec);
     let pods: Vec<DirectPods> = nodes().into_iter().map(|node| DirectPods::new(node, &scene.name)).collect();
-    pods.iter().for_each(|pods| (0..PODS).for_each(|number| pods.make_volume(number)));
+    pods.iter().for_each(|pods| (0..PODS).for_each(|number| pods.create_volume(number)));
 
     let outage = Outage::begin();
     let start = Instant::now();

@@ -1,5 +1,5 @@
-//! Networks that do not end at their node: two nodes in `make test`, three in `make across`, which
-//! also runs what takes longer, and ends with tables.
+//! Networks that connect nodes: two nodes in `make test`, three in `make across`, which also runs
+//! longer tests and prints tables.
 
 mod addresses;
 mod measure;

@@ -1,4 +1,4 @@
-//! Networks whose frames are one byte too long for the NICs of the nodes.
+//! Networks whose frames are one byte too large for the NICs of the nodes.
 
 use super::uplink::{OVS, VPP};
 use super::{overlay, uplink};
@@ -20,7 +20,7 @@ fn await_too_large(network: &str, nic: &str) {
     });
 }
 
-/// One byte less, and it is ready.
+/// With one byte less, the network is ready.
 fn one_byte(scene: &Scene, name: &str, engine: &str, (topology, nic, mtu): (Value, &str, usize)) {
     let spec = |mtu: usize| {
         let port = json!({"type": "Veth"});

@@ -17,10 +17,10 @@ use std::net::Ipv4Addr;
 const HEADERS: usize = 28;
 pub(super) const BROADCAST: Ipv4Addr = Ipv4Addr::new(10, 142, 255, 255);
 
-/// How the nodes of a segment are connected.
+/// The connection between the nodes of a segment.
 #[derive(Clone, Copy)]
 pub(super) struct Variant {
-    /// What the report calls it.
+    /// The name in the report.
     pub(super) name: &'static str,
     /// The engines of the nodes, in turn.
     pub(super) engines: &'static [&'static str],
@@ -69,7 +69,7 @@ impl<'a> Segment<'a> {
         segment
     }
 
-    /// Its networks, each with its engine.
+    /// Returns the networks, each with its engine.
     pub(super) fn networks(&self) -> Vec<(&'static str, String)> {
         match self.variant.engines {
             [engine] => vec![(engine, self.name.to_owned())],
@@ -132,7 +132,7 @@ impl<'a> Segment<'a> {
     }
 }
 
-/// Those that send: one of each node, and hosts outside.
+/// Returns the senders: one station of each node, and the hosts outside.
 pub(super) fn one_of_each_node<'a>(stations: &[&'a Station]) -> Vec<&'a Station> {
     let mut nodes = BTreeSet::new();
     stations.iter().copied().filter(|station| nodes.insert(&station.node)).collect()

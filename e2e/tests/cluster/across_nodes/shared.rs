@@ -1,4 +1,4 @@
-//! An uplink over the NIC that carries the node's own address.
+//! An uplink on the NIC that has the node's own address.
 
 use super::is_long;
 use super::segment::{Segment, Variant, meet};

@@ -49,7 +49,7 @@ pub(super) fn uplink(name: &str, engine: &str, vlans: &Value) -> Uplink {
     uplink_with(name, engine, if vlans.is_null() { json!({}) } else { json!({"vlans": vlans}) })
 }
 
-/// The same with other fields.
+/// Returns the same with other fields.
 pub(super) fn uplink_with(name: &str, engine: &str, mut spec: Value) -> Uplink {
     spec["engine"] = engine.into();
     spec["nics"] = json!([{"device": {"type": "Name", "name": "eth1"}}]);
@@ -88,7 +88,7 @@ fn rename_nic(node: &str, from: &str, to: &str) {
     on_node(node, &["ip", "link", "set", from, "name", to, "up"]);
 }
 
-/// What happens to the NIC of a node, and how long no traffic passes afterwards.
+/// A fault of the NIC of a node, and the length of the outage.
 fn nic_faults(variant: &Variant, node: &str, left: &Station, right: &Station) {
     let print = |what: &str| {
         let cells =

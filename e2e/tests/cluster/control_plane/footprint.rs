@@ -1,4 +1,4 @@
-//! What usnet costs a node.
+//! The resource usage of usnet on a node.
 
 use crate::outages::components::replace_agent;
 use crate::support::cluster::{NODES, on_node};
@@ -24,7 +24,7 @@ fn memory() -> Vec<u64> {
 }
 
 #[test]
-fn an_agent_at_rest_is_small() {
+fn an_idle_agent_uses_little_memory() {
     let at_rest = memory();
     assert!(at_rest.iter().all(|size| *size <= AT_REST_MAX), "{at_rest:?}");
     NODES.iter().for_each(|node| replace_agent(node));

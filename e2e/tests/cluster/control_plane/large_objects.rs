@@ -1,4 +1,4 @@
-//! What tenants write into the metadata of their objects costs the controllers no memory:
+//! Metadata that tenants write into their objects does not use memory of the controllers:
 //! `USNET_LARGE_OBJECTS` attachments of 730 KB, and definitions of a megabyte.
 
 use crate::support::cluster::{apply, check, eventually, eventually_within, get, kubectl, on_node, timeout, try_run};

@@ -1,4 +1,4 @@
-//! Two controllers of which one writes: killed, stopped and ended.
+//! Two controllers, of which only the leader writes, are killed, stopped and shut down.
 
 use crate::support::cluster::{check, eventually, kubectl};
 use crate::support::control_plane::audit;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How long a leader is stopped: longer than the lease and than all that the controller waits for
 /// (30 s), and shorter than its liveness probe allows.
 const STOPPED: Duration = Duration::from_secs(35);
-/// How long another may take to lead, from the moment when the leader was lost.
+/// The time limit for a new leader after the loss of the previous one.
 const TAKEOVER: Duration = Duration::from_secs(15);
 
 /// Waits until a controller has acquired the lease since `transitions`, prints how long that took
@@ -35,7 +35,7 @@ fn writes_of(pod: &str, since: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_leader_that_is_stopped_is_replaced_and_writes_nothing_when_it_goes_on() {
+fn a_stopped_leader_is_replaced_and_writes_nothing_when_it_continues() {
     let scene = Scene::new("stopped");
     await_both();
     let (old, before) = (leader(), lease());

@@ -1,5 +1,5 @@
-//! The controllers and agents: leader election, a slow API server, many reports, and what they
-//! cost.
+//! The controllers and agents: leader election, a slow API server, many reports, and resource
+//! usage.
 
 mod footprint;
 mod large_objects;

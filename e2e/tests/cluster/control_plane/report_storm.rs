@@ -15,7 +15,7 @@ const NODES: usize = 10;
 const ROUNDS: usize = 40;
 const FAILURE: &str = "EngineRefused";
 
-/// What stands in for the agent of a simulated node.
+/// The simulated agent of a simulated node.
 struct Agent(SimulatedAgent);
 
 impl Agent {
@@ -76,7 +76,7 @@ fn await_truth(nodes: &SimulatedNodes, network: &str) {
 }
 
 #[test]
-fn a_storm_of_reports_makes_one_status_a_second_and_ends_with_the_truth() {
+fn a_storm_of_reports_causes_one_status_per_second_and_the_last_is_correct() {
     let scene = Scene::new("storm");
     let nodes = SimulatedNodes::create("storm", NODES);
     for network in NETWORKS {

@@ -1,12 +1,12 @@
-//! An API server that is slow, refuses, does not tell what it did, or ends watches. In each case:
-//! every change is made once and none is lost, the leader keeps its lease, and what fails is not
-//! repeated without a pause.
+//! An API server that is slow, rejects requests, loses responses, or ends watches. In each case
+//! every change is made once and none is lost, the leader keeps its lease, and failed requests are
+//! not repeated without a pause.
 
 use crate::outages::api_server::WATCHED;
 use crate::support::cluster::{NODES, check, eventually, get, kubectl, timeout, vsctl};
 use crate::support::control_plane::controllers::lease;
 use crate::support::proxy::controller::{ProxiedController, leads};
-use crate::support::proxy::server::{Asked, Fault};
+use crate::support::proxy::server::{Fault, RecordedRequest};
 use crate::support::scene::{Scene, compiled, remains, wait_ready};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Most tries of one request in a second, on top of [`TRIES`].
 const TRIES_PER_SECOND: f64 = 2.0;
 const TRIES: f64 = 8.0;
-/// How long the API server cannot be reached.
+/// The duration of the outage of the API server.
 const UNAVAILABLE: Duration = Duration::from_secs(30);
 /// Most tries of one request in that time: with a pause that grows there are fewer than ten.
 const TRIES_UNAVAILABLE: usize = 18;
@@ -43,7 +43,7 @@ impl Trial {
         format!("{}-{which}", self.name)
     }
 
-    /// What users change.
+    /// Makes the changes of users.
     fn change(&self) {
         self.scene.apply_network(&self.network("edited"), &json!({"bridge": {"mtu": 1400}}));
         self.scene.apply_network(&self.network("new"), &json!({}));
@@ -65,18 +65,18 @@ impl Trial {
         eventually("nothing of it is left for agents", || check(compiled(&gone).is_none(), "still there"));
     }
 
-    fn asked(&self) -> Vec<Asked> {
-        self.controller.proxy().asked_since(self.begun)
+    fn asked(&self) -> Vec<RecordedRequest> {
+        self.controller.proxy().requests_since(self.begun)
     }
 
     /// No request was carried out twice, and each object has just as many versions as there were
     /// changes.
     fn assert_each_change_is_made_once(&self) {
         let all = self.asked();
-        let writes = all.iter().filter(|asked| asked.is_write() && asked.is_carried_out());
+        let writes = all.iter().filter(|asked| asked.is_write() && asked.is_executed());
         let duplicates = counts(writes.map(|asked| (asked.method.clone(), asked.path.clone(), asked.body)));
         let duplicates: Vec<_> = duplicates.into_iter().filter(|(_, count)| *count > 1).collect();
-        let line = |asked: &Asked| {
+        let line = |asked: &RecordedRequest| {
             let seconds = asked.at.duration_since(self.begun).as_secs_f64();
             format!("{seconds:.3} s: {} {} {:?}", asked.method, asked.path, asked.result)
         };
@@ -121,7 +121,7 @@ impl Drop for Trial {
 }
 
 /// None of the requests was repeated without a pause.
-pub(crate) fn assert_not_repeated(all: Vec<Asked>, time: Duration) {
+pub(crate) fn assert_not_repeated(all: Vec<RecordedRequest>, time: Duration) {
     for (what, count) in counts(all.into_iter().map(|asked| (asked.method, asked.path, asked.is_watch))) {
         let is_paused = f64::from(count) <= TRIES + TRIES_PER_SECOND * time.as_secs_f64();
         assert!(is_paused, "{count} × {what:?} in {time:?}");
@@ -137,14 +137,14 @@ pub(crate) fn counts<T: Ord>(items: impl Iterator<Item = T>) -> BTreeMap<T, u32>
 /// A plan by which the first request of each kind goes wrong.
 pub(crate) fn once_each(
     fault: Fault,
-    concerns: impl Fn(&Asked) -> bool + Send + 'static,
-) -> impl FnMut(&Asked) -> Option<Fault> + Send + 'static {
+    concerns: impl Fn(&RecordedRequest) -> bool + Send + 'static,
+) -> impl FnMut(&RecordedRequest) -> Option<Fault> + Send + 'static {
     let mut struck = BTreeSet::new();
     move |asked| (concerns(asked) && struck.insert((asked.method.clone(), asked.path.clone()))).then_some(fault)
 }
 
 #[test]
-fn an_api_server_that_takes_two_seconds_for_each_answer_gets_each_change_once() {
+fn an_api_server_that_takes_two_seconds_for_each_response_gets_each_change_once() {
     let trial = Trial::begin("slow");
     trial.controller.proxy().plan(|_| Some(Fault::Delay(Duration::from_secs(2))));
     // What counts is that it still leads when only slow renewals keep the lease.
@@ -157,7 +157,7 @@ fn an_api_server_that_takes_two_seconds_for_each_answer_gets_each_change_once() 
 }
 
 #[test]
-fn an_api_server_that_asks_to_try_later_is_asked_later() {
+fn controllers_respect_retry_after() {
     let trial = Trial::begin("later");
     // As Kubernetes has it, requests about leases of leaders have a priority of their own.
     trial.controller.proxy().plan(|asked| (!asked.is_lease()).then_some(Fault::TooManyRequests));
@@ -182,17 +182,17 @@ fn an_api_server_that_asks_to_try_later_is_asked_later() {
 }
 
 #[test]
-fn a_change_whose_answer_is_lost_is_not_made_again() {
+fn a_change_whose_response_is_lost_is_not_repeated() {
     let trial = Trial::begin("lost");
-    trial.controller.proxy().plan(once_each(Fault::LoseAnswer, |asked| asked.method != "GET"));
+    trial.controller.proxy().plan(once_each(Fault::LoseResponse, |asked| asked.method != "GET"));
     trial.change();
     trial.assert_all_is_well();
     // The first renewal as well.
-    assert!(trial.asked().iter().any(Asked::is_lease));
+    assert!(trial.asked().iter().any(RecordedRequest::is_lease));
 }
 
 #[test]
-fn watches_that_end_every_second_go_on_where_they_were() {
+fn watches_that_end_every_second_resume_where_they_ended() {
     let trial = Trial::begin("ends");
     trial.controller.proxy().plan(|asked| asked.is_watch.then_some(Fault::EndWatch(Duration::from_secs(1))));
     trial.controller.proxy().end_watches();
@@ -224,7 +224,7 @@ fn half_a_minute_without_an_api_server_loses_nothing() {
 }
 
 #[test]
-fn watches_that_have_expired_begin_again_with_a_list() {
+fn expired_watches_start_again_with_a_list() {
     let trial = Trial::begin("past");
     // Nothing is seen of what changes.
     trial.controller.proxy().plan(|asked| (asked.method == "GET" && !asked.is_lease()).then_some(Fault::Disconnect));
@@ -233,15 +233,15 @@ fn watches_that_have_expired_begin_again_with_a_list() {
     let seen_again = Instant::now();
     trial.controller.proxy().plan(once_each(Fault::Expire, |asked| asked.is_watch));
     trial.assert_all_is_well();
-    let lists = trial.controller.proxy().asked_since(seen_again).into_iter().filter(is_list);
-    let lists = counts(lists.filter(Asked::is_carried_out).map(|asked| asked.path));
+    let lists = trial.controller.proxy().requests_since(seen_again).into_iter().filter(is_list);
+    let lists = counts(lists.filter(RecordedRequest::is_executed).map(|asked| asked.path));
     // One when the API server answers again, and one for the watch that has expired. On a loaded
     // machine one kind was once listed a third time, and why is not known.
     let is_listed = |path: &str| lists.get(&format!("/{path}")).is_some_and(|count| (1..=3).contains(count));
     assert!(WATCHED.iter().all(|(path, _)| is_listed(path)), "{lists:?}");
 }
 
-/// Of all objects of a kind.
-fn is_list(asked: &Asked) -> bool {
+/// Whether the request lists all objects of a kind.
+fn is_list(asked: &RecordedRequest) -> bool {
     asked.method == "GET" && !asked.is_watch && WATCHED.iter().any(|(path, _)| asked.path.ends_with(path))
 }

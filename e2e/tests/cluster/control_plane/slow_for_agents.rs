@@ -1,17 +1,17 @@
-//! What `slow_api_server` does to the controller, done to an agent: each report is written once,
-//! none is lost, and what fails is not repeated without a pause.
+//! An agent with the API server of `slow_api_server`: each report is written once, none is lost,
+//! and failed requests are not repeated without a pause.
 
 use crate::control_plane::slow_api_server::{assert_not_repeated, counts, once_each};
 use crate::support::cluster::{check, eventually, kubectl, timeout, try_run};
 use crate::support::proxy::agent::ProxiedAgent;
-use crate::support::proxy::server::{Asked, Fault};
+use crate::support::proxy::server::{Fault, RecordedRequest};
 use crate::support::scene::{Scene, wait_ready};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Most statuses for the four changes of a trial: each may be on its way first, and then done.
 const STATUSES_MAX: usize = 12;
-/// What an agent watches: compiled networks, the state of its node, and uplinks.
+/// The kinds that an agent watches: compiled networks, the state of its node, and uplinks.
 const WATCHES: usize = 3;
 
 /// An agent that has two networks programmed.
@@ -61,8 +61,8 @@ impl Trial {
         kubectl(&["wait", "--for=delete", &format!("usn/{}", self.network("gone")), timeout()]);
         let bridge = format!("br-{}", self.network("edited"));
         assert_eq!(self.agent.switch.vsctl(&["get", "Interface", &bridge, "mtu_request"]).unwrap().trim(), "1400");
-        let all = self.agent.proxy().asked_since(self.begun);
-        let statuses = all.iter().filter(|asked| asked.is_write() && asked.is_carried_out());
+        let all = self.agent.proxy().requests_since(self.begun);
+        let statuses = all.iter().filter(|asked| asked.is_write() && asked.is_executed());
         let statuses: Vec<_> = statuses.map(|asked| (asked.path.clone(), asked.body)).collect();
         let twice = statuses.windows(2).filter(|pair| pair[0] == pair[1]).count();
         assert!(twice <= repeated, "{twice} statuses were written twice");
@@ -74,7 +74,7 @@ impl Trial {
     /// Waits until each of its watches began that often.
     fn await_watches(&self, count: u32) {
         eventually("each watch begins again", || {
-            let all = self.agent.proxy().asked_since(self.begun);
+            let all = self.agent.proxy().requests_since(self.begun);
             let reads = all.into_iter().filter(|asked| asked.is_watch || asked.is_probe());
             let watches = counts(reads.map(|asked| asked.path));
             check(watches.len() == WATCHES && watches.values().all(|begun| *begun >= count), format!("{watches:?}"))
@@ -96,7 +96,7 @@ impl Drop for Trial {
 }
 
 #[test]
-fn an_agent_whose_api_server_takes_two_seconds_for_each_answer_reports_once() {
+fn an_agent_whose_api_server_takes_two_seconds_for_each_response_reports_once() {
     let trial = Trial::begin("tardy");
     trial.agent.proxy().plan(|_| Some(Fault::Delay(Duration::from_secs(2))));
     trial.change();
@@ -104,7 +104,7 @@ fn an_agent_whose_api_server_takes_two_seconds_for_each_answer_reports_once() {
 }
 
 #[test]
-fn an_agent_that_is_asked_to_try_later_tries_later() {
+fn an_agent_respects_retry_after() {
     let trial = Trial::begin("busy");
     trial.agent.proxy().plan(|_| Some(Fault::TooManyRequests));
     trial.agent.proxy().end_watches();
@@ -115,9 +115,9 @@ fn an_agent_that_is_asked_to_try_later_tries_later() {
 }
 
 #[test]
-fn a_report_whose_answer_is_lost_is_written_again_at_most_once() {
+fn a_report_whose_response_is_lost_is_repeated_at_most_once() {
     let trial = Trial::begin("deaf");
-    trial.agent.proxy().plan(once_each(Fault::LoseAnswer, Asked::is_write));
+    trial.agent.proxy().plan(once_each(Fault::LoseResponse, RecordedRequest::is_write));
     trial.change();
     // An agent does not read its own status; to write what is there already changes nothing.
     trial.assert_all_is_well(1);

@@ -44,7 +44,7 @@ fn without_comment(line: &str) -> Option<String> {
     (!line.is_empty() && !line.starts_with('#')).then(|| line.to_owned())
 }
 
-/// What is between back quotes and begins with a program and a space.
+/// Returns the code in back quotes that starts with a program and a space.
 fn spans(text: &str) -> Vec<String> {
     let quoted = text.split('`').skip(1).step_by(2);
     let joined = quoted.map(|span| span.split_whitespace().collect::<Vec<_>>().join(" "));

@@ -1,4 +1,4 @@
-//! The commands of README and `docs/`, run as a reader would.
+//! Runs the commands of README and `docs/`.
 //!
 //! The [`table`] has each of them once, in the order in which they are run. A command that is on a
 //! page and not in the table, or the other way round, fails a test.
@@ -19,12 +19,13 @@ fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// README and the pages for users: not those of decisions, and not those that a program writes.
+/// README and the pages for users: not the records of decisions, which are in a folder, and not
+/// those that a program writes.
 fn pages() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(checkout().join("docs")).unwrap().flatten();
     let mut pages: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
-    pages.retain(|page| !["decisions.md", "reference.md", "CHANGELOG.md"].iter().any(|name| page.ends_with(name)));
+    pages.retain(|page| !["reference.md", "CHANGELOG.md"].iter().any(|name| page.ends_with(name)));
     pages.push(checkout().join("README.md"));
     pages
 }

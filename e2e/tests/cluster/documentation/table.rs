@@ -1,20 +1,20 @@
-//! Which commands are on the pages, and how each is run: in a folder with `blue.yaml` and
-//! `network.yaml`, with the variables `AGENT`, a pod of an agent, and `CHECKOUT`.
+//! The commands of the pages, and how each is run: in a folder with `blue.yaml` and `network.yaml`,
+//! with the variables `AGENT`, a pod of an agent, and `CHECKOUT`.
 
 use How::{As, Exits, Run, Tested};
 
 /// A command as it is on a page, and how it is run.
 pub(super) type Row = (&'static str, How);
 
-/// How a command is run.
+/// The way in which a command is run.
 pub(super) enum How {
-    /// As it is on the page.
+    /// The command is run unmodified.
     Run,
     /// With names in place of the page's placeholders, or so that it only tries.
     As(&'static str),
-    /// The same, with an exit status that says something.
+    /// The command is run unmodified, and has this exit status.
     Exits(i32, &'static str),
-    /// By another test, or it is a name and no call.
+    /// Another test runs it, or it is only a name.
     Tested(&'static str),
 }
 
@@ -22,10 +22,9 @@ const RELEASED: How = Tested("release::the_chart_is_installed_upgraded_and_remov
 const MANIFESTS: How = Tested("release::install_yaml_is_applied_and_deleted");
 const SIMULATOR: How = Tested("the simulator's own tests, e2e/vpp/tests");
 const STANDALONE: How = Tested("agent tests, standalone::manifests");
-const CAPTURE: How =
-    Tested("networks::kubectl_usnet::capture::frames_of_a_pod_reach_the_user_whose_end_ends_the_capture");
+const CAPTURE: How = Tested("networks::kubectl_usnet::capture::a_capture_streams_frames_until_its_user_ends_it");
 const NODE_CAPTURE: How = Tested("agent tests, open_vswitch::capture_command");
-const SAMPLES: How = Tested("networks::samples::every_sample_works_as_it_stands");
+const SAMPLES: How = Tested("networks::samples::every_sample_works_unchanged");
 const ATTACHMENTS: How =
     Tested("pods::attachments::ports::every_type_of_port_is_plugged_into_running_pods_and_unplugged");
 const NAME: How = Tested("the name of a command");
@@ -88,9 +87,8 @@ pub(super) const NETWORK: &[Row] = &[
     ("kubectl apply -f install.yaml", MANIFESTS),
     ("kubectl delete -f install.yaml", MANIFESTS),
     ("kubectl delete -f crds.yaml", RELEASED),
-    ("install usnet /usr/local/bin/usnet", Tested("the test bed does this with its own folder")),
-    ("ln -s usnet /usr/local/bin/kubectl-usnet", Tested("the test bed does this with its own folder")),
-    ("ln -s usnet /usr/local/bin/kubectl_complete-usnet", Tested("kubectl::commands::complete")),
+    ("install kubectl-usnet /usr/local/bin/kubectl-usnet", Tested("the test bed does this with its own folder")),
+    ("ln -s kubectl-usnet /usr/local/bin/kubectl_complete-usnet", Tested("usnet_kubectl::completion")),
     ("vpp-simulator --folder /tmp/vpp --fault 'die after 3' &", SIMULATOR),
     ("echo 'fail 2 -14' | socat - UNIX-CONNECT:/tmp/vpp/control.sock", SIMULATOR),
     ("tail -f /tmp/vpp/messages.log", SIMULATOR),
@@ -160,7 +158,7 @@ pub(super) const PODS: &[Row] = &[
     ("usnet node attachments", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node attachments")),
     (
         "kubectl usnet trace POD POD",
-        Tested("networks::kubectl_usnet::trace::the_way_between_pods_is_traced_on_one_node_and_across_nodes"),
+        Tested("networks::kubectl_usnet::trace::the_path_between_pods_is_traced_on_one_node_and_across_nodes"),
     ),
     ("usnet node bundle", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node bundle")),
     ("vppctl show bridge-domain", Tested("a command of VPP")),
@@ -182,10 +180,7 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl describe usu NAME", As("kubectl describe usu")),
     ("kubectl get node -o wide", Run),
     ("kubectl get pods -n usnet-system -o wide", Run),
-    (
-        "kubectl replace --force",
-        Tested("networks::in_use::a_network_that_pods_use_is_not_deleted_and_goes_when_they_are_gone"),
-    ),
+    ("kubectl replace --force", Tested("networks::in_use::a_network_in_use_is_not_deleted_until_its_pods_are_gone")),
     ("kubectl explain", As("kubectl explain usn.spec.bridge")),
     ("kubectl describe usn NAME", As("kubectl describe usn blue")),
     ("kubectl describe usn blue", Run),
@@ -194,7 +189,7 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl label usn ovs-br0 usnet.dev/from-nad-", As("kubectl label usn blue usnet.dev/from-nad-")),
     (
         "kubectl annotate usn NAME usnet.dev/force-delete=NAME",
-        Tested("outages::uninstalled::a_network_that_is_deleted_by_force_goes_and_its_pods_keep_their_ports"),
+        Tested("outages::uninstalled::a_network_is_deleted_by_force_and_its_pods_keep_their_ports"),
     ),
     (
         "kubectl delete usn --all",

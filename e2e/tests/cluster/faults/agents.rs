@@ -16,7 +16,7 @@ pub(super) fn kill() -> Recovery {
     Recovery { ready: Some(kill_agent(NODE)), ..Recovery::default() }
 }
 
-/// Kills the controller that leads.
+/// Kills the leading controller.
 pub(super) fn kill_controller() -> Recovery {
     let killed = Instant::now();
     signal("-KILL", &process(&leader()));
@@ -86,7 +86,7 @@ fn second(first: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": SECOND, "namespace": NAMESPACE}, "spec": spec})
 }
 
-/// What an agent logs beside another one, and when that has ended.
+/// Log lines of an agent while another one runs on the node, and after it has exited.
 const WAITS: &str = "another agent runs on this node";
 const TAKES_OVER: &str = "the other agent has ended";
 
@@ -97,7 +97,7 @@ fn await_log(pod: &str, words: &str) {
     });
 }
 
-/// What agents have changed on the node so far.
+/// Returns the changes of agents on the node.
 fn history() -> String {
     on_node(NODE, &["cat", "/var/lib/usnet/history.jsonl"])
 }

@@ -1,4 +1,4 @@
-//! The disks of usnet's two folders, full or read-only.
+//! The file systems of usnet's two folders, which are full or read-only.
 
 use super::fault::Recovery;
 use super::networks_of;
@@ -27,7 +27,7 @@ pub(super) enum Disk {
 }
 
 impl Disk {
-    /// What the table calls it.
+    /// The name in the table.
     pub(super) fn name(self) -> String {
         let what = if self.is_full() { "full" } else { "read-only" };
         format!("`{}` {what}", self.folder())
@@ -152,7 +152,7 @@ impl SmallDisks {
 
 const OPTIONS: &str = "size=8m,mode=700";
 
-/// What `/etc/fstab` does at a boot, if the disks are mounted.
+/// Mounts the disks again after a boot, as `/etc/fstab` would.
 pub(super) fn mount_run_again() {
     let script = format!("! mountpoint -q {STATE} || {{ mkdir {RUN} && mount -t tmpfs -o {OPTIONS} tmpfs {RUN}; }}");
     on_node(NODE, &["sh", "-c", &script]);

@@ -1,4 +1,4 @@
-//! An engine that is killed.
+//! A killed engine.
 
 use super::fault::Recovery;
 use super::networks_of;
@@ -26,7 +26,7 @@ pub(super) fn kill(program: &'static str, engine: &str, stream: Option<&Stream>)
     let socket = await_socket(program, NODE);
     let ports = (program != "ovsdb-server").then(|| {
         let are_back = || expected.iter().all(|(network, count)| ports(engine, network) == Some(*count));
-        vpp::closely("the ports", are_back) - socket
+        vpp::poll_each_millisecond("the ports", are_back) - socket
     });
     let packets = stream.map(|stream| stream.await_arrival_after(dead.max(socket)) - socket);
     networks.iter().for_each(|network| wait_ready(network));
@@ -35,7 +35,8 @@ pub(super) fn kill(program: &'static str, engine: &str, stream: Option<&Stream>)
     Recovery { not_ready, ports, packets, ready }
 }
 
-/// How many ports of a network the running engine has; none while it does not answer.
+/// Returns the number of ports of a network in the running engine; `None` while it does not
+/// respond.
 pub(super) fn ports(engine: &str, network: &str) -> Option<usize> {
     if engine == "VPP" {
         return Some(vpp::try_ports(NODE, network).ok()??.len());
@@ -47,6 +48,6 @@ pub(super) fn ports(engine: &str, network: &str) -> Option<usize> {
     Some(names.lines().filter(is_listed).count())
 }
 
-/// What makes a target be missed.
+/// The targets of the recovery times.
 pub(super) const PORTS_TARGET: Duration = Duration::from_millis(500);
 pub(super) const READY_TARGET: Duration = Duration::from_secs(2);

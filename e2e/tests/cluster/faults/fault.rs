@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 pub(super) enum Fault {
     /// The agent of the node is killed. kubelet starts it again.
     Agent,
-    /// The controller that leads is killed. The other one takes over.
+    /// The leading controller is killed, and the other one takes over.
     Controller,
     /// A program of the test bed is killed and started again at once, of a node or of the control
     /// plane.
@@ -31,7 +31,7 @@ pub(super) enum Fault {
         /// The engine.
         engine: &'static str,
     },
-    /// All processes of the node are killed, and its `/run` is empty when it boots.
+    /// All processes of the node are killed, and its `/run` is empty at its boot.
     Reboot,
     /// The sandboxes of two pods are removed without kubelet.
     Sandbox,
@@ -47,7 +47,7 @@ const VPP: Fault = Fault::Engine { program: "vpp", engine: "VPP" };
 /// ports with threads of their own go on.
 const OVSDB_SERVER: Fault = Fault::Engine { program: "ovsdb-server", engine: "OVS" };
 
-/// All faults, in the order in which they happen.
+/// All faults, in the order of their injection.
 pub(super) const ALL: [Fault; 16] = [
     Fault::Agent,
     Fault::SecondAgent,
@@ -67,7 +67,7 @@ pub(super) const ALL: [Fault; 16] = [
     Fault::Reboot,
 ];
 
-/// Those that no other test has, or not under traffic.
+/// The faults that no other test injects under traffic.
 pub(super) const SHORT: [Fault; 7] = [
     Fault::Agent,
     Fault::Program("kubelet", Some(NODE)),
@@ -78,7 +78,7 @@ pub(super) const SHORT: [Fault; 7] = [
     Fault::Reboot,
 ];
 
-/// How long it took; none for what a fault does not concern.
+/// The recovery times; `None` for parts that the fault does not concern.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Recovery {
     /// From the fault to `Ready=False`.
@@ -92,7 +92,7 @@ pub(super) struct Recovery {
 }
 
 impl Fault {
-    /// What the table calls it.
+    /// The name in the table.
     pub(super) fn name(self) -> String {
         match self {
             Self::Agent => "agent killed".into(),
@@ -120,7 +120,7 @@ impl Fault {
         matches!(self, Self::Engine { .. } | Self::Reboot | Self::Disk(_))
     }
 
-    /// Lets it happen, and waits until what it stopped works again.
+    /// Injects the fault, and waits until the affected part works again.
     pub(super) fn inflict(self, scene: &Scene, traffic: &mut Traffic) -> Recovery {
         match self {
             Self::Agent => agents::kill(),
@@ -169,7 +169,7 @@ pub(super) fn transitions(networks: &[&str]) -> Vec<String> {
     networks.iter().map(of).collect()
 }
 
-/// What usnet logs on each node, for a failed run; its kubelet may be what failed.
+/// Prints the logs of usnet on each node after a failed run, in which kubelet may have failed.
 pub(super) fn logs() -> String {
     let log = |node| try_run("kubectl", &["logs", &agent_pod(node), "-n", NAMESPACE], "").unwrap_or_else(|error| error);
     NODES.map(log).join("\n")

@@ -1,18 +1,18 @@
-//! What usnet has on a node for pods: when nothing is left over, it is the same after a fault.
+//! The state of usnet on a node, which must be the same after a fault.
 
 use super::{NETWORKS, engine};
-use crate::support::cluster::{PATIENCE, on_node};
+use crate::support::cluster::{TIMEOUT, on_node};
 use crate::support::pods::NODE;
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 use usnet_e2e::host::wait::scaled;
 
-/// How many there are of each kind.
+/// The number of objects of each kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Inventory(BTreeMap<String, usize>);
 
-/// One line for each kind.
+/// Returns one line for each kind.
 const COUNTED: &str = "count() { echo \"$1 $2\"; }
 count records $(ls /var/lib/usnet/attachments | grep -c 'json$')
 count mounts $(grep -c ' /run/usnet/ports/' /proc/self/mountinfo)
@@ -36,7 +36,7 @@ impl Inventory {
         Self(counts)
     }
 
-    /// What there is while all pods run.
+    /// The state while all pods run.
     pub(super) fn of_all_pods() -> Self {
         let pods: usize = NETWORKS.iter().map(|network| network.pods).sum();
         let inventory = Self::now();
@@ -46,7 +46,7 @@ impl Inventory {
 
     /// Waits until there is the same again, and gives what there is too much or is missing.
     pub(super) fn await_again(&self) -> Vec<String> {
-        let deadline = Instant::now() + scaled(PATIENCE);
+        let deadline = Instant::now() + scaled(TIMEOUT);
         loop {
             let now = Self::now();
             if now == *self || Instant::now() > deadline {

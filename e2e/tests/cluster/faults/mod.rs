@@ -1,5 +1,5 @@
-//! Parts of the system are killed, taken away or broken while pods send, and what that costs is
-//! measured packet by packet.
+//! Parts of the system are killed, removed or broken while pods send, and the lost packets are
+//! counted.
 //!
 //! `make faults` inflicts every fault in three rounds, and `make test` some of them once;
 //! `USNET_FAULT_ROUNDS` sets the number of rounds, and `USNET_FAULTS` selects faults by a part of

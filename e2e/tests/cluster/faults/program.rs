@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// The programs of the pods of a network.
 pub(super) struct Programs {
-    /// What the table calls them.
+    /// The name in the table.
     pub(super) name: &'static str,
     /// The folder of the logs of each.
     logs: Vec<PathBuf>,
@@ -30,7 +30,7 @@ pub(super) fn pod(scene: &Scene, name: &str, network: &Network) -> Value {
 }
 
 impl Programs {
-    /// Those of a network whose pods run.
+    /// The programs of a network whose pods run.
     pub(super) fn of(scene: &Scene, name: &'static str, network: &Network) -> Self {
         let logs = network.pod_names().map(|pod| {
             let uid = get(&["pod", &pod, "-n", &scene.name]).unwrap()["metadata"]["uid"].as_str().unwrap().to_owned();
@@ -71,7 +71,7 @@ impl Programs {
     }
 }
 
-/// What the program in the newest container of a pod last said: whether it is connected.
+/// Whether the program in the newest container of a pod is connected, by its last output.
 fn said(folder: &PathBuf) -> String {
     let files = logs(folder);
     let text = files.last().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();

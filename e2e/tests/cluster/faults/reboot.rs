@@ -16,12 +16,12 @@ pub(super) fn reboot(scene: &Scene, traffic: &mut Traffic) -> Recovery {
     // They hold the network namespaces of pods, which a power failure takes along.
     traffic.stop_streams();
     let before = Containers::of(scene, NODE);
-    power::lose(NODE);
+    power::cut(NODE);
     disk::mount_run_again();
 
     let booted = Instant::now();
     power::boot(NODE);
-    before.await_others();
+    before.await_replacement();
     eventually("all ports are back", || {
         NETWORKS.iter().try_for_each(|network| {
             let ports = engine::ports(network.engine, network.name);

@@ -6,14 +6,14 @@ use crate::support::stream::Sample;
 use std::fmt;
 use std::time::Duration;
 
-/// What a fault cost.
+/// The cost of a fault.
 pub(super) struct Row {
     pub(super) fault: Fault,
     pub(super) samples: Vec<(&'static str, Sample)>,
     pub(super) recovery: Recovery,
     /// Whether no network has said that it is not ready.
     pub(super) stayed_ready: bool,
-    /// What was left over, or missing.
+    /// The objects that were left over or missing.
     pub(super) left: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Row {
         self.samples.iter().find(|(name, _)| *name == traffic).map(|(_, sample)| *sample)
     }
 
-    /// What must not be.
+    /// The violations.
     fn failures(&self) -> Vec<String> {
         let name = self.fault.name();
         let mut failures: Vec<String> = self.left.iter().map(|left| format!("{name}: {left}")).collect();
@@ -46,7 +46,7 @@ impl Row {
         failures
     }
 
-    /// The same fault in another round.
+    /// Adds the same fault of another round.
     fn merge(&mut self, other: Self) {
         for ((_, sample), (_, more)) in self.samples.iter_mut().zip(other.samples) {
             sample.packets += more.packets;
@@ -87,7 +87,7 @@ fn seconds(duration: Option<Duration>) -> String {
     duration.map_or_else(|| "–".to_owned(), |duration| format!("{:.2}", duration.as_secs_f64()))
 }
 
-/// One row for each fault.
+/// Returns one row for each fault.
 #[derive(Default)]
 pub(super) struct Table {
     rows: Vec<Row>,
@@ -111,7 +111,7 @@ impl Table {
         self.failures.push(failure);
     }
 
-    /// What must not be.
+    /// The violations.
     pub(super) fn failures(&self) -> &[String] {
         &self.failures
     }

@@ -10,7 +10,7 @@ use crate::support::stream::{Sample, Stream};
 use crate::support::vpp;
 use k8s_openapi::jiff::Timestamp;
 
-/// What moves between the pods.
+/// The traffic between the pods.
 pub(super) struct Traffic {
     streams: Vec<Stream>,
     programs: Vec<Programs>,
@@ -61,7 +61,7 @@ impl Traffic {
         self.streams.iter().find(|stream| stream.engine == engine)
     }
 
-    /// Begins an interval.
+    /// Starts an interval.
     pub(super) fn begin(&self) -> Start {
         Start { first: self.streams.iter().map(Stream::begin).collect(), time: Timestamp::now() }
     }

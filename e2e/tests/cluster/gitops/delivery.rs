@@ -1,4 +1,4 @@
-//! What users of GitOps do to their networks, under traffic: they take over, change, remove, and
+//! Operations of GitOps users on their networks, under traffic: take over, change, remove, and
 //! revert.
 
 use super::argo::{Argo, Mode};
@@ -42,7 +42,7 @@ fn identity(name: &str) -> (Value, Value, bool, String) {
 struct Delivery {
     tool: Box<dyn Tool>,
     scene: Scene,
-    /// All but the network.
+    /// All objects except the network.
     rest: Vec<Value>,
     figures: Figures,
     stream: Option<Stream>,
@@ -172,7 +172,7 @@ impl Delivery {
         assert!(crd["metadata"]["deletionTimestamp"].is_null(), "{crd}");
     }
 
-    /// As the page on GitOps says.
+    /// The procedure of the page on GitOps.
     fn is_renamed_in_three_commits(&mut self) {
         let mut renamed = network(&self.scene, "renamed", MTU);
         renamed["spec"]["bridge"] = json!({"name": "br-renamed", "mtu": MTU});
@@ -236,12 +236,12 @@ fn a_network_is_delivered(tool: Box<dyn Tool>) {
 }
 
 #[test]
-fn flux_takes_over_settles_and_what_it_removes_by_mistake_can_be_put_back() {
+fn flux_takes_over_without_changes_and_its_mistaken_removals_can_be_undone() {
     a_network_is_delivered(Box::new(Flux::start()));
 }
 
 #[test]
-fn argo_cd_takes_over_settles_and_what_it_removes_by_mistake_can_be_put_back() {
+fn argo_cd_takes_over_without_changes_and_its_mistaken_removals_can_be_undone() {
     if let Some(argo) = Argo::start(Mode::ClientSide) {
         a_network_is_delivered(Box::new(argo));
     }

@@ -1,5 +1,5 @@
-//! What goes wrong around a repository: the API server or the controller is away, objects that the
-//! CRD does not know, other managers, two repositories, a pause, a finalizer that is taken away.
+//! Failures of a repository: an outage of the API server or the controller, objects that the CRD
+//! does not know, other managers, two repositories, a pause, a removed finalizer.
 
 use super::figures::{Figures, is_long};
 use super::flux::Flux;
@@ -162,7 +162,7 @@ impl Repository {
 }
 
 #[test]
-fn what_goes_wrong_around_a_repository_loses_nothing_and_says_why() {
+fn failures_of_a_repository_lose_nothing_and_are_reported() {
     if !is_long("failures around a repository") {
         return;
     }

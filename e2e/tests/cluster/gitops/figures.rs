@@ -1,4 +1,4 @@
-//! A table of what a tool did, for users to read.
+//! A table of the results of a tool, for users.
 
 use super::tool::Applied;
 use crate::support::cluster::{check, eventually, get};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
-/// What nothing may change while nothing changes.
+/// The objects that must not change without a commit.
 const KINDS: &str = "usn,usu,ucn,net-attach-def,deviceclass,crd,validatingadmissionpolicy";
 
 /// A row for each operation.

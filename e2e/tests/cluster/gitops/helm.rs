@@ -1,4 +1,4 @@
-//! Helm with a chart of the objects that are to be applied.
+//! Helm, with a chart of the objects to apply.
 
 use crate::support::cluster::{timeout, try_run};
 use serde_json::{Value, json};

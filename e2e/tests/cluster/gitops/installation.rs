@@ -1,5 +1,5 @@
-//! usnet itself in the repository: from nothing to packets, an upgrade below running pods, all of
-//! it removed at once and put back, and removed in the right order.
+//! usnet itself in the repository: its installation, an upgrade under running pods, its removal and
+//! restoration, and its removal in the right order.
 
 use super::argo::{Argo, Mode};
 use super::figures::{Figures, is_long};

@@ -1,4 +1,4 @@
-//! Each tool applies what each other one has applied, as kubectl does in the tests of networks.
+//! Each tool applies what each other tool has applied, as kubectl does in the tests of networks.
 
 use super::argo::{Argo, Mode};
 use super::figures::is_long;

@@ -1,14 +1,14 @@
 //! Networks, and usnet itself, delivered from a repository by the tools themselves: Flux'
 //! kustomize-controller, and Argo CD's application controller with its repository server.
 //!
-//! - [`tool`]: what a tool does with the parts of a repository;
+//! - [`tool`]: the operations of a tool on the parts of a repository;
 //! - [`flux`], [`argo`]: both tools;
-//! - [`delivery`]: networks that are delivered, removed and put back;
-//! - [`installation`], [`system`]: usnet itself, from nothing until it is removed;
-//! - [`orders`]: usnet removed in the wrong order, and installed again;
-//! - [`failures`]: what goes wrong around a repository;
+//! - [`delivery`]: networks that are delivered, removed and restored;
+//! - [`installation`], [`system`]: usnet itself, from its installation to its removal;
+//! - [`orders`]: usnet that is removed in the wrong order, and installed again;
+//! - [`failures`]: failures of a repository;
 //! - [`tenants`]: what a tenant may deliver;
-//! - [`matrix`], [`helm`]: every tool after every other one;
+//! - [`matrix`], [`helm`]: every tool after every other tool;
 //! - [`figures`]: tables for users.
 
 mod argo;

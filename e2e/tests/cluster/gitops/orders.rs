@@ -1,5 +1,6 @@
-//! usnet removed in the wrong order, with its networks and under running pods, and installed again:
-//! the new installation ends what the old one began, without a hand.
+//! usnet that is removed in the wrong order, with its networks and under running pods, and
+//! installed again: the new installation completes what the old one has started, without manual
+//! action.
 
 use super::figures::{Figures, is_long};
 use super::system::{System, leftovers};
@@ -15,7 +16,7 @@ use std::time::Instant;
 const NAMESPACE: &str = "usnet-system";
 const NETWORK: &str = "orders";
 
-/// How usnet is removed while a network is deleted that pods use.
+/// Ways to remove usnet while a network in use is being deleted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Order {
     /// `kubectl delete -k`, networks and usnet at once.
@@ -151,7 +152,7 @@ fn recovers(order: Order) {
 }
 
 #[test]
-fn usnet_removed_in_the_wrong_order_ends_what_it_began_when_it_is_back() {
+fn a_removal_in_the_wrong_order_completes_after_a_reinstallation() {
     if !is_long("usnet removed in several orders") {
         return;
     }

@@ -1,11 +1,11 @@
-//! usnet as the test bed installed it: its objects, without it, and what is left of it.
+//! usnet as the test bed has installed it: its objects, its removal, and what is left of it.
 
 use crate::outages::uninstalled::installation;
 use crate::support::cluster::{NODES, eventually, kubectl, timeout, try_run, vsctl};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What every object of usnet that belongs to no namespace has in its name.
+/// The part of the name of every cluster-scoped object of usnet.
 const KINDS: &str =
     "crd,validatingadmissionpolicy,validatingadmissionpolicybinding,clusterrole,clusterrolebinding,namespace";
 
@@ -30,12 +30,12 @@ impl System {
         system
     }
 
-    /// As they are.
+    /// The objects, unmodified.
     pub(super) fn objects(&self) -> Vec<Value> {
         self.objects.clone()
     }
 
-    /// As an older release would have them: other pods, and a CRD without one of its columns.
+    /// The objects of an older release: other pods, and a CRD without one of its columns.
     pub(super) fn older_objects(&self) -> Vec<Value> {
         let mut objects = self.objects();
         for object in &mut objects {
@@ -73,7 +73,7 @@ impl Drop for System {
     }
 }
 
-/// What there is of usnet in the API and of its networks on nodes.
+/// Returns the objects of usnet in the API, and what nodes have of its networks.
 pub(super) fn leftovers() -> Vec<String> {
     let all = eventually("the API server answers", || try_run("kubectl", &["get", KINDS, "-o", "name"], ""));
     let mut left: Vec<String> = all.lines().filter(|name| name.contains("usnet")).map(str::to_owned).collect();

@@ -1,21 +1,21 @@
-//! What a tool does with the parts of a repository.
+//! The operations of a tool on the parts of a repository.
 
 use serde_json::Value;
 use std::time::Duration;
 
-/// How a commit ended.
+/// The result of a commit.
 #[derive(Debug)]
 pub(super) struct Applied {
-    /// All objects are applied, and work.
+    /// All objects are applied and ready.
     pub(super) is_ready: bool,
-    /// What a user sees of it in the object of the tool.
+    /// The problem, as the object of the tool reports it.
     pub(super) message: String,
     pub(super) after: Duration,
 }
 
 /// A tool that delivers what is in a repository, until it is dropped.
 pub(super) trait Tool {
-    /// Its name, and the way in which it applies.
+    /// Returns the name of the tool, and the method by which it applies objects.
     fn name(&self) -> &'static str;
 
     /// Delivers a folder of the repository from now on, once what it depends on works.
@@ -28,7 +28,7 @@ pub(super) trait Tool {
     /// Waits until the newest commit of a folder is applied.
     fn await_ready(&self, part: &str);
 
-    /// Has it compare the folder with the cluster, as it does after each interval.
+    /// Makes it compare the folder with the cluster, as it does after each interval.
     fn reconcile(&self, part: &str);
 
     /// Waits until it shows that the folder is not ready yet, and has not failed.

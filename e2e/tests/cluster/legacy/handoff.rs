@@ -1,5 +1,5 @@
-//! Pods of the legacy userspace CNI, unedited: they find what they are used to, and nothing is left
-//! of them.
+//! Unmodified pods of the legacy userspace CNI: they find the files that they expect, and nothing
+//! is left of them.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, timeout, try_run, vsctl};
 use crate::support::pods::{NODE, await_packets, remains, sleeping_pod, uid, wait_running};
@@ -72,7 +72,7 @@ fn elements(scene: &Scene, pod: &str, count: usize) -> Vec<Value> {
 }
 
 #[test]
-fn testpmd_of_the_older_tests_finds_its_socket_and_packets_flow() {
+fn testpmd_of_the_legacy_tests_finds_its_socket_and_packets_flow() {
     let scene = Scene::new("old-testpmd");
     apply(&definition(&scene, "old-testpmd", "br-hand"));
     eventually("its network", || get(&["usn", "ovs-br-hand"]).ok_or_else(|| "not there".to_owned()));
@@ -126,7 +126,7 @@ fn memif_pod(scene: &Scene, name: &str, network: &str) -> Value {
 }
 
 #[test]
-fn a_program_finds_its_memif_by_the_older_annotation_and_packets_flow() {
+fn a_program_finds_its_memif_by_the_legacy_annotation_and_packets_flow() {
     let (scene, network) = (Scene::new("old-memif"), "vpp-4711");
     apply(&definition_of_vpp(&scene, "old-memif", 4711));
     eventually("its network", || get(&["usn", network]).ok_or_else(|| "not there".to_owned()));
@@ -177,7 +177,7 @@ fn delete_older_pod(container: &str, configuration: &str) {
 }
 
 #[test]
-fn a_node_is_switched_while_pods_of_the_older_plugin_run() {
+fn a_node_is_migrated_while_pods_of_the_legacy_plugin_run() {
     const OLDER: [&str; 2] = ["0dab12cd34ab", "1dab12cd34ab"];
     let scene = Scene::new("switched");
     vsctl(NODE, &["--no-wait", "add-br", "br-switch", "--", "set", "Bridge", "br-switch", "datapath_type=netdev"]);

@@ -1,4 +1,4 @@
-//! NADs and pods of the legacy userspace CNI (Intel), unedited.
+//! Unmodified NADs and pods of the legacy userspace CNI (Intel).
 
 mod handoff;
 mod nads;

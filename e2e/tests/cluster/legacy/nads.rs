@@ -1,5 +1,5 @@
-//! NetworkAttachmentDefinitions of the legacy userspace CNI, applied as they are: bridges appear,
-//! pods attach, and all of it goes again.
+//! Unmodified NetworkAttachmentDefinitions of the legacy userspace CNI: bridges are created, pods
+//! attach, and all of it is removed again.
 
 use crate::support::cluster::{NODES, apply, check, eventually, get, kubectl, on_node, try_run, vsctl};
 use crate::support::pods::{NODE, description, sleeping_pod, start};

@@ -1,5 +1,5 @@
-//! Networks from definitions of the legacy userspace CNI, where the controller is configured to
-//! create none, or none but in some namespaces.
+//! Definitions of the legacy userspace CNI, where the controller is configured to create no
+//! networks from them, or only in some namespaces.
 
 use crate::support::cluster::{apply, eventually, get, kubectl, timeout, try_run};
 use crate::support::control_plane::controllers::NAMESPACE;

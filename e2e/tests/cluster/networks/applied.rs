@@ -1,4 +1,4 @@
-//! A network applied: bridges, definitions and status.
+//! An applied network: its bridges, definitions and status.
 
 use crate::support::cluster::{NODES, apply, check, condition, eventually, get, kubectl, timeout, vsctl};
 use crate::support::node_file::NodeFile;
@@ -48,7 +48,7 @@ fn definitions_appear_in_selected_namespaces_only() {
 }
 
 #[test]
-fn a_definition_that_somebody_edited_is_healed_and_one_that_somebody_made_is_left_alone() {
+fn an_edited_definition_is_restored_and_one_of_a_user_is_left_alone() {
     let scene = Scene::new("definitions");
     let foreign = json!({
         "apiVersion": "k8s.cni.cncf.io/v1", "kind": "NetworkAttachmentDefinition",

@@ -1,6 +1,6 @@
-//! Each tool may apply what any other one has applied, in any order: it works, objects hold what
-//! was applied, and nothing changes the second time. The objects are those that the table of
-//! `crds/testdata` takes for good, and the samples, selecting no node and no namespace.
+//! Each tool may apply what any other tool has applied, in any order: it succeeds, objects have
+//! what was applied, and nothing changes the second time. The objects are the valid ones of the
+//! table in `crds/testdata`, and the samples, without nodes and namespaces.
 
 use crate::support::cluster::{get, timeout, try_run};
 use serde::Deserialize;
@@ -10,10 +10,10 @@ use usnet_crds::manifests::crds;
 
 /// Fewer would mean that the tables were not read.
 const OBJECTS_MIN: usize = 60;
-/// Of objects of which all fields go.
+/// The minimum number of tested objects from which all fields are removed.
 const EMPTIED_MIN: usize = 15;
 
-/// How a tool applies a manifest.
+/// The method by which a tool applies a manifest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Tool {
     /// `kubectl apply`, and Argo CD by default.
@@ -113,7 +113,7 @@ fn nowhere(kind: &str, spec: &mut Value) {
     }
 }
 
-/// What the API server has: the spec and the generation of each.
+/// Returns the spec and the generation of each object.
 pub(crate) fn stored(label: &str) -> BTreeMap<String, (Value, Value)> {
     let all = get(&["usn,usu", "-l", &format!("appliers={label}")]).unwrap();
     let entry = |object: &Value| {
@@ -198,7 +198,7 @@ fn emptied(label: &str) -> Vec<Pair> {
     pairs
 }
 
-/// Of each path some that are accepted as they are when nothing was there before.
+/// Some valid objects for each path.
 fn acceptable(pairs: Vec<Pair>) -> Vec<Pair> {
     const OF_PATH: usize = 2;
     let new: Vec<Value> = pairs.iter().map(|pair| pair.empty.clone()).collect();
@@ -223,7 +223,7 @@ fn acceptable(pairs: Vec<Pair>) -> Vec<Pair> {
 }
 
 #[test]
-fn an_object_of_which_all_fields_go_is_an_empty_object() {
+fn an_object_whose_fields_are_removed_is_an_empty_object() {
     let label = "emptied";
     let pairs = acceptable(emptied(label)).into_iter().map(|pair| (pair.full, pair.empty));
     let (full, empty): (Vec<Value>, Vec<Value>) = pairs.unzip();
@@ -239,7 +239,7 @@ fn an_object_of_which_all_fields_go_is_an_empty_object() {
 }
 
 #[test]
-fn a_selector_of_which_all_fields_go_selects_all() {
+fn a_selector_whose_fields_are_removed_selects_all() {
     let _applied = Applied("selectors");
     let mut network = objects("selectors").swap_remove(0);
     Forced.run(&[network.clone()]).unwrap();

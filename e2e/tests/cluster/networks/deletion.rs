@@ -1,4 +1,4 @@
-//! A network that is deleted while a pod uses it, or while its definitions cannot be reached.
+//! A network that is deleted while a pod uses it, or while its definitions are not accessible.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout, try_apply, try_run, vsctl};
 use crate::support::pods::{NODE, sleeping_pod, start};
@@ -29,7 +29,7 @@ fn a_network_in_use_stays_names_its_pods_and_refuses_new_ones() {
 /// Kubernetes was seen to end a namespace so, soon after a start of its API server. What is left
 /// then cannot be deleted.
 #[test]
-fn a_network_goes_although_a_namespace_ended_with_its_definition_in_it() {
+fn a_network_is_deleted_although_a_namespace_was_deleted_with_its_definition() {
     let definition = || get(&["net-attach-def", "severed", "-n", "severed-end"]);
     let scene = Scene::new("severed");
     apply(&Ending::namespace());

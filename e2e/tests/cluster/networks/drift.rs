@@ -53,7 +53,7 @@ fn await_ports(count: usize) {
 }
 
 #[test]
-fn a_changed_field_of_a_port_is_put_right() {
+fn a_changed_field_of_a_port_is_restored() {
     let scene = Scene::new("field");
     scene.network("field", &json!({"port": {"vlan": {"mode": "Access", "tag": 7}}}));
     start(&scene, &sleeping_pod(&scene, "member", "field"));

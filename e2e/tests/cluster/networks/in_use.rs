@@ -1,5 +1,5 @@
-//! A network that pods use is not deleted by mistake, whatever requests it: what a repository
-//! removes can be put back.
+//! A network that pods use is not deleted by mistake by any tool: what a repository removes can be
+//! restored.
 
 use crate::support::cluster::{apply, kubectl, timeout, try_run};
 use crate::support::pods::{sleeping_pod, start};
@@ -30,13 +30,13 @@ fn requests(network: &str, manifest: &str) -> Vec<(Vec<String>, String)> {
     ]
 }
 
-/// What the API server would say; nothing is deleted.
+/// Returns the API server's response to a dry run of the deletion.
 fn try_delete(network: &str) -> Result<String, String> {
     try_run("kubectl", &["delete", "usn", network, "--dry-run=server"], "")
 }
 
 #[test]
-fn a_network_that_pods_use_is_not_deleted_and_goes_when_they_are_gone() {
+fn a_network_in_use_is_not_deleted_until_its_pods_are_gone() {
     let scene = Scene::new("kept");
     scene.apply_network("kept", &json!({}));
     let mut manifest = scene.manifest("kept", &json!({}));

@@ -1,5 +1,5 @@
-//! Compiled networks and node states that are deleted or edited by hand. Policies allow that to the
-//! controller alone, so the tests impersonate it.
+//! Compiled networks and node states that are deleted or edited manually. Policies allow that only
+//! to the controller, so the tests impersonate it.
 
 use crate::support::cluster::{NODES, check, condition, eventually, get, kubectl, try_run, vsctl};
 use crate::support::control_plane::tokens::AS_CONTROLLER;
@@ -7,7 +7,8 @@ use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, wait_ready};
 use serde_json::{Value, json};
 
-/// What an administrator is refused, in words with `refusal`, and the controller is not.
+/// Checks that a policy refuses a request of an administrator, with `refusal` in the message, and
+/// allows it to the controller.
 fn as_controller(arguments: &[&str], refusal: &str) {
     let answer = try_run("kubectl", arguments, "").expect_err(refusal);
     assert!(answer.contains(refusal), "{answer}");
@@ -40,7 +41,7 @@ fn await_another(kind: &str, name: &str, uid: &Value) -> Value {
 }
 
 #[test]
-fn a_compiled_network_that_is_deleted_is_written_again_and_nodes_keep_what_they_have() {
+fn a_deleted_compiled_network_is_recreated_and_nodes_keep_their_networks() {
     let scene = Scene::new("rewritten");
     scene.network("rewritten", &json!({}));
     start(&scene, &sleeping_pod(&scene, "user", "rewritten"));
@@ -58,7 +59,7 @@ fn a_compiled_network_that_is_deleted_is_written_again_and_nodes_keep_what_they_
 }
 
 #[test]
-fn a_compiled_network_that_is_edited_is_put_back_and_so_are_nodes() {
+fn an_edited_compiled_network_is_restored_and_so_are_nodes() {
     let scene = Scene::new("putback");
     scene.network("putback", &json!({}));
     start(&scene, &sleeping_pod(&scene, "user", "putback"));
@@ -88,7 +89,7 @@ fn a_compiled_network_that_is_edited_is_put_back_and_so_are_nodes() {
 }
 
 #[test]
-fn a_node_state_that_is_deleted_is_written_again_and_the_node_keeps_what_it_has() {
+fn a_deleted_node_state_is_recreated_and_the_node_keeps_its_networks() {
     let scene = Scene::new("restated");
     scene.network("restated", &json!({}));
     start(&scene, &sleeping_pod(&scene, "user", "restated"));
@@ -112,7 +113,7 @@ fn a_node_state_that_is_deleted_is_written_again_and_the_node_keeps_what_it_has(
 }
 
 #[test]
-fn a_node_state_that_is_edited_is_put_back_and_so_is_the_node() {
+fn an_edited_node_state_is_restored_and_so_is_the_node() {
     let scene = Scene::new("relabelled");
     let selector = json!({"matchLabels": {"kubernetes.io/hostname": "node-b"}});
     scene.network("relabelled", &json!({"nodeSelector": selector}));

@@ -1,4 +1,4 @@
-//! Networks through their life: bridges, NADs, status, drift and deletion.
+//! The lifecycle of networks: bridges, NADs, status, drift and deletion.
 
 mod applied;
 pub(crate) mod appliers;

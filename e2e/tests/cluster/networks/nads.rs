@@ -1,4 +1,4 @@
-//! Where the definitions of a network are, and what happens where a name is taken.
+//! The namespaces of a network's definitions, and conflicts of names.
 
 use crate::support::cluster::{apply, check, condition, eventually, get, kubectl, vsctl};
 use crate::support::pods::{NODE, sleeping_pod, start};

@@ -1,4 +1,4 @@
-//! What the API server has for overlays: VNIs, and the addresses of nodes in slices.
+//! Objects for overlays: VNIs, and the addresses of nodes in slices.
 
 use crate::support::cluster::{NODES, check, eventually, get, kubectl};
 use crate::support::scene::{Scene, await_condition, compiled};

@@ -1,4 +1,4 @@
-//! Namespaces that refuse the definition of a network: they are named, and nothing else changes.
+//! Namespaces that reject the definition of a network: they are named, and nothing else changes.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout};
 use crate::support::kubectl_usnet::usnet_with_input;

@@ -1,6 +1,6 @@
 //! The files of `config`: samples are applied as they are, and every overlay can be installed.
 
-use crate::support::cluster::{NODES, get, kubectl, timeout, try_run, vsctl};
+use crate::support::cluster::{NODES, get, kubectl, timeout, try_run, try_vsctl, vsctl};
 use crate::support::pods::{start, wait_running};
 use crate::support::scene::{Scene, wait_ready};
 use crate::support::{capture, tools, vpp};
@@ -39,7 +39,9 @@ impl Drop for Applied<'_> {
         for file in &self.1 {
             let _failed = try_run("kubectl", &["delete", "-n", &self.0.name, "--ignore-not-found", "-f", file], "");
         }
-        NODES.iter().for_each(|node| drop(vsctl(node, &["--if-exists", "del-br", UPLINK])));
+        for node in NODES {
+            let _failed = try_vsctl(node, &["--if-exists", "del-br", UPLINK]);
+        }
     }
 }
 
@@ -86,7 +88,7 @@ fn exchange_with_twin(scene: &Scene, pod: &Value, frames: u32) {
 }
 
 #[test]
-fn every_sample_works_as_it_stands() {
+fn every_sample_works_unchanged() {
     let scene = Scene::new("samples");
     let files = files();
     let applied = Applied(&scene, files.clone());

@@ -1,5 +1,5 @@
-//! What scripts read of a network through its life: `kubectl wait`, kstatus, events, and what
-//! monitoring asks.
+//! The state of a network for scripts through its lifecycle: `kubectl wait`, kstatus, events and
+//! metrics.
 
 use crate::support::cluster::{check, eventually, get, kubectl, run, succeed, timeout, try_run, vsctl};
 use crate::support::control_plane::controllers::{Controller, NAMESPACE, scrape, token_of};
@@ -94,7 +94,7 @@ fn scripts_agree_with_the_truth_from_creation_to_deletion() {
 }
 
 #[test]
-fn a_failure_on_one_node_is_failed_only_if_a_person_must_mend_it() {
+fn a_failure_on_one_node_is_failed_only_if_it_requires_operator_action() {
     let scene = Scene::new("mend");
     vsctl("node-b", &["--no-wait", "add-br", "br-mend", "--", "set", "bridge", "br-mend", "datapath_type=netdev"]);
     scene.apply_network("mend", &json!({}));
@@ -140,7 +140,7 @@ fn monitoring_sees_the_leader_and_every_node() {
     let controller = &Controller::all()[0];
     assert_eq!(controller.metrics_status(None), "401");
     assert_eq!(controller.metrics_status(Some(&token_of("default"))), "403");
-    assert!(!controller.answers_without_tls(), "metrics are served without TLS");
+    assert!(!controller.serves_without_tls(), "metrics are served without TLS");
 
     // A client whose token was refused waits a second, also with another token.
     let read = |controller: &Controller| eventually("metrics", || controller.metrics());

@@ -1,4 +1,4 @@
-//! What the API server and the controller do about uplinks; `across_nodes` has their traffic.
+//! Uplinks at the API server and the controller; `across_nodes` tests their traffic.
 
 use crate::support::cluster::{check, eventually, get, kubectl, timeout, try_run};
 use crate::support::scene::{Scene, await_condition, compiled, wait_ready};
@@ -65,14 +65,11 @@ fn the_api_server_says_what_uplinks_cannot_do_yet() {
     engine["spec"]["nodeTraffic"] = "Shared".into();
     let mut driver = nowhere("refused", &[]);
     driver["spec"]["nics"][0]["driver"] = "AFXDP".into();
-    let mut bond = nowhere("refused", &[]);
-    bond["spec"]["nics"][0]["device"] = json!({"type": "Bond", "bond": {"members": ["eth1", "eth2"]}});
     let mut shared = nowhere("refused", &[]);
     shared["spec"]["nodeTraffic"] = "Shared".into();
     for (object, words) in [
         (engine, "nodeTraffic Shared needs the engine OVS"),
-        (driver, "the drivers AFXDP and DPDK are not supported yet: use AFPacket"),
-        (bond, "bonds are not supported yet"),
+        (driver, "Unsupported value: \"AFXDP\": supported values: \"AFPacket\""),
         (shared, "networks need a VLAN: set vlans"),
         (nowhere("refused", &["7", "200-100"]), "not a range of VLANs"),
     ] {

@@ -1,4 +1,4 @@
-//! Controllers that last when the API server is away for longer than the lease.
+//! Controllers that survive an outage of the API server which is longer than the lease.
 
 use crate::support::cluster::{NODES, check, eventually, kubectl, run, try_run, vsctl};
 use crate::support::control_plane::controllers::{Controller, await_both, lease};
@@ -42,7 +42,7 @@ impl Drop for Outage {
 }
 
 #[test]
-fn controllers_outlive_an_api_server_that_is_away_for_longer_than_the_lease() {
+fn controllers_survive_an_outage_of_the_api_server_longer_than_the_lease() {
     let scene = Scene::new("away");
     await_both();
     scene.network("away", &json!({}));
@@ -85,7 +85,7 @@ fn await_leaders(controllers: &[Controller], count: usize) -> Vec<String> {
     eventually(&format!("{count} of the controllers lead"), || {
         let mut leaders = Vec::new();
         for controller in controllers {
-            leaders.extend(controller.leads()?.then(|| controller.pod.clone()));
+            leaders.extend(controller.is_leader()?.then(|| controller.pod.clone()));
         }
         check(leaders.len() == count, format!("{leaders:?}"))?;
         Ok(leaders)

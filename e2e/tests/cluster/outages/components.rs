@@ -1,4 +1,4 @@
-//! Parts that stop: the agent, the API server, Open vSwitch.
+//! Outages of parts: the agent, the API server, Open vSwitch.
 
 use crate::support::cluster::{NODES, apply, check, condition, eventually, get, kubectl, on_node, run, try_run, vsctl};
 use crate::support::direct_cni::DirectPods;
@@ -104,7 +104,7 @@ fn pods_start_and_stop_without_the_api_server() {
     let scene = Scene::new("headless");
     scene.network("headless", &json!({"ipam": {"type": "host-local", "ranges": [[{"subnet": "10.56.3.0/24"}]]}}));
     let pods = DirectPods::new(NODE, &scene.name);
-    pods.make_volume(0);
+    pods.create_volume(0);
 
     run("component", &["stop", "kube-apiserver"]);
     let added = pods.call("ADD", "headless", 0);
@@ -127,7 +127,7 @@ fn pods_start_and_stop_without_the_api_server() {
 }
 
 #[test]
-fn open_vswitch_gone_is_said_and_mended_by_itself() {
+fn an_outage_of_open_vswitch_is_reported_and_ends_by_itself() {
     let scene = Scene::new("ovsgone");
     scene.network("ovsgone", &json!({}));
     start(&scene, &sleeping_pod(&scene, "runs", "ovsgone"));

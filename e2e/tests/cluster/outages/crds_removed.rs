@@ -1,4 +1,4 @@
-//! The CRDs of usnet removed one by one, in several orders, and installed again.
+//! The CRDs of usnet are removed one by one, in several orders, and installed again.
 
 use crate::outages::uninstalled::{Installed, allow_deletion, assert_traffic, busy_scene, install};
 use crate::support::cluster::{NODES, check, eventually, get, kubectl, timeout, try_run, vsctl};

@@ -1,6 +1,6 @@
-//! etcd restored from an older snapshot: versions go backwards, and of what was seen since nothing
-//! is true any more. Controller and agents converge by themselves; Kubernetes' own programs are
-//! started again, as its documentation asks after a restore.
+//! etcd that is restored from an older snapshot: resource versions decrease, and later changes are
+//! lost. Controller and agents converge by themselves; Kubernetes' own programs are restarted, as
+//! its documentation requires after a restore.
 
 use crate::support::cluster::{
     NODES, check, eventually, eventually_within, get, kubectl, run, timeout, try_run, vsctl,
@@ -49,7 +49,7 @@ impl Drop for Stopped {
     }
 }
 
-/// What etcd had.
+/// The state of etcd before the restore.
 struct Snapshot {
     store: PathBuf,
     copy: PathBuf,

@@ -1,10 +1,12 @@
-//! Changes during an outage of all watchers that the API server and etcd have compacted: watches
+//! Changes during an outage of all watchers, which the API server and etcd have compacted: watches
 //! get "410 Gone" and start again with a list.
 
 use crate::outages::api_server::{Outage, WATCHED};
 use crate::support::cluster::{NODES, apply, check, condition, eventually, get, kubectl, run, timeout, try_run, vsctl};
 use crate::support::control_plane::audit;
-use crate::support::control_plane::controllers::{Controller, NAMESPACE, Still, agent_process, await_both, process};
+use crate::support::control_plane::controllers::{
+    Controller, NAMESPACE, StoppedProcesses, agent_process, await_both, process,
+};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{Scene, agent_pod, compiled, remains, wait_ready};
 use k8s_openapi::jiff::Timestamp;
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 use usnet_e2e::kubernetes::control_plane::ETCD;
 
 #[test]
-fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
+fn changes_during_a_broken_watch_are_found_by_a_new_list() {
     let scene = Scene::new("gap");
     await_both();
     for network in ["gap-kept", "gap-gone", "gap-leaving", "gap-changed"] {
@@ -31,8 +33,8 @@ fn what_changed_while_nobody_watched_is_found_by_listing_anew() {
     kubectl(&["create", "configmap", "newer", "-n", &scene.name]);
     let outage = Outage::begin();
     // Only now: what the API server had sent before would be read by a watcher that goes on.
-    let still = Still::stop(controllers.iter().map(|controller| process(&controller.pod)).collect());
-    let still_agents = Still::stop(NODES.into_iter().map(agent_process).collect());
+    let still = StoppedProcesses::stop(controllers.iter().map(|controller| process(&controller.pod)).collect());
+    let still_agents = StoppedProcesses::stop(NODES.into_iter().map(agent_process).collect());
     outage.end();
     change_everything(&scene);
     compact(&newest_version());

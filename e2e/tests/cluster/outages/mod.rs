@@ -1,4 +1,4 @@
-//! Parts that stop, are uninstalled or lose their state.
+//! Parts that are stopped, are uninstalled or lose their state.
 
 pub(crate) mod api_server;
 pub(crate) mod components;

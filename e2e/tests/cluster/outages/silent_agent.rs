@@ -1,5 +1,5 @@
-//! An agent that never says anything again, on a node that stays: networks that select it cannot be
-//! deleted in good order.
+//! An agent that never reports again, on a node that stays: networks that select the node cannot be
+//! deleted regularly.
 
 use crate::support::cluster::{check, condition, eventually, get, kubectl};
 use crate::support::control_plane::simulated_nodes::SimulatedNodes;

@@ -1,4 +1,4 @@
-//! Pods keep their networks while usnet's parts, its objects, or all of it are taken away.
+//! Pods keep their networks while parts of usnet, its objects, or all of it are removed.
 
 use crate::support::cluster::{NODES, apply, check, eventually, get, kubectl, timeout, try_run, vsctl};
 use crate::support::pods::{NODE, await_packets, received, start, testpmd_pod, wait_running};
@@ -78,7 +78,7 @@ impl Drop for Installed {
 }
 
 #[test]
-fn a_network_that_is_deleted_by_force_goes_and_its_pods_keep_their_ports() {
+fn a_network_is_deleted_by_force_and_its_pods_keep_their_ports() {
     let scene = busy_scene("force");
     kubectl(&["delete", "usn", "force", "--wait=false"]);
     kubectl(&["annotate", "usn", "force", "usnet.dev/force-delete=yes"]);
@@ -130,7 +130,7 @@ fn node_states_that_vanish_with_their_crd_change_nothing_on_nodes() {
 }
 
 #[test]
-fn controllers_and_agents_that_are_removed_leave_traffic_and_go_on_when_they_are_back() {
+fn removed_controllers_and_agents_keep_traffic_and_resume_after_a_reinstallation() {
     let scene = busy_scene("orphans");
     let _restore = Installed;
     kubectl(&["delete", "deployment/usnet-controller", "daemonset/usnet-agent", "-n", "usnet-system"]);
@@ -167,7 +167,7 @@ fn uninstall() -> Result<String, String> {
 }
 
 #[test]
-fn usnet_removed_before_its_networks_keeps_their_crds_and_goes_on_when_it_is_back() {
+fn usnet_removed_before_its_networks_keeps_their_crds_and_resumes_after_a_reinstallation() {
     let scene = busy_scene("kept-crds");
     let _restore = Installed;
     let bridges = || NODES.map(|node| vsctl(node, &["get", "Bridge", "br-kept-crds", "_uuid"]));
@@ -185,7 +185,7 @@ fn usnet_removed_before_its_networks_keeps_their_crds_and_goes_on_when_it_is_bac
 }
 
 #[test]
-fn usnet_removed_with_its_crds_leaves_traffic_and_tidies_up_when_it_is_back() {
+fn usnet_removed_with_its_crds_keeps_traffic_and_cleans_up_after_a_reinstallation() {
     let scene = busy_scene("removed");
     let _restore = Installed;
     // The wrong order on purpose: networks should go first, so that their pods are asked for.

@@ -1,5 +1,5 @@
-//! VPP that is killed, changed behind our back, or asked by an agent that was killed, some of it
-//! while pods send.
+//! VPP that is killed, changed by another client, or used by a killed agent, partly while pods
+//! send.
 
 use crate::outages::components::replace_agent;
 use crate::support::cluster::{apply, check, condition, eventually, get, kubectl, run};
@@ -42,8 +42,10 @@ fn back_after_kill(name: &str, port: &Value, driver: Driver) {
     await_condition(name, "Ready", "False", ENGINE_GONE);
     let starter = thread::spawn(|| run("component", &["start", "vpp", NODE]));
     let there = vpp::await_socket(NODE);
-    let ports_back =
-        vpp::closely("the ports", || matches!(vpp::try_ports(NODE, name), Ok(Some(ports)) if ports.len() == 2));
+    let ports_back = vpp::poll_each_millisecond(
+        "the ports",
+        || matches!(vpp::try_ports(NODE, name), Ok(Some(ports)) if ports.len() == 2),
+    );
     let ports = vpp::await_ports(NODE, name, 2);
     println!("{name}: {:?} from VPP's socket to both ports", ports_back - there);
     assert_eq!(marks(&ports), before, "the same attachments have ports again");
@@ -51,7 +53,7 @@ fn back_after_kill(name: &str, port: &Value, driver: Driver) {
     if vpp::moves_packets(&format!("packets over {name} after VPP was killed")) {
         let flowing =
             |ports: &[vpp::Port]| matches!(vpp::sent(NODE, ports), Ok(counts) if counts.iter().all(|count| *count > 0));
-        let flowing = vpp::closely("packets to both pods", || flowing(&ports));
+        let flowing = vpp::poll_each_millisecond("packets to both pods", || flowing(&ports));
         println!("{name}: {:?} from VPP's socket to packets in both directions", flowing - there);
         let first = ["left", "right"].map(|pod| received(&scene, pod));
         eventually("both pods count on", || {
@@ -102,7 +104,7 @@ fn restarted_agent_asks_vpp_for_no_change_and_traffic_goes_on() {
 }
 
 #[test]
-fn vpp_gone_is_said_and_mended_by_itself() {
+fn an_outage_of_vpp_is_reported_and_ends_by_itself() {
     let scene = Scene::new("vppgone");
     scene.network("vppgone", &json!({"engine": "VPP"}));
     start(&scene, &sleeping_pod(&scene, "goes", "vppgone"));

@@ -1,5 +1,5 @@
-//! Each key of Multus' annotation, seen in the pod: in its kernel with `Veth`, in the description
-//! with a socket.
+//! Each key of Multus' annotation takes effect in the pod: in its kernel with `Veth`, in the
+//! description of the interface with a socket.
 
 use crate::support::cluster::{kubectl, vsctl};
 use crate::support::pods::{NODE, description, sleeping_pod, start};
@@ -15,7 +15,7 @@ fn pod(scene: &Scene, name: &str, elements: &Value) {
 }
 
 #[test]
-fn what_a_pod_asks_for_in_each_key_is_in_the_pod() {
+fn each_key_of_the_annotation_takes_effect_in_the_pod() {
     let scene = Scene::new("asked");
     scene.network("asked-veth", &json!({"port": {"type": "Veth"}}));
     scene.network("asked-socket", &json!({}));

@@ -1,4 +1,4 @@
-//! Fifty pods of one node that come at once, and go at once.
+//! Fifty pods of one node that are created together and deleted together.
 
 use crate::support::direct_cni::DirectPods;
 use crate::support::pods::NODE;
@@ -36,7 +36,7 @@ fn fifty_pods_come_and_go_at_once() {
     let scene = Scene::new("crowd");
     scene.network("crowd", &json!({"engine": "VPP"}));
     let pods = DirectPods::new(NODE, &scene.name);
-    (0..PODS).for_each(|number| pods.make_volume(number));
+    (0..PODS).for_each(|number| pods.create_volume(number));
 
     let results = all_at_once(&pods, "ADD", "crowd");
     let macs: BTreeSet<String> = results

@@ -1,4 +1,4 @@
-//! Definitions in each version of the CNI specification, as users write them, through Multus.
+//! Definitions of users in each version of the CNI specification, through Multus.
 
 use crate::support::cluster::{apply, check, eventually, get, vsctl};
 use crate::support::pods::{NODE, description, remains, sleeping_pod, start, uid};

@@ -1,4 +1,4 @@
-//! Networks as resources of nodes, which the real scheduler and kubelet hand out.
+//! Networks as extended resources of nodes, which the real scheduler and kubelet allocate.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, run, try_run};
 use crate::support::pods::{NODE, await_packets, sleeping_pod, start, uid, wait_running};
@@ -39,12 +39,12 @@ fn dpdk_pod(scene: &Scene, name: &str, networks: &str, mode: &str, driver: Drive
     pod
 }
 
-/// A pod on a node that sleeps with a device, and without a volume.
-fn sleeper(scene: &Scene, name: &str, network: &str) -> Value {
+/// Returns a sleeping pod with a device of a network, and without a volume.
+fn device_pod(scene: &Scene, name: &str, network: &str) -> Value {
     with_devices(sleeping_pod(scene, name, network), network, 1)
 }
 
-/// How many devices of a network a node says that pods may have.
+/// Returns the number of allocatable devices of a network on a node.
 fn allocatable(node: &str, network: &str) -> Option<String> {
     let node = get(&["node", node]).unwrap();
     node["status"]["allocatable"][format!("usnet.dev/{network}")].as_str().map(str::to_owned)
@@ -96,7 +96,7 @@ fn pods_get_their_sockets_by_devices_of_the_node_that_has_the_network() {
     let status = right["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"].as_str().unwrap();
     assert!(status.contains("\"path\": \"/run/usnet.dev/devices-"), "{status}");
 
-    apply(&sleeper(&scene, "third", "devices"));
+    apply(&device_pod(&scene, "third", "devices"));
     await_pending(&scene, "third", "devices");
     let left = uid(&scene, "left");
     scene.delete_pod("left");
@@ -131,9 +131,9 @@ fn pods_get_their_sockets_by_devices_of_the_node_that_has_the_network() {
     });
 }
 
-/// A pod for [`NODE`], by the scheduler: one that is bound to its node directly would be rejected
-/// permanently where it should wait.
-fn here(mut pod: Value) -> Value {
+/// Makes the scheduler place a pod on [`NODE`]: a pod that is bound to its node directly would be
+/// rejected permanently instead of waiting.
+fn on_the_node(mut pod: Value) -> Value {
     pod["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": NODE});
     pod
 }
@@ -147,13 +147,13 @@ fn flowing(scene: &Scene) {
 }
 
 #[test]
-fn pods_go_on_and_others_wait_while_kubelet_engine_or_network_are_away() {
+fn pods_keep_running_and_new_ones_wait_while_kubelet_engine_or_network_is_missing() {
     let scene = Scene::new("rooms");
     scene.network("rooms", &json!({"devicePlugin": {"devices": 4}}));
     await_allocatable(NODE, "rooms", Some("4"));
     for (name, mode) in [("left", "flowgen"), ("right", "rxonly")] {
         let pod = dpdk_pod(&scene, name, "rooms", mode, Driver::VhostServer);
-        start(&scene, &here(with_devices(pod, "rooms", 1)));
+        start(&scene, &on_the_node(with_devices(pod, "rooms", 1)));
     }
     flowing(&scene);
 
@@ -168,13 +168,13 @@ fn pods_go_on_and_others_wait_while_kubelet_engine_or_network_are_away() {
         check(reported >= 2, log)
     });
     await_allocatable(NODE, "rooms", Some("4"));
-    start(&scene, &here(sleeper(&scene, "after-kubelet", "rooms")));
+    start(&scene, &on_the_node(device_pod(&scene, "after-kubelet", "rooms")));
     flowing(&scene);
 
     run("component", &["stop", "ovs-vswitchd", NODE]);
     run("component", &["stop", "ovsdb-server", NODE]);
     await_allocatable(NODE, "rooms", Some("0"));
-    apply(&here(sleeper(&scene, "after-engine", "rooms")));
+    apply(&on_the_node(device_pod(&scene, "after-engine", "rooms")));
     await_pending(&scene, "after-engine", "rooms");
     run("component", &["start", "ovsdb-server", NODE]);
     run("component", &["start", "ovs-vswitchd", NODE]);
@@ -187,7 +187,7 @@ fn pods_go_on_and_others_wait_while_kubelet_engine_or_network_are_away() {
     // device of it.
     scene.apply_network("rooms", &elsewhere(4));
     await_allocatable(NODE, "rooms", Some("0"));
-    apply(&here(sleeper(&scene, "after-network", "rooms")));
+    apply(&on_the_node(device_pod(&scene, "after-network", "rooms")));
     await_pending(&scene, "after-network", "rooms");
     flowing(&scene);
     scene.apply_network("rooms", &json!({"devicePlugin": {"devices": 4}}));
@@ -201,7 +201,7 @@ fn a_pod_has_as_many_devices_as_interfaces_and_none_of_another_pod() {
     scene.network("pairs", &json!({"devicePlugin": {"devices": 12}}));
     await_allocatable(NODE, "pairs", Some("12"));
     let pod = dpdk_pod(&scene, "both", "pairs,pairs", "flowgen", Driver::VhostServer);
-    start(&scene, &here(with_devices(pod, "pairs", 2)));
+    start(&scene, &on_the_node(with_devices(pod, "pairs", 2)));
     await_packets(&scene, "both", 2);
 
     // A definition by hand may name any device.
@@ -213,12 +213,12 @@ fn a_pod_has_as_many_devices_as_interfaces_and_none_of_another_pod() {
     apply(&sleeping_pod(&scene, "thief", "forged"));
     scene.await_refusal("thief", &["pairs-0", "which kubelet did not allocate"]);
     // Without a device and without a volume there is no place for a socket.
-    let mut homeless = here(sleeper(&scene, "homeless", "pairs"));
+    let mut homeless = on_the_node(device_pod(&scene, "homeless", "pairs"));
     homeless["spec"]["containers"][0]["resources"] = json!({});
     apply(&homeless);
     scene.await_refusal("homeless", &["usnet.dev/pairs", "emptyDir"]);
     // A pod with a device and no interface cannot fill the node's memory.
-    let mut unattached = here(sleeper(&scene, "unattached", "pairs"));
+    let mut unattached = on_the_node(device_pod(&scene, "unattached", "pairs"));
     unattached["metadata"]["annotations"] = json!({});
     start(&scene, &unattached);
     let write = "busybox dd if=/dev/zero of=$USNET_DEVICES_PAIRS/large bs=1M count=4";
@@ -235,12 +235,12 @@ fn memifs_are_in_devices_too() {
     scene.network("vpprooms", &json!({"engine": "VPP", "devicePlugin": {"devices": 2}}));
     await_allocatable(NODE, "vpprooms", Some("2"));
     if !moves_packets("memifs in devices") {
-        start(&scene, &here(sleeper(&scene, "alone", "vpprooms")));
+        start(&scene, &on_the_node(device_pod(&scene, "alone", "vpprooms")));
         return;
     }
     for (name, mode) in [("left", "flowgen"), ("right", "rxonly")] {
         let pod = dpdk_pod(&scene, name, "vpprooms", mode, Driver::Memif);
-        start(&scene, &here(with_devices(pod, "vpprooms", 1)));
+        start(&scene, &on_the_node(with_devices(pod, "vpprooms", 1)));
     }
     await_packets(&scene, "right", 1);
 }

@@ -1,4 +1,4 @@
-//! A sandbox that ends without DEL: nothing of it stays on the node.
+//! A sandbox that is removed without DEL: nothing of it is left on the node.
 
 use crate::support::cluster::{check, eventually, get, kubectl, on_node, try_run, vsctl};
 use crate::support::control_plane::controllers::scrape;
@@ -74,7 +74,7 @@ fn what_a_sandbox_leaves_without_del_is_collected_and_a_living_pod_keeps_all() {
     scene.network("garbage", &json!({"ipam": ipam}));
     start(&scene, &sleeping_pod(&scene, "stays", "garbage"));
     let direct = DirectPods::new(NODE, &scene.name);
-    direct.make_volume(1);
+    direct.create_volume(1);
     direct.call("ADD", "garbage", 1).unwrap();
     assert_eq!((addresses("garbage").len(), ports()), (2, 2));
     let before = collected().unwrap();

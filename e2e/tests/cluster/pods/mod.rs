@@ -1,4 +1,4 @@
-//! How pods get interfaces: annotation, device plugin, IPAM, with and without Multus.
+//! Ways in which pods get interfaces: annotation, device plugin, IPAM, with and without Multus.
 
 mod annotation;
 mod attachments;

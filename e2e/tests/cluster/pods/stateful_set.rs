@@ -1,5 +1,5 @@
-//! What the name of a pod fixes, for the pod of a StatefulSet: it keeps address and MAC when it is
-//! deleted, and on another node.
+//! The fixed attachment of a StatefulSet's pod: it keeps its address and MAC after a recreation,
+//! also on another node.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout};
 use crate::support::pods::{sleeping_pod, start, wait_running};
@@ -54,7 +54,7 @@ fn identity(scene: &Scene) -> Vec<String> {
 }
 
 #[test]
-fn a_pod_keeps_its_addresses_and_mac_when_it_is_made_anew_and_on_another_node() {
+fn a_recreated_pod_keeps_its_addresses_and_mac_on_any_node() {
     let scene = Scene::new("stateful");
     let fixed = |number: u8| {
         let ips = [format!("10.60.{number}.77/24"), format!("fd00:60:{number}::77/64")];

@@ -1,4 +1,4 @@
-//! Addresses that are one pool for all nodes: the real `whereabouts`, which keeps them in the API
+//! Addresses from one pool for all nodes: the real `whereabouts`, which stores them in the API
 //! server.
 
 use crate::support::cluster::{NODES, apply, check, eventually, get, kubectl, on_node, timeout, try_run};

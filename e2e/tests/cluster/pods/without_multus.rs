@@ -174,17 +174,17 @@ fn ten_interfaces(scene: &Scene) {
 
 /// Ports that need the network namespace are attached with the sandbox, and nothing names Multus.
 fn interfaces_of_the_kernel_by_claims(scene: &Scene) {
-    if !resource_claims::is_served() {
+    if !resource_claims::is_supported() {
         return;
     }
     start(scene, &without_volume(sleeping_pod(scene, "keeper", "")));
-    let mut network = resource_claims::here("OVS", 4);
+    let mut network = resource_claims::network_on_node("OVS", 4);
     network["port"] = json!({"type": "Veth"});
     scene.network("alone-claims", &network);
     resource_claims::await_device(NODE, "alone-claims");
     for (pod, address) in [("first", "10.57.9.1/24"), ("second", "10.57.9.2/24")] {
         resource_claims::template(scene, pod, "alone-claims", &json!({"ips": [address]}));
-        start(scene, &resource_claims::sleeper(scene, pod, pod));
+        start(scene, &resource_claims::claiming_pod(scene, pod, pod));
     }
     let answered = in_pod(scene, "first", "busybox ping -c 3 -W 5 -I $USNET_CLAIM_UPLINK_PORT_INTERFACE 10.57.9.2");
     assert!(answered.contains("3 packets received"), "{answered}");

@@ -1,4 +1,4 @@
-//! Pods with ten interfaces of all kinds, of both engines, some twice on one network.
+//! Pods with ten interfaces of all types and both engines, some of them twice on one network.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl};
 use crate::support::pods::{NODE, description, remains, sleeping_pod, uid, wait_running};
@@ -7,7 +7,7 @@ use crate::support::testpmd::{Driver, last_counters};
 use crate::support::vpp;
 use serde_json::{Value, json};
 
-/// What an interface's program does with it.
+/// The program of an interface.
 #[derive(Clone, Copy)]
 enum Use {
     /// testpmd sends on it and counts what it receives; whether that goes through VPP.

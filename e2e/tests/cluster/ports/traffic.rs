@@ -1,4 +1,4 @@
-//! Packets between pods, and what a pod leaves when it goes.
+//! Packets between pods, and what a deleted pod leaves.
 
 use crate::support::cluster::{check, eventually, get, on_node, vsctl};
 use crate::support::pods::{NODE, await_packets, description, remains, start, testpmd_pod, uid};

@@ -1,13 +1,13 @@
-//! Programs that do not reach their port, and what users read of it: a socket that a killed
-//! program left, and mounts through which none can be made.
+//! Programs that do not reach their port, and how that is reported: a socket that a killed program
+//! left, and mounts that do not allow a socket.
 
 use crate::support::cluster::{check, eventually, get, kubectl, on_node};
-use crate::support::kubectl_usnet::{Answer, usnet};
+use crate::support::kubectl_usnet::{CommandOutput, usnet};
 use crate::support::pods::{NODE, sleeping_pod, start, testpmd_pod};
 use crate::support::scene::Scene;
 use serde_json::json;
 
-/// What tells the process of a pod from those of others.
+/// Returns the argument by which the process of a pod is found.
 fn prefix(pod: &str) -> String {
     format!("--file-prefix=unconnected-{pod}")
 }
@@ -23,7 +23,7 @@ fn listening(scene: &Scene, name: &str, before: &str) -> serde_json::Value {
     pod
 }
 
-fn explain(scene: &Scene, pod: &str) -> Answer {
+fn explain(scene: &Scene, pod: &str) -> CommandOutput {
     usnet(&["explain", "pod", &format!("{}/{pod}", scene.name)])
 }
 
@@ -40,7 +40,7 @@ fn await_connected(number: u64) {
 }
 
 #[test]
-fn a_socket_that_a_killed_program_left_is_named_and_one_that_is_removed_is_made_again() {
+fn a_stale_socket_is_named_and_a_removed_one_is_recreated() {
     let scene = Scene::new("unconnected");
     scene.network("unconnected", &json!({}));
     for pod in [listening(&scene, "leaves", ""), listening(&scene, "removes", "rm -f /run/usnet/net1.sock;")] {
@@ -83,7 +83,7 @@ fn a_mount_through_which_no_socket_can_be_made_is_named() {
 
 /// The kubelet of a node runs it from a file; the API server has a copy with another uid.
 #[test]
-fn a_static_pod_is_told_from_its_copy() {
+fn a_static_pod_is_distinguished_from_its_mirror_pod() {
     let scene = Scene::new("static-pod");
     scene.network("static-pod", &json!({}));
     let mut pod = sleeping_pod(&scene, "static", "static-pod");

@@ -1,5 +1,5 @@
-//! Pods whose programs use the kernel's sockets: they talk over a network of ours, and leave no
-//! device when they go.
+//! Pods whose programs use kernel sockets: they exchange packets over a network of usnet, and leave
+//! no device when they are deleted.
 
 use crate::support::cluster::{check, eventually, get, on_node, vsctl};
 use crate::support::pods::{NODE, in_pod, pod_without_volume, remains, start, uid};

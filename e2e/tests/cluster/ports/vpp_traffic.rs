@@ -7,7 +7,8 @@ use crate::support::testpmd::{Driver, Program};
 use crate::support::vpp;
 use serde_json::{Value, json};
 
-/// Both pods of a network receive what the other sends, and a pod that goes leaves nothing.
+/// Checks that both pods of a network receive each other's packets, and that a deleted pod leaves
+/// nothing.
 fn exchange(name: &str, port: &Value, driver: Driver) {
     let scene = Scene::new(name);
     scene.network(name, &json!({"engine": "VPP", "port": port}));

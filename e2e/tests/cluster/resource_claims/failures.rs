@@ -1,8 +1,11 @@
-//! What happens when something fails: nothing is left, and no pod stays permanently.
+//! Failures: nothing is left, and no pod stays permanently.
 
-use super::{await_device, await_nothing_left, claim_spec, devices_of, dpdk_pod, here, is_served, sleeper, template};
+use super::{
+    await_device, await_nothing_left, claim_spec, claiming_pod, devices_of, dpdk_pod, is_supported, network_on_node,
+    template,
+};
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, run};
-use crate::support::control_plane::tokens::Thief::Agent;
+use crate::support::control_plane::tokens::RequestClient::Agent;
 use crate::support::pods::{NODE, await_packets, in_pod, start, wait_running};
 use crate::support::scene::{Scene, agent_pod};
 use crate::support::testpmd::Driver;
@@ -15,15 +18,15 @@ fn kill_agent(node: &str) {
 
 #[test]
 fn an_agent_that_is_killed_keeps_no_pod_from_starting_or_ending() {
-    if !is_served() {
+    if !is_supported() {
         return;
     }
     let scene = Scene::new("claimkill");
-    scene.network("claimkill", &here("OVS", 8));
+    scene.network("claimkill", &network_on_node("OVS", 8));
     await_device(NODE, "claimkill");
     template(&scene, "port", "claimkill", &Value::Null);
     // Prepared, and its container does not start: there is no such image yet.
-    let mut pod = sleeper(&scene, "between", "port");
+    let mut pod = claiming_pod(&scene, "between", "port");
     let image = pod["spec"]["containers"][0]["image"].take();
     pod["spec"]["containers"][0]["image"] = json!("none:e2e");
     apply(&pod);
@@ -45,11 +48,11 @@ fn an_agent_that_is_killed_keeps_no_pod_from_starting_or_ending() {
 
 #[test]
 fn files_of_the_runtime_come_back_and_so_do_slices_after_a_restart_of_kubelet() {
-    if !is_served() {
+    if !is_supported() {
         return;
     }
     let scene = Scene::new("claimfiles");
-    scene.network("claimfiles", &here("OVS", 8));
+    scene.network("claimfiles", &network_on_node("OVS", 8));
     await_device(NODE, "claimfiles");
     template(&scene, "port", "claimfiles", &Value::Null);
     start(&scene, &dpdk_pod(&scene, "left", "port", "flowgen", Driver::VhostServer));
@@ -81,7 +84,7 @@ fn files_of_the_runtime_come_back_and_so_do_slices_after_a_restart_of_kubelet() 
     });
     apply(&claim);
     for name in ["one", "two"] {
-        let mut pod = sleeper(&scene, name, "");
+        let mut pod = claiming_pod(&scene, name, "");
         pod["spec"]["resourceClaims"] = json!([{"name": "uplink", "resourceClaimName": "shared"}]);
         apply(&pod);
     }
@@ -94,7 +97,7 @@ fn files_of_the_runtime_come_back_and_so_do_slices_after_a_restart_of_kubelet() 
     scene.await_refusal("one", &["reserved for 2 pods", "ResourceClaimTemplate"]);
     await_device(NODE, "claimfiles");
     scene.delete_pods(["one", "two"]);
-    start(&scene, &sleeper(&scene, "after", "port"));
+    start(&scene, &claiming_pod(&scene, "after", "port"));
     // A pod that ends at once is gone from the API server before kubelet has its claim unprepared.
     kubectl(&["delete", "pod", "after", "-n", &scene.name, "--grace-period=0", "--force", "--wait=false"]);
     scene.delete_pods(["left", "right"]);
@@ -102,19 +105,19 @@ fn files_of_the_runtime_come_back_and_so_do_slices_after_a_restart_of_kubelet() 
 }
 
 #[test]
-fn what_may_not_be_prepared_says_why_and_leaves_nothing() {
-    if !is_served() {
+fn a_claim_that_may_not_be_prepared_has_a_reason_and_leaves_nothing() {
+    if !is_supported() {
         return;
     }
     let scene = Scene::new("claimrefused");
     let other = Scene::new("claimother");
-    scene.network("claimrefused", &here("OVS", 8));
+    scene.network("claimrefused", &network_on_node("OVS", 8));
     await_device(NODE, "claimrefused");
     template(&scene, "port", "claimrefused", &Value::Null);
     template(&scene, "unknown", "claimrefused", &json!({"colour": "red"}));
     template(&other, "port", "claimrefused", &Value::Null);
-    apply(&sleeper(&scene, "unknown", "unknown"));
-    apply(&sleeper(&other, "foreign", "port"));
+    apply(&claiming_pod(&scene, "unknown", "unknown"));
+    apply(&claiming_pod(&other, "foreign", "port"));
     scene.await_refusal("unknown", &["colour", "PortRequest"]);
     other.await_refusal("foreign", &["namespace claimother may not use network claimrefused"]);
     scene.delete_pod("unknown");

@@ -1,10 +1,11 @@
-//! A network of an extended resource from its class to its end, with pods on it.
+//! A network with resource claims from the creation of its class to its deletion, with pods on it.
 
 use super::{
-    await_device, await_nothing_left, claim_of, devices_of, here, is_served, sleeper, template, with_resource,
+    await_device, await_nothing_left, claim_of, claiming_pod, devices_of, is_supported, network_on_node, template,
+    with_resource,
 };
 use crate::support::cluster::{apply, check, eventually, get, kubectl, run, timeout, vsctl};
-use crate::support::control_plane::tokens::Thief::Agent;
+use crate::support::control_plane::tokens::RequestClient::Agent;
 use crate::support::pods::{NODE, in_pod, start};
 use crate::support::scene::{ENGINE_GONE, Scene};
 use serde_json::{Value, json};
@@ -17,11 +18,11 @@ fn health(scene: &Scene, pod: &str) -> String {
 
 #[test]
 fn a_network_has_a_class_and_its_pods_see_its_health_and_its_end() {
-    if !is_served() {
+    if !is_supported() {
         return;
     }
     let scene = Scene::new("claimlife");
-    scene.network("claimlife", &here("OVS", 8));
+    scene.network("claimlife", &network_on_node("OVS", 8));
     await_device(NODE, "claimlife");
     let class = eventually("the class of the network", || {
         get(&["deviceclass", "usnet-claimlife"]).ok_or_else(|| "none".to_owned())
@@ -56,7 +57,7 @@ fn a_network_has_a_class_and_its_pods_see_its_health_and_its_end() {
 }
 
 fn only_the_container_that_lists_the_claim_gets_it(scene: &Scene) {
-    let mut pod = sleeper(scene, "claiming", "port");
+    let mut pod = claiming_pod(scene, "claiming", "port");
     let mut other = pod["spec"]["containers"][0].clone();
     other["name"] = json!("other");
     other["resources"] = json!({"limits": {"cpu": "100m"}});
@@ -79,7 +80,7 @@ fn drain(scene: &Scene) {
         check(found.iter().all(|device| device["taints"].is_array()), format!("{found:?}"))
     });
     template(scene, "late", "claimlife", &json!({}));
-    apply(&sleeper(scene, "late", "late"));
+    apply(&claiming_pod(scene, "late", "late"));
     scene.await_refusal("late", &["cannot allocate all claims"]);
     assert_eq!(in_pod(scene, "claiming", "ls $USNET_CLAIM_UPLINK_PORT"), "claim1.json\n");
 }

@@ -19,16 +19,16 @@ const FOLDER: &str = "/run/usnet.dev/uplink/port";
 pub(crate) const METADATA: &str =
     "cat /var/run/kubernetes.io/dra-device-attributes/resourceclaimtemplates/uplink/port/usnet.dev-metadata.json";
 
-/// Whether Kubernetes has the API. If not, this prints what is left out.
-pub(crate) fn is_served() -> bool {
-    let is_served = kubectl(&["api-versions"]).lines().any(|version| version == "resource.k8s.io/v1");
-    if !is_served {
+/// Whether Kubernetes supports resource claims. If not, this prints that the test is left out.
+pub(crate) fn is_supported() -> bool {
+    let is_supported = kubectl(&["api-versions"]).lines().any(|version| version == "resource.k8s.io/v1");
+    if !is_supported {
         println!("left out: this Kubernetes has no resource claims");
     }
-    is_served
+    is_supported
 }
 
-/// A network for one node, with ports for claims.
+/// Returns a network for one node, with ports for claims.
 fn network(node: &str, engine: &str, ports: i64) -> Value {
     json!({
         "engine": engine, "resourceClaims": {"ports": ports},
@@ -92,7 +92,7 @@ fn with_resource(scene: &Scene, name: &str, network: &str) -> Value {
     pod
 }
 
-pub(crate) fn sleeper(scene: &Scene, name: &str, template: &str) -> Value {
+pub(crate) fn claiming_pod(scene: &Scene, name: &str, template: &str) -> Value {
     with_claim(sleeping_pod(scene, name, ""), template)
 }
 
@@ -156,7 +156,7 @@ fn node_of(scene: &Scene, pod: &str) -> String {
     get(&["pod", pod, "-n", &scene.name]).unwrap()["spec"]["nodeName"].as_str().unwrap_or_default().to_owned()
 }
 
-/// The usual node.
-pub(crate) fn here(engine: &str, ports: i64) -> Value {
+/// Returns a network for [`NODE`], with ports for claims.
+pub(crate) fn network_on_node(engine: &str, ports: i64) -> Value {
     network(NODE, engine, ports)
 }

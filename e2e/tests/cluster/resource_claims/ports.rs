@@ -1,8 +1,8 @@
-//! Packets, and what pods and the scheduler are told.
+//! Packets over claimed ports, and the information for pods and the scheduler.
 
 use super::{
-    FOLDER, METADATA, await_device, await_nothing_left, claim_of, devices_of, dpdk_pod, here, is_served, network,
-    node_of, sleeper, template,
+    FOLDER, METADATA, await_device, await_nothing_left, claim_of, claiming_pod, devices_of, dpdk_pod, is_supported,
+    network, network_on_node, node_of, template,
 };
 use crate::support::cluster::{apply, check, eventually};
 use crate::support::pods::{NODE, await_packets, in_pod, start, wait_running};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn pods_get_vhost_user_ports_by_claims_alone_on_the_node_that_has_the_network() {
-    if !is_served() {
+    if !is_supported() {
         return;
     }
     let scene = Scene::new("claims");
@@ -43,7 +43,7 @@ fn pods_get_vhost_user_ports_by_claims_alone_on_the_node_that_has_the_network() 
         check(found == expected, format!("{data}"))
     });
 
-    apply(&sleeper(&scene, "third", "plain"));
+    apply(&claiming_pod(&scene, "third", "plain"));
     scene.await_refusal("third", &["cannot allocate all claims"]);
     scene.delete_pod("left");
     wait_running(&scene, "third");
@@ -53,11 +53,11 @@ fn pods_get_vhost_user_ports_by_claims_alone_on_the_node_that_has_the_network() 
 
 #[test]
 fn pods_get_memifs_by_claims() {
-    if !is_served() {
+    if !is_supported() {
         return;
     }
     let scene = Scene::new("vppclaims");
-    scene.network("vppclaims", &here("VPP", 8));
+    scene.network("vppclaims", &network_on_node("VPP", 8));
     await_device(NODE, "vppclaims");
     template(&scene, "port", "vppclaims", &Value::Null);
     if moves_packets("memifs of claims") {
@@ -67,7 +67,7 @@ fn pods_get_memifs_by_claims() {
         await_packets(&scene, "right", 1);
         scene.delete_pods(["left", "right"]);
     } else {
-        start(&scene, &sleeper(&scene, "alone", "port"));
+        start(&scene, &claiming_pod(&scene, "alone", "port"));
         scene.delete_pod("alone");
     }
     await_nothing_left(NODE);

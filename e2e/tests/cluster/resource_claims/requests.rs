@@ -1,8 +1,8 @@
-//! Requests that leave a choice to the scheduler, and requests that a quota refuses.
+//! Requests with alternatives for the scheduler, and requests that a quota rejects.
 
 use super::{
-    METADATA, await_device, await_nothing_left, claim_of, claim_spec, here, is_served, parameters, sleeper,
-    template_of, with_resource,
+    METADATA, await_device, await_nothing_left, claim_of, claim_spec, claiming_pod, is_supported, network_on_node,
+    parameters, template_of, with_resource,
 };
 use crate::support::cluster::{apply, check, eventually, get, try_run};
 use crate::support::pods::{NODE, in_pod, start};
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 #[test]
 fn a_request_gets_its_alternative_with_the_parameters_of_that_one_and_quotas_refuse_claims() {
-    if !is_served() {
+    if !is_supported() {
         return;
     }
     let scene = Scene::new("claimreq");
-    scene.network("claimreq", &here("OVS", 4));
+    scene.network("claimreq", &network_on_node("OVS", 4));
     await_device(NODE, "claimreq");
     template_of(&scene, "either", &either("claimreq"));
-    start(&scene, &sleeper(&scene, "either", "either"));
+    start(&scene, &claiming_pod(&scene, "either", "either"));
     let allocated = claim_of(&scene, "either")["status"]["allocation"]["devices"]["results"][0]["request"].take();
     assert_eq!(allocated, "port/second");
     assert_eq!(in_pod(&scene, "either", "ls $USNET_CLAIM_UPLINK_PORT"), "net8.json\n");

@@ -1,7 +1,7 @@
-//! Figures of resource claims (docs/resource-claims.md), only where USNET_CLAIM_SPEED is set: they
-//! say nothing about whether usnet works.
+//! Figures of resource claims (docs/resource-claims.md), which are measured only if
+//! USNET_CLAIM_SPEED is set, because they do not test whether usnet works.
 
-use super::{await_device, await_nothing_left, devices, here, sleeper, template};
+use super::{await_device, await_nothing_left, claiming_pod, devices, network_on_node, template};
 use crate::support::cluster::{apply, check, eventually, get, kubectl};
 use crate::support::pods::{NODE, pod_without_volume, start, wait_running};
 use crate::support::scene::Scene;
@@ -25,14 +25,15 @@ fn ten_pods_at_once() {
         return;
     }
     let scene = Scene::new("claimspeed");
-    scene.network("claimspeed", &here("OVS", 64));
+    scene.network("claimspeed", &network_on_node("OVS", 64));
     await_device(NODE, "claimspeed");
     template(&scene, "port", "claimspeed", &Value::Null);
     for (kind, is_claimed) in [("without", false), ("with", true), ("without", false), ("with", true)] {
         let started = Instant::now();
         let pods: Vec<String> = (0..PODS).map(|index| format!("{kind}-{index}")).collect();
         for name in &pods {
-            let mut pod = if is_claimed { sleeper(&scene, name, "port") } else { pod_without_volume(&scene, name, "") };
+            let mut pod =
+                if is_claimed { claiming_pod(&scene, name, "port") } else { pod_without_volume(&scene, name, "") };
             pod["spec"].as_object_mut().unwrap().remove("nodeName");
             pod["spec"]["nodeSelector"] = json!({"kubernetes.io/hostname": NODE});
             apply(&pod);
@@ -66,8 +67,8 @@ impl Drop for WithoutAgent {
 
 fn has_agent() -> bool {
     let agents = ["pods", "-n", "usnet-system", "-l", "app.kubernetes.io/component=agent"];
-    let here = format!("spec.nodeName={NODE}");
-    get(&[agents.as_slice(), &["--field-selector", &here]].concat()).is_some()
+    let on_node = format!("spec.nodeName={NODE}");
+    get(&[agents.as_slice(), &["--field-selector", &on_node]].concat()).is_some()
 }
 
 fn patch(affinity: &Value) {
@@ -82,10 +83,10 @@ fn a_node_without_agent() {
         return;
     }
     let scene = Scene::new("claimalone");
-    scene.network("claimalone", &here("OVS", 8));
+    scene.network("claimalone", &network_on_node("OVS", 8));
     await_device(NODE, "claimalone");
     template(&scene, "port", "claimalone", &Value::Null);
-    start(&scene, &sleeper(&scene, "web", "port"));
+    start(&scene, &claiming_pod(&scene, "web", "port"));
     let without = WithoutAgent::new();
     let gone = Instant::now();
     kubectl(&["delete", "pod", "web", "-n", &scene.name, "--grace-period=1", "--wait=false"]);

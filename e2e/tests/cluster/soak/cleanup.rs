@@ -1,4 +1,4 @@
-//! A run that fails in its middle must not disturb the tests that come after it.
+//! Cleans up after a run that failed, so it does not affect later tests.
 
 use crate::soak::actions::{parts, pods};
 use crate::soak::foreign;
@@ -71,7 +71,7 @@ fn delete(kind: &str, names: impl Iterator<Item = String>, timeout: &str) -> boo
     result.inspect_err(|error| eprintln!("cleaning up after a run: {error}")).is_ok()
 }
 
-/// Takes the run's label from the nodes.
+/// Removes the label of the run from the nodes.
 fn unlabel_nodes() {
     for node in NODES {
         if let Err(error) = try_run("kubectl", &["label", "node", node, "zone-"], "") {

@@ -32,7 +32,7 @@ const STEPS: usize = 200;
 const FEW_STEPS: usize = 80;
 /// After so many steps each a long run says how far it is.
 const PROGRESS: usize = 100;
-/// How long all may take to settle: the longest back-offs of all parts after each other.
+/// The time limit for convergence: the sum of the longest back-offs of all parts.
 const SETTLING: Duration = Duration::from_secs(180);
 
 #[test]
@@ -68,7 +68,7 @@ fn a_failed_run_leaves_nothing_behind() {
     NODES.iter().for_each(|node| drop(crate::support::vpp::connect(node).unwrap()));
 }
 
-/// Takes the steps of a run and then does what is done at its end.
+/// Executes the steps of a run, and then the checks at its end.
 fn execute(steps: &[Step], end: impl FnOnce(SoakRun<'_>)) {
     let nodes = NODES.map(|node| DirectPods::new(node, "life"));
     let trace = Trace::default();

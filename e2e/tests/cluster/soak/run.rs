@@ -1,5 +1,5 @@
-//! Takes the steps. What cannot be done just now, because it is there already or its server is
-//! down, is counted and not done.
+//! Executes the steps. A step that is not possible, because its object exists already or its server
+//! is down, is counted and skipped.
 
 use crate::soak::actions::nads::Definitions;
 use crate::soak::actions::pods::{Call, Pods};
@@ -17,7 +17,7 @@ pub(crate) struct SoakRun<'scope> {
     pub(crate) pods: Pods<'scope>,
     pub(crate) foreign: Foreign,
     pub(crate) definitions: Definitions,
-    /// How many steps of each kind were taken, and how many of these were not possible.
+    /// The number of steps of each kind, and of those that were not possible.
     pub(crate) taken: BTreeMap<&'static str, (usize, usize)>,
     trace: &'scope Trace,
 }
@@ -38,7 +38,7 @@ impl<'scope> SoakRun<'scope> {
         }
     }
 
-    /// What users do at the API server.
+    /// Executes a step of users at the API server.
     fn api_server(&mut self, step: Step) -> Result<(), String> {
         match step {
             Step::ApplyNetwork { network, requested } => try_apply(&manifests::network(network, requested)).map(drop),
@@ -68,7 +68,7 @@ impl<'scope> SoakRun<'scope> {
         }
     }
 
-    /// What happens to pods and parts.
+    /// Executes a step that concerns pods or parts.
     fn nodes(&mut self, step: Step) -> Result<(), String> {
         match step {
             Step::Attach { pod, namespace, network } => {
@@ -99,7 +99,7 @@ impl<'scope> SoakRun<'scope> {
         }
     }
 
-    /// What the other client does at the engines.
+    /// Executes a step of the other client in the engines.
     fn engines(&mut self, step: Step) -> Result<(), String> {
         match step {
             Step::AddForeignBridge { node, place } => self.foreign.add_bridge(node, place),
@@ -153,7 +153,7 @@ fn kind(step: Step) -> &'static str {
     }
 }
 
-/// What the test bed has to be able to do.
+/// Checks the requirements on the test bed.
 fn must(result: Result<(), String>) -> Result<(), String> {
     result.map_err(|error| panic!("{error}"))
 }

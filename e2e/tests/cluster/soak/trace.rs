@@ -1,9 +1,9 @@
-//! What happened in a run, printed only if it fails: a run that passed should not add a thousand
-//! lines to the output of all tests.
+//! The trace of a run, which is printed only if it fails: a successful run should not add a
+//! thousand lines to the output of all tests.
 
 use std::sync::{Mutex, PoisonError};
 
-/// One line for each thing that happened, in order.
+/// The events, one line each, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Trace(Mutex<Vec<String>>);
 
@@ -12,7 +12,7 @@ impl Trace {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 
-    /// All that was noted.
+    /// Returns all lines.
     pub(crate) fn tell(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
     }

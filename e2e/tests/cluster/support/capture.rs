@@ -1,13 +1,14 @@
-//! `kubectl usnet capture` while frames flow, and what tcpdump reads of it.
+//! Runs `kubectl usnet capture` while frames are sent, and reads its output with tcpdump.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-/// More than any frames of these tests need.
+/// The time limit, which the frames of these tests do not reach.
 const SECONDS: &str = "60";
 
-/// Captures what an interface of a pod receives during an action that sends it at least so many
-/// frames; returns the line of each that tcpdump prints, and what the command said at its end.
+/// Captures the frames that an interface of a pod receives during an action that sends at least
+/// `frames`. Returns the line of each frame in tcpdump's output, and the standard error of the
+/// command.
 #[track_caller]
 pub(crate) fn received_during(pod: &str, interface: &str, frames: u32, action: impl FnOnce()) -> (Vec<String>, String) {
     let count = frames.to_string();
@@ -16,7 +17,7 @@ pub(crate) fn received_during(pod: &str, interface: &str, frames: u32, action: i
     command.args(["usnet", "capture", pod, interface]).args(limits).stdin(Stdio::null());
     let mut program = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdout = program.stdout.take().unwrap();
-    // The header comes once the engine copies frames.
+    // The header arrives when the engine copies frames.
     let mut file = vec![0; 8];
     if let Err(error) = stdout.read_exact(&mut file) {
         panic!("{error}: {:?}", program.wait_with_output());
@@ -24,12 +25,12 @@ pub(crate) fn received_during(pod: &str, interface: &str, frames: u32, action: i
     action();
     stdout.read_to_end(&mut file).unwrap();
     let end = program.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&end.stderr).trim().to_owned();
-    assert!(end.status.success(), "{said}");
-    (read_by_tcpdump(&file), said)
+    let errors = String::from_utf8_lossy(&end.stderr).trim().to_owned();
+    assert!(end.status.success(), "{errors}");
+    (read_by_tcpdump(&file), errors)
 }
 
-/// The line of each frame that tcpdump prints.
+/// Returns the line of each frame in tcpdump's output.
 #[track_caller]
 pub(crate) fn read_by_tcpdump(file: &[u8]) -> Vec<String> {
     let mut command = Command::new("tcpdump");

@@ -1,4 +1,4 @@
-//! The commands that a test bed puts on PATH, and waiting for what they show.
+//! Runs the commands of a test bed, and waits for conditions.
 
 use super::api;
 use serde_json::Value;
@@ -9,9 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use usnet_e2e::host::wait;
 
-/// The nodes of the test bed of `make test`, by name.
+/// The names of the nodes in the test bed of `make test`.
 pub(crate) const NODES: [&str; 2] = ["node-a", "node-b"];
-/// All nodes, by name: these, or more in a test bed of more.
+
+/// Returns the names of all nodes of this test bed, which may have more than [`NODES`].
 pub(crate) fn nodes() -> Vec<&'static str> {
     static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
         let testbed = std::env::var("USNET_WORLD").expect("these tests run in a test bed: e2e/world -- cargo test …");
@@ -23,21 +24,26 @@ pub(crate) fn nodes() -> Vec<&'static str> {
     NAMES.iter().map(String::as_str).collect()
 }
 
-/// How long a condition may take on a busy machine. Tests are never about time; this only ends
-/// hopeless ones. `USNET_WORLD_TIMEOUT` multiplies it.
+/// The time limit of a condition on a busy machine, which only ends tests that fail.
+/// `USNET_WORLD_TIMEOUT` multiplies it.
 ///
-/// Kubernetes may need more than a minute to end a namespace: when something is left in it, its
-/// controller looks again after 5 s, and then after twice as long each time.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// Kubernetes may need more than a minute to delete a namespace: while objects are left in it, its
+/// controller retries after 5 s, and then after twice as long each time.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The same as the option of `kubectl`.
+/// Returns [`TIMEOUT`] as an option of `kubectl`.
 pub(crate) fn timeout() -> &'static str {
-    static OPTION: LazyLock<String> = LazyLock::new(|| format!("--timeout={}s", wait::scaled(PATIENCE).as_secs()));
+    static OPTION: LazyLock<String> = LazyLock::new(|| format!("--timeout={}s", wait::scaled(TIMEOUT).as_secs()));
     &OPTION
 }
 
-/// Runs a command and gives its standard output, or what it printed when it failed.
+/// Runs a command and returns its standard output. The error has all its output.
 pub(crate) fn try_run(program: &str, arguments: &[&str], input: &str) -> Result<String, String> {
+    if program == "kubectl"
+        && let Some(done) = api::perform(arguments)
+    {
+        return done.map_err(|error| format!("kubectl {arguments:?}: {error}"));
+    }
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -54,7 +60,7 @@ pub(crate) fn try_run(program: &str, arguments: &[&str], input: &str) -> Result<
     Err(format!("{program} {arguments:?}: {status}\n{text}{}", String::from_utf8_lossy(&stderr)))
 }
 
-/// What a command printed that must have succeeded; a failure is told as one of the caller's line.
+/// Returns the output of a command that must have succeeded; otherwise panics at the caller's line.
 #[track_caller]
 pub(crate) fn succeed(result: Result<String, String>) -> String {
     match result {
@@ -75,8 +81,7 @@ pub(crate) fn kubectl(arguments: &[&str]) -> String {
     run("kubectl", arguments)
 }
 
-/// One object of the API server, or a list, as `kubectl get` shows it; nothing when it is not
-/// there.
+/// Reads an object or a list, as `kubectl get` does; `None` if it does not exist.
 #[track_caller]
 pub(crate) fn get(arguments: &[&str]) -> Option<Value> {
     if let Some(path) = api::path(arguments) {
@@ -86,15 +91,17 @@ pub(crate) fn get(arguments: &[&str]) -> Option<Value> {
     (!text.is_empty()).then(|| serde_json::from_str(&text).unwrap())
 }
 
-/// Applies a manifest.
 #[track_caller]
 pub(crate) fn apply(manifest: &Value) {
     succeed(try_apply(manifest));
 }
 
-/// Applies a manifest, or gives the API server's words.
+/// Applies a manifest, or returns the error of the API server.
 pub(crate) fn try_apply(manifest: &Value) -> Result<String, String> {
-    try_run("kubectl", &["apply", "-f", "-"], &manifest.to_string())
+    if let Some(applied) = api::apply(manifest) {
+        return Ok(applied.to_string());
+    }
+    try_run("kubectl", &["apply", "-o", "json", "-f", "-"], &manifest.to_string())
 }
 
 /// Runs a command on a node, which must succeed.
@@ -103,38 +110,44 @@ pub(crate) fn on_node(node: &str, arguments: &[&str]) -> String {
     run("on-node", &[&[node], arguments].concat())
 }
 
-/// Asks Open vSwitch of a node.
+/// Runs `ovs-vsctl` on a node, which must succeed.
 #[track_caller]
 pub(crate) fn vsctl(node: &str, arguments: &[&str]) -> String {
-    on_node(node, &[&["ovs-vsctl"], arguments].concat()).trim().to_owned()
+    try_vsctl(node, arguments).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Waits until `check` gives a value, and panics with its last complaint when it never does.
+/// Runs `ovs-vsctl` on a node. By default it waits indefinitely for a switch that has crashed.
+pub(crate) fn try_vsctl(node: &str, arguments: &[&str]) -> Result<String, String> {
+    let output = try_run("on-node", &[&[node, "ovs-vsctl", "--timeout=60"], arguments].concat(), "")?;
+    Ok(output.trim().to_owned())
+}
+
+/// Polls until `check` returns a value. After the time limit, panics with its last error.
 #[track_caller]
 pub(crate) fn eventually<T>(what: &str, check: impl FnMut() -> Result<T, String>) -> T {
-    eventually_within(PATIENCE, what, check)
+    eventually_within(TIMEOUT, what, check)
 }
 
-/// The same with a patience of its own.
+/// Like [`eventually`], with another time limit.
 #[track_caller]
-pub(crate) fn eventually_within<T>(patience: Duration, what: &str, mut check: impl FnMut() -> Result<T, String>) -> T {
-    let patience = wait::scaled(patience);
-    let end = Instant::now() + patience;
+pub(crate) fn eventually_within<T>(limit: Duration, what: &str, mut check: impl FnMut() -> Result<T, String>) -> T {
+    let limit = wait::scaled(limit);
+    let end = Instant::now() + limit;
     loop {
         match check() {
             Ok(value) => return value,
-            Err(complaint) if Instant::now() > end => panic!("{what}: not within {patience:?}: {complaint}"),
+            Err(problem) if Instant::now() > end => panic!("{what}: not within {limit:?}: {problem}"),
             Err(_) => thread::sleep(Duration::from_millis(50)),
         }
     }
 }
 
-/// A condition as a complaint when it does not hold, for [`eventually`].
-pub(crate) fn check(holds: bool, complaint: impl Into<String>) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(complaint.into()) }
+/// Returns an error with `problem` unless `holds`, for [`eventually`].
+pub(crate) fn check(holds: bool, problem: impl Into<String>) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(problem.into()) }
 }
 
-/// The condition of that type of an object's status.
+/// Returns the condition of this type in an object's status.
 pub(crate) fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
     object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
 }

@@ -1,5 +1,5 @@
-//! The CNI plugin called directly on a node, as Multus does, for pods that the API server has never
-//! heard of.
+//! Calls the CNI plugin directly on a node, as Multus does, for pods that do not exist in the API
+//! server.
 
 use crate::support::cluster::on_node;
 use crate::support::vpp::process;
@@ -7,29 +7,30 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
-/// Stands in for kubelet's folder: kubelet itself tidies away what belongs to no pod.
+/// The folder that is used instead of kubelet's, from which kubelet removes the volumes of unknown
+/// pods.
 const KUBELET: &str = "/run/direct-kubelet";
 
-/// A network namespace and volumes for such pods, gone when the test ends.
+/// A network namespace and volumes for such pods, which are removed when this is dropped.
 pub(crate) struct DirectPods {
     node: &'static str,
     namespace: String,
 }
 
 impl DirectPods {
-    /// Pods of a Kubernetes namespace on a node.
+    /// Prepares pods of a Kubernetes namespace on a node.
     pub(crate) fn new(node: &'static str, namespace: &str) -> Self {
         on_node(node, &["ip", "netns", "add", "direct"]);
         Self { node, namespace: namespace.to_owned() }
     }
 
-    /// Makes the volume `usnet` of pod number `number`, as kubelet does before it calls a plugin.
-    pub(crate) fn make_volume(&self, number: usize) {
+    /// Creates the volume `usnet` of a pod, as kubelet does before it calls a plugin.
+    pub(crate) fn create_volume(&self, number: usize) {
         let volume = format!("{KUBELET}/pods/{}/volumes/kubernetes.io~empty-dir/usnet", uid(number));
         on_node(self.node, &["mkdir", "-p", &volume]);
     }
 
-    /// Calls the plugin for pod number `number`, and gives what it printed.
+    /// Calls the plugin for a pod, and returns its output.
     pub(crate) fn call(&self, command: &str, network: &str, number: usize) -> Result<String, String> {
         let config = json!({"cniVersion": "1.1.0", "name": network, "type": "userspace", "network": network});
         let child = self.start(command, &self.namespace, &config, number)?;
@@ -41,12 +42,11 @@ impl DirectPods {
         Err(format!("{command} of pod {number}: {text}{}", String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// Starts the plugin with a network configuration for pod number `number` of that Kubernetes
-    /// namespace.
+    /// Starts the plugin with a network configuration for a pod of this Kubernetes namespace.
     pub(crate) fn start(&self, command: &str, namespace: &str, config: &Value, number: usize) -> Result<Child, String> {
         let uid = uid(number);
         let pod = format!("K8S_POD_NAMESPACE={namespace};K8S_POD_NAME=direct-{number};K8S_POD_UID={uid}");
-        // Without the script `on-node`: what it takes would count as the plugin's time.
+        // The script `on-node` would add to the measured time.
         let mut child = Command::new("nsenter")
             .args(["--net", "--mount", "--uts", "--target", &process(self.node), "--", "/opt/cni/bin/userspace"])
             .env("CNI_COMMAND", command)
@@ -65,12 +65,12 @@ impl DirectPods {
         Ok(child)
     }
 
-    /// Ends their sandbox, without DEL.
+    /// Deletes the sandbox of the pods without DEL.
     pub(crate) fn end_sandbox(&self) {
         on_node(self.node, &["ip", "netns", "del", "direct"]);
     }
 
-    /// What is left of such pods on the node: records, mounts and ports' folders.
+    /// Returns what is left of the pods on the node: records, mounts and folders of ports.
     pub(crate) fn remains(&self) -> String {
         let script = format!(
             "ls /var/lib/usnet/attachments | grep '{CONTAINER}'; grep '/run/usnet/ports/' /proc/self/mountinfo | grep '{KUBELET}\\|/direct-kubelet/'; \
@@ -87,10 +87,10 @@ impl Drop for DirectPods {
     }
 }
 
-/// The end of the container ids of such pods.
+/// The suffix of the container ids of such pods.
 const CONTAINER: &str = "d1ec7";
 
-/// A container id as runtimes make them.
+/// Returns a container id in the format of runtimes.
 fn container(number: usize) -> String {
     format!("{number:059x}{CONTAINER}")
 }

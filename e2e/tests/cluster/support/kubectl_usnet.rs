@@ -1,4 +1,4 @@
-//! `kubectl usnet`, as users run it.
+//! Runs `kubectl usnet`.
 
 use crate::support::cluster::kubectl;
 use serde_json::{Value, json};
@@ -6,25 +6,25 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use tempfile::NamedTempFile;
 
-/// An exit status, and what was printed.
+/// The exit status and the output of a command.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct CommandOutput {
     pub(crate) status: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Answer {
-    /// The report of `-o json`.
+impl CommandOutput {
+    /// Parses the report of `-o json`.
     #[track_caller]
     pub(crate) fn report(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
 
-/// Runs `kubectl usnet` with these arguments and this on its standard input.
+/// Runs `kubectl usnet` with this standard input.
 #[track_caller]
-pub(crate) fn usnet_with_input(arguments: &[&str], input: &str) -> Answer {
+pub(crate) fn usnet_with_input(arguments: &[&str], input: &str) -> CommandOutput {
     let mut command = Command::new("kubectl");
     command.arg("usnet").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -32,23 +32,23 @@ pub(crate) fn usnet_with_input(arguments: &[&str], input: &str) -> Answer {
     let output = child.wait_with_output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let status = output.status.code().expect("an exit status");
-    Answer { status, stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    CommandOutput { status, stdout: text(&output.stdout), stderr: text(&output.stderr) }
 }
 
-/// The same without input.
+/// Runs `kubectl usnet`.
 #[track_caller]
-pub(crate) fn usnet(arguments: &[&str]) -> Answer {
+pub(crate) fn usnet(arguments: &[&str]) -> CommandOutput {
     usnet_with_input(arguments, "")
 }
 
-/// The exit status and the report in JSON.
+/// Runs `kubectl usnet` with `-o json`, and returns the exit status and the report.
 #[track_caller]
 pub(crate) fn ask(arguments: &[&str]) -> (i32, Value) {
-    let answer = usnet(&[arguments, &["-o", "json"]].concat());
-    (answer.status, answer.report())
+    let output = usnet(&[arguments, &["-o", "json"]].concat());
+    (output.status, output.report())
 }
 
-/// A kubeconfig of a service account.
+/// Creates a kubeconfig for a service account.
 pub(crate) fn kubeconfig(namespace: &str, account: &str) -> NamedTempFile {
     let token = kubectl(&["create", "token", account, "-n", namespace]);
     let mut config: Value = serde_json::from_str(&kubectl(&["config", "view", "--raw", "-o", "json"])).unwrap();

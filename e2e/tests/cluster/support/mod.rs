@@ -1,4 +1,4 @@
-//! What the tests share: commands, pods, scenes, and views of each part of a cluster.
+//! The common parts of the tests: commands, pods, scenes, and the parts of a cluster.
 
 mod api;
 pub(crate) mod capture;

@@ -1,5 +1,5 @@
-//! What the agent of a node keeps for its next start: the networks that it selected, and those that
-//! it cannot have.
+//! The file in which the agent of a node persists the networks that it selected, and those that it
+//! refused.
 
 use crate::support::cluster::try_run;
 use std::path::Path;
@@ -7,20 +7,19 @@ use std::sync::Arc;
 use usnet_crds::NodeNetwork;
 use usnet_dataplane::node_file::{self, RefusedNetwork};
 
-/// On each node.
 const PATH: &str = "/var/lib/usnet/node.json";
 
-/// What the file of a node says.
+/// The content of the file of a node.
 #[derive(Debug)]
 pub(crate) struct NodeFile {
-    /// The networks that the node has, or still drains.
+    /// The networks of the node, including those that drain.
     pub(crate) networks: Vec<NodeNetwork>,
-    /// The networks that select the node and whose bridge another network has there.
+    /// The networks that select the node, but whose bridge belongs to another network there.
     pub(crate) refused: Vec<RefusedNetwork>,
 }
 
 impl NodeFile {
-    /// The file of a node.
+    /// Reads the file of a node.
     pub(crate) fn read(node: &str) -> Result<Self, String> {
         let text = try_run("on-node", &[node, "cat", PATH], "")?;
         let file = node_file::NodeFile::parse(Path::new(PATH), text.as_bytes());
@@ -29,12 +28,12 @@ impl NodeFile {
         Ok(Self { networks, refused: file.refused })
     }
 
-    /// The network of that name, if the node has it.
+    /// Returns the network of this name, if the node has it.
     pub(crate) fn network(&self, name: &str) -> Option<&NodeNetwork> {
         self.networks.iter().find(|network| network.name.as_str() == name)
     }
 
-    /// All networks that it speaks of.
+    /// Returns the names of all networks in the file.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let refused = self.refused.iter().map(|refused| refused.name.as_str());
         self.networks.iter().map(|network| network.name.as_str()).chain(refused)

@@ -1,29 +1,29 @@
-//! Pods with interfaces of ours, and what they show.
+//! Pods with interfaces of usnet, and their state.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, succeed, timeout};
 use crate::support::scene::Scene;
 use crate::support::testpmd::{Driver, Program, last_counters};
 use serde_json::{Value, json};
 
-/// The node that pods of these tests run on: a network has no uplink, so pods that talk share a
-/// node.
+/// The node of the pods of these tests: networks have no uplink, so pods that exchange packets
+/// share a node.
 pub(crate) const NODE: &str = "node-a";
 
-/// A pod on [`NODE`] that sleeps, with that `networks` annotation and the volume `usnet`.
+/// Returns a pod on [`NODE`] that sleeps, with this `networks` annotation and the volume `usnet`.
 pub(crate) fn sleeping_pod(scene: &Scene, name: &str, networks: &str) -> Value {
     let mut sleeping = pod(scene, name, networks, "busybox:e2e", &["busybox".into(), "sleep".into(), "3600".into()]);
-    // Without this it requests its limit, and a node has no room for more than six.
+    // The default request is the limit, with which a node has room for only six pods.
     sleeping["spec"]["containers"][0]["resources"]["requests"] = json!({"cpu": "10m"});
     sleeping
 }
 
-/// A pod whose DPDK program drives the interfaces `net1`… over vhost-user in a forwarding mode of
-/// testpmd.
+/// Returns a pod whose DPDK program uses the interfaces `net1`… over vhost-user, in a forwarding
+/// mode of testpmd.
 pub(crate) fn testpmd_pod(scene: &Scene, name: &str, networks: &str, mode: &str) -> Value {
     dpdk_pod(scene, name, networks, Program::new(Driver::VhostServer, mode))
 }
 
-/// A pod whose DPDK program drives the interfaces `net1`….
+/// Returns a pod whose DPDK program uses the interfaces `net1`….
 pub(crate) fn dpdk_pod(scene: &Scene, name: &str, networks: &str, program: Program<'_>) -> Value {
     let command = program.command(networks.split(',').count());
     let mut pod = pod(scene, name, networks, "testpmd:e2e", &command);
@@ -44,7 +44,7 @@ fn pod(scene: &Scene, name: &str, networks: &str, image: &str, command: &[String
             "containers": [{
                 "name": "main", "image": image, "imagePullPolicy": "Never", "stdin": true, "command": command,
                 "volumeMounts": [{"name": "usnet", "mountPath": "/run/usnet"}],
-                // Polling programs share two cores with a whole cluster.
+                // Polling programs share two cores with the whole cluster.
                 "resources": {"limits": {"cpu": "300m"}},
             }],
             "volumes": [{"name": "usnet", "emptyDir": {}}],
@@ -70,12 +70,13 @@ pub(crate) fn wait_running(scene: &Scene, name: &str) {
     succeed(waited.map_err(|error| format!("{error}\n{}", scene.events(name))));
 }
 
-/// The packets that each port of a testpmd pod has received, as its program last printed them.
+/// Returns the packets that each port of a testpmd pod has received, by the last output of the
+/// program.
 pub(crate) fn received(scene: &Scene, pod: &str) -> Vec<i64> {
     last_counters(&kubectl(&["logs", pod, "-n", &scene.name, "--tail=60"]))
 }
 
-/// Waits until every port of a testpmd pod has received something.
+/// Waits until every port of a testpmd pod has received a packet.
 #[track_caller]
 pub(crate) fn await_packets(scene: &Scene, pod: &str, ports: usize) -> Vec<i64> {
     eventually("packets", || {
@@ -85,7 +86,7 @@ pub(crate) fn await_packets(scene: &Scene, pod: &str, ports: usize) -> Vec<i64> 
     })
 }
 
-/// What a pod's description of an interface says.
+/// Returns the description of an interface in a pod.
 pub(crate) fn description(scene: &Scene, pod: &str, interface: &str) -> Value {
     let text =
         kubectl(&["exec", pod, "-n", &scene.name, "--", "busybox", "cat", &format!("/run/usnet/{interface}.json")]);
@@ -98,7 +99,7 @@ pub(crate) fn in_pod(scene: &Scene, pod: &str, script: &str) -> String {
     kubectl(&["exec", pod, "-n", &scene.name, "--", "busybox", "sh", "-c", script])
 }
 
-/// A pod on [`NODE`] that sleeps and has neither volume nor mounts, as `Veth` ports need none.
+/// Returns a pod on [`NODE`] that sleeps, without a volume, which `Veth` ports do not need.
 pub(crate) fn pod_without_volume(scene: &Scene, name: &str, networks: &str) -> Value {
     let mut pod = sleeping_pod(scene, name, networks);
     pod["spec"]["volumes"] = json!([]);
@@ -106,12 +107,11 @@ pub(crate) fn pod_without_volume(scene: &Scene, name: &str, networks: &str) -> V
     pod
 }
 
-/// The uid of a pod.
 pub(crate) fn uid(scene: &Scene, pod: &str) -> String {
     get(&["pod", pod, "-n", &scene.name]).unwrap()["metadata"]["uid"].as_str().unwrap().to_owned()
 }
 
-/// What is left of a pod on its node: port, mount, address and record.
+/// Returns what is left of a pod on its node: port, mount, address and record.
 pub(crate) fn remains(uid: &str) -> String {
     let script = format!(
         "grep -ls '{uid}' /var/lib/usnet/attachments/*; grep '/run/usnet/ports/' /proc/self/mountinfo | grep '{uid}'; \

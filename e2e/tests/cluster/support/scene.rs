@@ -1,7 +1,7 @@
-//! A namespace with networks of its own, gone when the test ends.
+//! A namespace with networks, which are deleted at the end of a test.
 
 use crate::support::cluster::{
-    NODES, PATIENCE, apply, check, condition, eventually, get, kubectl, on_node, timeout, try_run, vsctl,
+    NODES, TIMEOUT, apply, check, condition, eventually, get, kubectl, on_node, timeout, try_apply, try_run, vsctl,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -9,32 +9,31 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What one test has to itself.
+/// The namespace and networks of one test.
 pub(crate) struct Scene {
-    /// Its namespace, and the start of its networks' names.
+    /// The name of the namespace, and the prefix of the networks' names.
     pub(crate) name: String,
     networks: Mutex<Vec<String>>,
 }
 
 impl Scene {
-    /// A namespace labelled `scene=<name>`. One of an earlier test of that name may still be
-    /// ending.
+    /// Creates a namespace with the label `scene=<name>`, after an earlier one of this name is
+    /// deleted.
     pub(crate) fn new(name: &str) -> Self {
         let namespace = json!({
             "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"scene": name}},
         });
         eventually("the namespace", || {
-            let text = try_run("kubectl", &["apply", "-o", "json", "-f", "-"], &namespace.to_string())?;
-            let object: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+            let object: Value = serde_json::from_str(&try_apply(&namespace)?).map_err(|error| error.to_string())?;
             check(object["metadata"]["deletionTimestamp"].is_null(), "an earlier one is still being deleted")
         });
         eventually("the service account of pods", || {
-            get(&["serviceaccount", "default", "-n", name]).map(drop).ok_or_else(|| "not there".to_owned())
+            get(&["serviceaccount", "default", "-n", name]).map(drop).ok_or_else(|| "it does not exist".to_owned())
         });
         Self { name: name.to_owned(), networks: Mutex::default() }
     }
 
-    /// The manifest of a network for this namespace, with parts of its spec replaced.
+    /// Returns the manifest of a network for this namespace, with these fields in its spec.
     pub(crate) fn manifest(&self, network: &str, spec: &Value) -> Value {
         let mut whole = json!({
             "engine": "OVS",
@@ -46,46 +45,46 @@ impl Scene {
         json!({"apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceNetwork", "metadata": {"name": network}, "spec": whole})
     }
 
-    /// Applies a network and remembers to delete it.
+    /// Applies a network, which is deleted with the scene.
     #[track_caller]
     pub(crate) fn apply_network(&self, network: &str, spec: &Value) {
         self.networks.lock().unwrap().push(network.to_owned());
         apply(&self.manifest(network, spec));
     }
 
-    /// Applies a network and waits as a user would, with `kubectl wait`.
+    /// Applies a network and waits for it with `kubectl wait`, as users do.
     #[track_caller]
     pub(crate) fn network(&self, network: &str, spec: &Value) {
         self.apply_network(network, spec);
         wait_ready(network);
     }
 
-    /// Deletes a pod at once.
+    /// Deletes a pod and waits for its end.
     #[track_caller]
     pub(crate) fn delete_pod(&self, pod: &str) {
         self.delete_pods([pod]);
     }
 
-    /// All at once: each takes three seconds.
+    /// Deletes pods together, because each takes three seconds.
     pub(crate) fn delete_pods<'p>(&'p self, pods: impl IntoIterator<Item = &'p str>) {
         let mut arguments = vec!["delete", "pod", "-n", &self.name, "--grace-period=1", timeout()];
         arguments.extend(pods);
         kubectl(&arguments);
     }
 
-    /// The messages of all events of a pod.
+    /// Returns the messages of all events of a pod.
     pub(crate) fn events(&self, pod: &str) -> String {
         self.messages(&format!("involvedObject.name={pod}"))
     }
 
-    /// The messages of the events with these fields.
+    /// Returns the messages of the events with these fields.
     fn messages(&self, selector: &str) -> String {
         let events = get(&["events", "-n", &self.name, "--field-selector", selector]).unwrap_or_default();
         let messages = events["items"].as_array().into_iter().flatten().filter_map(|event| event["message"].as_str());
         messages.collect::<Vec<_>>().join(" ")
     }
 
-    /// Waits until kubelet says why a pod does not start, in those words.
+    /// Waits until events of a pod that does not start contain these words.
     #[track_caller]
     pub(crate) fn await_refusal(&self, pod: &str, words: &[&str]) {
         eventually("the pod's event", || {
@@ -94,7 +93,7 @@ impl Scene {
         });
     }
 
-    /// Waits for an event of this pod, found as `kubectl describe` finds it; returns its message.
+    /// Waits for an event of this pod, selected as by `kubectl describe`, and returns its message.
     #[track_caller]
     pub(crate) fn await_event(&self, pod: &str, reason: &str) -> String {
         let uid = kubectl(&["get", "pod", pod, "-n", &self.name, "-o", "jsonpath={.metadata.uid}"]);
@@ -106,7 +105,7 @@ impl Scene {
     }
 }
 
-/// Waits until the status of a network has so many interfaces of pods.
+/// Waits until the status of a network has this number of attachments.
 #[track_caller]
 pub(crate) fn await_counted(network: &str, count: i64) {
     eventually("the pods are counted", || {
@@ -115,14 +114,14 @@ pub(crate) fn await_counted(network: &str, count: i64) {
     });
 }
 
-/// Deletes networks or uplinks that may be kept while pods use them, and that pods have used just
-/// now; waits until they are gone.
+/// Deletes networks or uplinks that pods have used just now, and that may be kept while pods use
+/// them; waits until they are deleted.
 pub(crate) fn delete_unused(arguments: &[&str]) -> Result<(), String> {
     let delete = [&["delete", "--ignore-not-found", timeout()], arguments].concat();
     let start = Instant::now();
     loop {
         match try_run("kubectl", &delete, "") {
-            Err(words) if words.contains("usnet-networks-in-use") && start.elapsed() < PATIENCE => {
+            Err(error) if error.contains("usnet-networks-in-use") && start.elapsed() < TIMEOUT => {
                 thread::sleep(Duration::from_millis(500));
             }
             result => return result.map(drop),
@@ -146,22 +145,22 @@ impl Drop for Scene {
                 eprintln!("cleaning up {}: {error}", self.name);
             }
         }
-        // Not waited for: Kubernetes lets 5 s pass before it ends a namespace. Scenes have names of
-        // their own.
+        // This does not wait, because Kubernetes needs at least 5 s to delete a namespace, and
+        // scenes have different names.
         quiet(&["delete", "namespace", &self.name, "--ignore-not-found", "--wait=false"]);
     }
 }
 
-/// Waits for a network as the README tells users to.
+/// Waits for a network as the README describes.
 #[track_caller]
 pub(crate) fn wait_ready(network: &str) {
     kubectl(&["wait", "--for=condition=Ready", &format!("usn/{network}"), timeout()]);
 }
 
-/// The reason of a network on a node whose engine was there and cannot be reached.
+/// The reason of a network on a node whose engine is not connected any more.
 pub(crate) const ENGINE_GONE: &str = "EngineUnreachable";
 
-/// Waits until a condition of a network has that status and reason, and gives its message.
+/// Waits until a condition of a network has this status and reason, and returns its message.
 #[track_caller]
 pub(crate) fn await_condition(network: &str, kind: &str, status: &str, reason: &str) -> String {
     eventually(&format!("{kind}={status}/{reason} of {network}"), || {
@@ -172,13 +171,13 @@ pub(crate) fn await_condition(network: &str, kind: &str, status: &str, reason: &
     })
 }
 
-/// What the controller wrote of a network for all nodes; none when it wrote nothing.
+/// Returns the spec of the compiled network, if it exists.
 #[track_caller]
 pub(crate) fn compiled(network: &str) -> Option<Value> {
     Some(get(&["compilednetwork", network])?["spec"].take())
 }
 
-/// The name of the newest agent pod of a node; empty if it has none.
+/// Returns the name of the newest agent pod of a node; empty if there is none.
 pub(crate) fn agent_pod(node: &str) -> String {
     let agents = ["pods", "-n", "usnet-system", "-l", "app.kubernetes.io/component=agent", "--field-selector"];
     let of_node = format!("spec.nodeName={node}");
@@ -189,13 +188,12 @@ pub(crate) fn agent_pod(node: &str) -> String {
     newest.map(|pod| text(pod, "name")).unwrap_or_default()
 }
 
-/// What the agent of a node has logged.
+/// Returns the log of the agent of a node.
 pub(crate) fn agent_log(node: &str) -> String {
     kubectl(&["logs", &agent_pod(node), "-n", "usnet-system"])
 }
 
-/// What our parts left of a network on any node: bridges, ports, records, files and mounts. Empty
-/// when all is well.
+/// Returns what usnet has left of a network on any node: bridges, ports, records and files.
 pub(crate) fn remains(network: &str) -> Vec<String> {
     let mut found = Vec::new();
     for node in NODES {

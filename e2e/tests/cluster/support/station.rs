@@ -1,6 +1,5 @@
-//! A running pod with a kernel interface `net1`, or a host outside, seen from the test: its
-//! address, and threads of this program in its network namespace, so that nothing has to be
-//! installed there.
+//! A running pod with a kernel interface `net1`, or a host: its address, and threads of this
+//! program in its network namespace, for which nothing has to be installed there.
 
 use crate::support::cluster::{get, on_node};
 use crate::support::scene::Scene;
@@ -11,13 +10,9 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 
-/// Such a pod or host.
 pub(crate) struct Station {
-    /// Its name.
     pub(crate) name: String,
-    /// The node of a pod.
     pub(crate) node: String,
-    /// Its address on the network.
     pub(crate) address: String,
     namespace: PathBuf,
 }
@@ -31,7 +26,7 @@ impl Station {
         Self { name: name.to_owned(), address: address(&pod), namespace, node }
     }
 
-    /// A node, with its own address.
+    /// Reads a node, with its internal address.
     pub(crate) fn of_node(name: &str) -> Self {
         let node = get(&["node", name]).unwrap();
         let addresses = node["status"]["addresses"].as_array().unwrap();
@@ -41,23 +36,23 @@ impl Station {
         Self { name: name.to_owned(), node: name.to_owned(), address, namespace }
     }
 
-    /// A host that is no pod.
+    /// Returns a host outside of the cluster.
     pub(crate) fn outside(name: &str, address: &str, namespace: PathBuf) -> Self {
         Self { name: name.to_owned(), node: "no node".to_owned(), address: address.to_owned(), namespace }
     }
 
-    /// Runs a thread in its network namespace.
+    /// Runs a thread in the network namespace.
     pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
         let namespace = File::open(&self.namespace).unwrap();
         thread::spawn(move || {
-            // Of this thread alone.
+            // This changes only the namespace of this thread.
             setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
             work()
         })
     }
 }
 
-/// The address of `net1`, as Multus wrote it.
+/// Returns the address of `net1` that Multus reported.
 fn address(pod: &Value) -> String {
     let status = pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/network-status"].as_str().unwrap();
     let status: Value = serde_json::from_str(status).unwrap();
@@ -65,7 +60,7 @@ fn address(pod: &Value) -> String {
     interface["ips"][0].as_str().unwrap().to_owned()
 }
 
-/// The process of the pod's container.
+/// Returns the process of the pod's container.
 pub(crate) fn process(pod: &Value) -> String {
     let node = pod["spec"]["nodeName"].as_str().unwrap();
     let container = pod["status"]["containerStatuses"][0]["containerID"].as_str().unwrap();

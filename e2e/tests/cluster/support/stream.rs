@@ -1,8 +1,8 @@
 //! Numbered datagrams from one pod to another at a steady rate, counted exactly.
 //!
-//! Sender and receiver are threads of this program, so that both have one clock.
+//! Sender and receiver are threads of this program with the same clock.
 
-use crate::support::cluster::{PATIENCE, check, eventually};
+use crate::support::cluster::{TIMEOUT, check, eventually};
 use crate::support::station::Station;
 use std::collections::BTreeSet;
 use std::net::UdpSocket;
@@ -11,27 +11,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Slow enough that a switch that gets no turn for a second loses nothing: the kernel keeps more
-/// than 200 datagrams for it. Fast enough to see an outage of 10 ms.
+/// The interval between datagrams. It is long enough that a switch that does not run for a second
+/// loses nothing, because the kernel queues more than 200 datagrams, and short enough to detect an
+/// outage of 10 ms.
 const INTERVAL: Duration = Duration::from_millis(5);
 const PORT: u16 = 7000;
 
-/// What was counted of one kind of traffic.
+/// The counts of one kind of traffic.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Sample {
-    /// Datagrams sent, or packets received where the sender does not count.
+    /// The number of datagrams sent, or of packets received if the sender does not count.
     pub(crate) packets: u64,
-    /// How many of them never arrived, where that is known.
+    /// The number of packets that did not arrive, if known.
     pub(crate) lost: Option<u64>,
-    /// How many arrived more than once.
+    /// The number of packets that arrived more than once.
     pub(crate) duplicates: u64,
     /// The longest time without an arrival.
     pub(crate) gap: Duration,
 }
 
-/// A stream between two pods. Dropping it ends it.
+/// A stream between two pods, which ends when this is dropped.
 pub(crate) struct Stream {
-    /// The engine that it passes.
+    /// The engine that forwards the stream.
     pub(crate) engine: &'static str,
     state: Arc<State>,
     threads: Vec<JoinHandle<()>>,
@@ -45,13 +46,13 @@ struct State {
 }
 
 impl State {
-    /// A panic in another thread leaves no half-made state here.
+    /// Locks the arrivals. A panic in another thread leaves no inconsistent state.
     fn arrivals(&self) -> MutexGuard<'_, Arrivals> {
         self.arrivals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What arrived since the last [`Stream::begin`].
+/// The arrivals since the last [`Stream::begin`].
 #[derive(Default)]
 struct Arrivals {
     numbers: BTreeSet<u64>,
@@ -73,24 +74,26 @@ impl Stream {
         stream
     }
 
-    /// Begins an interval, and gives the number of its first datagram.
+    /// Starts an interval, and returns the number of its first datagram.
     pub(crate) fn begin(&self) -> u64 {
         let mut arrivals = self.state.arrivals();
         let last = arrivals.last;
         *arrivals = Arrivals { last, ..Arrivals::default() };
-        // The one that is under way belongs to neither interval.
+        // The datagram that is being sent belongs to neither interval.
         self.state.sent.load(Ordering::SeqCst) + 1
     }
 
-    /// Waits until the stream flows, and counts the interval that began with that datagram.
+    /// Waits until the stream flows, and returns the counts of the interval that started with this
+    /// datagram.
     pub(crate) fn end(&self, first: u64) -> Sample {
         let next = self.state.sent.load(Ordering::SeqCst);
-        // What was sent before one that has arrived has arrived or is lost: there is one path.
+        // There is one path: what was sent before a datagram that has arrived has arrived or is
+        // lost.
         eventually("a datagram of the stream", || {
             let last = self.state.arrivals().numbers.last().copied();
             check(last.is_some_and(|last| last >= next), format!("{}: the last is {last:?} of {next}", self.engine))
         });
-        // A stream that was started again since counts from its beginning.
+        // A stream that was restarted since then counts from its start.
         let first = if first > next { 1 } else { first };
         let arrivals = self.state.arrivals();
         let arrived = arrivals.numbers.range(first..next).count() as u64;
@@ -99,7 +102,7 @@ impl Stream {
         Sample { packets: sent, lost: Some(sent - arrived), duplicates, gap: longest_gap }
     }
 
-    /// Waits until so many datagrams of the interval that began with that one were sent.
+    /// Waits until this number of datagrams of the interval were sent.
     pub(crate) fn await_sent(&self, first: u64, count: u64) {
         eventually("datagrams of the stream", || {
             let next = self.state.sent.load(Ordering::SeqCst);
@@ -107,9 +110,9 @@ impl Stream {
         });
     }
 
-    /// Waits for a datagram after that time, and gives the time of its arrival.
+    /// Waits for a datagram after this time, and returns the time of its arrival.
     pub(crate) fn await_arrival_after(&self, time: Instant) -> Instant {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(last) = self.state.arrivals().last.filter(|last| *last > time) {
                 return last;
@@ -137,7 +140,7 @@ fn send(state: &State, address: &str) {
         if state.is_over.load(Ordering::SeqCst) {
             return;
         }
-        // An interface without its peer refuses; the datagram counts as sent, and as lost.
+        // An interface without its peer returns an error; the datagram counts as sent and lost.
         let _refused = socket.send_to(&number.to_be_bytes(), (address, PORT));
         state.sent.store(number, Ordering::SeqCst);
         let due = started + INTERVAL * u32::try_from(number).unwrap();

@@ -1,6 +1,6 @@
-//! dpdk-testpmd in a pod: how it reaches the interfaces that the pod was given, and what it prints.
+//! dpdk-testpmd in a pod: its drivers for the interfaces of the pod, and its output.
 
-/// How testpmd reaches an interface.
+/// The driver of testpmd for an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Driver {
     /// vhost-user: testpmd listens, and the engine connects.
@@ -14,19 +14,19 @@ pub(crate) enum Driver {
 }
 
 impl Driver {
-    /// Whether the pod has to have the volume `usnet`.
+    /// Whether the pod needs the volume `usnet`.
     pub(crate) fn needs_volume(self) -> bool {
         self != Self::MemifAbstract
     }
 
-    /// What comes before the program: DPDK does not listen at a socket that an earlier container of
-    /// the pod has left.
-    fn start(self) -> &'static str {
+    /// Returns the commands before the program: DPDK does not listen on a socket that an earlier
+    /// container of the pod has left.
+    fn setup(self) -> &'static str {
         if self == Self::VhostServer { "rm -f /run/usnet/net1.sock\n" } else { "" }
     }
 
-    /// The functions `connected` and `back` for [`RECONNECTING`], for a pod whose socket is in its
-    /// volume.
+    /// Returns the functions `connected` and `back` of [`RECONNECTING`], for a pod with the socket
+    /// in its volume.
     fn back(self) -> &'static str {
         match self {
             Self::VhostServer | Self::VhostClient => VHOST_BACK,
@@ -34,7 +34,7 @@ impl Driver {
         }
     }
 
-    /// EAL's argument for the interface `net<number>`.
+    /// Returns the argument of EAL for the interface `net<number>`.
     pub(crate) fn device(self, number: usize) -> String {
         let socket = format!("/run/usnet/net{number}.sock");
         match self {
@@ -48,31 +48,29 @@ impl Driver {
     }
 }
 
-/// What testpmd does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program<'a> {
-    /// How it reaches each interface.
     pub(crate) driver: Driver,
-    /// A forwarding mode, such as `flowgen`, which sends and counts what it receives.
+    /// The forwarding mode, such as `flowgen`, which sends, and counts received packets.
     pub(crate) mode: &'a str,
-    /// Whether it starts its port again after the engine was gone. DPDK's drivers for memif and
-    /// vhost-user need that with VPP.
+    /// Whether the port is restarted after an outage of the engine, which DPDK's drivers for memif
+    /// and vhost-user need with VPP.
     pub(crate) reconnects: bool,
 }
 
 impl<'a> Program<'a> {
-    /// A program that is not prepared for an engine that goes.
+    /// Returns a program that does not handle outages of the engine.
     pub(crate) fn new(driver: Driver, mode: &'a str) -> Self {
         Self { driver, mode, reconnects: false }
     }
 
-    /// The command of a pod with that many interfaces.
+    /// Returns the command of a pod with this number of interfaces.
     pub(crate) fn command(&self, interfaces: usize) -> Vec<String> {
         let mut command: Vec<String> = match self.reconnects {
             true => vec![
                 "sh".into(),
                 "-c".into(),
-                format!("{}{}{RECONNECTING}", self.driver.start(), self.driver.back()),
+                format!("{}{}{RECONNECTING}", self.driver.setup(), self.driver.back()),
                 "sh".into(),
             ],
             false => Vec::new(),
@@ -87,11 +85,11 @@ impl<'a> Program<'a> {
     }
 }
 
-/// Runs an interactive testpmd, and types what a program with a link handler would do when the
-/// engine comes back. Each driver tells by `back` when that is. A start that failed because the
-/// engine went away again is repeated every five seconds; testpmd refuses it while it forwards.
-/// DPDK's memif may end the program with its engine: the next container may start before the
-/// engine, and its first start fails.
+/// Runs an interactive testpmd, and types the commands that correspond to a link handler for the
+/// return of the engine, which `back` detects for each driver. The start is repeated every five
+/// seconds, in case it failed because of another outage; testpmd rejects it while it forwards.
+/// DPDK's memif may exit with the engine: the next container may start before the engine, so its
+/// first start fails.
 const RECONNECTING: &str = r#"
 mkfifo /tmp/typed
 (
@@ -112,8 +110,8 @@ mkfifo /tmp/typed
 exec "$@" </tmp/typed
 "#;
 
-/// DPDK's memif connects when its port is started. The engine is back when the socket's file is a
-/// new one; in `/proc/net/unix` a connected socket has the state 03.
+/// DPDK's memif connects when its port is started. The engine is back when the file of the socket
+/// is new. A connected socket has the state 03 in `/proc/net/unix`.
 const MEMIF_BACK: &str = r#"
 connected() { grep -q ' 0005 03 ' /proc/net/unix; }
 file() { stat -c '%i %Z' /run/usnet/net1.sock; }
@@ -126,9 +124,8 @@ back() {
 "#;
 
 /// DPDK's virtio accepts the engine again by itself. But VPP waits for a kick of each ring, and
-/// DPDK kicks the one that it receives from only when its port is started. DPDK has a socket of its
-/// own, one that listens, and one more while the engine is connected, which belongs to the engine's
-/// network namespace.
+/// DPDK kicks the receive ring only when its port is started. DPDK has an internal socket, one that
+/// listens, and one more while the engine is connected.
 const VHOST_BACK: &str = r#"
 connected() { [ "$(ls -l /proc/1/fd | grep -c socket:)" -ge 3 ]; }
 lost=no
@@ -142,16 +139,15 @@ back() {
 }
 "#;
 
-/// The count of received packets in a line of a program's output, whatever is before it. Behind a
-/// restart of its port, DPDK's memif counts from below zero, and testpmd prints that without a
-/// sign.
+/// Returns the count of received packets in a line of output. After a restart of its port, DPDK's
+/// memif counts from below zero, which testpmd prints without a sign.
 pub(crate) fn counter_in(line: &str) -> Option<i64> {
     let packets = line.split_once("RX-packets:")?.1.split_whitespace().next()?;
-    // An interactive program may print its prompt in between.
+    // An interactive program may print its prompt within the line.
     Some(packets.parse::<u64>().ok()?.cast_signed())
 }
 
-/// Every count of received packets in a program's output, with the port's number.
+/// Returns every count of received packets in a program's output, with the number of the port.
 fn every_counter(log: &str) -> Vec<(u64, i64)> {
     let mut port = None;
     let mut found = Vec::new();
@@ -166,25 +162,25 @@ fn every_counter(log: &str) -> Vec<(u64, i64)> {
     found
 }
 
-/// The last count of each port in a program's output, in the order of the ports.
+/// Returns the last count of each port in a program's output, in the order of the ports.
 pub(crate) fn last_counters(log: &str) -> Vec<i64> {
     every_counter(log).into_iter().collect::<std::collections::BTreeMap<_, _>>().into_values().collect()
 }
 
-/// The counts of received packets that a program with one port has printed, one for each second.
+/// Returns the counts of received packets of a program with one port, one for each second.
 pub(crate) fn counters(log: &str) -> Vec<i64> {
     every_counter(log).into_iter().map(|(_, count)| count).collect()
 }
 
-/// The counts of received packets from the first packet on, one for each second, of a program with
-/// one port. Panics if they went back, as when the port was recreated, or stood still for longer
-/// than a program may get no turn on a busy machine.
+/// Returns the counts of received packets of a program with one port, one for each second, from the
+/// first packet on. Panics if they decreased, as after a recreation of the port, or did not change
+/// for longer than a program may not run on a busy machine.
 #[track_caller]
 pub(crate) fn flowing_counters(log: &str) -> Vec<i64> {
-    const TURNLESS_SECONDS: usize = 3;
+    const STALL_SECONDS: usize = 3;
     let flowing: Vec<i64> = counters(log).into_iter().skip_while(|count| *count == 0).collect();
-    assert!(flowing.is_sorted(), "the counter went back: {flowing:?}");
-    let stood_still = flowing.windows(TURNLESS_SECONDS + 1).any(|counts| counts.first() == counts.last());
-    assert!(!stood_still, "the counter stood still for {TURNLESS_SECONDS} s: {flowing:?}");
+    assert!(flowing.is_sorted(), "the counter decreased: {flowing:?}");
+    let is_stalled = flowing.windows(STALL_SECONDS + 1).any(|counts| counts.first() == counts.last());
+    assert!(!is_stalled, "the counter did not change for {STALL_SECONDS} s: {flowing:?}");
     flowing
 }

@@ -1,10 +1,10 @@
-//! Uplinks that are gone when the test ends.
+//! Uplinks that are deleted at the end of a test.
 
 use crate::support::cluster::apply;
 use crate::support::scene::delete_unused;
 use serde_json::{Value, json};
 
-/// An uplink, until this is dropped. Its networks have to be gone by then.
+/// An uplink, which is deleted when this is dropped. Its networks have to be deleted by then.
 pub(crate) struct Uplink(String);
 
 impl Uplink {
@@ -13,7 +13,7 @@ impl Uplink {
         Self(object["metadata"]["name"].as_str().unwrap().to_owned())
     }
 
-    /// With NICs for no node of the test bed.
+    /// Applies an uplink with NICs for no node of the test bed.
     pub(crate) fn nowhere(name: &str, vlans: &[&str]) -> Self {
         Self::apply(&nowhere(name, vlans))
     }
@@ -27,7 +27,7 @@ impl Drop for Uplink {
     }
 }
 
-/// An uplink whose NICs are for no node of the test bed.
+/// Returns an uplink with NICs for no node of the test bed.
 pub(crate) fn nowhere(name: &str, vlans: &[&str]) -> Value {
     let nics = json!([{
         "nodeSelector": {"matchLabels": {"usnet.dev/nowhere": "yes"}}, "device": {"type": "Name", "name": "eth9"},

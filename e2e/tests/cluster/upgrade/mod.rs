@@ -91,7 +91,7 @@ fn attach_one_to_each(scene: &Scene, prefix: &str) {
     println!("attached: {prefix}-… on each of {NETWORKS:?}");
 }
 
-/// How many pods of the scene are on a network.
+/// Returns the number of the scene's pods on a network.
 fn running(scene: &Scene, network: &str) -> usize {
     let pods = get(&["pods", "-n", &scene.name]).unwrap();
     let annotation = |pod: &Value| pod["metadata"]["annotations"]["k8s.v1.cni.cncf.io/networks"] == network;

@@ -38,7 +38,7 @@ impl Releases {
     }
 }
 
-/// One version.
+/// A version of usnet.
 pub(super) struct Release {
     name: &'static str,
     tag: &'static str,
@@ -57,7 +57,7 @@ impl Release {
         Self { name, tag, config, binaries }
     }
 
-    /// Gives all nodes its image.
+    /// Loads its image on all nodes.
     fn import(&self) {
         let folder = testbed().join("upgrade");
         fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! What a replaced usnet must not change.
+//! The state that a replacement of usnet must not change.
 
 use crate::support::cluster::{check, eventually, kubectl, on_node, vsctl};
 use crate::support::pods::NODE;
@@ -64,7 +64,7 @@ impl fmt::Display for Ports {
     }
 }
 
-/// How many ports a network has in its engine on the node of the pods.
+/// Returns the number of ports of a network in its engine on the node of the pods.
 pub(super) fn count(network: &str) -> usize {
     let tag = format!("external_ids:usnet.dev/network={network}");
     let rows = vsctl(NODE, &["--bare", "--columns=_uuid", "find", "Port", &tag]);

@@ -12,19 +12,19 @@ pub(super) struct Console {
     pub(super) pod: String,
 }
 
-/// What pings of a guest have lost.
+/// The lost pings of a guest.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outage {
     /// The longest time without an answer.
     pub(super) gap: Duration,
-    /// How many requests were not answered.
+    /// The number of requests without a response.
     pub(super) lost: u64,
     /// The time of the answer that ended the longest gap.
     pub(super) over: Timestamp,
 }
 
 impl Console {
-    /// All lines, with their times.
+    /// Returns all lines, with their times.
     pub(super) fn lines(&self) -> Vec<(Timestamp, String)> {
         let text = kubectl(&["logs", &self.pod, "-n", &self.namespace, "--timestamps"]);
         let parse = |line: &str| {
@@ -44,7 +44,7 @@ impl Console {
         })
     }
 
-    /// How often the guest has booted under this QEMU.
+    /// Returns the number of boots of the guest in this QEMU.
     pub(super) fn boots(&self) -> usize {
         self.lines().iter().filter(|(_, line)| line.starts_with("guest: boot ")).count()
     }

@@ -10,7 +10,7 @@ use usnet_vpp::messages::DeleteVhostUserIf;
 /// An engine of the nodes.
 #[derive(Clone, Copy)]
 pub(super) struct Engine {
-    /// As networks name it.
+    /// Returns the name of the engine in networks.
     pub(super) name: &'static str,
     /// The program that moves packets.
     pub(super) program: &'static str,

@@ -29,7 +29,7 @@ impl Figures {
     }
 }
 
-/// As the table has it.
+/// Returns the row of the table.
 pub(super) fn seconds(duration: Duration) -> String {
     format!("{:.2} s", duration.as_secs_f64())
 }

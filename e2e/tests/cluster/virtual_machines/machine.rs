@@ -14,15 +14,15 @@ use std::time::Duration;
 
 /// Named as KubeVirt names interfaces, by a hash of the network's name in the virtual machine.
 pub(super) const INTERFACE: &str = "pod37a8eec1ce1";
-/// Where virt-launcher's container has the volume.
+/// The path of the volume in the container.
 const FOLDER: &str = "/var/run/kubevirt-hooks";
 /// The time between two pings of a guest, in seconds.
 const INTERVAL: &str = "0.05";
 const SCRIPT: &str = include_str!("qemu.sh");
-/// Where a QEMU waits for the guest of another.
+/// The TCP port on which a QEMU waits for the guest of another.
 const MIGRATION_PORT: u16 = 4444;
 
-/// What a pod's QEMU runs.
+/// The settings of the guest in a pod.
 #[derive(Clone, Copy)]
 pub(super) struct Guest {
     /// The guest's MAC address, as `macAddress` in a virtual machine.
@@ -34,7 +34,7 @@ pub(super) struct Guest {
     pub(super) queues: usize,
 }
 
-/// Such a pod.
+/// A pod with a virtual machine.
 pub(super) struct Machine<'a> {
     scene: &'a Scene,
     pub(super) node: &'static str,
@@ -80,7 +80,7 @@ impl<'a> Machine<'a> {
         Self { scene, node, console: Console { namespace: scene.name.clone(), pod: name.to_owned() } }
     }
 
-    /// The same for a QEMU that waits for a guest of another one.
+    /// Like that, for a QEMU that waits for the guest of another one.
     pub(super) fn apply_target(&self, name: &str, network: &str, node: &'static str, guest: Guest) -> Self {
         Self::apply(self.scene, name, network, node, guest, &format!("-incoming tcp:0.0.0.0:{MIGRATION_PORT}"))
     }
@@ -91,13 +91,13 @@ impl<'a> Machine<'a> {
         wait_running(self.scene, &self.console.pod);
     }
 
-    /// Lets QEMU start.
+    /// Starts QEMU.
     #[track_caller]
     pub(super) fn start(&self) {
         in_pod(self.scene, &self.console.pod, &format!("touch {FOLDER}/start"));
     }
 
-    /// How long the boot of the guest took from the start of QEMU.
+    /// Returns the time from the start of QEMU until the guest has booted.
     #[track_caller]
     pub(super) fn boot_time(&self) -> Duration {
         let (booted, _) = self.console.await_line("guest: boot ");
@@ -121,7 +121,7 @@ impl<'a> Machine<'a> {
         monitor::await_monitor(&self.monitor_socket())
     }
 
-    /// Where QEMU waits for the guest of another one.
+    /// Returns the address on which QEMU waits for the guest of another one.
     pub(super) fn migration_address(&self) -> String {
         format!("{}:{MIGRATION_PORT}", self.object()["status"]["podIP"].as_str().unwrap())
     }
@@ -160,7 +160,8 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// As virt-launcher's, restricted in the sense of Pod Security.
+/// Returns a security context like that of virt-launcher, which meets the level restricted of Pod
+/// Security.
 fn pod(scene: &Scene, name: &str, network: &str, node: &str, guest: Guest, options: &str) -> Value {
     let networks = json!([{"name": network, "interface": INTERFACE, "mac": guest.mac}]);
     let append = format!("address={} peer={} interval={INTERVAL}", guest.address, guest.peer);

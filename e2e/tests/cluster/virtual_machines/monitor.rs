@@ -12,12 +12,12 @@ pub(super) struct Monitor {
     reader: BufReader<UnixStream>,
 }
 
-/// What QEMU says of a migration that is complete.
+/// QEMU's report of a completed migration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Migrated {
     /// From the request to the end.
     pub(super) total: Duration,
-    /// How long no QEMU ran the guest.
+    /// The time in which no QEMU ran the guest.
     pub(super) downtime: Duration,
 }
 

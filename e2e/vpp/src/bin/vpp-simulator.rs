@@ -1,4 +1,4 @@
-//! The simulator of VPP's binary API as a program: for machines without VPP.
+//! The simulator of VPP's binary API as a program, for machines without VPP.
 
 use clap::Parser;
 use std::path::PathBuf;
@@ -7,19 +7,19 @@ use usnet_test_vpp::{Error, Fault, Simulator};
 
 /// A simulator of VPP's binary API.
 ///
-/// It does not simulate packets. Send lines to FOLDER/control.sock to make something go wrong while
-/// it runs; each is answered with "ok" or "error: ...". The words are those of --fault, and: well,
+/// It does not simulate packets. Lines that are sent to FOLDER/control.sock inject faults while it
+/// runs; each is answered with "ok" or "error: ...". A line is a value of --fault, or one of: well,
 /// restart, die.
 #[derive(Parser)]
 struct Arguments {
-    /// VPP's runtime directory. It gets the sockets, and messages.log with all that was asked.
+    /// VPP's runtime directory. It gets the sockets, and messages.log with all messages.
     #[arg(long)]
     folder: PathBuf,
-    /// The socket of the binary API. Default: FOLDER/api.sock.
+    /// The socket of the binary API [default: FOLDER/api.sock].
     #[arg(long)]
     socket: Option<PathBuf>,
-    /// What goes wrong from the start: slow MILLISECONDS | fail N RETVAL | drop|die|restart
-    /// before|after N | hang | missing MESSAGE | without PLUGIN_FILE. N counts messages from 1.
+    /// A fault from the start: slow MILLISECONDS | fail N RETVAL | drop|die|restart before|after N
+    /// | hang | missing MESSAGE | without PLUGIN_FILE. N counts messages from 1.
     #[arg(long)]
     fault: Vec<Fault>,
 }

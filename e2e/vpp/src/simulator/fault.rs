@@ -1,65 +1,61 @@
-//! What can go wrong on demand.
+//! Faults that are injected on demand.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Something that goes wrong, in words (`slow 50`) for the command line and the control socket.
+/// A fault. Its text (`slow 50`) is used on the command line and at the control socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
     /// `slow MILLISECONDS`: each message takes this long. No other client is served meanwhile, as
     /// in VPP.
     Slow(Duration),
     /// `fail N RETVAL`: the Nth changing message from now on is refused with this number and not
-    /// done. 1 is the next.
+    /// executed. 1 is the next.
     Fail {
         /// Counts changing messages.
         nth: u64,
         /// VPP's negative number.
         retval: i32,
     },
-    /// `drop before 3`, `die after 2`, `restart after 1`: the Nth message from now on breaks it.
+    /// `drop before 3`, `die after 2`, `restart after 1`: the Nth message from now on breaks the
+    /// connection.
     Break {
-        /// What happens.
         how: Breakage,
-        /// Whether the message is done.
         when: Moment,
         /// Counts all messages but those that open and close a connection. 1 is the next.
         nth: u64,
     },
     /// `hang`: connections are accepted and nothing is answered.
     Hang,
-    /// `missing NAME`: the message is not in the table, for connections from now on, as in a VPP
-    /// that is too old.
+    /// `missing NAME`: the message is not in the table of connections from now on, as in an old
+    /// VPP.
     Missing(String),
-    /// `without FILE`: none of the plugin's messages is in the table, for connections from now on.
+    /// `without FILE`: none of the plugin's messages is in the table of connections from now on.
     WithoutPlugin(String),
 }
 
-/// How a message breaks the connection.
+/// The way in which a message breaks the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breakage {
     /// The connection is closed; VPP goes on.
     Drop,
-    /// VPP ends, as of SIGKILL.
+    /// VPP ends, as if killed with SIGKILL.
     Die,
-    /// VPP ends and comes back on the same socket, empty.
+    /// VPP ends and starts again with an empty state and the same socket path.
     Restart,
 }
 
-/// Whether the message that breaks the connection is done. Its answer does not come in either case.
+/// Whether the message that breaks the connection is executed. It is not answered in either case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// It is not done.
     Before,
-    /// It is done.
     After,
 }
 
-/// Words that are no fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no fault; use one of: slow MILLISECONDS, fail N RETVAL, drop|die|restart before|after N, hang, missing \
+    "{0:?} is not a fault; use one of: slow MILLISECONDS, fail N RETVAL, drop|die|restart before|after N, hang, missing \
      MESSAGE, without PLUGIN_FILE"
 )]
 pub struct ParseFaultError(String);
@@ -114,21 +110,21 @@ impl Display for Fault {
     }
 }
 
-/// The faults that are in force.
+/// The faults in effect.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
     pub(crate) slow: Duration,
     pub(crate) hang: bool,
-    /// How many changing messages are left, counting the refused one, and its answer.
+    /// Pairs of a number of changing messages, counting the refused one, and the code of its
+    /// refusal.
     fails: Vec<(u64, i32)>,
-    /// How many messages are left, counting the one that breaks.
+    /// The first number counts messages up to and including the one that breaks the connection.
     breaks: Vec<(u64, Breakage, Moment)>,
     missing: Vec<String>,
     without: Vec<String>,
 }
 
 impl Faults {
-    /// Adds a fault.
     pub(crate) fn add(&mut self, fault: Fault) {
         match fault {
             Fault::Slow(duration) => self.slow = duration,
@@ -140,30 +136,29 @@ impl Faults {
         }
     }
 
-    /// Takes all faults back.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Counts a message; tells what it breaks.
+    /// Counts a message. Returns what it breaks.
     pub(crate) fn count(&mut self) -> Option<(Breakage, Moment)> {
         let due = take_due(&mut self.breaks, |(left, ..)| left);
         due.map(|(_, how, when)| (how, when))
     }
 
-    /// Counts a changing message; tells with what it is refused.
+    /// Counts a changing message. Returns the code with which it is refused.
     pub(crate) fn count_changing(&mut self) -> Option<i32> {
         take_due(&mut self.fails, |(left, _)| left).map(|(_, retval)| retval)
     }
 
-    /// Whether a message is in the table.
+    /// Whether a message is in the table of new connections.
     pub(crate) fn knows(&self, name: &str, plugin: Option<&str>) -> bool {
         !self.missing.iter().any(|missing| missing == name)
             && !plugin.is_some_and(|plugin| self.without.iter().any(|without| without == plugin))
     }
 }
 
-/// Counts down; removes the one that has come to its end.
+/// Counts down, and removes an entry that has reached 0.
 fn take_due<T>(counted: &mut Vec<T>, left: impl Fn(&mut T) -> &mut u64) -> Option<T> {
     for entry in counted.iter_mut() {
         let left = left(entry);

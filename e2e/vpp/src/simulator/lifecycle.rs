@@ -1,4 +1,4 @@
-//! Starting a simulated VPP, making it fail, and ending it.
+//! The life cycle of a simulated VPP.
 
 use crate::Error;
 use crate::simulator::fault::Fault;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// A simulated VPP: a thread of this process. It ends when it is dropped; its socket files stay, as
-/// VPP's do.
+/// A simulated VPP, which is a thread of this process. Dropping it ends it; its socket files stay,
+/// as VPP's do.
 #[derive(Debug)]
 pub struct Simulator {
     socket: PathBuf,
@@ -19,19 +19,13 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Starts one that listens at `api.sock` in the folder, which is its runtime directory.
-    /// Commands are taken at `control.sock`, and what it did is written to `messages.log`.
-    ///
-    /// # Errors
-    /// When a socket cannot be bound or the log not written.
+    /// Starts a VPP that listens at `api.sock` in the folder, which is its runtime directory. It
+    /// reads commands from `control.sock`, and logs all messages to `messages.log`.
     pub fn start(folder: &Path, faults: &[Fault]) -> Result<Self, Error> {
         Self::start_at(folder, &folder.join("api.sock"), faults)
     }
 
     /// Like [`Self::start`], with another path for the socket of the API.
-    ///
-    /// # Errors
-    /// When a socket cannot be bound or the log not written.
     pub fn start_at(folder: &Path, socket: &Path, faults: &[Fault]) -> Result<Self, Error> {
         let (shared, woken) = Shared::new(&folder.join("messages.log"), faults)?;
         let server = Server::bind(folder, socket, Arc::clone(&shared), woken)?;
@@ -41,26 +35,26 @@ impl Simulator {
         Ok(Self { socket: socket.to_owned(), shared, thread: Some(thread) })
     }
 
-    /// The socket of the binary API.
+    /// Returns the socket of the binary API.
     #[must_use]
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// Makes something go wrong from now on. It is in force when this returns.
+    /// Injects a fault. It is in effect when this returns.
     pub fn fault(&self, fault: Fault) {
         self.shared.faults().add(fault);
         self.shared.wake();
     }
 
-    /// Takes all faults back. What was not answered meanwhile is answered.
-    pub fn well(&self) {
+    /// Clears all faults. Requests of the meantime are answered.
+    pub fn clear_faults(&self) {
         self.shared.faults().clear();
         self.shared.wake();
     }
 
-    /// All messages that came, in the order in which they were done, since the start and through
-    /// all restarts.
+    /// Returns all messages since the start and through all restarts, in the order of their
+    /// execution.
     #[must_use]
     pub fn log(&self) -> Vec<LogEntry> {
         self.shared.log().entries()
@@ -81,21 +75,21 @@ impl Simulator {
         self.shared.stats.count_error(entry, errors);
     }
 
-    /// Whether it has not died.
+    /// Whether no fault has ended it.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.shared.is_running()
     }
 
-    /// Waits until it dies of a fault.
+    /// Waits until a fault ends it.
     pub fn wait(mut self) {
         self.join();
     }
 
     fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was written to standard error; the client of the simulator
-            // fails by it.
+            // A panic of the thread was written to standard error, and fails the requests of its
+            // clients.
             let _ended = thread.join();
         }
     }

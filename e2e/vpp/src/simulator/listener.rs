@@ -1,5 +1,5 @@
 //! The sockets at which VPP listens for peers. Connections are not accepted: they wait in the
-//! queue.
+//! backlog.
 
 use crate::simulator::model::memif_address::MemifAddress;
 use nix::sched::{CloneFlags, setns};
@@ -12,17 +12,17 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
-/// How many connections wait, as in VPP.
+/// VPP's backlog.
 const QUEUE: i32 = 5;
-/// What VPP's file modes are with the usual umask: the group may connect to a memif.
+/// VPP's file modes with the usual umask: the group may connect to a memif.
 const MEMIF_MODE: u32 = 0o775;
 const VHOST_MODE: u32 = 0o755;
-/// How often to check whether a socket is in use: together longer than it takes to start a program.
-/// One that another thread is starting has copies of all our sockets until its exec, also of those
-/// that were closed meanwhile.
+/// The number of checks whether a socket is in use. Together they take longer than the start of a
+/// program: a program that another thread starts has copies of all sockets of this process until
+/// its exec, even of closed ones.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
-/// `sun_path` without its closing zero.
+/// `sun_path` without its terminating zero.
 const PATH_MAX: usize = 107;
 
 /// Listens for the peers of memifs.
@@ -39,23 +39,23 @@ pub(crate) fn for_memif(address: &MemifAddress) -> io::Result<OwnedFd> {
     }
 }
 
-/// A socket file is removed if no process listens there. Anything else is left, and in the way.
+/// Removes a socket file if no process listens there. Anything else makes the bind fail.
 fn remove_stale(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(file) if file.file_type().is_socket() && is_stale(path) => fs::remove_file(path),
         Ok(file) if file.file_type().is_socket() => Err(ErrorKind::AddrInUse.into()),
         Ok(_) => Err(ErrorKind::AlreadyExists.into()),
-        // What cannot be looked at shows when it is bound.
+        // The bind reports why the file cannot be read.
         Err(_) => Ok(()),
     }
 }
 
-/// Whether no process listens.
+/// Whether no process listens at the path.
 fn is_stale(path: &Path) -> bool {
     tries().any(|()| matches!(UnixStream::connect(path), Err(error) if error.kind() == ErrorKind::ConnectionRefused))
 }
 
-/// [`TRIES`] attempts, with a pause before each but the first.
+/// Makes [`TRIES`] attempts, with a pause before each but the first.
 fn tries() -> impl Iterator<Item = ()> {
     let pause = |attempt| {
         if attempt > 0 {
@@ -79,7 +79,7 @@ fn listen_at(address: &UnixAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Listens in another network namespace. Only a thread of its own can go there and be forgotten.
+/// Listens in another network namespace. A thread that enters it cannot be used for anything else.
 fn listen_in(namespace: &Path, name: &str) -> io::Result<OwnedFd> {
     let namespace = File::open(namespace)?;
     let address = UnixAddr::new_abstract(name.as_bytes())?;
@@ -90,8 +90,8 @@ fn listen_in(namespace: &Path, name: &str) -> io::Result<OwnedFd> {
     std::thread::spawn(enter_and_listen).join().unwrap_or_else(|_| Err(ErrorKind::Other.into()))
 }
 
-/// Listens for the peer of a vhost-user interface. VPP removes whatever is at the path, and cuts
-/// the path afterwards.
+/// Listens for the peer of a vhost-user interface. VPP removes any file at the path, and cuts the
+/// path afterwards.
 pub(crate) fn for_vhost(path: &str) -> io::Result<UnixListener> {
     let _may_be_none = fs::remove_file(path);
     let end = path.floor_char_boundary(PATH_MAX);

@@ -1,4 +1,4 @@
-//! What the simulator was asked, in memory and in a file.
+//! A log of all messages, in memory and in a file.
 
 use crate::Error;
 use std::fmt::{self, Display, Formatter};
@@ -6,21 +6,21 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// A message that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
-    /// VPP's name of it.
+    /// VPP's name of the message.
     pub message: &'static str,
     /// Whether messages of this kind change VPP's state.
     pub changes: bool,
-    /// What was or would have been answered; nothing for a dump, and for a message that a fault
-    /// kept from being done.
+    /// The return code, even if it was not sent. There is none for a dump, and for a message that
+    /// was not executed because of a fault.
     pub retval: Option<i32>,
-    /// The fields, for a reader. Secrets are not in it.
+    /// The fields in readable form, without secrets.
     pub fields: String,
 }
 
-/// A line of `messages.log`: `changes` or `reads`, the name, the answer or `-`, and the fields.
+/// Formats a line of `messages.log`: `changes` or `reads`, the name, the return code or `-`, and
+/// the fields.
 impl Display for LogEntry {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         let kind = if self.changes { "changes" } else { "reads" };
@@ -29,7 +29,6 @@ impl Display for LogEntry {
     }
 }
 
-/// All messages that came.
 #[derive(Debug)]
 pub(crate) struct Log {
     entries: Vec<LogEntry>,
@@ -37,7 +36,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// An empty log. What another simulator wrote to the file stays.
+    /// Creates an empty log. Lines of another simulator in the file stay.
     pub(crate) fn create(path: &Path) -> Result<Self, Error> {
         let file = File::options().create(true).append(true).open(path).map_err(Error::file(path))?;
         Ok(Self { entries: Vec::new(), file })
@@ -48,7 +47,7 @@ impl Log {
     }
 
     pub(crate) fn add(&mut self, entry: LogEntry) {
-        // A full disk must not change what is simulated; the entry is in memory.
+        // A full disk must not change the simulation: the entry is in memory.
         let _written = self.file.write_all(format!("{entry}\n").as_bytes());
         self.entries.push(entry);
     }

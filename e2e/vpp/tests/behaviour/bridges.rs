@@ -11,12 +11,12 @@ use usnet_vpp::wire::FixedText;
 
 impl Fixture {
     fn bridge(&mut self, bd_id: u32, is_add: bool) -> Result<u32, ReturnCode> {
-        self.ask(BridgeDomainAddDelV2 { bd_id, is_add, ..Default::default() }).map(|reply| reply.bd_id)
+        self.request(BridgeDomainAddDelV2 { bd_id, is_add, ..Default::default() }).map(|reply| reply.bd_id)
     }
 
     fn enter(&mut self, rx_sw_if_index: u32, bd_id: u32, port_type: L2PortType) -> Result<(), ReturnCode> {
         let bridge = SwInterfaceSetL2Bridge { rx_sw_if_index, bd_id, port_type, enable: true, ..Default::default() };
-        self.ask(bridge).map(drop)
+        self.request(bridge).map(drop)
     }
 
     fn bridges(&mut self) -> Vec<BridgeDomainDetails> {
@@ -45,7 +45,7 @@ fn ids_that_are_refused() {
         assert_eq!(vpp.bridge(999, false), Err(ReturnCode::NoSuchEntry));
         assert_eq!(vpp.bridge(NO_BRIDGE_DOMAIN, false), Err(ReturnCode::NoSuchEntry));
         let older = BridgeDomainAddDel { bd_id: NO_BRIDGE_DOMAIN, is_add: true, ..Default::default() };
-        assert_eq!(vpp.ask(older).err(), Some(ReturnCode::BdIdExceedMax));
+        assert_eq!(vpp.request(older).err(), Some(ReturnCode::BdIdExceedMax));
         assert_eq!(vpp.bridge(0x00ff_ffff, true), Ok(0x00ff_ffff));
         assert_eq!(vpp.bridges().len(), 1);
     });
@@ -72,9 +72,9 @@ fn adding_one_that_is_there_changes_nothing() {
             bd_tag: tag.clone(),
             ..Default::default()
         };
-        vpp.ask(first.clone()).expect("add");
+        vpp.request(first.clone()).expect("add");
         let second = BridgeDomainAddDelV2 { flood: true, bd_tag: FixedText::default(), ..first };
-        assert_eq!(vpp.ask(second).err(), Some(ReturnCode::BdAlreadyExists));
+        assert_eq!(vpp.request(second).err(), Some(ReturnCode::BdAlreadyExists));
         let observed = vpp.only_bridge();
         assert_eq!((observed.bd_id, observed.mac_age, observed.bd_tag), (4, 5, tag));
         let flags =
@@ -89,7 +89,7 @@ fn flags_and_age_can_be_changed() {
     on_each(|vpp| {
         vpp.bridge(4, true).expect("add");
         let flags = |bd_id, is_set, flags| BridgeFlags { bd_id, is_set, flags };
-        let mut bitmap = |is_set, bits| vpp.ask(flags(4, is_set, bits)).expect("flags").resulting_feature_bitmap;
+        let mut bitmap = |is_set, bits| vpp.request(flags(4, is_set, bits)).expect("flags").resulting_feature_bitmap;
         for (flag, feature) in [
             (BdFlags::LEARN, 0x200),
             (BdFlags::FWD, 0x80),
@@ -101,12 +101,12 @@ fn flags_and_age_can_be_changed() {
             assert_eq!((bitmap(true, flag), bitmap(false, flag)), (0xffff_fd03 | feature, 0xffff_fd03), "{flag:?}");
         }
         bitmap(true, BdFlags::LEARN | BdFlags::FLOOD);
-        vpp.ask(BridgeDomainSetMacAge { bd_id: 4, mac_age: 255 }).expect("age");
+        vpp.request(BridgeDomainSetMacAge { bd_id: 4, mac_age: 255 }).expect("age");
         let observed = vpp.only_bridge();
         assert_eq!((observed.learn, observed.flood, observed.forward, observed.mac_age), (true, true, false, 255));
         for (bd_id, refused) in [(0, ReturnCode::BdNotModifiable), (998, ReturnCode::NoSuchEntry)] {
-            assert_eq!(vpp.ask(flags(bd_id, true, BdFlags::LEARN)).err(), Some(refused));
-            assert_eq!(vpp.ask(BridgeDomainSetMacAge { bd_id, mac_age: 1 }).err(), Some(refused));
+            assert_eq!(vpp.request(flags(bd_id, true, BdFlags::LEARN)).err(), Some(refused));
+            assert_eq!(vpp.request(BridgeDomainSetMacAge { bd_id, mac_age: 1 }).err(), Some(refused));
         }
     });
 }
@@ -116,8 +116,8 @@ fn a_command_tells_how_many_addresses_each_may_learn() {
     on_each(|vpp| {
         vpp.bridge(4, true).expect("add");
         vpp.bridge(5, true).expect("add");
-        vpp.ask(BridgeDomainSetLearnLimit { bd_id: 5, learn_limit: 77 }).expect("limit");
-        let printed = vpp.ask(CliInband { cmd: "show bridge-domain".into() }).expect("a table").reply;
+        vpp.request(BridgeDomainSetLearnLimit { bd_id: 5, learn_limit: 77 }).expect("limit");
+        let printed = vpp.request(CliInband { cmd: "show bridge-domain".into() }).expect("a table").reply;
         let lines: Vec<Vec<&str>> = printed.as_str().lines().map(|line| line.split_whitespace().collect()).collect();
         let titles = lines.iter().find(|line| line.contains(&"BD-ID")).expect("titles");
         let column = |title: &str| titles.iter().position(|found| found.starts_with(title)).expect("a column");
@@ -127,7 +127,7 @@ fn a_command_tells_how_many_addresses_each_may_learn() {
         limits.sort_unstable();
         assert_eq!(limits, [("4", "16777216"), ("5", "77")]);
         for (bd_id, refused) in [(0, ReturnCode::BdNotModifiable), (998, ReturnCode::NoSuchEntry)] {
-            assert_eq!(vpp.ask(BridgeDomainSetLearnLimit { bd_id, learn_limit: 1 }).err(), Some(refused));
+            assert_eq!(vpp.request(BridgeDomainSetLearnLimit { bd_id, learn_limit: 1 }).err(), Some(refused));
         }
     });
 }
@@ -169,7 +169,7 @@ fn interface_moves_and_a_domain_with_members_stays() {
         for index in [first, second, third] {
             let enter =
                 SwInterfaceSetL2Bridge { rx_sw_if_index: index, bd_id: 4, shg: 3, enable: true, ..Default::default() };
-            vpp.ask(enter).expect("enter");
+            vpp.request(enter).expect("enter");
         }
         vpp.enter(first, 4, L2PortType::Normal).expect("again");
         let groups = |observed: &BridgeDomainDetails| {
@@ -178,10 +178,10 @@ fn interface_moves_and_a_domain_with_members_stays() {
         assert_eq!(groups(&vpp.only_bridge()), [(second, 3), (third, 3), (first, 0)]);
         assert_eq!(vpp.bridge(4, false), Err(ReturnCode::BdInUse));
         vpp.enter(second, 5, L2PortType::Normal).expect("move");
-        vpp.ask(DeleteLoopback { sw_if_index: third }).expect("delete");
+        vpp.request(DeleteLoopback { sw_if_index: third }).expect("delete");
         let leave = SwInterfaceSetL2Bridge { rx_sw_if_index: first, bd_id: 1234, ..Default::default() };
-        vpp.ask(leave.clone()).expect("leave whatever the domain");
-        vpp.ask(leave).expect("leave twice");
+        vpp.request(leave.clone()).expect("leave whatever the domain");
+        vpp.request(leave).expect("leave twice");
         assert_eq!(vpp.bridge(4, false), Ok(4));
         assert_eq!(members(&vpp.only_bridge()), [second]);
     });
@@ -199,8 +199,8 @@ fn domain_has_one_way_to_layer_3() {
         assert_eq!((observed.bvi_sw_if_index, observed.uu_fwd_sw_if_index), (bvi, unknown));
         assert_eq!(members(&observed), [bvi], "the refusal took the other one out");
         vpp.enter(bvi, 4, L2PortType::Bvi).expect("the same again");
-        vpp.ask(DeleteLoopback { sw_if_index: bvi }).expect("delete");
-        vpp.ask(DeleteLoopback { sw_if_index: unknown }).expect("delete");
+        vpp.request(DeleteLoopback { sw_if_index: bvi }).expect("delete");
+        vpp.request(DeleteLoopback { sw_if_index: unknown }).expect("delete");
         let observed = vpp.only_bridge();
         assert_eq!((observed.bvi_sw_if_index, observed.uu_fwd_sw_if_index), (NO_INTERFACE, NO_INTERFACE));
     });

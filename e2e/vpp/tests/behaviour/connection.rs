@@ -1,4 +1,4 @@
-//! Connections: what is answered and in which order, and what is not answered at all.
+//! Connections: which messages are answered in which order, and which are not.
 
 use crate::raw::Raw;
 use crate::{Fixture, on_each};

@@ -17,7 +17,7 @@ impl Raw {
         self.expect::<WantInterfaceEventsReply>().1.retval().into()
     }
 
-    /// Interface, flags, and whether it was deleted.
+    /// Returns interface, flags, and whether the interface was deleted.
     fn event(&mut self) -> (u32, IfStatusFlags, bool) {
         let (envelope, event) = self.expect::<SwInterfaceEvent>();
         assert_eq!((envelope.client_index, event.pid), (self.index, PID));
@@ -34,14 +34,14 @@ fn subscribers_get_events_of_what_another_client_does() {
         let sw_if_index = vpp.create_memif(0, 0).expect("memif");
         assert_eq!(raw.event(), (sw_if_index, none, false), "made");
         for (flags, reported) in [(up, up), (none, none), (up, up)] {
-            vpp.ask(SwInterfaceSetFlags { sw_if_index, flags }).expect("flags");
+            vpp.request(SwInterfaceSetFlags { sw_if_index, flags }).expect("flags");
             assert_eq!(raw.event(), (sw_if_index, reported, false));
-            // The same again is no event.
-            vpp.ask(SwInterfaceSetFlags { sw_if_index, flags }).expect("flags");
+            // The same flags again cause no event.
+            vpp.request(SwInterfaceSetFlags { sw_if_index, flags }).expect("flags");
         }
         let tag = FixedText::new("ours").expect("fits");
-        vpp.ask(SwInterfaceTagAddDel { is_add: true, sw_if_index, tag }).expect("no event of this");
-        vpp.ask(MemifDelete { sw_if_index }).expect("delete");
+        vpp.request(SwInterfaceTagAddDel { is_add: true, sw_if_index, tag }).expect("no event of this");
+        vpp.request(MemifDelete { sw_if_index }).expect("delete");
         assert_eq!(raw.event(), (sw_if_index, none, true));
     });
 }
@@ -52,9 +52,9 @@ fn loopback_goes_up_with_its_link() {
         let sw_if_index = vpp.loopback();
         let mut raw = Raw::connect(&vpp.vpp);
         assert_eq!(raw.want_events(1), ReturnCode::from(0));
-        vpp.ask(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::ADMIN_UP }).expect("up");
+        vpp.request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::ADMIN_UP }).expect("up");
         assert_eq!(raw.event(), (sw_if_index, IfStatusFlags::ADMIN_UP | IfStatusFlags::LINK_UP, false));
-        vpp.ask(DeleteLoopback { sw_if_index }).expect("delete");
+        vpp.request(DeleteLoopback { sw_if_index }).expect("delete");
         assert_eq!(raw.event(), (sw_if_index, IfStatusFlags(0), true));
     });
 }

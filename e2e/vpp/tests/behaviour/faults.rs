@@ -19,7 +19,7 @@ fn simulator(vpp: &Vpp) -> &Simulator {
 }
 
 fn make_loopback(vpp: &mut Fixture) -> Result<Result<u32, ReturnCode>, Error> {
-    let made = vpp.try_ask(CreateLoopbackInstance::default())?;
+    let made = vpp.try_request(CreateLoopbackInstance::default())?;
     Ok(made.map(|reply| reply.sw_if_index))
 }
 
@@ -82,7 +82,7 @@ fn hung_vpp_accepts_and_answers_when_it_is_well() {
         let socket = vpp.socket().to_owned();
         move || Client::connect(socket, Duration::from_secs(30)).map(drop)
     });
-    simulator(&vpp).well();
+    simulator(&vpp).clear_faults();
     waiting.join().expect("thread").expect("it answers");
 }
 
@@ -91,10 +91,10 @@ fn slow_vpp_answers() {
     let mut vpp = simulated();
     simulator(&vpp.vpp).fault(Fault::Slow(Duration::from_millis(40)));
     let start = std::time::Instant::now();
-    vpp.ask(ShowVersion {}).expect("an answer");
+    vpp.request(ShowVersion {}).expect("an answer");
     assert!(start.elapsed() >= Duration::from_millis(40));
-    simulator(&vpp.vpp).well();
-    vpp.ask(ShowVersion {}).expect("an answer");
+    simulator(&vpp.vpp).clear_faults();
+    vpp.request(ShowVersion {}).expect("an answer");
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn log_has_each_message_and_no_secret() {
     let mut vpp = simulated();
     let secret = Secret::new("topsecret").expect("fits");
     let asked = MemifCreateV2 { secret, id: 4711, ..MemifCreateV2::default() };
-    vpp.ask(asked.clone()).expect("memif");
-    assert!(vpp.ask(asked).is_err());
+    vpp.request(asked.clone()).expect("memif");
+    assert!(vpp.request(asked).is_err());
     vpp.dump(BridgeDomainDump::default());
     let log = simulator(&vpp.vpp).log();
     let reported: Vec<_> = log.iter().map(|entry| (entry.message, entry.changes, entry.retval)).collect();
@@ -146,7 +146,7 @@ fn control_socket_takes_the_words_of_faults() {
     assert_eq!(say("fail 1 -14"), "ok");
     assert_eq!(make_loopback(&mut vpp).expect("an answer"), Err(ReturnCode::SyscallError4));
     assert!(say("explode").starts_with("error: "));
-    assert_eq!((say("hang"), say("well")), ("ok".to_owned(), "ok".to_owned()));
+    assert_eq!((say("hang"), say("clear")), ("ok".to_owned(), "ok".to_owned()));
     vpp.loopback();
     assert_eq!(say("restart"), "ok");
     let mut fresh = vpp.vpp.client().expect("client");

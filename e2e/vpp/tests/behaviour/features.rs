@@ -1,4 +1,4 @@
-//! What is done to the frames of interfaces in bridge domains: how it is read, and when it goes.
+//! The L2 features of interfaces in bridge domains: how they are read, and when they are reset.
 
 use crate::{Fixture, on_each};
 use usnet_vpp::ReturnCode;
@@ -9,11 +9,11 @@ use usnet_vpp::messages::{
 
 impl Fixture {
     pub(crate) fn set_domain(&mut self, rx_sw_if_index: u32, bd_id: u32, enable: bool) {
-        self.ask(SwInterfaceSetL2Bridge { rx_sw_if_index, bd_id, enable, ..Default::default() })
+        self.request(SwInterfaceSetL2Bridge { rx_sw_if_index, bd_id, enable, ..Default::default() })
             .expect("bridge domain");
     }
 
-    /// A memif in bridge domain 4.
+    /// Creates a memif in bridge domain 4.
     pub(crate) fn bridged(&mut self) -> u32 {
         let sw_if_index = self.create_memif(0, 0).expect("memif");
         self.set_domain(sw_if_index, 4, true);
@@ -21,12 +21,12 @@ impl Fixture {
     }
 
     pub(crate) fn features(&mut self, sw_if_index: u32) -> Result<(L2InputFeatures, L2OutputFeatures), ReturnCode> {
-        let observed = self.ask(L2FlagsGet { sw_if_index })?;
+        let observed = self.request(L2FlagsGet { sw_if_index })?;
         Ok((observed.input_feature_bitmap, observed.output_feature_bitmap))
     }
 
     fn set_filter(&mut self, sw_if_index: u32, enable_disable: bool) {
-        self.ask(L2InterfaceEfpFilter { sw_if_index, enable_disable }).expect("filter");
+        self.request(L2InterfaceEfpFilter { sw_if_index, enable_disable }).expect("filter");
     }
 
     fn is_filtered(&mut self, sw_if_index: u32) -> bool {
@@ -42,13 +42,13 @@ fn features_are_listed_for_members_of_bridge_domains_only() {
         let refused = Err(ReturnCode::InvalidSwIfIndex);
         assert_eq!((vpp.features(sw_if_index), vpp.features(99)), (refused, refused));
         let filter = L2InterfaceEfpFilter { sw_if_index: 99, enable_disable: true };
-        assert_eq!(vpp.ask(filter).err(), Some(ReturnCode::InvalidSwIfIndex));
+        assert_eq!(vpp.request(filter).err(), Some(ReturnCode::InvalidSwIfIndex));
         vpp.set_domain(sw_if_index, 4, true);
         let (input, output) = vpp.features(sw_if_index).expect("features");
         assert!(!input.contains(L2InputFeatures::VTR) && !input.contains(L2InputFeatures::POLICER));
         assert!(!output.contains(L2OutputFeatures::EFP_FILTER) && !output.contains(L2OutputFeatures::POLICER));
         let push = L2InterfaceVlanTagRewrite { sw_if_index, vtr_op: VtrOp::Push1, push_dot1q: 1, tag1: 7, tag2: 0 };
-        vpp.ask(push).expect("rewrite");
+        vpp.request(push).expect("rewrite");
         assert!(vpp.features(sw_if_index).expect("features").0.contains(L2InputFeatures::VTR));
     });
 }

@@ -1,7 +1,7 @@
-//! How VPP behaves, on the simulator and, when there is one, on a real VPP: the same checks on
-//! both. What is not checked here the simulator may do otherwise.
+//! The behaviour of VPP, checked on the simulator and, when there is one, on a real VPP. The
+//! simulator may differ in behaviour that is not checked here.
 //!
-//! Where a check makes a real VPP crash, it says so: that is what VPP 26.06 does.
+//! Some checks make a real VPP crash, and say so: that is the behaviour of VPP 26.06.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bridges;
@@ -27,14 +27,14 @@ use usnet_vpp::messages::{
 };
 use usnet_vpp::{Batch, Dump, Error, ReplyError, Request, ReturnCode};
 
-/// Runs a check on the simulator and, if there is one, on a real VPP, each new.
+/// Runs a check on a new simulator and, if there is one, on a new real VPP.
 fn on_each(check: impl Fn(&mut Fixture)) {
     for kind in Kind::available() {
         check(&mut Fixture::start(kind));
     }
 }
 
-/// A VPP with a client of it.
+/// A VPP with a client.
 struct Fixture {
     vpp: Vpp,
     client: Client,
@@ -50,7 +50,7 @@ impl Fixture {
         Self { vpp, client }
     }
 
-    /// A path in VPP's folder.
+    /// Returns a path in VPP's folder.
     fn path(&self, name: &str) -> String {
         self.vpp.folder().join(name).to_str().expect("UTF-8").to_owned()
     }
@@ -59,13 +59,13 @@ impl Fixture {
         PathBuf::from(self.path(name)).exists()
     }
 
-    /// Asks one thing.
-    fn ask<R: Request>(&mut self, request: R) -> Result<R::Reply, ReturnCode> {
-        self.try_ask(request).expect("an answer")
+    /// Sends one request.
+    fn request<R: Request>(&mut self, request: R) -> Result<R::Reply, ReturnCode> {
+        self.try_request(request).expect("an answer")
     }
 
-    /// Asks one thing; an error when VPP does not answer.
-    fn try_ask<R: Request>(&mut self, request: R) -> Result<Result<R::Reply, ReturnCode>, Error> {
+    /// Sends one request. An error means that VPP does not answer.
+    fn try_request<R: Request>(&mut self, request: R) -> Result<Result<R::Reply, ReturnCode>, Error> {
         let mut batch = Batch::new();
         let ticket = batch.request(request);
         Ok(match self.client.send(&batch)?.reply(ticket) {
@@ -75,9 +75,9 @@ impl Fixture {
         })
     }
 
-    /// Asks what ends VPP.
-    fn ask_fatal(&mut self, request: impl Request) {
-        assert!(self.try_ask(request).is_err(), "it was answered");
+    /// Sends a request that ends VPP.
+    fn request_fatal(&mut self, request: impl Request) {
+        assert!(self.try_request(request).is_err(), "it was answered");
         let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
         while self.vpp.is_running() {
             assert!(std::time::Instant::now() < end, "it still runs");
@@ -104,28 +104,28 @@ impl Fixture {
     }
 
     fn loopback(&mut self) -> u32 {
-        self.ask(CreateLoopbackInstance::default()).expect("loopback").sw_if_index
+        self.request(CreateLoopbackInstance::default()).expect("loopback").sw_if_index
     }
 
     fn add_socket(&mut self, socket_id: u32, name: &str) -> Result<(), ReturnCode> {
         let add = MemifSocketFilenameAddDelV2 { is_add: true, socket_id, socket_filename: name.into() };
-        self.ask(add).map(drop)
+        self.request(add).map(drop)
     }
 
     fn delete_socket(&mut self, socket_id: u32) -> Result<(), ReturnCode> {
-        self.ask(MemifSocketFilenameAddDelV2 { socket_id, ..MemifSocketFilenameAddDelV2::default() }).map(drop)
+        self.request(MemifSocketFilenameAddDelV2 { socket_id, ..MemifSocketFilenameAddDelV2::default() }).map(drop)
     }
 
     fn create_memif(&mut self, socket_id: u32, id: u32) -> Result<u32, ReturnCode> {
-        self.ask(memif(socket_id, id)).map(|reply| reply.sw_if_index)
+        self.request(memif(socket_id, id)).map(|reply| reply.sw_if_index)
     }
 
     fn delete_memif(&mut self, sw_if_index: u32) -> Result<(), ReturnCode> {
-        self.ask(MemifDelete { sw_if_index }).map(drop)
+        self.request(MemifDelete { sw_if_index }).map(drop)
     }
 }
 
-/// A memif as it is asked for.
+/// Returns the request for a memif.
 fn memif(socket_id: u32, id: u32) -> MemifCreateV2 {
     MemifCreateV2 { socket_id, id, ..MemifCreateV2::default() }
 }

@@ -1,11 +1,12 @@
-//! What VPP 26.06 does after it refused a memif because it could not listen: it counts the socket's
-//! interfaces wrong.
+//! The behaviour of VPP 26.06 after it refused a memif because it could not listen: it miscounts
+//! the interfaces of the socket.
 
 use crate::{Fixture, memif, on_each};
 use std::fs;
 use usnet_vpp::ReturnCode;
 
-/// A socket id whose first memif was refused because its folder was missing. It is there now.
+/// Adds a socket id whose first memif is refused because its folder is missing. The folder exists
+/// afterwards.
 fn refused_once(vpp: &mut Fixture) {
     let path = vpp.path("late/m.sock");
     vpp.add_socket(70, &path).expect("socket");
@@ -49,7 +50,7 @@ fn same_memif_again_ends_vpp() {
     on_each(|vpp| {
         refused_once(vpp);
         vpp.create_memif(70, 0).expect("a success that is none");
-        vpp.ask_fatal(memif(70, 0));
+        vpp.request_fatal(memif(70, 0));
     });
 }
 
@@ -61,7 +62,7 @@ fn deleting_both_memifs_ends_vpp() {
         let second = vpp.create_memif(70, 1).expect("memif");
         assert!(vpp.exists("late/m.sock"), "another number listens");
         vpp.delete_memif(second).expect("delete");
-        vpp.ask_fatal(usnet_vpp::messages::MemifDelete { sw_if_index: first });
+        vpp.request_fatal(usnet_vpp::messages::MemifDelete { sw_if_index: first });
     });
 }
 
@@ -73,6 +74,6 @@ fn socket_id_added_anew_under_a_memif_ends_vpp() {
         vpp.delete_socket(70).expect("although it is used");
         let path = vpp.path("late/m.sock");
         vpp.add_socket(70, &path).expect("socket");
-        vpp.ask_fatal(memif(70, 0));
+        vpp.request_fatal(memif(70, 0));
     });
 }

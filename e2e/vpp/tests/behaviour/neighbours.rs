@@ -13,7 +13,7 @@ const FOUR: AddressFamily = AddressFamily::Ip4;
 fn add(vpp: &mut Fixture, sw_if_index: u32, address: &str, flags: u8) -> Result<(), ReturnCode> {
     let address: IpAddr = address.parse().expect("an address");
     let neighbor = IpNeighbor { sw_if_index, flags, mac_address: [2; 6], ip_address: address.into() };
-    vpp.ask(IpNeighborAddDel { is_add: true, neighbor }).map(drop)
+    vpp.request(IpNeighborAddDel { is_add: true, neighbor }).map(drop)
 }
 
 fn addresses(vpp: &mut Fixture, sw_if_index: u32, af: AddressFamily) -> Vec<String> {
@@ -23,23 +23,23 @@ fn addresses(vpp: &mut Fixture, sw_if_index: u32, af: AddressFamily) -> Vec<Stri
     all
 }
 
-/// An interface that is up and has the address 10.0.0.1/24.
+/// Creates an interface that is up and has the address 10.0.0.1/24.
 fn interface(vpp: &mut Fixture) -> u32 {
     let sw_if_index = vpp.loopback();
-    vpp.ask(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::ADMIN_UP }).expect("up");
+    vpp.request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::ADMIN_UP }).expect("up");
     let prefix = Prefix::new("10.0.0.1".parse().expect("an address"), 24);
-    vpp.ask(SwInterfaceAddDelAddress { sw_if_index, is_add: true, del_all: false, prefix }).expect("an address");
+    vpp.request(SwInterfaceAddDelAddress { sw_if_index, is_add: true, del_all: false, prefix }).expect("an address");
     sw_if_index
 }
 
 #[test]
 fn a_family_has_a_limit_for_all_interfaces_together() {
     on_each(|vpp| {
-        let found = vpp.ask(IpNeighborConfigGet { af: FOUR }).expect("the limit");
+        let found = vpp.request(IpNeighborConfigGet { af: FOUR }).expect("the limit");
         assert_eq!((found.max_number, found.max_age, found.recycle), (50_000, 0, false));
-        vpp.ask(IpNeighborConfig { af: FOUR, max_number: 2, max_age: 0, recycle: false }).expect("a limit");
-        assert_eq!(vpp.ask(IpNeighborConfigGet { af: FOUR }).expect("the limit").max_number, 2);
-        assert_eq!(vpp.ask(IpNeighborConfigGet { af: AddressFamily::Ip6 }).expect("the limit").max_number, 50_000);
+        vpp.request(IpNeighborConfig { af: FOUR, max_number: 2, max_age: 0, recycle: false }).expect("a limit");
+        assert_eq!(vpp.request(IpNeighborConfigGet { af: FOUR }).expect("the limit").max_number, 2);
+        assert_eq!(vpp.request(IpNeighborConfigGet { af: AddressFamily::Ip6 }).expect("the limit").max_number, 50_000);
         let first = interface(vpp);
         let second = vpp.loopback();
         add(vpp, first, "10.0.0.2", 0).expect("the first");
@@ -57,7 +57,7 @@ fn an_interface_that_is_set_down_loses_what_was_learned() {
         let sw_if_index = interface(vpp);
         add(vpp, sw_if_index, "10.0.0.2", 0).expect("a neighbour");
         add(vpp, sw_if_index, "10.0.0.3", STATIC_NEIGHBOR).expect("a static neighbour");
-        vpp.ask(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::default() }).expect("down");
+        vpp.request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::default() }).expect("down");
         assert_eq!(addresses(vpp, sw_if_index, FOUR), ["10.0.0.3"]);
     });
 }

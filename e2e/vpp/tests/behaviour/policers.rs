@@ -1,4 +1,4 @@
-//! Rate limits. VPP 26.06 has them in a plugin; a real VPP without it is left out here.
+//! Rate limits. VPP 26.06 has them in a plugin; the tests are skipped on a real VPP without it.
 
 use crate::{Fixture, on_each};
 use usnet_test_vpp::Kind;
@@ -22,7 +22,7 @@ fn name(name: &str) -> FixedText<64> {
     FixedText::new(name).expect("a short name")
 }
 
-/// What is beyond the rate is dropped.
+/// Packets beyond the rate are dropped.
 fn policer(policer: &str, cir: u32) -> PolicerAddDel {
     let conform_action = PolicerAction { r#type: PolicerActionType::Transmit, dscp: 0 };
     PolicerAddDel { is_add: true, name: name(policer), cir, cb: 10_000, conform_action, ..Default::default() }
@@ -30,11 +30,11 @@ fn policer(policer: &str, cir: u32) -> PolicerAddDel {
 
 impl Fixture {
     fn add_policer(&mut self, policer: PolicerAddDel) -> Result<u32, ReturnCode> {
-        self.ask(policer).map(|reply| reply.policer_index)
+        self.request(policer).map(|reply| reply.policer_index)
     }
 
     fn delete_policer(&mut self, policer: &str) -> Result<(), ReturnCode> {
-        self.ask(PolicerAddDel { name: name(policer), ..Default::default() }).map(drop)
+        self.request(PolicerAddDel { name: name(policer), ..Default::default() }).map(drop)
     }
 
     fn policers(&mut self) -> Vec<PolicerDetails> {
@@ -42,14 +42,14 @@ impl Fixture {
     }
 
     fn police_input(&mut self, policer: &str, sw_if_index: u32, apply: bool) -> Result<(), ReturnCode> {
-        self.ask(PolicerInput { name: name(policer), sw_if_index, apply }).map(drop)
+        self.request(PolicerInput { name: name(policer), sw_if_index, apply }).map(drop)
     }
 
     fn police_output(&mut self, policer: &str, sw_if_index: u32, apply: bool) -> Result<(), ReturnCode> {
-        self.ask(PolicerOutput { name: name(policer), sw_if_index, apply }).map(drop)
+        self.request(PolicerOutput { name: name(policer), sw_if_index, apply }).map(drop)
     }
 
-    /// Whether a policer looks at what comes in, and at what goes out.
+    /// Whether input and output are policed.
     fn is_policed(&mut self, sw_if_index: u32) -> (bool, bool) {
         let (input, output) = self.features(sw_if_index).expect("features");
         (input.contains(L2InputFeatures::POLICER), output.contains(L2OutputFeatures::POLICER))
@@ -143,6 +143,6 @@ fn ending_a_limit_in_a_direction_in_which_none_ever_was_ends_vpp() {
         vpp.add_policer(policer("a", 1000)).expect("policer");
         vpp.police_input("a", sw_if_index, true).expect("in");
         vpp.police_input("a", sw_if_index, false).expect("in");
-        vpp.ask_fatal(PolicerOutput { name: name("a"), sw_if_index, apply: false });
+        vpp.request_fatal(PolicerOutput { name: name("a"), sw_if_index, apply: false });
     });
 }

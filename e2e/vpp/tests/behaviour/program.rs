@@ -8,7 +8,7 @@ use usnet_vpp::messages::ShowVersion;
 
 const AMPLE: Duration = Duration::from_secs(30);
 
-/// A program that is ended when the test ends.
+/// A program that ends with the test.
 struct Program(Child);
 
 impl Drop for Program {

@@ -1,4 +1,4 @@
-//! A connection without the help and the order of the client.
+//! A connection without a client, which would restrict messages and their order.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -9,16 +9,15 @@ use usnet_vpp::Message;
 use usnet_vpp::messages::{SOCKCLNT_CREATE_ID, SOCKCLNT_CREATE_REPLY_ID, SockclntCreate, SockclntCreateReply};
 use usnet_vpp::wire::{Envelope, FrameDecoder, Reader, read_envelope, write_frame, write_message};
 
-/// Longer than any answer takes.
+/// A limit that is never reached if there is an answer.
 const AMPLE: Duration = Duration::from_secs(30);
 
-/// A connection from the client's side.
+/// The client's end of a connection.
 pub(crate) struct Raw {
     stream: UnixStream,
     decoder: FrameDecoder,
-    /// By name and CRC.
+    /// The key is name and CRC.
     pub(crate) ids: HashMap<String, u16>,
-    /// The client index.
     pub(crate) index: u32,
 }
 
@@ -67,7 +66,7 @@ impl Raw {
         self.stream.write_all(bytes).expect("write");
     }
 
-    /// The next message, which has to be this one.
+    /// Returns the next message, and fails if it is not this one.
     pub(crate) fn expect<M: Message>(&mut self) -> (Envelope, M) {
         let message = self.next().expect("a message before the end");
         let mut reader = Reader::new(&message);
@@ -76,7 +75,7 @@ impl Raw {
         (envelope, M::decode(&mut reader).expect("the fields"))
     }
 
-    /// The next message; nothing when VPP closes the connection.
+    /// Returns the next message, or nothing when VPP closes the connection.
     pub(crate) fn next(&mut self) -> Option<Vec<u8>> {
         let mut buffer = [0; 4096];
         loop {

@@ -66,7 +66,7 @@ fn errors_are_counted_under_the_name_of_the_interface_that_is_there() {
         let index = memif(vpp);
         vpp.delete_memif(index).expect("deleted");
         assert_eq!(read(&mut reader).simple(NO_FREE_SLOTS, 0), None, "it went with its interface");
-        // VPP uses the nodes of the first one again.
+        // VPP reuses the graph nodes of the first interface.
         let path = vpp.path("other.sock");
         vpp.add_socket(6, &path).expect("socket");
         assert_eq!(vpp.create_memif(6, 0), Ok(index));
@@ -85,12 +85,12 @@ fn counters_of_many_interfaces_are_read_while_more_are_made() {
             let snapshot = read(&mut reader);
             assert!(snapshot.combined("/if/tx", number).is_some() && snapshot.combined("/if/tx", number + 1).is_none());
         }
-        vpp.ask(DeleteLoopback { sw_if_index: 40 }).expect("deleted");
+        vpp.request(DeleteLoopback { sw_if_index: 40 }).expect("deleted");
         assert_eq!(read(&mut reader).combined("/if/tx", 39), Some(Combined::default()));
     });
 }
 
-/// CPU time of this thread: the simulator's is not in it.
+/// Returns the CPU time of this thread, which does not contain the simulator's.
 fn cpu_time() -> Duration {
     nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock").into()
 }

@@ -6,6 +6,7 @@
 //! the VLANs of `flood_vlans`; untagged frames are in VLAN 0 there. There is no single setting for
 //! all VLANs. Its MTU is that of the interface of its local port.
 
+use crate::model::bridge::DesiredBridge;
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings, MacTable};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{MacAddress, MacLearning, MacTableSize};
@@ -62,29 +63,37 @@ fn forwards_by_itself(bridge: &Bridge) -> bool {
 }
 
 /// The columns of all bridges of usnet. They are the same for those of uplinks.
-pub(super) fn common_columns() -> Row {
+fn common_columns() -> Row {
     let row = Row::new().with("datapath_type", NETDEV);
     let row = ["fail_mode", "controller", "protocols"].into_iter().fold(row, |row, it| row.with(it, Value::empty()));
     ["stp_enable", "rstp_enable", "mcast_snooping_enable"].into_iter().fold(row, |row, it| row.with(it, false))
 }
 
 /// The columns that usnet owns, without [`other_config`].
-pub(super) fn columns(bridge: &usnet_crds::Bridge) -> Row {
-    common_columns().with("flood_vlans", flood_vlans(bridge.mac_learning))
+pub(super) fn columns(bridge: &DesiredBridge) -> Row {
+    let learning = match bridge {
+        DesiredBridge::Network { bridge, .. } => bridge.mac_learning,
+        DesiredBridge::Uplink { .. } => MacLearning::Enabled,
+    };
+    common_columns().with("flood_vlans", flood_vlans(learning))
 }
 
 /// The keys of `other_config` that usnet owns. Others are kept.
-pub(super) fn other_config(bridge: &usnet_crds::Bridge) -> BTreeMap<String, String> {
-    BTreeMap::from([
-        (MAC_AGE_KEY.to_owned(), bridge.mac_age_seconds.to_string()),
-        (MAC_TABLE_KEY.to_owned(), bridge.mac_table_size.to_string()),
-    ])
+pub(super) fn other_config(bridge: &DesiredBridge) -> BTreeMap<String, String> {
+    match bridge {
+        DesiredBridge::Network { bridge, .. } => BTreeMap::from([
+            (MAC_AGE_KEY.to_owned(), bridge.mac_age_seconds.to_string()),
+            (MAC_TABLE_KEY.to_owned(), bridge.mac_table_size.to_string()),
+        ]),
+        DesiredBridge::Uplink { .. } => BTreeMap::new(),
+    }
 }
 
-/// Those of a new bridge, which has the default of the other ones without them.
-pub(super) fn initial_other_config(bridge: &usnet_crds::Bridge) -> BTreeMap<String, String> {
+/// The keys of a new bridge, which has the default size of its table of addresses without one.
+pub(super) fn initial_other_config(bridge: &DesiredBridge) -> BTreeMap<String, String> {
     let mut keys = other_config(bridge);
-    keys.retain(|key, _| key != MAC_TABLE_KEY || bridge.mac_table_size != MacTableSize::default());
+    let default_size = MacTableSize::default().to_string();
+    keys.retain(|key, value| key != MAC_TABLE_KEY || *value != default_size);
     keys
 }
 
@@ -99,8 +108,11 @@ pub(super) fn mac_config(mac: MacAddress) -> BTreeMap<String, String> {
 }
 
 /// The columns of the interface of its local port.
-pub(super) fn own_interface(bridge: &usnet_crds::Bridge) -> Row {
-    Row::new().with("mtu_request", i64::from(bridge.mtu))
+pub(super) fn own_interface(bridge: &DesiredBridge) -> Row {
+    match bridge {
+        DesiredBridge::Network { bridge, .. } => Row::new().with("mtu_request", i64::from(bridge.mtu)),
+        DesiredBridge::Uplink { .. } => Row::new(),
+    }
 }
 
 /// Whether a bridge learns; `None` if it does so in some VLANs only, as no bridge of usnet does.

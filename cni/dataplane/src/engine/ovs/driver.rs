@@ -1,5 +1,6 @@
-//! The driver for Open vSwitch on a database session.
+//! The driver for Open vSwitch on its channels.
 
+use super::channels::{OvsChannels, restore_flows};
 use super::snapshot::OvsSnapshot;
 use super::{apply, observe};
 use crate::engine::blocking::NeverWaits;
@@ -11,8 +12,8 @@ use crate::model::observed::Observed;
 use crate::plan::Op;
 use std::time::Duration;
 use usnet_crds::EngineKind;
+use usnet_ovsdb::Cache;
 use usnet_ovsdb::blocking::Client;
-use usnet_ovsdb::{Cache, Database};
 
 /// How long the switch may take for one operation; each further one of the same list adds a little.
 ///
@@ -21,40 +22,44 @@ pub const TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Open vSwitch on this node.
 #[derive(Debug)]
-pub struct OpenVswitch<D> {
-    database: D,
+pub struct OpenVswitch<C> {
+    channels: C,
     timeout: Duration,
 }
 
-impl<D: Database + Send> OpenVswitch<D> {
-    /// The switch of this database, which gets [`TIMEOUT`] to act.
-    pub fn new(database: D) -> Self {
-        Self { database, timeout: TIMEOUT }
-    }
-
-    /// Gives the switch another time to act on one operation.
-    #[must_use]
-    pub fn with_timeout(self, timeout: Duration) -> Self {
-        Self { timeout, ..self }
+impl<C: OvsChannels> OpenVswitch<C> {
+    /// The switch of these channels, or of a session with its database. It gets [`TIMEOUT`] to act.
+    pub fn new(channels: C) -> Self {
+        Self { channels, timeout: TIMEOUT }
     }
 }
 
 impl NeverWaits for Client {}
-impl<D: NeverWaits> NeverWaits for OpenVswitch<D> {}
+impl<C: NeverWaits> NeverWaits for OpenVswitch<C> {}
 
-impl<D: Database + Send> EngineDriver for OpenVswitch<D> {
+fn updated_bridge(operation: &Op) -> Option<&str> {
+    match operation {
+        Op::UpdateBridge { bridge } => Some(bridge.name().as_str()),
+        _ => None,
+    }
+}
+
+impl<C: OvsChannels> EngineDriver for OpenVswitch<C> {
     const ENGINE: EngineKind = EngineKind::OpenVswitch;
 
     async fn observe(&mut self) -> Result<Observed, EngineError> {
-        Ok(observe::observe(&OvsSnapshot::read(&mut self.database).await?))
+        let mut observed = observe::observe(&OvsSnapshot::read(self.channels.database()).await?);
+        self.channels.add_flows_to(&mut observed);
+        Ok(observed)
     }
 
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
-        apply::apply(&mut self.database, self.timeout, operations).await
+        let results = apply::apply(self.channels.database(), self.timeout, operations).await?;
+        restore_flows(&mut self.channels, operations.iter().map(updated_bridge), results).await
     }
 
     async fn commit(&mut self, operations: &[Op]) -> Result<Committed, EngineError> {
-        apply::commit(&mut self.database, self.timeout, operations).await
+        apply::commit(self.channels.database(), self.timeout, operations).await
     }
 
     async fn complete(
@@ -62,7 +67,8 @@ impl<D: Database + Send> EngineDriver for OpenVswitch<D> {
         operations: &[Op],
         committed: Committed,
     ) -> Result<Vec<Result<(), OpError>>, EngineError> {
-        apply::complete(&mut self.database, self.timeout, operations, committed).await
+        let results = apply::complete(self.channels.database(), self.timeout, operations, committed).await?;
+        restore_flows(&mut self.channels, operations.iter().map(updated_bridge), results).await
     }
 
     fn set_apply_timeout(&mut self, timeout: Duration) {
@@ -70,7 +76,7 @@ impl<D: Database + Send> EngineDriver for OpenVswitch<D> {
     }
 
     async fn remove_legacy_port(&mut self, port: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineError> {
-        apply::remove_legacy_port(&mut self.database, port).await
+        apply::remove_legacy_port(self.channels.database(), port).await
     }
 }
 

@@ -13,19 +13,22 @@
 //! operations is one transaction however long it is, because the switch's work for each transaction
 //! grows with its configuration. The exception is a name that is deleted and created again.
 //!
-//! Only `driver`, `apply` and `snapshot` perform IO.
+//! Only `driver`, `channels`, `apply` and `snapshot` perform IO.
 
 mod apply;
 mod bridge_settings;
+mod channels;
 mod driver;
 mod error;
 mod observe;
 mod plan_op;
+mod port_settings;
 mod ports;
 mod qos;
 mod snapshot;
 mod tags;
 
+pub use channels::{OvsChannels, flows_refused};
 pub use driver::{OpenVswitch, TIMEOUT, observed_from};
 pub use error::EmptyDatabase;
 pub(crate) use ports::{VHOST_USER_CLIENT, is_connected};

@@ -1,8 +1,9 @@
 //! Ownership tags in Open vSwitch: keys in `external_ids` of bridges and ports.
 
-use crate::model::owner::{NetworkDevice, NetworkTunnel, Owner, PatchedNetwork, PortOwner};
+use crate::model::bridge::BridgeOwner;
+use crate::model::owner::{NetworkDevice, NetworkTunnel, NicIdentity, Owner, PatchedNetwork, PortOwner, UplinkNic};
 use std::collections::BTreeMap;
-use usnet_crds::{InterfaceAddress, NetworkName, UplinkName};
+use usnet_crds::{InterfaceAddress, NetworkName, PciAddress, UplinkName};
 use usnet_ovsdb::{Condition, Value};
 
 /// On bridges and ports: the network.
@@ -12,7 +13,8 @@ pub const ATTACHMENT_KEY: &str = "usnet.dev/attachment";
 /// On the bridge of an uplink and on the port of its NIC; beside the network on both patch ports of
 /// a network: the uplink.
 pub const UPLINK_KEY: &str = "usnet.dev/uplink";
-/// On a network's own port and on that of a NIC: the index that the device had when it was joined.
+/// On a network's own port and on that of a NIC: the index that the device had when it was joined,
+/// or the PCI address of a NIC that the kernel does not drive.
 pub const DEVICE_KEY: &str = "usnet.dev/device-index";
 /// On a mirror and the port that it sends to: the number of the capture. They are no ports of a
 /// network.
@@ -23,13 +25,6 @@ pub(super) const PEER_KEY: &str = "usnet.dev/peer";
 /// On the bridge of an uplink: the address of this node that its local port has.
 pub(super) const ADDRESS_KEY: &str = "usnet.dev/address";
 
-/// What owns a bridge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BridgeOwner<'a> {
-    Network(&'a NetworkName),
-    Uplink(&'a UplinkName),
-}
-
 type ExternalIds = BTreeMap<String, String>;
 
 /// The uplink that owns a bridge. One that a network owns is of none.
@@ -38,6 +33,12 @@ pub(super) fn uplink(external_ids: &ExternalIds) -> Option<UplinkName> {
         return None;
     }
     external_ids.get(UPLINK_KEY)?.parse().ok()
+}
+
+/// The owner of a bridge.
+pub(super) fn bridge(external_ids: &ExternalIds) -> Option<BridgeOwner> {
+    let network = network(external_ids).map(BridgeOwner::Network);
+    network.or_else(|| uplink(external_ids).map(BridgeOwner::Uplink))
 }
 
 /// The address that the bridge of an uplink is to have.
@@ -68,12 +69,21 @@ pub(super) fn port(external_ids: &ExternalIds) -> Option<PortOwner> {
         (Some(network), None, Some(index), None) => {
             PortOwner::of_device(&NetworkDevice { network: network.parse().ok()?, index: index.parse().ok()? })
         }
-        (None, None, Some(index), Some(uplink)) => PortOwner::of_nic(&uplink.parse().ok()?, index.parse().ok()?),
+        (None, None, Some(identity), Some(uplink)) => {
+            PortOwner::of_nic(&UplinkNic { uplink: uplink.parse().ok()?, identity: nic_identity(identity)? })
+        }
         (Some(network), None, None, Some(uplink)) => {
             PortOwner::of_patch(&PatchedNetwork { uplink: uplink.parse().ok()?, network: network.parse().ok()? })
         }
         _ => return None,
     })
+}
+
+/// A PCI address has colons, and an index has none. There is one form of each address in a tag.
+fn nic_identity(text: &str) -> Option<NicIdentity> {
+    let index = text.parse().ok().map(NicIdentity::KernelIndex);
+    let address = || text.parse().ok().filter(|address: &PciAddress| address.to_string() == text);
+    index.or_else(|| address().map(NicIdentity::PciAddress))
 }
 
 /// Whether a port belongs to a capture.
@@ -87,18 +97,10 @@ pub(super) fn is_owned_by(external_ids: &ExternalIds, owner: &PortOwner) -> bool
         .is_some_and(|found| found.owner == owner.owner && (owner.network.is_none() || owner.network == found.network))
 }
 
-pub(super) fn network_value(network: &NetworkName) -> Value {
-    Value::map([(NETWORK_KEY, network.as_str())])
-}
-
-pub(super) fn uplink_value(uplink: &UplinkName) -> Value {
-    Value::map([(UPLINK_KEY, uplink.as_str())])
-}
-
-pub(super) fn bridge_value(owner: BridgeOwner<'_>) -> Value {
+pub(super) fn bridge_value(owner: &BridgeOwner) -> Value {
     match owner {
-        BridgeOwner::Network(network) => network_value(network),
-        BridgeOwner::Uplink(uplink) => uplink_value(uplink),
+        BridgeOwner::Network(network) => Value::map([(NETWORK_KEY, network.as_str())]),
+        BridgeOwner::Uplink(uplink) => Value::map([(UPLINK_KEY, uplink.as_str())]),
     }
 }
 
@@ -107,7 +109,13 @@ pub(crate) fn port_value(owner: &PortOwner) -> Value {
     let keys = match &owner.owner {
         Owner::Attachment(attachment) => [Some((ATTACHMENT_KEY, attachment.to_string())), None],
         Owner::Network(device) => [Some((DEVICE_KEY, device.index.to_string())), None],
-        Owner::Nic(nic) => [Some((UPLINK_KEY, nic.uplink.to_string())), Some((DEVICE_KEY, nic.index.to_string()))],
+        Owner::Nic(nic) => {
+            let identity = match &nic.identity {
+                NicIdentity::KernelIndex(index) => index.to_string(),
+                NicIdentity::PciAddress(address) => address.to_string(),
+            };
+            [Some((UPLINK_KEY, nic.uplink.to_string())), Some((DEVICE_KEY, identity))]
+        }
         Owner::Patch(patch) => [Some((UPLINK_KEY, patch.uplink.to_string())), None],
         Owner::Tunnel(tunnel) => [Some((PEER_KEY, tunnel.peer.to_string())), None],
     };
@@ -136,8 +144,10 @@ mod tests {
         let uplink = (UPLINK_KEY, "fab");
         let patch = PatchedNetwork { uplink: "fab".parse().unwrap(), network: blue.clone() };
         assert_eq!(owner(&[network, uplink]), Some(PortOwner::of_patch(&patch)));
-        let nic = PortOwner::of_nic(&patch.uplink, 17);
-        assert_eq!(owner(&[uplink, (DEVICE_KEY, "17")]), Some(nic));
+        let nic = |identity| PortOwner::of_nic(&UplinkNic { uplink: patch.uplink.clone(), identity });
+        assert_eq!(owner(&[uplink, (DEVICE_KEY, "17")]), Some(nic(NicIdentity::KernelIndex(17))));
+        let pci = nic(NicIdentity::PciAddress("0000:3b:00.1".parse().unwrap()));
+        assert_eq!(owner(&[uplink, (DEVICE_KEY, "0000:3b:00.1")]), Some(pci));
         let tunnel = NetworkTunnel { network: blue.clone(), peer: [192, 168, 50, 2].into() };
         assert_eq!(owner(&[network, (PEER_KEY, "192.168.50.2")]), Some(PortOwner::of_tunnel(&tunnel)));
         let device = PortOwner::of_device(&NetworkDevice { network: blue, index: 17 });
@@ -151,6 +161,8 @@ mod tests {
             vec![network, (PEER_KEY, "x")],
             vec![network, (PEER_KEY, "192.168.50.2"), (ATTACHMENT_KEY, "c1.net1")],
             vec![uplink],
+            vec![uplink, (DEVICE_KEY, "eth1")],
+            vec![uplink, (DEVICE_KEY, "0000:3B:00.1")],
             vec![uplink, network, (DEVICE_KEY, "17")],
             vec![uplink, network, (ATTACHMENT_KEY, "c1.net1")],
         ] {

@@ -1,6 +1,6 @@
 //! The settings of a bridge domain: how they are read, and the requests that set them.
 
-use super::command::{Find, add};
+use super::request::{Find, add};
 use super::tags::Tag;
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings, MacTable};
 use usnet_crds::{Bridge, MacAge, MacLearning};

@@ -16,7 +16,6 @@ use usnet_crds::EngineKind;
 use usnet_vpp::Api;
 use usnet_vpp::blocking::Client;
 
-/// VPP on this node.
 #[derive(Debug)]
 pub struct Vpp<A> {
     api: A,

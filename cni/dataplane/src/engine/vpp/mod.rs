@@ -10,8 +10,8 @@
 //! in between shows in its replies, and then that operation is planned again on a new snapshot.
 //!
 //! The gateway of a network is a loopback in its bridge domain (`routing`). A network on an uplink
-//! has a sub-interface of the NIC there (`uplinks`). An overlay that VPP encapsulates has a tunnel
-//! to each other node there (`tunnels`).
+//! has a sub-interface of the NIC there, and an overlay that VPP encapsulates has a tunnel to each
+//! other node there (`ports`).
 //!
 //! Pitfalls, and where they are handled:
 //! - An interface is tagged after its creation. An untagged one on a socket id of usnet is
@@ -30,14 +30,15 @@ mod driver;
 mod error;
 mod observe;
 mod plan_op;
+mod port_setting_command;
+mod port_settings;
 mod ports;
 mod qos;
+mod request;
 mod routing;
 mod snapshot;
 pub(crate) mod spans;
 mod tags;
-mod tunnels;
-mod uplinks;
 
 pub use driver::Vpp;
 pub use tags::{TAG_MAX, check_attachment};

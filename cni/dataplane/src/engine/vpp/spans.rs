@@ -24,7 +24,7 @@ impl Spans {
         })
     }
 
-    /// The same as commands, to be executed before the interface is deleted.
+    /// The commands that stop copying, to be executed before the interface is deleted.
     pub(super) fn stop(&self, index: u32) -> impl Iterator<Item = VppCommand> {
         self.stop_requests(index).map(VppCommand::StopSpan)
     }

@@ -3,21 +3,20 @@
 //! The tag of a bridge domain is `usnet:` and its network; the interface on the network's own
 //! device has the same, and so have a sub-interface that connects the network to an uplink and the
 //! VXLAN tunnels of the network. The tag of a NIC is `usnet^`, its uplink, `^` and the index of the
-//! NIC in hexadecimal digits; a sub-interface for the address of the node has the same without the
-//! index. The tag of any other interface is its attachment, whose container id of 64 hexadecimal
-//! digits is packed to fit: `usn:`, 43 characters of base64 and the rest. All other attachments are
-//! written out after `usn=`.
+//! NIC in hexadecimal digits, or `@` and its PCI address as a number; a sub-interface for the
+//! address of the node has the same without these. The tag of any other interface is its
+//! attachment, whose container id of 64 hexadecimal digits is packed to fit: `usn:`, 43 characters
+//! of base64 and the rest. All other attachments are written out after `usn=`.
 
 use crate::engine::error::TagTooLong;
 use crate::model::attachment::AttachmentId;
-use crate::model::owner::{NetworkDevice, Owner, UplinkNic};
+use crate::model::owner::{NetworkDevice, NicIdentity, Owner, UplinkNic};
 use crate::model::port::PortName;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use usnet_crds::{EngineKind, NetworkName, UplinkName};
+use usnet_crds::{EngineKind, NetworkName, PciAddress, UplinkName};
 use usnet_vpp::wire::FixedText;
 
-/// A tag of VPP.
 pub(super) type Tag = FixedText<64>;
 
 /// Longest tag, in bytes.
@@ -25,6 +24,9 @@ pub const TAG_MAX: usize = Tag::LIMIT;
 
 const NETWORK: &str = "usnet:";
 const UPLINK: &str = "usnet^";
+/// Before the index of a NIC that the kernel drives, and before the address of another one.
+const KERNEL_INDEX: char = '^';
+const PCI_ADDRESS: char = '@';
 const PACKED: &str = "usn:";
 const PLAIN: &str = "usn=";
 /// The first bytes of the MAC address of an interface on a device of the kernel that is not a
@@ -60,8 +62,14 @@ pub(super) fn owner_tag(owner: &Owner) -> Result<Tag, TagTooLong> {
         // The uplink is that of the interface that it is a part of.
         Owner::Patch(patch) => network_tag(&patch.network),
         Owner::Tunnel(tunnel) => network_tag(&tunnel.network),
-        Owner::Nic(nic) => Tag::new(format!("{UPLINK}{}^{:x}", nic.uplink, nic.index))
-            .map_err(|_| too_long(format!("uplink {}", nic.uplink), USE_SHORTER_NAME)),
+        Owner::Nic(nic) => {
+            let identity = match nic.identity {
+                NicIdentity::KernelIndex(index) => format!("{KERNEL_INDEX}{index:x}"),
+                NicIdentity::PciAddress(address) => format!("{PCI_ADDRESS}{:x}", address.number()),
+            };
+            Tag::new(format!("{UPLINK}{}{identity}", nic.uplink))
+                .map_err(|_| too_long(format!("uplink {}", nic.uplink), USE_SHORTER_NAME))
+        }
     }
 }
 
@@ -112,9 +120,8 @@ pub(super) fn owner(tag: &str, mac: [u8; 6]) -> Option<Owner> {
     if let Some(network) = network(tag) {
         return Some(Owner::Network(NetworkDevice { network, index: device_index(mac) }));
     }
-    if let Some((uplink, index)) = tag.strip_prefix(UPLINK).and_then(|nic| nic.split_once('^')) {
-        let (uplink, index) = (uplink.parse().ok()?, u32::from_str_radix(index, 16).ok()?);
-        return Some(Owner::Nic(UplinkNic { uplink, index }));
+    if let Some((uplink, identity)) = tag.strip_prefix(UPLINK).and_then(nic_of) {
+        return Some(Owner::Nic(UplinkNic { uplink: uplink.parse().ok()?, identity }));
     }
     let attachment = match (tag.strip_prefix(PACKED), tag.strip_prefix(PLAIN)) {
         (Some(packed), _) => unpack(packed)?,
@@ -123,6 +130,16 @@ pub(super) fn owner(tag: &str, mac: [u8; 6]) -> Option<Owner> {
     };
     let owner = Owner::Attachment(attachment.parse().ok()?);
     owner_tag(&owner).is_ok_and(|created| created.as_str() == tag).then_some(owner)
+}
+
+/// The uplink and the NIC in a tag without its prefix.
+fn nic_of(tag: &str) -> Option<(&str, NicIdentity)> {
+    let number = |digits| u32::from_str_radix(digits, 16).ok();
+    if let Some((uplink, digits)) = tag.split_once(KERNEL_INDEX) {
+        return Some((uplink, NicIdentity::KernelIndex(number(digits)?)));
+    }
+    let (uplink, digits) = tag.split_once(PCI_ADDRESS)?;
+    Some((uplink, NicIdentity::PciAddress(PciAddress::of_number(number(digits)?))))
 }
 
 /// The owner of an interface that is no sub-interface.
@@ -219,13 +236,19 @@ mod tests {
 
     #[test]
     fn the_interface_of_a_nic_names_its_uplink_and_the_index_of_the_nic() {
-        let nic = Owner::Nic(UplinkNic { uplink: "u".repeat(UPLINK_NAME_MAX).parse().unwrap(), index: u32::MAX });
-        let tag = owner_tag(&nic).unwrap();
-        assert_eq!(tag.as_str().len(), TAG_MAX);
-        assert_eq!(owner(tag.as_str(), [0; 6]), Some(nic));
+        let uplink: UplinkName = "u".repeat(UPLINK_NAME_MAX).parse().unwrap();
+        let identities = [NicIdentity::KernelIndex(u32::MAX), NicIdentity::PciAddress("ffff:ff:1f.7".parse().unwrap())];
+        let mut tags = Vec::new();
+        for identity in identities {
+            let nic = Owner::Nic(UplinkNic { uplink: uplink.clone(), identity });
+            let tag = owner_tag(&nic).unwrap();
+            assert_eq!(tag.as_str().len(), TAG_MAX);
+            assert_eq!(owner(tag.as_str(), [0; 6]), Some(nic));
+            tags.push(tag);
+        }
         let fab: UplinkName = "fab".parse().unwrap();
         assert_eq!(underlay(underlay_tag(&fab).unwrap().as_str()), Some(fab));
-        assert_eq!(underlay(tag.as_str()), None);
+        assert!(tags.iter().all(|tag| underlay(tag.as_str()).is_none()));
         for foreign in ["usnet^", "usnet^fab", "usnet^fab^", "usnet^fab^g", "usnet^Not A Name^7", "usnet^^7"] {
             assert_eq!(owner(foreign, device_mac(7)), None, "{foreign}");
         }

@@ -36,9 +36,6 @@ impl KernelFilter {
     }
 
     /// Whether nothing has to be changed.
-    ///
-    /// # Errors
-    /// They could not be read.
     pub fn is(&mut self, filter: &OverlayFilter) -> Result<bool, FilterError> {
         if filter.is_empty() {
             return Ok(self.nftables.chains(TABLE)?.is_empty());
@@ -64,9 +61,6 @@ impl KernelFilter {
     }
 
     /// How many packets were dropped since the rules were made.
-    ///
-    /// # Errors
-    /// They could not be read.
     pub fn dropped(&mut self) -> Result<u64, FilterError> {
         let mut packets = 0;
         for chain in [INPUT, FORWARD] {

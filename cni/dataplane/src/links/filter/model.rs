@@ -8,9 +8,7 @@ use usnet_crds::NodeNetwork;
 /// What tells the packets of an overlay from others on the same UDP port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OverlayKey {
-    /// The UDP port.
     pub port: u16,
-    /// The network identifier.
     pub vni: u32,
 }
 
@@ -21,9 +19,9 @@ pub struct OverlayKey {
 /// So the memory grows with nodes and overlays, and not with their product.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OverlayFilter {
-    /// Those whose peers are known, and those with a multicast group.
+    /// All overlays: those whose peers are known, and those with a multicast group.
     pub overlays: BTreeSet<OverlayKey>,
-    /// Those with a multicast group.
+    /// The overlays with a multicast group.
     pub groups: BTreeSet<OverlayKey>,
     /// The addresses of other nodes.
     pub peers: BTreeSet<IpAddr>,

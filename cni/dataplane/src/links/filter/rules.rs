@@ -30,7 +30,7 @@ const IPV6: u8 = 10;
 /// The port at offset 2 of the UDP header, up to the VNI at offset 4 of the header of VXLAN.
 const KEY_OFFSET: u32 = 2;
 const KEY_LENGTH: u32 = 13;
-/// Of these bytes the port and the VNI count.
+/// The port and the VNI count of these bytes.
 const KEY_MASK: [u8; 13] = [0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff];
 
 /// A set and its elements.
@@ -44,7 +44,6 @@ pub(super) struct Set {
 /// The chains with their rules.
 pub(super) type Chains = [(BaseChain, Vec<Vec<Expression>>); 2];
 
-/// The sets for overlays.
 pub(super) fn sets(filter: &OverlayFilter) -> Vec<Set> {
     let peers = |is_v4: bool| filter.peers.iter().filter(move |peer| peer.is_ipv4() == is_v4).map(|peer| octets(*peer));
     let ports = filter.overlays.iter().map(|overlay| overlay.port.to_be_bytes().to_vec());
@@ -59,7 +58,6 @@ pub(super) fn sets(filter: &OverlayFilter) -> Vec<Set> {
     ]
 }
 
-/// The chains for overlays.
 pub(super) fn chains(filter: &OverlayFilter) -> Chains {
     let chain = |name: &str, hook: ChainHook| BaseChain {
         name: name.to_owned(),

@@ -13,7 +13,6 @@ use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkExtentMask, LinkFl
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Changes in one batch.
 const BATCH_MAX: usize = 64;
 
 /// What was found of the devices that belong to engines, and what was done.
@@ -53,9 +52,6 @@ impl KernelLinks {
     }
 
     /// The attachments whose device is on the node; none if this process may not change devices.
-    ///
-    /// # Errors
-    /// The devices cannot be read.
     pub fn attachments(&mut self) -> Result<Option<BTreeSet<AttachmentId>>, LinkError> {
         if !has_net_admin()? {
             return Ok(None);

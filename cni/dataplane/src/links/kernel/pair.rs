@@ -5,8 +5,8 @@ use super::{KernelLinks, from_netlink};
 use crate::isolation::Guard;
 use crate::links::LinkError;
 use crate::links::owner::LinkOwner;
-use crate::links::pair::{EndOwner, OFFLOADS, PairEnd};
-use crate::model::port::DeviceName;
+use crate::links::pair::{EndOwner, PairEnd};
+use crate::model::port::{DeviceName, DeviceRole};
 use crate::netlink::NetlinkError;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -43,8 +43,8 @@ impl KernelLinks {
         self.ends(owner)?.ok_or_else(|| NetlinkError::Kernel(Errno::ENODEV.into()))
     }
 
-    /// Both ends; none if not both exist. One alone has lost the other, which was renamed or given
-    /// to another network namespace.
+    /// Both ends; `None` if not both exist. One alone has lost the other, which was renamed or
+    /// given to another network namespace.
     fn ends(&mut self, owner: &LinkOwner) -> Result<Option<[(PairEnd, u32); 2]>, NetlinkError> {
         let mut found = Vec::new();
         for end in PairEnd::ALL {
@@ -88,10 +88,13 @@ impl KernelLinks {
         if changes.is_empty() { Ok(()) } else { self.ethtool.set_features(index, &changes) }
     }
 
-    /// Without the family `ethtool` they cannot be changed, and merged packets are lost.
+    /// Without the family `ethtool` offloads cannot be changed, and merged packets are lost.
     fn active_offloads(&mut self, index: u32) -> Result<Vec<&'static str>, NetlinkError> {
         match self.ethtool.features(index) {
-            Ok(features) => Ok(OFFLOADS.into_iter().filter(|offload| features.active.contains(*offload)).collect()),
+            Ok(features) => {
+                let off = DeviceRole::OverlayEndpoint.offloads_off().iter().copied();
+                Ok(off.filter(|offload| features.active.contains(*offload)).collect())
+            }
             Err(error) if error.is(Errno::ENOENT) || error.is(Errno::EOPNOTSUPP) => Ok(Vec::new()),
             Err(error) => Err(error),
         }

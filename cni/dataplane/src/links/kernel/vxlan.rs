@@ -73,7 +73,7 @@ impl KernelLinks {
         }
     }
 
-    /// It may be gone.
+    /// The device may be gone.
     pub(super) fn delete(&mut self, index: u32) -> Result<(), NetlinkError> {
         match self.execute(RouteNetlinkMessage::DelLink(of_index(index)), 0) {
             Err(error) if error.is(Errno::ENODEV) => Ok(()),

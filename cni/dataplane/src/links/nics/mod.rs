@@ -8,7 +8,7 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
-pub use model::{JoinedNic, NicBlocker, NodeUse, ObservedNic, ObservedNics};
+pub use model::{JoinedNic, KernelNic, NicBlocker, NodeUse, ObservedNic, ObservedNics, ReleasedNic};
 pub use offloads::{ObservedOffloads, ReceiveOffload};
 pub use resolve::{ResolvedUplink, UplinkRequest, described, resolve};
 
@@ -25,32 +25,17 @@ pub trait Nics {
 
     /// Reads what merges packets that one receives. A kernel or a device without such features has
     /// none.
-    ///
-    /// # Errors
-    /// The kernel's error.
     fn receive_offloads(&mut self, index: u32) -> Result<ObservedOffloads, LinkError>;
 
     /// Switches one of these on or off. The driver may refuse without an error.
-    ///
-    /// # Errors
-    /// The kernel's error.
     fn set_receive_offload(&mut self, index: u32, offload: ReceiveOffload, is_on: bool) -> Result<(), LinkError>;
 
     /// Sets one up.
-    ///
-    /// # Errors
-    /// The kernel's error.
     fn set_nic_up(&mut self, index: u32) -> Result<(), LinkError>;
 
     /// Gives a device of usnet an address, or takes it away. That it is so already is no error.
-    ///
-    /// # Errors
-    /// The kernel's error.
     fn set_address(&mut self, index: u32, address: InterfaceAddress, is_present: bool) -> Result<(), LinkError>;
 
     /// Lets one take frames to any address, or not any more.
-    ///
-    /// # Errors
-    /// The kernel's error.
     fn set_nic_promiscuous(&mut self, index: u32, is_promiscuous: bool) -> Result<(), LinkError>;
 }

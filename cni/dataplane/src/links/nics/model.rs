@@ -1,7 +1,10 @@
 //! The NICs of a node.
 
 use super::offloads::{ObservedOffloads, ReceiveOffload};
-use crate::model::port::DeviceName;
+use crate::model::observed::ObservedPort;
+use crate::model::owner::{NicIdentity, Owner, UplinkNic};
+use crate::model::port::{DeviceName, PortBackend};
+use crate::model::uplink::DesiredNic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::IpAddr;
@@ -12,25 +15,21 @@ use usnet_crds::{InterfaceAddress, UplinkName};
 pub struct ObservedNics {
     /// Whether this process may change devices.
     pub may_change: bool,
-    /// By index.
+    /// NICs by index.
     pub nics: BTreeMap<u32, ObservedNic>,
 }
 
-/// One device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedNic {
-    /// Its name.
     pub name: DeviceName,
-    /// Its MAC addresses: the present one, and the one that it was made with.
+    /// The MAC addresses of the NIC: the present one, and the one that it was made with.
     pub macs: Vec<[u8; 6]>,
-    /// Its PCI address.
     pub pci: Option<String>,
     /// Whether it is a device on its own, and no VLAN, bridge, bond or tunnel on others. Such have
     /// the MAC addresses of those.
     pub is_physical: bool,
     /// The index of the bridge or bond that it belongs to.
     pub master: Option<u32>,
-    /// Its MTU.
     pub mtu: u32,
     /// Whether it is administratively up.
     pub is_up: bool,
@@ -46,12 +45,56 @@ pub struct ObservedNic {
     pub offloads: ObservedOffloads,
 }
 
-/// The NIC that an engine has for an uplink.
+/// A NIC that the kernel drives, for an uplink.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelNic {
+    pub device: DeviceName,
+    /// The index of the NIC. One that is deleted and created again has another one.
+    pub index: u32,
+    pub mac: [u8; 6],
+}
+
+impl From<&KernelNic> for DesiredNic {
+    fn from(KernelNic { device, index, mac }: &KernelNic) -> Self {
+        Self::kernel(device, *index, *mac)
+    }
+}
+
+/// The NIC that an engine has for an uplink, as it was when it became a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinedNic {
-    /// Its name when it became a port.
+    pub identity: NicIdentity,
+    pub backend: PortBackend,
+}
+
+impl JoinedNic {
+    /// The uplink and its NIC, if this port is one.
+    pub fn of(port: &ObservedPort) -> Option<(UplinkName, Self)> {
+        match &port.owner.as_ref()?.owner {
+            Owner::Nic(UplinkNic { uplink, identity }) => {
+                Some((uplink.clone(), Self { identity: identity.clone(), backend: port.backend.clone()? }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The name of the NIC.
+    pub fn name(&self) -> String {
+        self.backend.endpoint_name()
+    }
+
+    /// The NIC as the kernel has it when the engine has released it; `None` for one that the kernel
+    /// does not drive.
+    pub fn released(&self) -> Option<ReleasedNic> {
+        Some(ReleasedNic { device: self.backend.device()?.clone(), index: self.identity.kernel_index()? })
+    }
+}
+
+/// A NIC that an engine has released, and that has to be restored in the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReleasedNic {
+    /// The name of the NIC when it became a port.
     pub device: DeviceName,
-    /// Its index then.
     pub index: u32,
 }
 
@@ -60,83 +103,44 @@ pub struct JoinedNic {
 pub enum NicBlocker {
     /// This process may not change devices.
     MissingPrivilege,
-    /// What the uplink asks for is not supported.
-    Unsupported {
-        /// It.
-        what: &'static str,
-    },
     /// The node has no such NIC.
-    Missing {
-        /// How it is described.
-        wanted: String,
-    },
+    Missing { wanted: String },
     /// The node has several.
-    Ambiguous {
-        /// How it is described.
-        wanted: String,
-        /// Those.
-        found: Vec<DeviceName>,
-    },
+    Ambiguous { wanted: String, found: Vec<DeviceName> },
     /// The NIC has traffic of the node.
-    CarriesNode {
-        /// The NIC.
-        nic: DeviceName,
-        /// What it has.
-        what: NodeUse,
-    },
+    CarriesNode { nic: DeviceName, what: NodeUse },
     /// The node shares the NIC, and a network would have its untagged frames.
-    SharedUntagged {
-        /// The NIC.
-        nic: DeviceName,
-    },
+    SharedUntagged { nic: DeviceName },
     /// Another uplink has the NIC.
-    Taken {
-        /// The NIC.
-        nic: DeviceName,
-        /// That uplink.
-        uplink: UplinkName,
-    },
+    Taken { nic: DeviceName, uplink: UplinkName },
     /// The engine had the NIC, and it is gone.
     Lost {
         /// The name that it had.
-        nic: DeviceName,
+        nic: String,
         /// The present name of the device, if it was only renamed.
         renamed: Option<DeviceName>,
     },
     /// The NIC is administratively down.
-    Down {
-        /// The NIC.
-        nic: DeviceName,
-    },
+    Down { nic: DeviceName },
     /// The node would take part in the networks on the NIC.
     NotIsolated {
-        /// The NIC.
         nic: DeviceName,
         /// Why that cannot be prevented.
         why: String,
     },
     /// The NIC has no carrier.
-    NoCarrier {
-        /// The NIC.
-        nic: DeviceName,
-    },
+    NoCarrier { nic: DeviceName },
     /// The NIC merges packets that it receives, and its driver goes on with it.
-    MergesPackets {
-        /// The NIC.
-        nic: DeviceName,
-        /// By these.
-        offloads: BTreeSet<ReceiveOffload>,
-    },
+    MergesPackets { nic: DeviceName, offloads: BTreeSet<ReceiveOffload> },
 }
 
 /// Why a device is one that the node itself uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NodeUse {
-    /// It has this address.
     Address(IpAddr),
     /// A default route leads over it.
     DefaultRoute,
-    /// It belongs to this bridge or bond.
+    /// The NIC belongs to this bridge or bond.
     Master(String),
 }
 
@@ -151,7 +155,6 @@ impl fmt::Display for NodeUse {
 }
 
 impl ObservedNic {
-    /// Its present MAC address.
     pub(super) fn mac(&self) -> [u8; 6] {
         self.macs.first().copied().unwrap_or_default()
     }

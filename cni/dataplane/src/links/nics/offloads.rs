@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// One of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ReceiveOffload {
     /// In the kernel.
@@ -21,10 +20,8 @@ pub enum ReceiveOffload {
 }
 
 impl ReceiveOffload {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Gro, Self::HardwareGro, Self::Lro];
 
-    /// The kernel's name.
     pub const fn kernel_name(self) -> &'static str {
         match self {
             Self::Gro => "rx-gro",
@@ -40,17 +37,15 @@ impl fmt::Display for ReceiveOffload {
     }
 }
 
-/// Those of one NIC.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObservedOffloads {
-    /// Those that are on.
     pub on: BTreeSet<ReceiveOffload>,
-    /// Those that the driver lets be changed.
+    /// The offloads that the driver lets be changed.
     pub changeable: BTreeSet<ReceiveOffload>,
 }
 
 impl ObservedOffloads {
-    /// Those among features with the kernel's names.
+    /// The offloads among features with the kernel's names.
     pub fn of(active: &BTreeSet<String>, changeable: &BTreeSet<String>) -> Self {
         let among = |names: &BTreeSet<String>| {
             ReceiveOffload::ALL.into_iter().filter(|offload| names.contains(offload.kernel_name())).collect()
@@ -58,7 +53,7 @@ impl ObservedOffloads {
         Self { on: among(active), changeable: among(changeable) }
     }
 
-    /// Those that can be switched off.
+    /// The offloads that can be switched off.
     pub(super) fn to_disable(&self) -> BTreeSet<ReceiveOffload> {
         self.on.intersection(&self.changeable).copied().collect()
     }

@@ -1,8 +1,8 @@
 //! Which NIC each uplink has on this node, and what is wrong with it. Pure.
 
-use super::model::{JoinedNic, NicBlocker, ObservedNic, ObservedNics};
+use super::model::{JoinedNic, KernelNic, NicBlocker, ObservedNic, ObservedNics};
 use super::offloads::ReceiveOffload;
-use crate::model::uplink::KernelNic;
+use crate::model::uplink::DesiredNic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::{EngineKind, MacAddress, NicDevice, NicDriver, NodeTraffic, NodeUplink, UplinkName};
@@ -12,9 +12,7 @@ use usnet_crds::{EngineKind, MacAddress, NicDevice, NicDriver, NodeTraffic, Node
 pub struct ResolvedUplink {
     /// The device; none if there is none that fits.
     pub device: Option<KernelNic>,
-    /// Its MTU.
     pub mtu: Option<u32>,
-    /// Its present MAC address.
     pub mac: Option<MacAddress>,
     /// Whether the engine may have it; one that the engine has already stays.
     pub may_join: bool,
@@ -24,7 +22,6 @@ pub struct ResolvedUplink {
     pub must_set_promiscuous: bool,
     /// What has to be switched off, because it merges received packets.
     pub must_disable: BTreeSet<ReceiveOffload>,
-    /// What is wrong.
     pub blocker: Option<NicBlocker>,
 }
 
@@ -52,16 +49,24 @@ impl ResolvedUplink {
         }
     }
 
-    /// The NIC to join.
     pub fn nic(&self) -> Option<&KernelNic> {
         self.device.as_ref().filter(|_| self.may_join)
+    }
+
+    /// The NIC to join, as it is in the desired state.
+    pub fn desired(&self) -> Option<DesiredNic> {
+        self.nic().map(DesiredNic::from)
+    }
+
+    /// The name of the NIC in logs and reports, whether it may be joined or not.
+    pub fn name(&self) -> Option<&str> {
+        self.device.as_ref().map(|nic| nic.device.as_str())
     }
 }
 
 /// What an uplink asks for, and what its engine has.
 #[derive(Debug, Clone, Copy)]
 pub struct UplinkRequest<'a> {
-    /// The uplink.
     pub uplink: &'a NodeUplink,
     /// Whether it has networks here.
     pub is_used: bool,
@@ -108,19 +113,18 @@ pub fn resolve(
 
 fn resolve_one(request: UplinkRequest<'_>, observed: &ObservedNics) -> ResolvedUplink {
     let UplinkRequest { uplink, is_used, is_untagged, joined } = request;
+    // A driver that takes a NIC from Linux has its own way from here on.
+    let NicDriver::AfPacket = uplink.nic.driver;
     if !observed.may_change {
         return ResolvedUplink::blocked(NicBlocker::MissingPrivilege);
-    }
-    if let Some(what) = unsupported(uplink) {
-        return ResolvedUplink::blocked(NicBlocker::Unsupported { what });
     }
     let (index, nic) = match find(&uplink.nic.device, observed) {
         Ok(found) => found,
         Err(blocker) => {
             let lost = joined.filter(|_| matches!(blocker, NicBlocker::Missing { .. }));
             let lost = lost.map(|joined| NicBlocker::Lost {
-                nic: joined.device.clone(),
-                renamed: observed.nics.get(&joined.index).map(|nic| nic.name.clone()),
+                nic: joined.name(),
+                renamed: joined.identity.kernel_index().and_then(|index| Some(observed.nics.get(&index)?.name.clone())),
             });
             return ResolvedUplink::blocked(lost.unwrap_or(blocker));
         }
@@ -162,19 +166,6 @@ fn merges_packets(nic: &ObservedNic) -> Option<NicBlocker> {
     (!offloads.is_empty()).then(|| NicBlocker::MergesPackets { nic: nic.name.clone(), offloads })
 }
 
-fn unsupported(uplink: &NodeUplink) -> Option<&'static str> {
-    match (uplink.engine, uplink.nic.driver, &uplink.nic.device) {
-        (_, NicDriver::AfXdp, _) => Some("driver AFXDP"),
-        (_, NicDriver::Dpdk, _) => Some("driver DPDK"),
-        (_, NicDriver::AfPacket, NicDevice::Bond { .. }) => Some("a bond of the engine"),
-        // VPP sets a NIC down that it lets go.
-        (EngineKind::Vpp, NicDriver::AfPacket, _) if uplink.node_traffic == NodeTraffic::Shared => {
-            Some("engine VPP and nodeTraffic Shared")
-        }
-        (EngineKind::OpenVswitch | EngineKind::Vpp, NicDriver::AfPacket, _) => None,
-    }
-}
-
 /// The device that is described.
 fn find<'a>(device: &NicDevice, observed: &'a ObservedNics) -> Result<(u32, &'a ObservedNic), NicBlocker> {
     let (wanted, mut found): (String, Vec<_>) = match device {
@@ -184,10 +175,10 @@ fn find<'a>(device: &NicDevice, observed: &'a ObservedNics) -> Result<(u32, &'a 
             (format!("with MAC address {mac_address}"), matching(observed, has_mac))
         }
         NicDevice::PciAddress { pci_address } => {
-            let is_there = |nic: &ObservedNic| nic.is_physical && nic.pci.as_deref() == Some(pci_address.as_str());
+            let address = pci_address.to_string();
+            let is_there = |nic: &ObservedNic| nic.is_physical && nic.pci.as_deref() == Some(address.as_str());
             (format!("at PCI address {pci_address}"), matching(observed, is_there))
         }
-        NicDevice::Bond { .. } => ("a bond".to_owned(), Vec::new()),
     };
     match (found.pop(), found.is_empty()) {
         (None, _) => Err(NicBlocker::Missing { wanted }),

@@ -1,5 +1,6 @@
 use super::*;
-use crate::model::port::DeviceName;
+use crate::model::owner::NicIdentity;
+use crate::model::port::{DeviceName, DeviceRole, PortBackend};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use usnet_crds::{EngineKind, NodeUplink, UplinkName};
@@ -44,6 +45,11 @@ fn changed(change: impl FnOnce(&mut ObservedNic)) -> ObservedNics {
     node
 }
 
+fn joined_nic(device: &str, index: u32) -> JoinedNic {
+    let backend = PortBackend::Device { device: DeviceName::observed(device) };
+    JoinedNic { identity: NicIdentity::KernelIndex(index), backend }
+}
+
 fn one(uplink: &NodeUplink, joined: Option<(&str, u32)>, observed: &ObservedNics) -> ResolvedUplink {
     resolve_with(uplink, joined, false, observed)
 }
@@ -54,7 +60,7 @@ fn resolve_with(
     is_untagged: bool,
     observed: &ObservedNics,
 ) -> ResolvedUplink {
-    let joined = joined.map(|(port, index)| JoinedNic { device: DeviceName::observed(port), index });
+    let joined = joined.map(|(port, index)| joined_nic(port, index));
     let request = UplinkRequest { uplink, is_used: true, is_untagged, joined: joined.as_ref() };
     resolve(&[request], &[], observed).remove(&uplink.name).unwrap()
 }
@@ -110,10 +116,10 @@ fn a_nic_that_is_gone_is_missing_before_and_lost_after_it_was_joined() {
     let missing = one(&named("eth9"), None, &node());
     assert_eq!(missing.blocker, Some(NicBlocker::Missing { wanted: "eth9".to_owned() }));
     let lost = one(&named("eth9"), Some(("eth9", 4)), &node());
-    assert_eq!(lost.blocker, Some(NicBlocker::Lost { nic: DeviceName::observed("eth9"), renamed: None }));
+    assert_eq!(lost.blocker, Some(NicBlocker::Lost { nic: "eth9".to_owned(), renamed: None }));
     let renamed = one(&named("eth9"), Some(("eth9", 8)), &node());
     let name = Some(DeviceName::observed("eth2"));
-    assert_eq!(renamed.blocker, Some(NicBlocker::Lost { nic: DeviceName::observed("eth9"), renamed: name }));
+    assert_eq!(renamed.blocker, Some(NicBlocker::Lost { nic: "eth9".to_owned(), renamed: name }));
     assert!([missing, lost, renamed].iter().all(|resolved| resolved.nic().is_none()));
 }
 
@@ -152,7 +158,7 @@ fn of_two_uplinks_the_one_that_has_the_nic_keeps_it() {
         NodeUplink { name: "a".parse().unwrap(), ..named("eth1") },
         NodeUplink { name: "b".parse().unwrap(), ..named("eth1") },
     );
-    let joined = JoinedNic { device: DeviceName::observed("eth1"), index: 7 };
+    let joined = joined_nic("eth1", 7);
     let request = |uplink, joined| UplinkRequest { uplink, is_used: true, is_untagged: false, joined };
     let owner = |resolved: BTreeMap<UplinkName, ResolvedUplink>| {
         let have: Vec<_> = resolved
@@ -173,14 +179,9 @@ fn of_two_uplinks_the_one_that_has_the_nic_keeps_it() {
 }
 
 #[test]
-fn what_is_not_supported_and_what_is_not_permitted_is_said() {
+fn what_is_not_permitted_is_said() {
     let unprivileged = ObservedNics { may_change: false, ..node() };
     assert_eq!(one(&named("eth1"), None, &unprivileged).blocker, Some(NicBlocker::MissingPrivilege));
-    let vpp = NodeUplink { engine: EngineKind::Vpp, ..uplink("fab", r#"{"type": "Name", "name": "eth1"}"#, "Shared") };
-    let bond = uplink("fab", r#"{"type": "Bond", "bond": {"members": ["eth1", "eth2"]}}"#, "Refused");
-    for uplink in [vpp, bond] {
-        assert!(matches!(one(&uplink, None, &node()).blocker, Some(NicBlocker::Unsupported { .. })));
-    }
 }
 
 /// The engine would lose merged packets: what can be switched off is, also on a NIC that the node
@@ -215,4 +216,9 @@ fn a_nic_with_networks_merges_no_received_packets() {
         nic.offloads.changeable = [Gro].into();
     });
     assert_eq!(one(&named("eth1"), None, &carries).must_disable, [].into(), "it is left alone");
+}
+
+#[test]
+fn what_merges_packets_is_what_is_switched_off_at_a_nic() {
+    assert_eq!(ReceiveOffload::ALL.map(ReceiveOffload::kernel_name), *DeviceRole::Nic.offloads_off());
 }

@@ -23,7 +23,6 @@ use usnet_crds::names::fnv1a;
 /// What records can be found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key<'a> {
-    /// Their pod.
     Pod(&'a PodUid),
     /// Their sandbox, if a call of the runtime attached several interfaces of it.
     Sandbox(&'a ContainerId),

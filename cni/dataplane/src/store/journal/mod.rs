@@ -49,11 +49,9 @@ pub enum Error {
         "the record of attachment {id} would have {size} bytes and may have {max_size}: make the IPAM configuration of its network shorter"
     )]
     RecordTooLarge {
-        /// The attachment.
         id: AttachmentId,
-        /// Its size in bytes.
+        /// The size of the file in bytes.
         size: u64,
-        /// The largest size.
         max_size: u64,
     },
 }
@@ -84,7 +82,6 @@ pub struct LockedAttachments {
     pub busy: Vec<AttachmentId>,
 }
 
-/// Records of a node.
 #[derive(Debug, Default)]
 pub struct Records {
     /// The records that this release can read.
@@ -97,7 +94,6 @@ pub struct Records {
 /// may belong to it is removed.
 #[derive(Debug)]
 pub struct UnreadableRecord {
-    /// Which attachment.
     pub id: AttachmentId,
     /// Why it cannot be read.
     pub error: atomic_file::Error,
@@ -111,9 +107,6 @@ impl From<UnreadableRecord> for Error {
 
 impl Journal {
     /// Opens the journal of a node. Its directory is created if missing, accessible to root only.
-    ///
-    /// # Errors
-    /// The directory cannot be created.
     pub fn open(paths: &NodePaths) -> Result<Self, Error> {
         let folder = paths.attachments();
         atomic_file::create_folder(&folder, 0o700)?;
@@ -177,18 +170,12 @@ impl Journal {
 
     /// All records, each as it was at some moment of this call. They are read without locks: lock
     /// an attachment and read its record again before acting on it.
-    ///
-    /// # Errors
-    /// The directory cannot be listed.
     pub fn records(&self) -> Result<Records, Error> {
         let names = atomic_file::names(&self.folder)?;
         Ok(self.read_all(names.iter().filter_map(|name| record_file::attachment_of(name))))
     }
 
     /// The records with this key, like [`Journal::records`]. No others are read.
-    ///
-    /// # Errors
-    /// The index cannot be listed.
     pub fn find(&self, key: Key<'_>) -> Result<Records, Error> {
         let mut found = self.read_all(self.index.find(key)?);
         found.records.retain(|record| Key::all(record).contains(&key));
@@ -232,7 +219,6 @@ impl Journal {
 }
 
 impl LockedAttachment {
-    /// Which attachment this is.
     pub fn id(&self) -> &AttachmentId {
         &self.id
     }
@@ -268,9 +254,6 @@ impl LockedAttachment {
 
     /// Deletes the record, if there is one. After a loss of power it may exist again, and is
     /// deleted again by the agent or a DEL.
-    ///
-    /// # Errors
-    /// An I/O error.
     pub fn remove(&self) -> Result<(), Error> {
         if let Ok(Some(record)) = record_file::read(&self.path) {
             self.index.remove(&record, None)?;

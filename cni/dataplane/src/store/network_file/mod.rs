@@ -39,17 +39,12 @@ pub enum NetworkFile {
     /// The engine has the bridge: pods may attach.
     Programmed(ProgrammedNetwork),
     /// The network is being deleted: running pods keep it, new ones are refused.
-    Draining {
-        /// The network.
-        name: NetworkName,
-    },
+    Draining { name: NetworkName },
     /// Pods cannot attach now.
     Unavailable {
-        /// The network.
         name: NetworkName,
         /// A reason in CamelCase, for example `EngineUnreachable`.
         reason: String,
-        /// A message for users.
         message: String,
     },
 }
@@ -62,7 +57,6 @@ pub struct ProgrammedNetwork {
     pub version: u32,
     /// The network as this node has it.
     pub network: Arc<NodeNetwork>,
-    /// The engine's control socket.
     pub engine_socket: PathBuf,
     /// Counts the restarts of the engine that the agent has observed: a changed number means that
     /// there was one.
@@ -143,18 +137,12 @@ impl NetworkFiles {
     }
 
     /// Removes the file of a network, if there is one.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove(&self, name: &NetworkName) -> Result<(), Error> {
         self.lock()?.remove(name)
     }
 
     /// The networks that have a file, sorted. Files whose name is not that of a network are
     /// ignored.
-    ///
-    /// # Errors
-    /// The directory cannot be listed.
     pub fn list(&self) -> Result<Vec<NetworkName>, Error> {
         let names = atomic_file::names(&self.folder)?;
         Ok(names.iter().filter_map(|name| name.strip_suffix(EXTENSION)?.parse().ok()).collect())
@@ -189,9 +177,6 @@ pub struct LockedFiles<'a> {
 
 impl LockedFiles<'_> {
     /// Writes the file of a network, whatever it contains now.
-    ///
-    /// # Errors
-    /// The file cannot be written.
     pub fn write(&self, file: &NetworkFile) -> Result<FileStamp, Error> {
         let path = self.files.path(file.name());
         let text = atomic_file::encode(&path, file)?;
@@ -218,9 +203,6 @@ impl LockedFiles<'_> {
     }
 
     /// Removes the file of a network, if there is one.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove(&self, name: &NetworkName) -> Result<(), Error> {
         atomic_file::remove(&self.files.path(name))
     }

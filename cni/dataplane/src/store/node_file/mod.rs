@@ -26,17 +26,12 @@ const SIZE_MAX: u64 = 256 << 20;
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error(transparent)]
     File(#[from] atomic_file::Error),
     /// An earlier release of usnet wrote it.
     #[error("{} has layout {found}, which this release of usnet no longer supports", path.display())]
-    Older {
-        /// The file.
-        path: PathBuf,
-        /// Its layout.
-        found: u32,
-    },
+    Older { path: PathBuf, found: u32 },
 }
 
 /// The last networks of this node. Only its agent reads and writes it, one at a time.
@@ -76,14 +71,12 @@ pub struct NodeFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RefusedNetwork {
-    /// Its name.
     pub name: NetworkName,
-    /// Its generation; 0 where that cannot be read.
+    /// The generation of the spec; 0 where that cannot be read.
     pub generation: i64,
     /// The engine that it is for; none where that cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineKind>,
-    /// Why not, in CamelCase.
     pub reason: String,
     /// Why not, and what to do.
     pub message: String,
@@ -137,9 +130,6 @@ impl NodeFile {
     }
 
     /// Writes the file as a whole. It survives a loss of power once this returns. Returns its size.
-    ///
-    /// # Errors
-    /// An I/O error.
     pub fn write(&self, paths: &NodePaths) -> Result<u64, Error> {
         atomic_file::create_folder(&paths.state, 0o700)?;
         let text = atomic_file::encode(&paths.node_file(), self)?;

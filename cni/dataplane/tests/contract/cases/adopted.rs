@@ -29,7 +29,7 @@ pub(crate) fn an_adopted_bridge_gets_ports_and_nothing_else(switch: &mut impl Se
     assert_eq!(converge(&mut engine, &desired), ["c1", "c2"].map(|container| switch.create_port(container, &blue)));
     let observed = &observe(&mut engine).bridges[bridge(&blue)];
     assert_eq!((observed.owner.as_ref(), observed.ports.len()), (None, 3));
-    assert_eq!(observed.ports[&port_name("c1")].mtu, Some(9000));
+    assert_eq!(observed.ports[&port_name("c1")].settings.mtu, Some(9000));
     assert!(switch.forwards(bridge(&blue), &port_name("c1")));
     assert_eq!(switch.bridge_settings(bridge(&blue)), before);
 
@@ -80,9 +80,7 @@ pub(crate) fn networks_that_share_an_adopted_bridge_leave_each_others_ports_alon
     let foreign = switch.add_foreign_port(bridge(&blue));
     let both = |blue: &NodeNetwork, red: &NodeNetwork| {
         let (one, other) = (blue.clone(), red.clone());
-        let mut desired = switch.desired(&[one, red.clone()], &["c1"]);
-        desired.attachments.extend(switch.desired(&[other], &["c2"]).attachments);
-        desired
+        switch.with_pods(switch.desired(&[one, red.clone()], &["c1"]), [("c2", &other)])
     };
     assert_eq!(converge(&mut engine, &both(&blue, &red)).len(), 2);
     let identities = ["c1", "c2"].map(|container| switch.port_identity(&port_name(container)));
@@ -90,10 +88,10 @@ pub(crate) fn networks_that_share_an_adopted_bridge_leave_each_others_ports_alon
     // A change of one network is a change of its own ports.
     red.port.vlan = Some(access(7));
     let operations = converge(&mut engine, &both(&blue, &red));
-    let [Op::UpdatePort { port, .. }] = operations.as_slice() else { panic!("{operations:?}") };
-    assert_eq!(*port, port_name("c2"));
+    let [Op::UpdatePort { port }] = operations.as_slice() else { panic!("{operations:?}") };
+    assert_eq!(port.name, port_name("c2"));
     let observed = &observe(&mut engine).bridges[bridge(&blue)];
-    let tagging = |container| observed.ports[&port_name(container)].tagging.clone();
+    let tagging = |container| observed.ports[&port_name(container)].settings.tagging.clone();
     assert_eq!(["c1", "c2"].map(tagging), [5, 7].map(|tag| Tagging::Vlan(access(tag))));
 
     // So is its end.

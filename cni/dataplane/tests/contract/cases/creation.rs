@@ -2,15 +2,13 @@
 
 use crate::switch::Switch;
 use crate::values::{
-    Values, access, apply, attachment, bridge, bridge_missing, changed, converge, observe, port_name, remove_bridge,
-    update_bridge,
+    Values, access, apply, bridge, bridge_missing, changed, converge, observe, port_name, remove_bridge, update_bridge,
 };
 use usnet_crds::{MacAge, MacLearning, MacTableSize};
 use usnet_dataplane::bridge_settings::MacTable;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::{ElementState, Peer};
-use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::{Op, diff};
 use usnet_dataplane::tagging::Tagging;
 
@@ -22,14 +20,14 @@ pub(crate) fn desired_objects_are_created_and_deleted(switch: &mut impl Switch) 
 
     let observed = observe(&mut engine);
     let created = &observed.bridges[bridge(&red)];
-    assert_eq!((created.owner.as_ref(), created.settings.mtu), (Some(&red.name), switch.bridge_mtu(&red)));
+    assert_eq!((created.network(), created.settings.mtu), (Some(&red.name), switch.bridge_mtu(&red)));
     assert_eq!((created.has_supported_datapath, &created.state), (true, &ElementState::Running));
     let port = &created.ports[&port_name("c1")];
-    assert_eq!((port.mtu, &port.state), (Some(9000), &ElementState::Running));
-    assert_eq!(port.tagging, Tagging::Vlan(access(7)));
+    assert_eq!((port.settings.mtu, &port.state), (Some(9000), &ElementState::Running));
+    assert_eq!(port.settings.tagging, Tagging::Vlan(access(7)));
     // The other end of a device is there from the beginning.
     let peer = if switch.backend("c1").device().is_some() { Peer::Connected } else { Peer::Absent };
-    assert_eq!((port.is_enabled, port.peer), (true, peer));
+    assert_eq!((port.settings.is_enabled, port.peer), (true, peer));
     assert_eq!(port.backend.as_ref(), Some(&switch.backend("c1")));
     assert_eq!((observed.bridges[bridge(&blue)].ports.len(), observed.unbridged_ports.len()), (0, 0));
     assert!(switch.forwards(bridge(&red), &port_name("c1")) && !switch.forwards(bridge(&blue), &port_name("c1")));
@@ -47,9 +45,8 @@ pub(crate) fn a_second_apply_changes_nothing(switch: &mut impl Switch) {
     let mut engine = switch.engine();
     let blue = changed(&switch.network("blue"), 1600, 7);
     let created = converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
-    let owner = PortOwner::new(&blue.name, &attachment("c1"));
-    let settings = switch.port("c1", &blue).settings;
-    let in_place = [update_bridge(&blue), Op::UpdatePort { port: port_name("c1"), owner, settings }];
+    let port = switch.desired_port("c1", &blue);
+    let in_place = [update_bridge(&blue), Op::UpdatePort { port: port.into() }];
     let before = switch.dump();
     assert_eq!(apply(&mut engine, &created), [Ok(()), Ok(())]);
     assert_eq!(apply(&mut engine, &in_place[..1]), [Ok(())]);
@@ -77,7 +74,7 @@ pub(crate) fn settings_change_in_place(switch: &mut impl Switch) {
         let tagging = Tagging::from(network.port.vlan.clone());
         assert_eq!(observed.settings.mtu, switch.bridge_mtu(&network));
         let port = &observed.ports[&name];
-        assert_eq!((&port.tagging, port.mtu), (&tagging, Some(network.bridge.mtu.into())));
+        assert_eq!((&port.settings.tagging, port.settings.mtu), (&tagging, Some(network.bridge.mtu.into())));
         assert_eq!(switch.port_identity(&name), identity);
     }
 }

@@ -8,7 +8,7 @@ use usnet_crds::NodeNetwork;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::diff;
-use usnet_dataplane::port::{DeviceName, NetworkPort, PortName};
+use usnet_dataplane::port::{DesiredPort, DeviceName, PortName};
 
 /// The end of the device's pair that stands for the other nodes.
 const FAR: &str = "far";
@@ -69,7 +69,7 @@ pub(crate) fn a_network_is_joined_by_its_device_and_left(switch: &mut impl Switc
     assert!(switch.forwards(bridge(&blue), &name));
     assert!(!switch.moves_frames() || is_connected(switch, "c1"));
     let dump = switch.dump();
-    let operations = [usnet_dataplane::plan::Op::JoinDevice { port: NetworkPort::new(&blue, index) }];
+    let operations = [usnet_dataplane::plan::Op::CreatePort { port: DesiredPort::of_device(&blue, index).into() }];
     assert_eq!(apply(&mut engine, &operations), [Ok(())]);
     assert_eq!(switch.dump(), dump, "a second time nothing is changed");
 
@@ -111,7 +111,7 @@ pub(crate) fn a_port_of_its_name_that_others_created_is_not_changed(switch: &mut
     switch.add_foreign_device(bridge(&blue), DeviceName::of_network(&blue.name).as_str());
     let joined = desired(switch, std::slice::from_ref(&blue), &[("blue", index)].into());
     let dump = switch.dump();
-    let operations = [usnet_dataplane::plan::Op::JoinDevice { port: NetworkPort::new(&blue, index) }];
+    let operations = [usnet_dataplane::plan::Op::CreatePort { port: DesiredPort::of_device(&blue, index).into() }];
     let refused = apply(&mut engine, &operations).remove(0);
     assert!(matches!(refused, Err(OpError::Foreign { .. })), "{refused:?}");
     assert_eq!(switch.dump(), dump);

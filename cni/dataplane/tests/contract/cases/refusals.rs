@@ -2,10 +2,10 @@
 
 use crate::switch::Switch;
 use crate::values::{
-    Values, apply, attachment, bridge, bridge_missing, converge, create_bridge, is_foreign, observe, port_name,
+    Values, apply, attachment, bridge, bridge_missing, converge, create_bridge, create_port, is_foreign, observe,
+    port_name,
 };
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::Op;
 
 pub(crate) fn a_failing_operation_does_not_block_the_others(switch: &mut impl Switch) {
     let mut engine = switch.engine();
@@ -40,7 +40,7 @@ pub(crate) fn one_socket_serves_one_port(switch: &mut impl Switch) {
     let mut thief = switch.port("c2", &blue);
     thief.backend = switch.backend("c1");
     let before = switch.dump();
-    let create = [Op::CreatePort { network: blue.name, attachment: attachment("c2"), port: thief }];
+    let create = [create_port(&blue.name, &attachment("c2"), &thief)];
     let results = apply(&mut engine, &create);
     assert!(matches!(&results[0], Err(OpError::SocketInUse { .. })), "{results:?}");
     assert_eq!(switch.dump(), before);
@@ -56,7 +56,7 @@ pub(crate) fn a_name_that_is_requested_twice_is_used_once(switch: &mut impl Swit
         create_bridge(&blue),
         switch.create_port("c1", &blue),
         switch.create_port("c3", &blue),
-        Op::CreatePort { network: blue.name.clone(), attachment: attachment("c2"), port: second },
+        create_port(&blue.name, &attachment("c2"), &second),
         switch.create_port("c4", &blue),
     ];
     let results = apply(&mut engine, &operations);

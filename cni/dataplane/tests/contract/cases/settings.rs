@@ -37,11 +37,11 @@ pub(crate) fn every_vlan_mode_is_set_changed_and_put_back(switch: &mut impl Sett
         None,
     ] {
         blue.port.vlan = vlan.clone();
-        assert_eq!(converged(switch, &mut engine, &blue).tagging, Tagging::from(vlan.clone()));
+        assert_eq!(converged(switch, &mut engine, &blue).settings.tagging, Tagging::from(vlan.clone()));
         switch.change_vlans(&name);
         let desired = switch.desired(std::slice::from_ref(&blue), &["c1", "c2"]);
         assert_eq!(converge(&mut engine, &desired).len(), 1, "{vlan:?} was not seen to be changed");
-        assert_eq!(converged(switch, &mut engine, &blue).tagging, Tagging::from(vlan));
+        assert_eq!(converged(switch, &mut engine, &blue).settings.tagging, Tagging::from(vlan));
         assert_eq!(switch.port_identity(&name), identity, "the port was recreated");
     }
 }
@@ -55,7 +55,7 @@ pub(crate) fn limits_are_set_changed_put_back_and_removed(switch: &mut impl Sett
     let identity = switch.port_identity(&name);
     for limits in [limits(8000, 0), limits(0, 1000), limits(20_000, 4000), limits(2000, 1_000_000), limits(0, 0)] {
         blue.port.rate_limit = limits;
-        assert_eq!(converged(switch, &mut engine, &blue).rate_limit, Some(limits));
+        assert_eq!(converged(switch, &mut engine, &blue).settings.rate_limit, Some(limits));
         assert_eq!(switch.enforced(&name), limits);
         switch.change_limits(&name);
         assert_ne!(switch.enforced(&name), limits);

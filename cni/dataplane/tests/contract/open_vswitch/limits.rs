@@ -44,9 +44,12 @@ fn a_limit_without_a_tag_is_not_owned() {
     let port = port_name("c1");
     let same = "type=egress-policer other_config:cir=125000 other_config:cbs=20000";
     vsctl(&daemons, &format!("set Port {port} qos=@theirs -- --id=@theirs create QoS {same}"));
-    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port].rate_limit, None);
+    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port].settings.rate_limit, None);
     assert_eq!(converge(&mut engine, &desired).len(), 1);
     // The foreign row is kept; the port refers to the row of usnet.
     assert_eq!(vsctl(&daemons, "--bare --columns=_uuid list QoS").split_whitespace().count(), 2);
-    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port].rate_limit, Some(blue.port.rate_limit));
+    assert_eq!(
+        observe(&mut engine).bridges[bridge(&blue)].ports[&port].settings.rate_limit,
+        Some(blue.port.rate_limit)
+    );
 }

@@ -81,7 +81,7 @@ impl Switch for OneSwitch {
         if self.is_veth {
             let device = DeviceName::of(&attachment(container));
             create_veth_pair(&device, |program| self.command(program));
-            return PortBackend::Veth { device };
+            return PortBackend::Device { device };
         }
         let path = PathBuf::from(format!("/run/usnet-contract/{container}/net1.sock"));
         let socket = SocketPath::try_from(path).expect("a short path");

@@ -166,7 +166,7 @@ fn changes_by_others_are_repaired() {
         assert_eq!(converge(&mut engine, &desired).len(), 1, "{change}");
         assert_eq!(daemons.port_identity(&port), identity, "{change}");
     }
-    assert_eq!(observe(&mut engine).bridges["br-blue"].ports[&port].tagging, Tagging::Untagged);
+    assert_eq!(observe(&mut engine).bridges["br-blue"].ports[&port].settings.tagging, Tagging::Untagged);
     // The bridge's local port, and its datapath (there is none in the kernel, so that the bridge is
     // deleted for a moment).
     let remove_own_port = format!("remove Bridge br-blue ports {}", row_of_port(&daemons, "br-blue"));
@@ -220,7 +220,7 @@ fn an_unsupported_backend_is_rejected_and_nothing_is_created() {
         (PortBackend::VhostUser { socket, engine_role: SocketRole::Server }, "vhostUser.engineRole Client"),
     ] {
         let mut operation = daemons.create_port("c1", &blue);
-        let Op::CreatePort { port, .. } = &mut operation else { panic!("{operation}") };
+        let Op::CreatePort { port } = &mut operation else { panic!("{operation}") };
         port.backend = backend;
         assert!(apply(&mut engine, std::slice::from_ref(&operation))[0].is_err());
         assert_eq!(daemons.dump(), before);

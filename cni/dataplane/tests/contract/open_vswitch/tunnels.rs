@@ -3,20 +3,19 @@
 use super::uplinks::{NIC, UPLINK_BRIDGE, broadcast, ip, nic_index, number, start};
 use super::{OneSwitch, vsctl};
 use crate::switch::Switch;
-use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name, tag};
+use crate::values::{Values, apply, bridge, converge, observe, port_name, tag};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::{Encapsulation, EngineKind, MacAddress, NodeNetwork, NodeOverlay, NodeUnderlay};
-use usnet_dataplane::desired::{Desired, DesiredAttachment};
+use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::ElementState;
 use usnet_dataplane::owner::NetworkTunnel;
-use usnet_dataplane::plan::{Op, UplinkOp, diff, has_tunnels};
-use usnet_dataplane::port::PortPolicy;
+use usnet_dataplane::plan::{Op, diff, has_port};
 use usnet_dataplane::port::{DeviceName, PortName};
 use usnet_dataplane::underlay::{DesiredTunnels, UplinkAddress};
-use usnet_dataplane::uplink::{DesiredUplink, KernelNic};
+use usnet_dataplane::uplink::{DesiredNic, DesiredUplink};
 
 const MAC: &str = "02:00:00:00:05:01";
 
@@ -40,20 +39,16 @@ fn overlay(switch: &OneSwitch, name: &str, vni: i64, peers: &[u8]) -> NodeNetwor
 
 /// These networks, each with a pod of its name.
 fn desired(switch: &OneSwitch, networks: &[NodeNetwork]) -> Desired {
-    let attachments = networks.iter().map(|network| {
-        let pod = network.name.as_str();
-        let port = switch.port(pod, network);
-        (attachment(pod), DesiredAttachment { network: network.name.clone(), port, policy: PortPolicy::Ensure })
-    });
     let tunnels: Vec<_> = networks.iter().filter_map(DesiredTunnels::of).collect();
-    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: nic_index(switch), mac: [2, 0, 0, 0, 0, 1] });
+    let nic = Some(DesiredNic::kernel(&DeviceName::observed(NIC), nic_index(switch), [2, 0, 0, 0, 0, 1]));
     let (name, vlans) = ("fab".parse().expect("a name"), tunnels.iter().map(|tunnels| tunnels.vlan));
     let mac: Option<MacAddress> = MAC.parse().ok();
     let address = tunnels.first().map(|tunnels| UplinkAddress { address: tunnels.local, vlan: tunnels.vlan, mac });
     let uplink = DesiredUplink::of(EngineKind::OpenVswitch, &name, nic, vlans);
     let uplink = uplink.map(|uplink| uplink.with_address(address));
-    let desired = Desired { attachments: attachments.collect(), ..Desired::new(networks.to_vec(), []) };
-    desired.with_uplinks(uplink, []).with_tunnels(tunnels)
+    let pods = networks.iter().map(|network| (network.name.as_str(), network));
+    let desired = switch.with_pods(Desired::new(networks.to_vec(), []), pods);
+    desired.with_uplinks(uplink).with_tunnels(tunnels)
 }
 
 fn tunnel(network: &str, peer: u8) -> PortName {
@@ -200,14 +195,14 @@ fn a_tunnel_that_others_have_is_reported_and_not_changed() {
     });
     let failed: Vec<(Op, OpError)> = failed.collect();
     assert!(
-        matches!(failed.as_slice(), [(Op::Uplink(UplinkOp::CreateTunnel { tunnel }), OpError::Refused { .. })] if tunnel.ends.remote == address(2)),
+        matches!(failed.as_slice(), [(Op::CreatePort { port }, OpError::Refused { .. })] if port.name == tunnel("blue", 2)),
         "{failed:?}"
     );
     let observed = observe(&mut engine);
     let port = &observed.bridges[bridge(&switch.network("blue"))].ports[&tunnel("blue", 2)];
     assert!(matches!(&port.state, ElementState::Failed(problem) if problem.contains("File exists")), "{port:?}");
     assert!(
-        has_tunnels(spec.tunnels.values().next().expect("tunnels"), &observed),
+        spec.tunnels.values().flat_map(|tunnels| tunnels.ports()).all(|port| has_port(&port, &observed)),
         "it is not created again and again"
     );
     assert_eq!(switch.port_identity(&PortName::observed("theirs")), theirs);

@@ -3,15 +3,15 @@
 
 use super::{OneSwitch, vsctl};
 use crate::switch::Switch;
-use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name, tag};
+use crate::values::{Values, apply, bridge, converge, is_of_uplink, observe, port_name, tag};
 use std::collections::BTreeSet;
 use usnet_crds::{EngineKind, NetworkUplink, NodeNetwork};
-use usnet_dataplane::desired::{Desired, DesiredAttachment, DesiredPatch};
+use usnet_dataplane::bridge::BridgeOwner;
+use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::plan::{Op, UplinkOp, diff};
-use usnet_dataplane::port::PortPolicy;
-use usnet_dataplane::port::{DeviceName, PortName};
-use usnet_dataplane::uplink::{DesiredUplink, KernelNic, PatchPair};
+use usnet_dataplane::plan::{Op, diff};
+use usnet_dataplane::port::{DesiredPort, DeviceName, PortName, PortPolicy};
+use usnet_dataplane::uplink::{DesiredNic, DesiredUplink};
 use usnet_test_openvswitch::OpenVswitch as Daemons;
 
 /// The NIC, and the other end of its cable.
@@ -54,18 +54,13 @@ fn on_uplink(switch: &OneSwitch, name: &str, vlan: Option<i64>) -> NodeNetwork {
 /// These networks on the uplink, each with a pod of its name.
 pub(super) fn desired(switch: &OneSwitch, networks: &[(&str, Option<i64>)]) -> Desired {
     let networks: Vec<_> = networks.iter().map(|(name, vlan)| on_uplink(switch, name, *vlan)).collect();
-    let attachments = networks.iter().map(|network| {
-        let pod = network.name.as_str();
-        let port = switch.port(pod, network);
-        (attachment(pod), DesiredAttachment { network: network.name.clone(), port, policy: PortPolicy::Ensure })
-    });
-    let pairs: Vec<_> = networks.iter().filter_map(PatchPair::of).collect();
-    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: nic_index(switch), mac: [2, 0, 0, 0, 0, 1] });
-    let (name, vlans) = ("fab".parse().expect("a name"), pairs.iter().map(|pair| pair.vlan));
-    let uplink = DesiredUplink::of(EngineKind::OpenVswitch, &name, nic, vlans);
-    let patches = pairs.into_iter().map(|pair| DesiredPatch { pair, policy: PortPolicy::Ensure });
-    let desired = Desired { attachments: attachments.collect(), ..Desired::new(networks.clone(), []) };
-    desired.with_uplinks(uplink, patches)
+    let nic = Some(DesiredNic::kernel(&DeviceName::observed(NIC), nic_index(switch), [2, 0, 0, 0, 0, 1]));
+    let vlans = networks.iter().filter_map(|network| Some(network.uplink.as_ref()?.vlan));
+    let uplink = DesiredUplink::of(EngineKind::OpenVswitch, &"fab".parse().expect("a name"), nic, vlans);
+    let patches = networks.iter().filter_map(|network| DesiredPort::of_patch(network, PortPolicy::Ensure));
+    let pods = networks.iter().map(|network| (network.name.as_str(), network));
+    let desired = switch.with_pods(Desired::new(networks.clone(), []), pods);
+    desired.with_uplinks(uplink).with_ports(patches)
 }
 
 /// The numbers of ports in the datapath, which traces name.
@@ -217,7 +212,7 @@ fn what_others_change_is_repaired() {
 /// Applies what a plan for an empty switch would be; the results by text.
 fn force(switch: &OneSwitch, spec: &Desired) -> Vec<(Op, Result<(), OpError>)> {
     let operations = diff(spec, &usnet_dataplane::observed::Observed::default());
-    let uplinks: Vec<_> = operations.into_iter().filter(|operation| matches!(operation, Op::Uplink(_))).collect();
+    let uplinks: Vec<_> = operations.into_iter().filter(is_of_uplink).collect();
     let results = apply(&mut switch.engine(), &uplinks);
     uplinks.into_iter().zip(results).collect()
 }
@@ -263,14 +258,14 @@ fn an_operation_that_was_overtaken_changes_nothing() {
     let two = desired(&switch, &[("blue", Some(100)), ("red", Some(200))]);
     let set_vlans = diff(&two, &observe(&mut engine))
         .into_iter()
-        .find(|operation| matches!(operation, Op::Uplink(UplinkOp::SetVlans { .. })))
+        .find(|operation| operation.kind() == "UpdateNic")
         .expect("another VLAN");
     vsctl(&switch, &format!("remove Port {NIC} external_ids usnet.dev/uplink"));
     let dump = switch.dump();
     let result = apply(&mut engine, &[set_vlans]).remove(0);
     assert_eq!(result, Err(OpError::PortMissing { port: PortName::observed(NIC) }));
-    let remove =
-        Op::Uplink(UplinkOp::RemoveBridge { uplink: "fab".parse().expect("a name"), bridge: UPLINK_BRIDGE.to_owned() });
+    let owner = BridgeOwner::Uplink("fab".parse().expect("a name"));
+    let remove = Op::RemoveBridge { bridge: UPLINK_BRIDGE.to_owned(), owner };
     let result = apply(&mut engine, &[remove]).remove(0);
     assert_eq!(result, Err(OpError::BridgeInUse { bridge: UPLINK_BRIDGE.to_owned() }));
     assert_eq!(switch.dump(), dump);

@@ -7,7 +7,7 @@ use super::{Daemons, OneSwitch, vsctl};
 use crate::cases::counters::{FRAMES, received_by_pod, send};
 use crate::flood::{Flood, length, of_mac_addresses};
 use crate::switch::{Switch, contract};
-use crate::values::{Values, apply, bridge, converge, observe, port_name};
+use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name};
 use std::time::{Duration, Instant};
 use usnet_dataplane::observed::{ElementState, Peer};
 use usnet_dataplane::port::{DeviceName, PortBackend};
@@ -78,8 +78,8 @@ fn a_port_without_its_device_fails_with_the_error_of_the_switch() {
     let blue = switch.network("blue");
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let mut operation = switch.create_port("c1", &blue);
-    let usnet_dataplane::plan::Op::CreatePort { attachment, port, .. } = &mut operation else { panic!("a port") };
-    port.backend = PortBackend::Veth { device: DeviceName::of(attachment) };
+    let usnet_dataplane::plan::Op::CreatePort { port } = &mut operation else { panic!("a port") };
+    port.backend = PortBackend::Device { device: DeviceName::of(&attachment("c1")) };
     let refused = apply(&mut engine, &[operation]).remove(0).expect_err("a refusal").to_string();
     assert!(refused.contains("could not open network device"), "{refused}");
 }
@@ -103,8 +103,8 @@ fn a_flood_of_mac_addresses_fills_the_table_of_its_bridge_only() {
     let switch = start().expect("Open vSwitch");
     let (mut blue, red) = (switch.network("blue"), switch.network("red"));
     blue.bridge.mac_table_size = usnet_crds::MacTableSize::try_from(1000).expect("a size");
-    let mut desired = switch.desired(&[red.clone(), blue.clone()], &["c2", "c3"]);
-    desired.attachments.extend(switch.desired(&[blue, red], &["c1"]).attachments);
+    let desired = switch.desired(&[red, blue.clone()], &["c2", "c3"]);
+    let desired = switch.with_pods(desired, [("c1", &blue)]);
     converge(&mut switch.engine(), &desired);
     let (flood, namespace) = (Flood::default(), switch.network_namespace());
     let learned = |bridge: &str| switch.appctl(&["fdb/show", bridge]).expect("an FDB").lines().skip(1).count();

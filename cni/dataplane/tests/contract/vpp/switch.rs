@@ -129,7 +129,7 @@ impl Switch for VppSwitch {
             PortKind::Veth => {
                 let device = DeviceName::of(&attachment(container));
                 create_veth_pair(&device, |program| Command::new(program));
-                PortBackend::Veth { device }
+                PortBackend::Device { device }
             }
         }
     }

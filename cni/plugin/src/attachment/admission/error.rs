@@ -1,11 +1,10 @@
-//! Why a pod may not attach to a network.
+//! The reasons why a pod may not attach to a network.
 
 use crate::protocol::error::ErrorCode;
 use usnet_crds::{BridgeName, EngineKind, NetworkName};
 use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file;
 
-/// Why a pod may not attach.
 #[derive(Debug, thiserror::Error)]
 pub enum AdmissionError {
     /// The agent has not published the network on this node.
@@ -13,74 +12,53 @@ pub enum AdmissionError {
         "network \"{0}\" is not known on this node. Check that UserspaceNetwork {0} exists (kubectl get usn {0}), that its nodeSelector selects this node, and that the usnet agent runs on it"
     )]
     Unknown(NetworkName),
-    /// The network is not for this node.
+    /// The network is not for this node. The reason is the agent's.
     #[error("network \"{network}\" is not on this node: {reason}")]
-    NotSelected {
-        /// The network.
-        network: NetworkName,
-        /// Why not, as the agent knows.
-        reason: String,
-    },
+    NotSelected { network: NetworkName, reason: String },
     /// No network uses the bridge that a legacy configuration names.
     #[error(
         "no usable network on this node has bridge {bridge} of {engine}. The operator creates UserspaceNetwork {network} for it: check its conditions (kubectl describe usn {network}), the events of the NetworkAttachmentDefinition, and that the usnet agent runs on this node"
     )]
     NoBridge {
-        /// The engine.
         engine: EngineKind,
-        /// The bridge.
         bridge: BridgeName,
-        /// The network that would be created for it.
+        /// The network that the operator would create for the bridge.
         network: NetworkName,
     },
-    /// The network of the bridge does not have the settings of the configuration.
+    /// The network of the bridge does not have the settings of the legacy configuration.
     #[error(
         "the network configuration does not match network \"{network}\" of bridge {bridge}: {differences}. Change the NetworkAttachmentDefinition, or name another bridge in it"
     )]
-    SettingMismatch {
-        /// The network.
-        network: NetworkName,
-        /// Its bridge.
-        bridge: BridgeName,
-        /// The settings that differ.
-        differences: String,
-    },
+    SettingMismatch { network: NetworkName, bridge: BridgeName, differences: String },
     /// The agent reports that pods cannot attach now.
     #[error("network \"{network}\" cannot be used on this node now ({reason}): {message}")]
     Unavailable {
-        /// The network.
         network: NetworkName,
         /// The machine-readable reason.
         reason: String,
         /// The human-readable message.
         message: String,
     },
-    /// The network is being deleted.
     #[error(
         "network \"{0}\" is being deleted and accepts no new pods: use another network, or recreate it after its deletion"
     )]
     Draining(NetworkName),
-    /// The network is not for the pod's namespace.
     #[error(
         "pod {pod} may not attach to network \"{network}\": namespace \"{namespace}\" is not selected by its namespaceSelector{}. Label the namespace (kubectl label namespace {namespace} …), or change spec.namespaceSelector of UserspaceNetwork {network}",
         in_parentheses(selector),
         namespace = pod.namespace
     )]
     Namespace {
-        /// The pod.
         pod: Pod,
-        /// The network.
         network: NetworkName,
-        /// Which labels it requires; empty if unknown.
+        /// The labels that the network requires; empty if unknown.
         selector: String,
     },
-    /// The file of the network cannot be read.
     #[error(transparent)]
     File(#[from] network_file::Error),
 }
 
 impl AdmissionError {
-    /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Unknown(_) | Self::NotSelected { .. } | Self::NoBridge { .. } | Self::Unavailable { .. } => {
@@ -93,7 +71,7 @@ impl AdmissionError {
         }
     }
 
-    /// What is wrong in one word.
+    /// The reason in one word.
     pub fn reason(&self) -> &str {
         match self {
             Self::Unknown(_) => "NetworkUnknown",
@@ -104,7 +82,7 @@ impl AdmissionError {
         }
     }
 
-    /// Whether the condition may be transient.
+    /// Whether the agent may be about to change this.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unknown(_) | Self::NoBridge { .. } | Self::Unavailable { .. })
     }

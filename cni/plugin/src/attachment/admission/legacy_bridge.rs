@@ -1,7 +1,7 @@
 //! Finds the network of a bridge, for legacy configurations, which name only a bridge.
 //!
-//! On one node a bridge of an engine belongs to one network, or to several that have adopted it and
-//! that VLANs separate: then the first one whose settings match is the only one.
+//! On one node a bridge of an engine belongs to one network, or to several networks that have
+//! adopted it and are separated by VLANs. Then only one of them has matching settings.
 
 use super::error::AdmissionError;
 use super::phase::check_phase;
@@ -41,10 +41,11 @@ fn of_bridge<'a>(file: Option<&'a NetworkFile>, legacy: &Legacy) -> Option<&'a N
     (network.engine == legacy.engine && network.bridge.name == legacy.bridge).then_some(network)
 }
 
-/// A pod must not silently join another VLAN, or wait at a socket of another type.
+/// Rejects other settings than those of the configuration: a pod must not silently join another
+/// VLAN, or wait at a socket of another type.
 fn check_settings(network: &NodeNetwork, legacy: &Legacy) -> Result<(), AdmissionError> {
     let differences =
-        legacy.settings.mismatches(network.engine, (&network.bridge, &network.port, network.gateway.as_ref()));
+        legacy.settings.mismatches(network.engine, &network.bridge, &network.port, network.gateway.as_ref());
     if differences.is_empty() {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use super::error::AdmissionError;
 use usnet_crds::{NetworkName, Phase};
 use usnet_dataplane::network_file::{NetworkFile, ProgrammedNetwork};
 
-/// The network, if it accepts pods.
+/// Returns the network, if it accepts pods.
 pub(super) fn check_phase(
     file: Option<NetworkFile>,
     network: &NetworkName,

@@ -5,21 +5,23 @@ use super::error::EngineClientError;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
-use usnet_crds::EngineKind;
+use usnet_crds::{BridgeName, EngineKind, NodeNetwork};
 use usnet_dataplane::attachment::Record;
+use usnet_dataplane::desired::Desired;
+use usnet_dataplane::drift::describe_drift;
 use usnet_dataplane::engine::{BlockingDriver, Committed, OpError};
 use usnet_dataplane::legacy_port::{LegacyPort, LegacyPortLocation};
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::observed::Observed;
 use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::plan::Op;
+use usnet_dataplane::port::DesiredPort;
 
 /// How long an engine that acts later than it replies (Open vSwitch) may take to create a port.
 /// kubelet waits for ADD, so that a longer time delays the error of every pod on a node with a
 /// hanging switch: together with the rollback ADD returns within 5 s. A shorter one fails on a busy
 /// node, where a port takes a second or two.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(3);
-/// The same, to remove a port before another one is created in its place.
+/// How long such an engine may take to remove a port before another one is created in its place.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection to an engine, for one operation.
@@ -41,14 +43,14 @@ impl fmt::Debug for RequestedPort {
 }
 
 impl RequestedPort {
-    /// Returns when the engine has created the port. The result is the index of its interface, if
-    /// the engine has such indexes.
+    /// Returns when the engine has created the port. The result is the index of the port's
+    /// interface, if the engine has such indexes.
     ///
     /// # Errors
-    /// When it is not certain that the port works.
+    /// It is not certain that the port works.
     pub fn complete(mut self) -> Result<Option<u32>, EngineClientError> {
         let interface_index = self.committed.interface_index;
-        first(self.driver.complete(&[self.operation], self.committed)?)?;
+        only_result(self.driver.complete(&[self.operation], self.committed)?)?;
         Ok(interface_index)
     }
 }
@@ -63,15 +65,12 @@ impl EngineClient {
     /// Connects to the engine of an attachment.
     ///
     /// # Errors
-    /// When the engine does not answer. Nothing was sent to it then.
+    /// The engine does not answer. Nothing was sent to it then.
     pub fn connect(record: &Record) -> Result<Self, EngineClientError> {
         Self::connect_to(record.engine, &record.engine_socket, record.memif_socket_ids)
     }
 
-    /// Connects to an engine at this socket.
-    ///
-    /// # Errors
-    /// When it does not answer.
+    /// Connects to an engine at this control socket.
     pub fn connect_to(
         engine: EngineKind,
         socket: &Path,
@@ -80,21 +79,30 @@ impl EngineClient {
         Ok(Self { driver: drivers::connect(engine, socket, memif_socket_ids)? })
     }
 
-    /// The objects of the engine that usnet owns.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn observe(mut self) -> Result<Observed, EngineClientError> {
-        Ok(self.driver.observe()?)
+    /// Checks that the engine has a bridge.
+    pub fn check_bridge(mut self, bridge: &BridgeName) -> Result<(), EngineClientError> {
+        match self.driver.observe()?.bridges.contains_key(bridge.as_str()) {
+            true => Ok(()),
+            false => Err(OpError::BridgeMissing { bridge: bridge.to_string() }.into()),
+        }
+    }
+
+    /// How the port of an attachment differs from the spec of its network; without the spec it is
+    /// compared with the record.
+    pub fn port_differences(
+        mut self,
+        record: &Record,
+        network: Option<NodeNetwork>,
+    ) -> Result<Vec<String>, EngineClientError> {
+        let desired = Desired::new(network, [record]);
+        let observed = self.driver.observe()?;
+        Ok(desired.attachment(&record.id).map(|wanted| describe_drift(wanted, &observed)).unwrap_or_default())
     }
 
     /// Requests the port of an attachment: the engine creates it while the caller does other work.
-    ///
-    /// # Errors
-    /// When the engine does not accept it.
     pub fn request_port(mut self, record: &Record) -> Result<RequestedPort, EngineClientError> {
-        let (network, attachment, port) = (record.network.clone(), record.id.clone(), record.port.clone());
-        let operation = Op::CreatePort { network, attachment, port };
+        let port = DesiredPort::of_attachment(record);
+        let operation = Op::CreatePort { port: port.into() };
         self.driver.set_apply_timeout(CREATE_TIMEOUT);
         let committed = self.driver.commit(std::slice::from_ref(&operation))?;
         Ok(RequestedPort { driver: self.driver, operation, committed })
@@ -102,36 +110,30 @@ impl EngineClient {
 
     /// Creates the port of an attachment, and returns when the engine has created it, like
     /// [`RequestedPort::complete`].
-    ///
-    /// # Errors
-    /// When it is not certain that the port works.
     pub fn create_port(self, record: &Record) -> Result<Option<u32>, EngineClientError> {
         self.request_port(record)?.complete()
     }
 
     /// Removes the port of an attachment, if it exists. Returns when the engine has accepted that:
-    /// what is committed to the database of Open vSwitch is applied by ovs-vswitchd as soon as it
-    /// runs, and the agent reports one that does not.
+    /// ovs-vswitchd applies the commit to the database as soon as it runs, and the agent reports an
+    /// ovs-vswitchd that does not run.
     ///
     /// # Errors
-    /// When it is not certain that the port will be removed.
+    /// It is not certain that the port will be removed.
     pub fn remove_port(mut self, record: &Record) -> Result<(), EngineClientError> {
-        removed(first(self.driver.commit(&[removal(record)])?.results))
+        ignore_missing_port(only_result(self.driver.commit(&[removal(record)])?.results))
     }
 
-    /// The same, and returns when the engine has removed the port.
+    /// Removes the port of an attachment, if it exists, and returns when the engine has removed it.
     ///
     /// # Errors
-    /// When it is not certain that the port is removed.
+    /// It is not certain that the port is removed.
     pub fn remove_port_and_wait(mut self, record: &Record) -> Result<(), EngineClientError> {
         self.driver.set_apply_timeout(REMOVE_TIMEOUT);
-        removed(first(self.driver.apply(&[removal(record)])?))
+        ignore_missing_port(only_result(self.driver.apply(&[removal(record)])?))
     }
 
     /// Removes a port that the legacy plugin created, if it exists. The bridge is kept.
-    ///
-    /// # Errors
-    /// When it is not certain that the port is removed.
     pub fn remove_legacy_port(mut self, place: LegacyPortLocation<'_>) -> Result<LegacyPort, EngineClientError> {
         Ok(self.driver.remove_legacy_port(place)?)
     }
@@ -147,9 +149,9 @@ fn removal(record: &Record) -> Op {
     }
 }
 
-/// In Open vSwitch a port does not exist without its bridge, and one without the attachment's tag
-/// is not its port.
-fn removed(result: Result<(), EngineClientError>) -> Result<(), EngineClientError> {
+/// Accepts that a port does not exist. In Open vSwitch it does not exist without its bridge, and a
+/// port without the attachment's tag is another one.
+fn ignore_missing_port(result: Result<(), EngineClientError>) -> Result<(), EngineClientError> {
     match result {
         Err(EngineClientError::Operation(
             OpError::BridgeMissing { .. } | OpError::PortMissing { .. } | OpError::Foreign { .. },
@@ -158,7 +160,6 @@ fn removed(result: Result<(), EngineClientError>) -> Result<(), EngineClientErro
     }
 }
 
-/// The result of the only operation.
-fn first(results: Vec<Result<(), OpError>>) -> Result<(), EngineClientError> {
+fn only_result(results: Vec<Result<(), OpError>>) -> Result<(), EngineClientError> {
     Ok(results.into_iter().next().ok_or(EngineClientError::NoResult)??)
 }

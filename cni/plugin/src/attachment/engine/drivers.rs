@@ -1,6 +1,6 @@
-//! The drivers of the engines, and where they differ for the plugin. This is the only file of this
-//! crate, besides those of the legacy plugin's files, that names an engine: another one is another
-//! arm in each function here.
+//! The drivers of the engines, and where the engines differ for the plugin. Except for the files of
+//! the legacy plugin, no other file of this crate names an engine: a new engine is an arm in each
+//! function here.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,18 +14,14 @@ use usnet_ovsdb::blocking::Client as OvsdbClient;
 use usnet_vpp::blocking::Client as VppClient;
 
 /// The timeout of one OVSDB transaction. ovsdb-server replies within milliseconds even when
-/// ovs-vswitchd is busy; one that takes longer hangs, and the pod's event should say so soon.
+/// ovs-vswitchd is busy. If it takes longer it hangs, and the pod's event should say so soon.
 const OVSDB_TIMEOUT: Duration = Duration::from_secs(1);
 /// The timeout of a batch of VPP API messages. A busy node where many pods start or stop at the
-/// same time needs a second or two, and would fail with less. With more, a hanging VPP would not be
-/// reported within 5 s. If it hangs in the middle of an ADD the timeout applies twice: to the port
-/// and to its rollback.
+/// same time needs a second or two, and ADD would fail with less. With more, a hanging VPP would
+/// not be reported within 5 s. If it hangs in the middle of an ADD the timeout applies twice: to
+/// the port and to its rollback.
 const VPP_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Connects to an engine at its control socket.
-///
-/// # Errors
-/// When it does not answer.
 pub(super) fn connect(
     engine: EngineKind,
     socket: &Path,
@@ -37,10 +33,8 @@ pub(super) fn connect(
     })
 }
 
-/// Checks that an attachment fits into the ownership tags of an engine.
-///
-/// # Errors
-/// When its container id or interface name is too long.
+/// Checks that the container id and the interface name of an attachment fit into the ownership tags
+/// of an engine.
 pub fn check_tag(engine: EngineKind, attachment: &AttachmentId) -> Result<(), TagTooLong> {
     match engine {
         EngineKind::OpenVswitch => Ok(()),
@@ -48,8 +42,8 @@ pub fn check_tag(engine: EngineKind, attachment: &AttachmentId) -> Result<(), Ta
     }
 }
 
-/// Whether the engine creates a port without its socket and keeps trying to connect to it. If not,
-/// it needs the socket's folder to create the port.
+/// Whether the engine creates a port without its socket, and keeps trying to connect to the socket.
+/// If not, it needs the socket's folder to create the port.
 pub fn opens_sockets_later(engine: EngineKind) -> bool {
     match engine {
         EngineKind::OpenVswitch => true,
@@ -57,8 +51,8 @@ pub fn opens_sockets_later(engine: EngineKind) -> bool {
     }
 }
 
-/// Whether the engine makes a device that it uses promiscuous, by which it shows that it uses it.
-pub(super) fn makes_promiscuous(engine: EngineKind) -> bool {
+/// Whether the engine sets each device promiscuous that it uses.
+pub(super) fn sets_promiscuous(engine: EngineKind) -> bool {
     match engine {
         EngineKind::OpenVswitch => true,
         EngineKind::Vpp => false,

@@ -1,24 +1,20 @@
-//! Why an operation of an engine failed.
+//! The error of an operation of an engine.
 
 use crate::protocol::error::ErrorCode;
 use usnet_dataplane::engine::{EngineError, OpError};
 
-/// Why an operation of the engine failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineClientError {
-    /// The engine is not usable; the outcome is unknown.
+    /// The engine is not usable. The result of the operation is unknown.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The engine rejected the operation.
     #[error(transparent)]
     Operation(#[from] OpError),
-    /// The driver returned fewer results than operations: a defect of usnet.
     #[error("the driver of the engine returned no result; this is a defect of usnet, please report it")]
     NoResult,
 }
 
 impl EngineClientError {
-    /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         let Self::Operation(error) = self else { return ErrorCode::TryAgainLater };
         match error {

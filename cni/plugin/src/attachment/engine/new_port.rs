@@ -1,35 +1,29 @@
-//! The port of an ADD, from the connection to its engine until the engine has created it.
+//! The port of an ADD, from the connection to the engine until the engine has created the port.
 
 use super::client::{EngineClient, RequestedPort};
-use super::drivers::makes_promiscuous;
+use super::drivers::sets_promiscuous;
 use super::error::EngineClientError;
 use crate::attachment::interface;
 use usnet_dataplane::attachment::Record;
 
-/// The port of an ADD.
 #[derive(Debug)]
 pub struct NewPort(State);
 
 #[derive(Debug)]
 enum State {
-    /// Nothing was sent.
+    /// The port is not requested yet.
     Connected(EngineClient),
-    /// The engine has accepted it.
+    /// The engine has accepted the port.
     Requested(Box<RequestedPort>),
-    /// The engine was not connected to, or has done what was requested.
+    /// There is no connection: the engine has created the port, or a request failed.
     Idle,
 }
 
 impl NewPort {
-    /// A port that is not requested yet.
     pub fn new(engine: EngineClient) -> Self {
         Self(State::Connected(engine))
     }
 
-    /// Requests the port from the engine.
-    ///
-    /// # Errors
-    /// When the engine does not accept it.
     pub fn request(&mut self, record: &Record) -> Result<(), EngineClientError> {
         let engine = match std::mem::replace(&mut self.0, State::Idle) {
             State::Connected(engine) => engine,
@@ -39,11 +33,11 @@ impl NewPort {
         Ok(())
     }
 
-    /// Waits until the engine has created the port, if it was requested. Then the record has the
-    /// index of its interface.
+    /// Waits until the engine has created the port, if it was requested, and sets the index of its
+    /// interface in the record.
     ///
     /// # Errors
-    /// When it is not certain that the port works.
+    /// It is not certain that the port works.
     pub fn complete(&mut self, record: &mut Record) -> Result<(), EngineClientError> {
         match std::mem::replace(&mut self.0, State::Idle) {
             State::Requested(port) => record.interface_index = port.complete()?,
@@ -66,11 +60,11 @@ impl NewPort {
 /// When a DEL and an ADD of one attachment follow each other so fast that ovs-vswitchd reads both
 /// changes at once, it takes the port of the same name for the same one. It then keeps listening on
 /// the device of the former pair, which is deleted, and reports no error (observed with 3.1). It
-/// makes each device that it opens promiscuous, so that one that is not is not the one it uses.
-/// What cannot be read is taken for used: the port was created.
+/// sets each device promiscuous that it opens, so that it does not use a device that is not
+/// promiscuous. If the device cannot be read it counts as used: the port was created.
 fn uses_device(record: &Record) -> bool {
     match record.port.backend.device() {
-        Some(device) if makes_promiscuous(record.engine) => interface::is_promiscuous(device).unwrap_or(true),
+        Some(device) if sets_promiscuous(record.engine) => interface::is_promiscuous(device).unwrap_or(true),
         _ => true,
     }
 }

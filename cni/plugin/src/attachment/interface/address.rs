@@ -15,8 +15,9 @@ use serde_json::Value;
 use std::net::IpAddr;
 use usnet_dataplane::netlink::{Netlink, NetlinkError};
 
-/// A pod has one or two of them. This only bounds the loop: a program in the pod that adds routes
-/// continuously must not keep ADD running.
+/// The maximum number of default routes that are removed. A pod has one or two of them; this only
+/// bounds the loop, so that a program in the pod that adds routes continuously does not keep ADD
+/// running.
 const DEFAULT_ROUTES_MAX: usize = 64;
 
 /// Adds an address to the device. Duplicate address detection of IPv6 is disabled: IPAM guarantees
@@ -34,7 +35,6 @@ pub(super) fn add(netlink: &mut Netlink, device: u32, address: IpNet) -> Result<
     execute(netlink, RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// The addresses of a device.
 pub(super) fn list(netlink: &mut Netlink, device: u32) -> Result<Vec<IpNet>, NetlinkError> {
     let request = RouteNetlinkMessage::GetAddress(AddressMessage::default());
     let answers: Vec<RouteNetlinkMessage> = netlink.request(request, NLM_F_DUMP)?;
@@ -52,7 +52,6 @@ pub(super) fn list(netlink: &mut Netlink, device: u32) -> Result<Vec<IpNet>, Net
     Ok(of_device.filter_map(address).collect())
 }
 
-/// Adds a route of an assignment.
 pub(super) fn add_route(
     netlink: &mut Netlink,
     device: u32,
@@ -66,11 +65,11 @@ pub(super) fn add_route(
 }
 
 /// Removes the default routes of a gateway's family, on all interfaces.
-pub(super) fn remove_default_routes(netlink: &mut Netlink, router: IpAddr) -> Result<(), NetlinkError> {
+pub(super) fn remove_default_routes(netlink: &mut Netlink, gateway: IpAddr) -> Result<(), NetlinkError> {
     let mut message = RouteMessage::default();
-    message.header.address_family = family(router);
+    message.header.address_family = family(gateway);
     message.header.table = RouteHeader::RT_TABLE_MAIN;
-    // A wildcard for the scope.
+    // This value is a wildcard for the scope.
     message.header.scope = RouteScope::NoWhere;
     for _ in 0..DEFAULT_ROUTES_MAX {
         match execute(netlink, RouteNetlinkMessage::DelRoute(message.clone()), 0) {
@@ -82,7 +81,7 @@ pub(super) fn remove_default_routes(netlink: &mut Netlink, router: IpAddr) -> Re
     Ok(())
 }
 
-/// The gateway of a route; none when its destination is on the link.
+/// The gateway of a route; none when the destination is on the link.
 fn gateway(route: &Route, addresses: &[AssignedAddress]) -> Option<IpAddr> {
     let is_of_family = |gateway: &IpAddr| gateway.is_ipv4() == route.dst.addr().is_ipv4();
     route.gw.or_else(|| addresses.iter().filter_map(|address| address.gateway).find(is_of_family))

@@ -1,4 +1,4 @@
-//! Compares the veth pair with what ADD created.
+//! Compares the veth pair with the state in which ADD left it.
 
 use super::address;
 use super::error::{InterfaceError, failed};
@@ -12,21 +12,21 @@ use usnet_dataplane::attachment::{InterfaceName, Record};
 use usnet_dataplane::netlink::Netlink;
 use usnet_dataplane::port::DeviceName;
 
-/// What the interface in the pod should have by the result of ADD, which plugins later in a list
-/// may have changed, and their changes in it.
+/// The settings of the interface in the pod by the result of ADD, in which plugins later in a list
+/// write their changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Expected {
-    /// Its MAC address.
+pub struct ExpectedInterface {
     pub mac: Option<MacAddress>,
-    /// Its MTU, since version 1.1.0 of the specification.
+    /// The MTU, which results have since version 1.1.0 of the specification.
     pub mtu: Option<u32>,
 }
 
-/// How the interface and its other end differ from what ADD created.
-///
-/// # Errors
-/// The kernel's error.
-pub fn differences(record: &Record, device: &DeviceName, expected: &Expected) -> Result<Vec<String>, InterfaceError> {
+/// How the interface and its other end differ from the pair that ADD created.
+pub fn differences(
+    record: &Record,
+    device: &DeviceName,
+    expected: &ExpectedInterface,
+) -> Result<Vec<String>, InterfaceError> {
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", device.as_str()))?;
     let on_node = link::find(&mut netlink, device.as_str()).map_err(failed("find", device.as_str()))?;
     let Some(on_node) = on_node.filter(|found| is_ours(found, &record.id)) else {
@@ -48,7 +48,7 @@ pub fn differences(record: &Record, device: &DeviceName, expected: &Expected) ->
     Ok(found)
 }
 
-/// In the pod's network namespace.
+/// Reads the interface. The caller is in the pod's network namespace.
 fn read_interface(interface: &InterfaceName) -> Result<Option<(Link, Vec<IpNet>)>, InterfaceError> {
     let name = interface.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", name))?;
@@ -57,7 +57,12 @@ fn read_interface(interface: &InterfaceName) -> Result<Option<(Link, Vec<IpNet>)
     Ok(Some((link, addresses)))
 }
 
-fn interface_differences(record: &Record, expected: &Expected, link: &Link, addresses: &[IpNet]) -> Vec<String> {
+fn interface_differences(
+    record: &Record,
+    expected: &ExpectedInterface,
+    link: &Link,
+    addresses: &[IpNet],
+) -> Vec<String> {
     let interface = &record.id.interface;
     let mut found = Vec::new();
     if !link.is_up {
@@ -66,7 +71,7 @@ fn interface_differences(record: &Record, expected: &Expected, link: &Link, addr
     if let Some(mac) = expected.mac.filter(|mac| mac.octets().as_slice() != link.mac) {
         found.push(format!("interface {interface} of the pod does not have MAC address {mac}"));
     }
-    // A plugin later in a list may lower it, and results before version 1.1.0 do not say so.
+    // A plugin later in a list may lower the MTU, and results before version 1.1.0 do not have it.
     let mtu = u32::from(record.port.settings.mtu.get());
     if link.mtu > mtu && expected.mtu != Some(link.mtu) {
         found.push(format!("the MTU of interface {interface} of the pod is {} and should be {mtu}", link.mtu));

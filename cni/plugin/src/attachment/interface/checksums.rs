@@ -1,13 +1,13 @@
-//! Checksum offload of a device. With it the kernel leaves checksums to the hardware of the device.
-//! A veth has none and passes the packet on with an incomplete checksum, which a userspace switch
-//! does not complete, so the receiver would drop it.
+//! Checksum offload of a device, by which the kernel leaves checksums to the hardware. A veth has
+//! no hardware and passes packets on with incomplete checksums. A userspace switch does not
+//! complete them, and the receiver would drop the packets.
 
 use usnet_dataplane::netlink::{Ethtool, NetlinkError};
+use usnet_dataplane::port::DeviceRole;
 
-/// The features that are disabled, by the kernel's names.
-const CHECKSUMS: [(&str, bool); 2] = [("tx-checksum-ip-generic", false), ("tx-checksum-sctp", false)];
-
-/// Makes the kernel compute the checksums of all packets that are sent over the device.
-pub(super) fn disable_offload(device: u32) -> Result<(), NetlinkError> {
-    Ethtool::open()?.set_features(device, &CHECKSUMS)
+/// Makes the kernel compute the checksums of all packets that are sent over a device with this
+/// index.
+pub(super) fn disable_offload(device: u32, role: DeviceRole) -> Result<(), NetlinkError> {
+    let off: Vec<_> = role.offloads_off().iter().map(|offload| (*offload, false)).collect();
+    Ethtool::open()?.set_features(device, &off)
 }

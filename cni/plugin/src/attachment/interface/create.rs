@@ -18,12 +18,9 @@ use usnet_crds::MacAddress;
 use usnet_dataplane::attachment::{InterfaceName, Record};
 use usnet_dataplane::isolation::{self, settings};
 use usnet_dataplane::netlink::Netlink;
-use usnet_dataplane::port::DeviceName;
+use usnet_dataplane::port::{DeviceName, DeviceRole};
 
 /// Checks that a pod's interface can be created in the network namespace.
-///
-/// # Errors
-/// Why not.
 pub fn check_namespace(path: &Path) -> Result<(), InterfaceError> {
     PodNamespace::open(path)?.within(|| Ok(()))
 }
@@ -33,7 +30,8 @@ pub fn check_namespace(path: &Path) -> Result<(), InterfaceError> {
 /// replaced by those of the assignment.
 ///
 /// # Errors
-/// The kernel's error. Part of it may exist; [`remove`](super::remove()) deletes it.
+/// The kernel rejected a request. A part of the pair may exist, and [`remove`](super::remove())
+/// deletes it.
 pub fn create(
     record: &Record,
     device: &DeviceName,
@@ -70,8 +68,9 @@ pub fn create(
 fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &str) -> Result<(), InterfaceError> {
     let name = device.as_str();
     let index = index_of(netlink, name)?;
-    checksums::disable_offload(index).map_err(failed("disable checksum offload of", name))?;
-    // Before the device is up: the pod could reach the node over it from then on.
+    checksums::disable_offload(index, DeviceRole::EngineEndpoint)
+        .map_err(failed("disable checksum offload of", name))?;
+    // The device is isolated before it is up: from then on the pod could reach the node over it.
     isolation::isolate(name).map_err(|source| InterfaceError::not_isolated(device, source))?;
     settings::disable_ipv6(name);
     link::set_isolated(netlink, index);
@@ -79,9 +78,6 @@ fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &s
 }
 
 /// Configures the addresses that were assigned after the interface was created.
-///
-/// # Errors
-/// The kernel's error.
 pub fn assign(record: &Record, assignment: &Assignment, default_route: &[IpAddr]) -> Result<(), InterfaceError> {
     let interface = &record.id.interface;
     PodNamespace::open(&record.network_namespace)?.within(|| {
@@ -92,7 +88,8 @@ pub fn assign(record: &Record, assignment: &Assignment, default_route: &[IpAddr]
     })
 }
 
-/// Runs in the pod's network namespace. Routes need a device that is up.
+/// Configures the interface. The caller is in the pod's network namespace. Routes need a device
+/// that is up.
 fn set_up_interface(
     interface: &InterfaceName,
     assignment: &Assignment,
@@ -101,7 +98,7 @@ fn set_up_interface(
     let name = interface.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("configure", name))?;
     let index = index_of(&mut netlink, name)?;
-    checksums::disable_offload(index).map_err(failed("disable checksum offload of", name))?;
+    checksums::disable_offload(index, DeviceRole::PodEndpoint).map_err(failed("disable checksum offload of", name))?;
     add_addresses(&mut netlink, index, interface, assignment)?;
     link::set_link_up(&mut netlink, index, None).map_err(failed("set up", name))?;
     add_routes(&mut netlink, index, interface, assignment, default_route)
@@ -130,8 +127,8 @@ fn add_routes(
     default_route: &[IpAddr],
 ) -> Result<(), InterfaceError> {
     let name = interface.as_str();
-    for router in default_route {
-        address::remove_default_routes(netlink, *router)
+    for gateway in default_route {
+        address::remove_default_routes(netlink, *gateway)
             .map_err(failed("remove the default routes that are replaced by those of", name))?;
     }
     for route in &assignment.routes {
@@ -140,7 +137,7 @@ fn add_routes(
     Ok(())
 }
 
-/// Some runtimes disable IPv6 for each new interface of a pod.
+/// Enables IPv6, which some runtimes disable for each new interface of a pod.
 fn allow_ipv6(interface: &InterfaceName) -> io::Result<()> {
     let file = format!("/proc/sys/net/ipv6/conf/{interface}/disable_ipv6");
     if fs::read_to_string(&file)?.trim() == "0" { Ok(()) } else { fs::write(file, "0") }
@@ -148,5 +145,5 @@ fn allow_ipv6(interface: &InterfaceName) -> io::Result<()> {
 
 fn index_of(netlink: &mut Netlink, name: &str) -> Result<u32, InterfaceError> {
     let found = link::find(netlink, name).map_err(failed("find", name))?;
-    found.map(|link| link.index).ok_or_else(|| InterfaceError::Gone(name.to_owned()))
+    found.map(|link| link.index).ok_or_else(|| InterfaceError::Disappeared(name.to_owned()))
 }

@@ -9,10 +9,8 @@ use usnet_crds::{MacAddress, Mtu};
 use usnet_dataplane::isolation::settings;
 use usnet_dataplane::netlink::{Netlink, NetlinkError};
 
-/// The attributes of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Link {
-    /// Its index in its namespace.
     pub(super) index: u32,
     pub(super) is_up: bool,
     pub(super) is_veth: bool,
@@ -20,11 +18,11 @@ pub(super) struct Link {
     pub(super) mac: Vec<u8>,
     pub(super) mtu: u32,
     pub(super) alias: Option<String>,
-    /// The index of the peer in its own namespace; none when it is in this one.
+    /// The index of the peer in the peer's namespace; none when the peer is in the same namespace.
     pub(super) peer: Option<u32>,
 }
 
-/// The parameters of a veth pair: the end on the node, and the one in the pod.
+/// The parameters of a veth pair: `device` is the end on the node, `interface` the end in the pod.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewPair<'a> {
     pub(super) device: &'a str,
@@ -35,7 +33,7 @@ pub(super) struct NewPair<'a> {
     pub(super) namespace: BorrowedFd<'a>,
 }
 
-/// Creates both ends, each in its namespace: the kernel creates both or none.
+/// Creates both ends, each in its namespace. The kernel creates both or none.
 pub(super) fn create_pair(netlink: &mut Netlink, pair: &NewPair<'_>) -> Result<(), NetlinkError> {
     let end = |name: &str, mac: MacAddress| {
         let mut end = LinkMessage::default();
@@ -51,31 +49,32 @@ pub(super) fn create_pair(netlink: &mut Netlink, pair: &NewPair<'_>) -> Result<(
     execute(netlink, RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)
 }
 
-/// Sets a device up, and sets its alias.
+/// Sets a device up, and sets its alias if there is one.
 pub(super) fn set_link_up(netlink: &mut Netlink, index: u32, alias: Option<&str>) -> Result<(), NetlinkError> {
-    let mut message = of_index(index);
+    let mut message = message_for(index);
     (message.header.flags, message.header.change_mask) = (LinkFlags::Up, LinkFlags::Up);
     message.attributes.extend(alias.map(|alias| LinkAttribute::IfAlias(alias.to_owned())));
     execute(netlink, RouteNetlinkMessage::SetLink(message), 0)
 }
 
-/// Gives a device the settings that keep the node out of the network, so far as the kernel has
-/// them.
+/// Sets the attributes by which the kernel keeps the node out of the network, so far as the kernel
+/// has them.
 pub(super) fn set_isolated(netlink: &mut Netlink, index: u32) {
-    let mut message = of_index(index);
+    let mut message = message_for(index);
     message.attributes.push(settings::attribute());
-    let _second_layer = execute(netlink, RouteNetlinkMessage::SetLink(message), 0);
+    // The rules for the device isolate it even if the kernel does not know the attributes.
+    let _ignored = execute(netlink, RouteNetlinkMessage::SetLink(message), 0);
 }
 
-/// Deletes a device, and with it the other end of its pair. It may be gone.
+/// Deletes a device, and with it the other end of its pair. The device may be gone already.
 pub(super) fn delete(netlink: &mut Netlink, index: u32) -> Result<(), NetlinkError> {
-    match execute(netlink, RouteNetlinkMessage::DelLink(of_index(index)), 0) {
+    match execute(netlink, RouteNetlinkMessage::DelLink(message_for(index)), 0) {
         Err(error) if error.is(Errno::ENODEV) => Ok(()),
         other => other,
     }
 }
 
-/// The device of this name in the thread's network namespace.
+/// Finds a device by its name in the thread's network namespace.
 pub(super) fn find(netlink: &mut Netlink, name: &str) -> Result<Option<Link>, NetlinkError> {
     let mut message = LinkMessage::default();
     message.attributes = vec![LinkAttribute::IfName(name.to_owned())];
@@ -108,13 +107,13 @@ fn read(message: LinkMessage) -> Link {
     Link { peer: link.peer.filter(|_| is_apart), ..link }
 }
 
-fn of_index(index: u32) -> LinkMessage {
+fn message_for(index: u32) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;
     message
 }
 
-/// A request that the kernel only acknowledges.
+/// Sends a request that the kernel only acknowledges.
 pub(super) fn execute(netlink: &mut Netlink, message: RouteNetlinkMessage, flags: u16) -> Result<(), NetlinkError> {
     netlink.request::<_, RouteNetlinkMessage>(message, flags).map(drop)
 }

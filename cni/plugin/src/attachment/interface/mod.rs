@@ -5,9 +5,9 @@
 //! alias is never deleted. The kernel cannot set the alias on creation. Until it is set, the device
 //! is recognized by its MAC address, which is set on creation and derived from the attachment.
 //!
-//! [`create`] and [`assign`] are the steps of ADD, [`remove`] that of DEL, [`differences`] is part
-//! of CHECK; [`is_promiscuous`] tells whether an engine uses the device. All of them perform IO:
-//! netlink requests to the kernel, those about the pod's end on a thread in the pod's network
+//! [`create()`] and [`assign`] are steps of ADD, [`remove()`] is a step of DEL, [`differences`] is
+//! part of CHECK; [`is_promiscuous`] tells whether an engine uses the device. All of them perform
+//! IO: netlink requests to the kernel, those for the pod's end on a thread in the pod's network
 //! namespace.
 
 mod address;
@@ -21,7 +21,7 @@ mod owner;
 mod promiscuous;
 mod remove;
 
-pub use check::{Expected, differences};
+pub use check::{ExpectedInterface, differences};
 pub use create::{assign, check_namespace, create};
 pub use error::InterfaceError;
 pub use owner::device_mac;

@@ -9,10 +9,10 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-/// The namespace of the thread that reads it.
+/// The network namespace of the thread that reads this path.
 const CURRENT: &str = "/proc/thread-self/ns/net";
 
-/// An open network namespace, which exists as long as it is open.
+/// An open network namespace. The kernel keeps it as long as it is open.
 #[derive(Debug)]
 pub(super) struct PodNamespace {
     pub(super) file: File,
@@ -20,11 +20,9 @@ pub(super) struct PodNamespace {
 }
 
 impl PodNamespace {
-    /// Opens it.
     pub(super) fn open(path: &Path) -> Result<Self, InterfaceError> {
         let failed = |source: io::Error| InterfaceError::Namespace { path: path.to_owned(), source };
-        // The path may be something else than a namespace, such as a FIFO: opening it must not
-        // block.
+        // The path may not be a namespace but, for example, a FIFO: opening it must not block.
         let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
         let (requested, own) = (file.metadata().map_err(failed)?, fs::metadata(CURRENT).map_err(failed)?);
         if (requested.dev(), requested.ino()) == (own.dev(), own.ino()) {
@@ -33,8 +31,8 @@ impl PodNamespace {
         Ok(Self { file, path: path.to_owned() })
     }
 
-    /// Runs a function in it, on a separate thread: a namespace belongs to a thread, and that of
-    /// the caller does not change.
+    /// Runs a function in the namespace, on a separate thread: a namespace belongs to a thread, and
+    /// the namespace of the caller's thread must not change.
     pub(super) fn within<T: Send>(
         &self,
         run: impl FnOnce() -> Result<T, InterfaceError> + Send,

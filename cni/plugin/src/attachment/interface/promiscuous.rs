@@ -1,4 +1,5 @@
-//! Whether a program receives all frames of the device on the node.
+//! Whether a program receives all frames of the device on the node. A missing device is not
+//! promiscuous.
 
 use super::error::{InterfaceError, failed};
 use super::link;
@@ -6,10 +7,6 @@ use netlink_sys::protocols::NETLINK_ROUTE;
 use usnet_dataplane::netlink::Netlink;
 use usnet_dataplane::port::DeviceName;
 
-/// Whether the device exists and is promiscuous.
-///
-/// # Errors
-/// The kernel's error.
 pub fn is_promiscuous(device: &DeviceName) -> Result<bool, InterfaceError> {
     let name = device.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", name))?;

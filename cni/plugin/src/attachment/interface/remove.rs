@@ -8,10 +8,7 @@ use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::netlink::Netlink;
 use usnet_dataplane::port::DeviceName;
 
-/// Removes the veth pair of an attachment, if it exists and has its ownership tag.
-///
-/// # Errors
-/// The kernel's error.
+/// Removes the veth pair of an attachment, if it exists and is owned by usnet.
 pub fn remove(id: &AttachmentId, device: &DeviceName) -> Result<(), InterfaceError> {
     let name = device.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", name))?;

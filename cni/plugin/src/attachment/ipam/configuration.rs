@@ -1,25 +1,33 @@
-//! With which configuration the IPAM plugin of an attachment is called. IO: reads what the agent
-//! allows.
+//! The configuration with which the IPAM plugin of an attachment is called. IO: reads the plugins
+//! and keys that the agent allows.
 
 use super::error::IpamError;
 use crate::attachment::node::Node;
 use crate::error::Error;
 use crate::protocol::configuration::{Configuration, Target};
 use serde_json::Value;
+use usnet_crds::NetworkName;
 use usnet_crds::names::fnv1a;
-use usnet_crds::{NetworkName, NodeNetwork};
 use usnet_dataplane::definition_ipam::{DefinitionIpam, NotAllowed};
 use usnet_dataplane::network_file::NetworkFile;
 
-/// Longest name of a pool, in bytes: host-local names a folder after it.
+/// The maximum length of a pool's name, in bytes: host-local names a folder after the pool.
 const POOL_NAME_MAX: usize = 255;
-/// Longest name of a pool of whereabouts, in bytes: an object of Kubernetes is named after it and a
-/// range.
+/// The maximum length of the name of a pool of whereabouts, in bytes: an object of Kubernetes is
+/// named after the pool and a range.
 const POOL_OBJECT_MAX: usize = 200;
-/// The IPAM plugin whose pools are not named after the configuration, but by this key of `ipam`,
-/// and without it by their ranges: any other configuration with the range would have the same one.
+/// The IPAM plugin whose pools are not named after the configuration.
 const WHEREABOUTS: &str = "whereabouts";
+/// The key of `ipam` that names a pool of whereabouts. Without the key the pool is named after the
+/// range, and all configurations with this range share it.
 const WHEREABOUTS_POOL: &str = "network_name";
+
+/// A network, with its IPAM configuration as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub struct NetworkIpam<'a> {
+    pub network: &'a NetworkName,
+    pub ipam: Option<&'a Value>,
+}
 
 /// The configuration for the IPAM plugin: with the network's `ipam` or, if it has none, that of the
 /// network configuration. None if there are no addresses to assign.
@@ -29,29 +37,29 @@ const WHEREABOUTS_POOL: &str = "network_name";
 /// the network's name is used there.
 ///
 /// # Errors
-/// When the network configuration's `ipam` is not allowed on this node.
+/// The `ipam` of the network configuration is not allowed on this node.
 pub fn configuration_for(
     node: &Node,
     configuration: &Configuration,
     target: &Target,
-    network: (&NetworkName, Option<&NodeNetwork>),
+    NetworkIpam { network, ipam }: NetworkIpam<'_>,
 ) -> Result<Option<Value>, Error> {
-    let (network_name, network) = network;
-    if let Some(ipam) = network.and_then(|network| network.ipam.as_ref()) {
-        return Ok(Some(configuration.for_ipam(network_name.as_str(), ipam)));
+    if let Some(ipam) = ipam {
+        return Ok(Some(configuration.for_ipam(network.as_str(), ipam)));
     }
     let Some(own) = configuration.ipam()? else { return Ok(None) };
     let name = configuration.name()?;
     check_allowed(node, &own)?;
     let pool = match target {
         Target::Bridge(_) if is_legacy_pool(node, name) => name.to_owned(),
-        Target::Bridge(_) | Target::Network(_) => pool_name(network_name, name),
+        Target::Bridge(_) | Target::Network(_) => pool_name(network, name),
     };
-    Ok(Some(configuration.for_ipam(&pool, &in_own_pool(own, network_name, name))))
+    Ok(Some(configuration.for_ipam(&pool, &in_own_pool(own, network, name))))
 }
 
-/// Two calls of an IPAM plugin for one attachment, which may be of different releases: the name of
-/// a pool follows from the network and the configuration.
+/// Whether two calls of an IPAM plugin for one attachment request the same. They may be of
+/// different releases, so that the name of the pool is not compared: it follows from the network
+/// and the configuration.
 pub fn is_same_request(one: &Value, other: &Value) -> bool {
     let without_pool = |request: &Value| {
         let mut request = request.clone();
@@ -63,8 +71,8 @@ pub fn is_same_request(one: &Value, other: &Value) -> bool {
     one == other || without_pool(one) == without_pool(other)
 }
 
-/// The same `ipam`, with a pool of the network and no other one. An author who names a pool has one
-/// of that name, which configurations with other names share on this network.
+/// Replaces the pool of whereabouts by a pool of this network. If the author names a pool, all
+/// configurations that name it share it on this network.
 fn in_own_pool(mut ipam: Value, network: &NetworkName, name: &str) -> Value {
     let Some(parts) = ipam.as_object_mut() else { return ipam };
     let plugin = parts.iter().find(|(key, _)| key.eq_ignore_ascii_case("type")).and_then(|(_, value)| value.as_str());
@@ -80,7 +88,8 @@ fn in_own_pool(mut ipam: Value, network: &NetworkName, name: &str) -> Value {
     ipam
 }
 
-/// As [`pool_name`], as the name of an object of Kubernetes. Names that differ stay different.
+/// The name of a pool, like [`pool_name`], as the name of an object of Kubernetes. Names that
+/// differ stay different.
 fn pool_object(network: &NetworkName, name: &str) -> String {
     let pool = format!("{network}.{name}");
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -93,7 +102,7 @@ fn pool_object(network: &NetworkName, name: &str) -> String {
 }
 
 fn check_allowed(node: &Node, ipam: &Value) -> Result<(), Error> {
-    let policy = DefinitionIpam::read(&node.roots).map_err(Error::DefinitionIpam)?;
+    let policy = DefinitionIpam::read(&node.paths).map_err(Error::DefinitionIpam)?;
     let Some(parts) = ipam.as_object() else { return Err(IpamError::NoType.into()) };
     let plugin = parts.get("type").and_then(Value::as_str).ok_or(IpamError::NoType)?;
     Ok(policy.check(parts).map_err(|problem| match problem {
@@ -104,20 +113,20 @@ fn check_allowed(node: &Node, ipam: &Value) -> Result<(), Error> {
     })?)
 }
 
-/// The pool of a network configuration with its own IPAM. It cannot be that of a network, whose
-/// name has no dot. All network configurations of one name share it on one network, from whichever
+/// The pool of a network configuration with its own IPAM. It cannot be the pool of a network, whose
+/// name has no dot. All network configurations of one name share it on one network, in whichever
 /// namespace they are used: their pods must not get one address twice.
 fn pool_name(network: &NetworkName, name: &str) -> String {
     let pool = format!("{network}.{name}");
     if pool.len() <= POOL_NAME_MAX { pool } else { format!("{network}.{:016x}", fnv1a(name.as_bytes())) }
 }
 
-/// Whether the pool of a legacy configuration has its plain name, as with Intel's plugin: the pods
-/// that were attached before that plugin was replaced hold addresses there. Not if it is, or could
-/// be, the pool of another network.
+/// Whether the pool of a legacy configuration has the plain name of the configuration, as with
+/// Intel's plugin: the pods that were attached before that plugin was replaced hold addresses
+/// there. It has not if that is, or could be, the pool of another network.
 fn is_legacy_pool(node: &Node, name: &str) -> bool {
     let network = name.parse().ok().and_then(|name| node.networks.read(&name).ok().flatten());
-    // Of one that is not programmed now it is not known.
+    // The IPAM of a network that is not programmed now is not known.
     let may_have_ipam =
         |file| !matches!(file, NetworkFile::Programmed(programmed) if programmed.network.ipam.is_none());
     !name.contains('.') && !network.is_some_and(may_have_ipam)

@@ -8,6 +8,6 @@ mod process;
 #[cfg(test)]
 mod tests;
 
-pub use configuration::{configuration_for, is_same_request};
+pub use configuration::{NetworkIpam, configuration_for, is_same_request};
 pub use error::IpamError;
-pub use plugin::{Ipam, TIMEOUT, needs_interface};
+pub use plugin::{IpamPlugin, TIMEOUT, needs_interface};

@@ -1,7 +1,7 @@
-//! One IPAM plugin and its verbs.
+//! The call of an IPAM plugin with each verb.
 
 use super::error::IpamError;
-use super::process::{Finished, Run};
+use super::process::{Output, Program};
 use crate::attachment::request::static_ips;
 use crate::protocol::environment::Environment;
 use crate::protocol::error::ErrorCode;
@@ -16,22 +16,23 @@ use usnet_crds::InterfaceAddress;
 use usnet_crds::legacy::PLUGIN;
 use usnet_dataplane::journal::LockedAttachment;
 
-/// The timeout of an IPAM plugin. Some contact a server and need seconds, so that a shorter one
-/// would kill them in the middle. kubelet waits four minutes for all networks of a pod, which must
-/// suffice for the timeout of several networks and their rollback.
+/// The timeout of an IPAM plugin. Some plugins contact a server and need seconds, so that a shorter
+/// timeout would kill them in the middle. kubelet waits four minutes for all networks of a pod,
+/// which must suffice for the timeout of several networks and their rollback.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// The name of a plugin is part of a path; all that exist are much shorter.
+/// The maximum length of a plugin's name, which is part of a path. All known plugins have much
+/// shorter names.
 const NAME_MAX: usize = 63;
 
-/// Whether the IPAM plugin sends requests over the pod's interface, which has to exist in the
-/// kernel: CNI's `dhcp`.
+/// Whether the IPAM plugin is CNI's `dhcp`, which sends requests over the pod's interface: the
+/// interface has to exist in the kernel.
 pub fn needs_interface(configuration: &Value) -> bool {
     configuration.pointer("/ipam/type").and_then(Value::as_str) == Some("dhcp")
 }
 
-/// An IPAM plugin and the parameters of its call.
+/// An IPAM plugin and the parameters of its calls.
 #[derive(Debug, Clone)]
-pub struct Ipam<'a> {
+pub struct IpamPlugin<'a> {
     plugin: &'a str,
     program: PathBuf,
     configuration: &'a Value,
@@ -40,48 +41,42 @@ pub struct Ipam<'a> {
     inherited: Option<BorrowedFd<'a>>,
 }
 
-impl<'a> Ipam<'a> {
-    /// The plugin that `configuration`'s part `ipam` names.
-    ///
-    /// # Errors
-    /// When it names none, or one that is not installed.
+impl<'a> IpamPlugin<'a> {
+    /// Finds the program of the plugin that `configuration` names in `ipam`.
     pub fn find(configuration: &'a Value, environment: &'a Environment) -> Result<Self, IpamError> {
         let plugin = configuration.pointer("/ipam/type").and_then(Value::as_str);
         let plugin = plugin.filter(|name| is_plugin_name(name)).ok_or(IpamError::NoType)?;
         if plugin == PLUGIN {
-            return Err(IpamError::OwnPlugin(plugin.to_owned()));
+            return Err(IpamError::IsThisPlugin(plugin.to_owned()));
         }
         if !environment.allows_ipam_plugin(plugin) {
-            return Err(IpamError::NotOfService(plugin.to_owned()));
+            return Err(IpamError::NotAllowedByService(plugin.to_owned()));
         }
         let folders = environment.plugin_folders();
-        let folders = folders.map_err(|source| IpamError::NoFolders(plugin.to_owned(), source))?;
+        let folders = folders.map_err(|source| IpamError::NoSearchPath(plugin.to_owned(), source))?;
         let program = folders.iter().map(|folder| folder.join(plugin)).find(|program| program.is_file());
         let program = program.ok_or_else(|| IpamError::NotInstalled {
             plugin: plugin.to_owned(),
             folders: folders.iter().map(|folder| folder.display().to_string()).collect(),
         })?;
         if is_this_program(&program) {
-            return Err(IpamError::OwnPlugin(plugin.to_owned()));
+            return Err(IpamError::IsThisPlugin(plugin.to_owned()));
         }
         Ok(Self { plugin, program, configuration, environment, timeout: TIMEOUT, inherited: None })
     }
 
-    /// The same, with the attachment's lock inherited by the plugin's process: if this process is
-    /// killed, a concurrent DEL releases only after the plugin has assigned.
+    /// Has the plugin's process inherit the attachment's lock: if this process is killed, a
+    /// concurrent DEL releases the address only after the plugin has assigned it.
     pub fn holding_lock(self, locked: &'a LockedAttachment) -> Self {
         Self { inherited: Some(locked.as_fd()), ..self }
     }
 
-    /// The plugin's name.
     pub fn name(&self) -> &str {
         self.plugin
     }
 
-    /// Assigns addresses to the attachment of the environment.
-    ///
-    /// # Errors
-    /// When there are none. The caller then releases, because the plugin may have assigned some.
+    /// Assigns addresses to the attachment of the environment. If it fails, the caller has to
+    /// release them: the plugin may have assigned some.
     pub fn assign(&self) -> Result<Assignment, IpamError> {
         let output = self.call("ADD")?;
         let assignment: Assignment =
@@ -89,19 +84,16 @@ impl<'a> Ipam<'a> {
         if assignment.ips.is_empty() { Err(IpamError::NoAddress(self.plugin.to_owned())) } else { Ok(assignment) }
     }
 
-    /// The same, for requested static addresses.
-    ///
-    /// # Errors
-    /// As [`assign`](Self::assign), and when the plugin assigned others.
+    /// Assigns static addresses, which are in the configuration. The plugin may ignore them and
+    /// assign others, which is an error.
     pub fn assign_static(&self, ips: &[InterfaceAddress]) -> Result<Assignment, IpamError> {
         let assignment = self.assign().map_err(|source| Self::add_static_ip_advice(ips, source))?;
-        match static_ips::missing(ips, &assignment) {
+        match static_ips::first_unassigned(ips, &assignment) {
             None => Ok(assignment),
             Some(address) => Err(IpamError::StaticIpNotAssigned { plugin: self.plugin.to_owned(), address }),
         }
     }
 
-    /// Adds advice about static addresses to the plugin's error.
     fn add_static_ip_advice(ips: &[InterfaceAddress], error: IpamError) -> IpamError {
         match error {
             IpamError::Rejected { plugin, code, msg, details } => {
@@ -119,18 +111,12 @@ impl<'a> Ipam<'a> {
     }
 
     /// Releases the addresses of the attachment of the environment, if it has any.
-    ///
-    /// # Errors
-    /// When the plugin fails.
     pub fn release(&self) -> Result<(), IpamError> {
         self.call("DEL").map(drop)
     }
 
     /// Checks that the plugin still holds the addresses of the attachment, and that the ADD result
     /// has them.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn check(&self, previous: &Value) -> Result<(), IpamError> {
         let mut configuration = self.configuration.clone();
         if let Some(parts) = configuration.as_object_mut() {
@@ -139,19 +125,12 @@ impl<'a> Ipam<'a> {
         self.call_with("CHECK", &configuration).map(drop)
     }
 
-    /// Checks whether the plugin can assign addresses. One that does not support STATUS is assumed
-    /// to.
-    ///
-    /// # Errors
-    /// When it cannot.
+    /// Checks that the plugin can assign addresses. A plugin that does not support STATUS passes.
     pub fn status(&self) -> Result<(), IpamError> {
         self.call("STATUS").map(drop).or_else(ignore_unknown_verb)
     }
 
-    /// Delegates GC to the plugin. One that does not support GC keeps its addresses.
-    ///
-    /// # Errors
-    /// When the plugin fails.
+    /// Delegates GC to the plugin. A plugin that does not support GC keeps its addresses.
     pub fn collect_garbage(&self) -> Result<(), IpamError> {
         self.call("GC").map(drop).or_else(ignore_unknown_verb)
     }
@@ -162,18 +141,18 @@ impl<'a> Ipam<'a> {
 
     fn call_with(&self, verb: &str, configuration: &Value) -> Result<Vec<u8>, IpamError> {
         let input = configuration.to_string();
-        let run =
-            Run { program: &self.program, input: input.as_bytes(), inherited: self.inherited, timeout: self.timeout };
-        let ended = run.with(self.environment.for_delegate(verb));
-        let ended = ended.map_err(|source| IpamError::Run { program: self.program.clone(), source })?;
-        let Some(finished) = ended else {
+        let program =
+            Program { path: &self.program, input: input.as_bytes(), inherited: self.inherited, timeout: self.timeout };
+        let output = program.run(self.environment.for_delegate(verb));
+        let output = output.map_err(|source| IpamError::Run { program: self.program.clone(), source })?;
+        let Some(output) = output else {
             return Err(IpamError::TimedOut { plugin: self.plugin.to_owned(), timeout: self.timeout });
         };
-        if finished.status.success() { Ok(finished.stdout) } else { Err(self.failure(&finished)) }
+        if output.status.success() { Ok(output.stdout) } else { Err(self.failure(&output)) }
     }
 
-    /// Its error is JSON on standard output or, otherwise, free text.
-    fn failure(&self, finished: &Finished) -> IpamError {
+    /// The error of the plugin, which is JSON on standard output or free text.
+    fn failure(&self, output: &Output) -> IpamError {
         #[derive(Deserialize)]
         struct Reply {
             code: u32,
@@ -183,9 +162,9 @@ impl<'a> Ipam<'a> {
             details: String,
         }
         let plugin = self.plugin.to_owned();
-        match serde_json::from_slice(&finished.stdout) {
+        match serde_json::from_slice(&output.stdout) {
             Ok(Reply { code, msg, details }) => IpamError::Rejected { plugin, code, msg, details },
-            Err(_) => IpamError::Failed { plugin, status: finished.status.to_string(), output: finished.output_tail() },
+            Err(_) => IpamError::Failed { plugin, status: output.status.to_string(), output: output.tail() },
         }
     }
 }
@@ -196,7 +175,8 @@ fn is_this_program(program: &Path) -> bool {
     file(program).is_some_and(|found| Some(found) == file(Path::new("/proc/self/exe")))
 }
 
-/// Plugins before version 1.1.0 reject its verbs with the code of an invalid variable.
+/// Ignores that a plugin does not know a verb. Plugins before version 1.1.0 reject STATUS and GC
+/// with the code of an invalid variable.
 fn ignore_unknown_verb(error: IpamError) -> Result<(), IpamError> {
     match error {
         IpamError::Rejected { code, .. } if code == ErrorCode::InvalidEnvironment.number() => Ok(()),
@@ -204,7 +184,7 @@ fn ignore_unknown_verb(error: IpamError) -> Result<(), IpamError> {
     }
 }
 
-/// A plugin is found in folders of plugins and nowhere else.
+/// Whether a name stays in the folders of plugins when it is appended to their paths.
 fn is_plugin_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     (1..=NAME_MAX).contains(&name.len()) && name.bytes().all(allowed) && !name.starts_with('.')

@@ -11,29 +11,27 @@ use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Bytes of the output that are read: a CNI result has some hundred. A plugin that prints endlessly
-/// must not exhaust the node's memory.
+/// The number of bytes of the output that are read: a CNI result has some hundred. A plugin that
+/// prints endlessly must not exhaust the node's memory.
 const OUTPUT_MAX: u64 = 1 << 20;
 /// How much of the output an error shows, in characters: enough for the last lines of a stack
-/// trace, and little enough for an event, whose message has at most 1,024.
+/// trace, and little enough for the message of an event, which has at most 1,024 characters.
 const OUTPUT_TAIL_MAX: usize = 400;
 /// How long a program may be busy, that is, open for writing. An installer copies it within
-/// milliseconds; one that takes longer hangs, and then the error should say so.
+/// milliseconds. If it takes longer it hangs, and then the error should say so.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A program that has exited.
+/// The output of a program that has exited.
 #[derive(Debug)]
-pub(super) struct Finished {
-    /// Its exit status.
+pub(super) struct Output {
     pub(super) status: ExitStatus,
-    /// Its standard output.
     pub(super) stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
 
-impl Finished {
-    /// The end of its output, for messages.
-    pub(super) fn output_tail(&self) -> String {
+impl Output {
+    /// The end of standard error or, if that is empty, of standard output, for messages.
+    pub(super) fn tail(&self) -> String {
         let written = if self.stderr.is_empty() { &self.stdout } else { &self.stderr };
         let text = String::from_utf8_lossy(written);
         let text = text.trim();
@@ -41,36 +39,34 @@ impl Finished {
     }
 }
 
-/// A program and its parameters.
 #[derive(Debug)]
-pub(super) struct Run<'a> {
-    /// Its file.
-    pub(super) program: &'a Path,
-    /// Its standard input.
+pub(super) struct Program<'a> {
+    pub(super) path: &'a Path,
+    /// Standard input.
     pub(super) input: &'a [u8],
-    /// A file descriptor that it inherits.
+    /// A file descriptor that the program inherits.
     pub(super) inherited: Option<BorrowedFd<'a>>,
-    /// After this time it is killed.
+    /// After this time the program is killed.
     pub(super) timeout: Duration,
 }
 
-impl Run<'_> {
-    /// Runs it in this process's environment with `variables` set. Returns nothing when it timed
-    /// out and was killed.
-    pub(super) fn with<'a>(
+impl Program<'_> {
+    /// Runs the program in this process's environment with `variables` set. Returns nothing when it
+    /// timed out and was killed.
+    pub(super) fn run<'a>(
         &self,
         variables: impl Iterator<Item = (&'static str, &'a OsStr)>,
-    ) -> io::Result<Option<Finished>> {
-        // Files, not pipes: neither side ever blocks the other, and a grandchild that keeps one
-        // open does not block the call.
+    ) -> io::Result<Option<Output>> {
+        // With files instead of pipes neither side ever blocks the other, and a grandchild that
+        // keeps one open does not block the call.
         let (mut stdin, mut stdout, mut stderr) = (memory_file()?, memory_file()?, memory_file()?);
         stdin.write_all(self.input)?;
         stdin.rewind()?;
-        let mut command = Command::new(self.program);
+        let mut command = Command::new(self.path);
         command.envs(variables).stdin(stdin).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
         let mut child = self.spawn(&mut command)?;
         let Some(status) = self.wait(&mut child)? else { return Ok(None) };
-        Ok(Some(Finished { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? }))
+        Ok(Some(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? }))
     }
 
     fn spawn(&self, command: &mut Command) -> io::Result<Child> {
@@ -90,22 +86,22 @@ impl Run<'_> {
                 child.wait()?;
                 return Ok(None);
             }
-            // Polled often in the beginning, when most programs end: host-local takes milliseconds,
-            // which a fixed pause would double. For the slow ones 5 ms more do not matter.
+            // The pauses are short in the beginning, when most programs end: host-local takes
+            // milliseconds, which a fixed pause would double. For slow programs 5 ms do not matter.
             sleep((elapsed / 8).clamp(Duration::from_micros(100), Duration::from_millis(5)));
         }
     }
 }
 
-/// A duplicate descriptor without close-on-exec, inherited by the next program and closed here when
-/// it is dropped.
+/// Duplicates a descriptor without close-on-exec. The next program inherits the duplicate, and it
+/// is closed here when it is dropped.
 fn inheritable(file: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let copy = file.try_clone_to_owned()?;
     fcntl(&copy, FcntlArg::F_SETFD(FdFlag::empty()))?;
     Ok(copy)
 }
 
-/// While an installer writes the program it is busy; the call is repeated.
+/// Starts a program, and repeats that while an installer writes the program's file.
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let started = Instant::now();
     loop {

@@ -4,17 +4,16 @@ use serde_json::Value;
 use serde_json::json;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
+use usnet_dataplane::testing::write_script;
 
-/// A folder of plugins with one that is this shell script.
+/// A folder with one plugin, which is a shell script.
 fn plugin(script: &str) -> (TempDir, Environment) {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("addresses");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    write_script(&program, script);
     let path = OsString::from(folder.path());
     let environment = Environment::new(move |name| (name == "CNI_PATH").then(|| path.clone()));
     (folder, environment)
@@ -31,7 +30,7 @@ fn the_plugin_gets_configuration_and_verb_and_its_addresses_are_read() {
         echo '{"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.7/24"}], "routes": [{"dst": "0.0.0.0/0"}]}'"#;
     let (_folder, environment) = plugin(script);
     let configuration = configuration();
-    let assignment = Ipam::find(&configuration, &environment).unwrap().assign().unwrap();
+    let assignment = IpamPlugin::find(&configuration, &environment).unwrap().assign().unwrap();
     assert_eq!(assignment.ips[0].address.to_string(), "10.0.0.7/24");
     assert_eq!(assignment.routes.len(), 1);
 }
@@ -41,17 +40,17 @@ fn an_error_is_passed_on_with_its_code() {
     let (_folder, environment) =
         plugin(r#"echo '{"code": 42, "msg": "pool is empty", "details": "all taken"}'; exit 1"#);
     let configuration = configuration();
-    let rejected = Ipam::find(&configuration, &environment).unwrap().assign().unwrap_err();
+    let rejected = IpamPlugin::find(&configuration, &environment).unwrap().assign().unwrap_err();
     assert!(matches!(rejected, IpamError::Rejected { code: 42, .. }), "{rejected:?}");
     assert_eq!(rejected.to_string(), "IPAM plugin addresses: pool is empty");
 }
 
 #[test]
-fn exhausted_addresses_have_a_code_of_their_own_and_no_code_of_another_plugin_gets_a_meaning_here() {
+fn exhausted_addresses_have_their_own_code_and_other_codes_of_plugins_are_not_passed_on() {
     let error = |code: u32, msg: &str| {
         let (_folder, environment) = plugin(&format!(r#"echo '{{"code": {code}, "msg": "{msg}"}}'; exit 1"#));
         let configuration = configuration();
-        Ipam::find(&configuration, &environment).unwrap().assign().unwrap_err()
+        IpamPlugin::find(&configuration, &environment).unwrap().assign().unwrap_err()
     };
     let full = "failed to allocate for range 0: no IP addresses available in range set: 10.58.0.2-10.58.0.2";
     let exhausted = error(999, full);
@@ -66,7 +65,7 @@ fn exhausted_addresses_have_a_code_of_their_own_and_no_code_of_another_plugin_ge
 fn a_failure_without_json_shows_what_was_written() {
     let (_folder, environment) = plugin("echo 'no such disk' >&2; exit 3");
     let configuration = configuration();
-    let failed = Ipam::find(&configuration, &environment).unwrap().release().unwrap_err();
+    let failed = IpamPlugin::find(&configuration, &environment).unwrap().release().unwrap_err();
     assert!(failed.to_string().contains("exit status: 3") && failed.to_string().contains("no such disk"), "{failed}");
 }
 
@@ -74,7 +73,7 @@ fn a_failure_without_json_shows_what_was_written() {
 fn a_plugin_that_hangs_is_stopped() {
     let (folder, environment) = plugin("echo $$ > \"$0.pid\"; exec sleep 600");
     let configuration = configuration();
-    let mut ipam = Ipam::find(&configuration, &environment).unwrap();
+    let mut ipam = IpamPlugin::find(&configuration, &environment).unwrap();
     ipam.timeout = Duration::from_millis(300);
     assert!(matches!(ipam.assign(), Err(IpamError::TimedOut { .. })));
     let pid = fs::read_to_string(folder.path().join("addresses.pid")).unwrap();
@@ -82,11 +81,11 @@ fn a_plugin_that_hangs_is_stopped() {
 }
 
 #[test]
-fn answers_that_are_no_addresses_are_errors() {
+fn output_without_addresses_is_an_error() {
     let assign = |script: &str| {
         let (_folder, environment) = plugin(script);
         let configuration = configuration();
-        Ipam::find(&configuration, &environment).unwrap().assign()
+        IpamPlugin::find(&configuration, &environment).unwrap().assign()
     };
     assert!(matches!(assign("echo hello"), Err(IpamError::Undecodable(..))));
     assert!(matches!(assign(r#"echo '{"ips": [{"address": "10.0.0.300/24"}]}'"#), Err(IpamError::Undecodable(..))));
@@ -98,10 +97,10 @@ fn a_plugin_is_a_name_and_never_a_path() {
     let (_folder, environment) = plugin("exit 0");
     for name in ["", "../addresses", "/bin/sh", ".", "..", ".hidden", "a b"] {
         let configuration = json!({"ipam": {"type": name}});
-        assert!(matches!(Ipam::find(&configuration, &environment), Err(IpamError::NoType)), "{name}");
+        assert!(matches!(IpamPlugin::find(&configuration, &environment), Err(IpamError::NoType)), "{name}");
     }
     let configuration = json!({"ipam": {"type": "absent"}});
-    let absent = Ipam::find(&configuration, &environment);
+    let absent = IpamPlugin::find(&configuration, &environment);
     assert!(matches!(absent, Err(IpamError::NotInstalled { .. })), "{absent:?}");
 }
 
@@ -109,7 +108,7 @@ fn a_plugin_is_a_name_and_never_a_path() {
 fn a_plugin_that_ignores_requested_ips_is_detected() {
     let (_folder, environment) = plugin(r#"echo '{"cniVersion": "1.1.0", "ips": [{"address": "10.0.0.7/24"}]}'"#);
     let configuration = configuration();
-    let ipam = Ipam::find(&configuration, &environment).unwrap();
+    let ipam = IpamPlugin::find(&configuration, &environment).unwrap();
     let static_ips = |text: &str| vec![text.parse().unwrap()];
     assert_eq!(ipam.assign_static(&static_ips("10.0.0.7/24")).unwrap().ips.len(), 1);
     let error = ipam.assign_static(&static_ips("10.0.0.8/24")).unwrap_err();

@@ -1,24 +1,25 @@
-//! What the containers of a pod have mounted as the folder of a device. A container keeps what was
-//! there when it was started: a later mount on the node does not reach it.
+//! The file systems that the containers of a pod have mounted as the folder of a device. A
+//! container keeps the file system that was there when it was started: a later mount on the node
+//! does not reach it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use usnet_crds::device::CONTAINER_FOLDER;
 
-/// What running containers have mounted.
+/// The file system that running containers have mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mounted {
-    /// None has the device, or none runs.
+    /// No running container has the device.
     Nothing,
-    /// What is on the node's folder now.
+    /// The containers have the file system that is on the node's folder now.
     Current,
-    /// Something else, which the node no longer reaches.
+    /// A container has another file system, which the node no longer reaches.
     Other,
 }
 
-/// Looks at all of these processes in the pod's network namespace. Those of the node have to be
-/// visible there; otherwise none is found.
+/// Reads the mounts of the processes in the pod's network namespace. `processes` is the node's
+/// `/proc`; without the processes of the node in it, no container is found.
 pub(super) fn mounted(processes: &Path, network_namespace: u64, folder: &Path) -> Mounted {
     let Some(device) = folder.file_name() else { return Mounted::Nothing };
     let point = Path::new(CONTAINER_FOLDER).join(device).display().to_string();
@@ -26,7 +27,7 @@ pub(super) fn mounted(processes: &Path, network_namespace: u64, folder: &Path) -
     let mut found = Mounted::Nothing;
     for process in fs::read_dir(processes).into_iter().flatten().flatten() {
         let process = process.path();
-        // Not a process, or one that has ended.
+        // The entry is not a process, or the process has ended.
         let Ok(namespace) = fs::metadata(process.join("ns/net")) else { continue };
         if namespace.ino() != network_namespace {
             continue;
@@ -41,8 +42,8 @@ pub(super) fn mounted(processes: &Path, network_namespace: u64, folder: &Path) -
     found
 }
 
-/// The device number of the file system at a mount point, and the folder in it. Format:
-/// proc_pid_mountinfo(5). Of several mounts at one point the last one is visible.
+/// The device number of the file system at a mount point, and the folder of it that is mounted. The
+/// format is proc_pid_mountinfo(5). Of several mounts at one point the last one is visible.
 fn root_of_mount<'a>(mounts: &'a str, point: &str) -> Option<(u64, &'a str)> {
     let fields = |line: &'a str| line.split(' ').collect::<Vec<_>>();
     let line = mounts.lines().map(fields).rfind(|fields| fields.get(4).copied() == Some(point))?;

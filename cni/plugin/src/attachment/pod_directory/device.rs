@@ -1,5 +1,6 @@
-//! The folder of a device: a separate file system from its allocation until the pod is detached, so
-//! that all files of the pod are removed with it, and no pod can exhaust the node's memory.
+//! The folder of a device. From its allocation until the pod is detached it is a separate file
+//! system, so that all files of the pod are removed with it, and no pod can exhaust the node's
+//! memory.
 
 use super::containers::{Mounted, mounted};
 use super::error::{PodDirectoryError, file_error};
@@ -12,16 +13,13 @@ use std::path::Path;
 use usnet_crds::DeviceId;
 use usnet_dataplane::paths::NodePaths;
 
-/// Only kubelet, which mounts the folder into a container, needs access.
+/// The permissions of the folder: only kubelet, which mounts it into a container, needs access.
 const MODE: u32 = 0o700;
 
 /// Mounts a new file system on the folder of a device that kubelet is allocating to a pod, before
-/// its containers get the folder. What an earlier pod left there is removed.
-///
-/// # Errors
-/// When it cannot be mounted.
-pub fn allocate(roots: &NodePaths, device: &DeviceId) -> Result<(), PodDirectoryError> {
-    let (mounts, folder) = (roots.ports(), roots.devices().join(device.to_string()));
+/// the containers get the folder. Files that an earlier pod left there are removed.
+pub fn allocate(paths: &NodePaths, device: &DeviceId) -> Result<(), PodDirectoryError> {
+    let (mounts, folder) = (paths.ports(), paths.devices().join(device.to_string()));
     create_folder(&mounts)?;
     let _lock = lock_mounts(&mounts, None, Some(&folder))?;
     create(&folder)?;
@@ -36,14 +34,14 @@ pub(super) fn prepare(
     folder: &Path,
     network_namespace: Option<u64>,
 ) -> Result<(), PodDirectoryError> {
-    // kubelet keeps its allocations over a reboot; the folders are gone then.
+    // kubelet keeps its allocations over a reboot, and the folders are gone afterwards.
     create(folder)?;
     if is_mounted(folder) && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
         return Ok(());
     }
     match network_namespace.map_or(Mounted::Nothing, |namespace| mounted(processes, namespace, folder)) {
         Mounted::Nothing => {}
-        // Its programs were faster than ADD.
+        // The pod's programs were faster than ADD, and the files there are theirs.
         Mounted::Current => return Ok(()),
         Mounted::Other => return Err(PodDirectoryError::OtherDeviceFolder(folder.to_owned())),
     }
@@ -62,7 +60,7 @@ fn create(folder: &Path) -> Result<(), PodDirectoryError> {
     created.map_err(|error| file_error("create", folder, error))
 }
 
-/// Whether it has a file system of its own.
+/// Whether a separate file system is mounted on the folder.
 fn is_mounted(folder: &Path) -> bool {
     let device = |path: &Path| fs::symlink_metadata(path).ok().map(|found| found.dev());
     folder.parent().is_some_and(|parent| device(folder) != device(parent))

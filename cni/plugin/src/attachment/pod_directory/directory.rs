@@ -17,18 +17,15 @@ use usnet_dataplane::journal;
 use usnet_dataplane::locks::Lock;
 use usnet_dataplane::paths::NodePaths;
 
-/// What other attachments of the pod still need.
+/// The parts of a pod's directory that other attachments still need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StillUsed {
-    /// The files of these names.
+    /// The names of files.
     pub files: BTreeSet<String>,
-    /// The directory.
     pub directory: bool,
-    /// The source of the directory.
     pub source: bool,
 }
 
-/// A pod's directory.
 #[derive(Debug, Clone)]
 pub struct PodDirectory {
     source: Source,
@@ -37,50 +34,49 @@ pub struct PodDirectory {
     /// The name of the mount in `folder`. It begins with the pod's uid, so that only the pod's own
     /// attachments use it.
     name: String,
-    /// The inode of the pod's network namespace, if it has one.
+    /// The inode of the pod's network namespace, if the pod has one.
     network_namespace: Option<u64>,
-    /// The processes of the node.
+    /// The node's `/proc`.
     processes: PathBuf,
 }
 
+/// The constructors change nothing.
 impl PodDirectory {
-    /// The volume of the pod with this uid, shared by all of its interfaces. Nothing is changed
-    /// yet.
-    pub fn from_volume(roots: &NodePaths, uid: &PodUid) -> Self {
-        Self::new(roots, uid, Source::volumes(roots, uid), uid.to_string())
+    /// The volume of the pod with this uid, shared by all of its interfaces.
+    pub fn from_volume(paths: &NodePaths, uid: &PodUid) -> Self {
+        Self::new(paths, uid, Source::volumes(paths, uid), uid.to_string())
     }
 
-    /// The volume of the pod that has this name, for one interface. Nothing is changed yet.
-    pub fn from_named_volume(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, volume: &VolumeName) -> Self {
-        Self::new(roots, uid, Source::named_volume(roots, uid, volume), format!("{uid}.{}", id.interface))
+    /// The volume of the pod that has this name, for one interface.
+    pub fn from_named_volume(paths: &NodePaths, uid: &PodUid, id: &AttachmentId, volume: &VolumeName) -> Self {
+        Self::new(paths, uid, Source::named_volume(paths, uid, volume), format!("{uid}.{}", id.interface))
     }
 
-    /// A folder of the node for this interface of the pod alone. Nothing is changed yet.
-    pub fn from_folder(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
-        Self::new(roots, uid, Source::folder(roots, folder), format!("{uid}.{}", id.interface))
+    /// A folder of the node for this interface of the pod alone.
+    pub fn from_folder(paths: &NodePaths, uid: &PodUid, id: &AttachmentId, folder: PathBuf) -> Self {
+        Self::new(paths, uid, Source::folder(paths, folder), format!("{uid}.{}", id.interface))
     }
 
-    /// The folder of a device that kubelet allocated to the pod, for one interface. Nothing is
-    /// changed yet.
-    pub fn from_device(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
-        Self::from_folder(roots, uid, id, roots.devices().join(device.to_string()))
+    /// The folder of a device that kubelet allocated to the pod, for one interface.
+    pub fn from_device(paths: &NodePaths, uid: &PodUid, id: &AttachmentId, device: &DeviceId) -> Self {
+        Self::from_folder(paths, uid, id, paths.devices().join(device.to_string()))
     }
 
-    /// The folder of the port of a resource claim, for one interface. Nothing is changed yet.
-    pub fn from_claim(roots: &NodePaths, uid: &PodUid, id: &AttachmentId, claim: &ClaimUid) -> Self {
-        Self::from_folder(roots, uid, id, port_folder(roots, claim, &id.interface))
+    /// The folder of the port of a resource claim, for one interface.
+    pub fn from_claim(paths: &NodePaths, uid: &PodUid, id: &AttachmentId, claim: &ClaimUid) -> Self {
+        Self::from_folder(paths, uid, id, port_folder(paths, claim, &id.interface))
     }
 
-    fn new(roots: &NodePaths, uid: &PodUid, source: Source, name: String) -> Self {
-        let (folder, processes) = (roots.ports(), roots.processes.clone());
+    fn new(paths: &NodePaths, uid: &PodUid, source: Source, name: String) -> Self {
+        let (folder, processes) = (paths.ports(), paths.processes.clone());
         Self { source, folder, uid: uid.clone(), name, network_namespace: None, processes }
     }
 
-    /// The directory of an existing attachment.
-    pub fn from_record(roots: &NodePaths, record: &Record) -> Self {
+    /// The directory of an attachment that has a record.
+    pub fn from_record(paths: &NodePaths, record: &Record) -> Self {
         let directory = match &record.directory_source {
-            None => Self::from_volume(roots, &record.pod.uid),
-            Some(folder) => Self::from_folder(roots, &record.pod.uid, &record.id, folder.clone()),
+            None => Self::from_volume(paths, &record.pod.uid),
+            Some(folder) => Self::from_folder(paths, &record.pod.uid, &record.id, folder.clone()),
         };
         Self { network_namespace: record.network_namespace_inode, ..directory }
     }
@@ -98,10 +94,7 @@ impl PodDirectory {
         self.folder.join(&self.name)
     }
 
-    /// Checks that the source exists, or can be created.
-    ///
-    /// # Errors
-    /// When it does not, or it is not a folder of kubelet or usnet.
+    /// Checks that the source exists, or can be created, and is a folder of kubelet or usnet.
     pub fn check(&self, pod: &Pod) -> Result<(), PodDirectoryError> {
         if matches!(self.source, Source::Device(_)) {
             return Ok(());
@@ -117,15 +110,11 @@ impl PodDirectory {
         }
     }
 
-    /// Whether it is mounted for the engine.
     pub fn is_mounted(&self) -> bool {
         self.source.open().is_ok_and(|volume| is_same_directory(&volume, &self.path()).unwrap_or(false))
     }
 
     /// Mounts the directory for the engine. Does nothing if it is mounted already.
-    ///
-    /// # Errors
-    /// When the source does not exist or cannot be mounted.
     pub fn mount(&self) -> Result<(), PodDirectoryError> {
         create_folder(&self.folder)?;
         let _lock = self.lock()?;
@@ -144,11 +133,8 @@ impl PodDirectory {
         mount::mount(&volume, &self.staging(), &path)
     }
 
-    /// Removes our files and unmounts the directory, except for what is `used` by other
-    /// attachments. What is gone already is not an error.
-    ///
-    /// # Errors
-    /// When the other users are unknown, or unmounting fails.
+    /// Removes our files and unmounts the directory, except for the parts that are `used` by other
+    /// attachments. A part that is gone already is not an error.
     pub fn release(
         &self,
         files: &[String],
@@ -162,8 +148,8 @@ impl PodDirectory {
         let _lock = self.lock()?;
         let used = used()?;
         for file in files.iter().filter(|file| !used.files.contains(*file)) {
-            // If the pod replaced our file, the replacement belongs to the pod and is removed with
-            // it.
+            // If this fails, the pod has replaced our file by a folder, which is removed with the
+            // pod.
             let _removed = files::remove(&self.path(), file);
         }
         if !used.directory {
@@ -180,30 +166,22 @@ impl PodDirectory {
 
     /// Writes or replaces a file that the pod's users may read. The replacement is atomic for
     /// readers.
-    ///
-    /// # Errors
-    /// When the pod occupies the path, or the volume is full.
     pub fn write(&self, file: &str, content: &[u8]) -> Result<(), PodDirectoryError> {
         files::write(&self.path(), file, content)
     }
 
     /// Lets the pod's users connect to a socket that the engine created, if it is still there.
-    ///
-    /// # Errors
-    /// When the file system fails.
     pub fn set_socket_permissions(&self, file: &str) -> Result<(), PodDirectoryError> {
         files::set_socket_permissions(&self.path(), file)
     }
 
-    /// Removes a file or a link of that name, if it exists.
-    ///
-    /// # Errors
-    /// When it is a directory.
+    /// Removes a file or a link of that name, if it exists. A directory is an error.
     pub fn remove(&self, file: &str) -> Result<(), PodDirectoryError> {
         files::remove(&self.path(), file)
     }
 
-    /// Of the pod and, as it may be reallocated to another pod, of the device.
+    /// Locks the mounts of the pod and, because it may be reallocated to another pod, of the
+    /// device.
     fn lock(&self) -> Result<Lock, PodDirectoryError> {
         let device = match &self.source {
             Source::Device(device) => Some(device.as_path()),

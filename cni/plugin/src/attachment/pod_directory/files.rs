@@ -1,5 +1,5 @@
-//! The files of usnet and of the engine in a pod's directory. The pod controls everything else
-//! there, and may change it at any moment.
+//! The files of usnet and of the engine in a pod's directory. The pod may change anything in it at
+//! any moment.
 
 use super::error::PodDirectoryError;
 use nix::libc;
@@ -11,14 +11,11 @@ use std::path::Path;
 
 /// Writes or replaces a file of the pod's directory, which is mounted at `mount`. The pod's users
 /// may read it. The replacement is atomic for readers.
-///
-/// # Errors
-/// When the pod occupies the path, or the volume is full.
 pub(super) fn write(mount: &Path, file: &str, content: &[u8]) -> Result<(), PodDirectoryError> {
     let failed = |action| move |source| PodDirectoryError::PathOccupied { action, file: file.to_owned(), source };
     let temporary = mount.join(format!(".{file}.new"));
     remove_file(&temporary).map_err(failed("prepare"))?;
-    // The pod may create a file there at any moment: existing files are never opened, and no
+    // The pod may create a file there at any moment, so that existing files are never opened and no
     // link is followed.
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).mode(0o644);
@@ -31,9 +28,6 @@ pub(super) fn write(mount: &Path, file: &str, content: &[u8]) -> Result<(), PodD
 /// Lets the pod's users connect to a socket that the engine created: they need not be root, and
 /// engines create sockets without access for others. If the pod replaced the socket, the
 /// replacement is kept as it is.
-///
-/// # Errors
-/// When the file system fails.
 pub(super) fn set_socket_permissions(mount: &Path, file: &str) -> Result<(), PodDirectoryError> {
     let failed =
         |source| PodDirectoryError::PathOccupied { action: "set the permissions of", file: file.to_owned(), source };
@@ -45,15 +39,12 @@ pub(super) fn set_socket_permissions(mount: &Path, file: &str) -> Result<(), Pod
     if !opened.metadata().map_err(failed)?.file_type().is_socket() {
         return Ok(());
     }
-    // By its descriptor: the permissions of the file that was checked are changed.
+    // Changed by the descriptor, so that it is the file that was checked.
     let descriptor = format!("/proc/self/fd/{}", opened.as_raw_fd());
     fs::set_permissions(descriptor, Permissions::from_mode(0o777)).map_err(failed)
 }
 
-/// Removes a file or a link of that name, if it exists.
-///
-/// # Errors
-/// When it is a directory.
+/// Removes a file or a link of that name, if it exists. A directory is an error.
 pub(super) fn remove(mount: &Path, file: &str) -> Result<(), PodDirectoryError> {
     let failed = |source| PodDirectoryError::PathOccupied { action: "remove", file: file.to_owned(), source };
     remove_file(&mount.join(file)).map_err(failed)

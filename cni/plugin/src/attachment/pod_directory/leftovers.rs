@@ -1,4 +1,5 @@
-//! Mounts and folders that no attachment has: a record was lost, or a call was killed.
+//! Mounts and folders that belong to no attachment, because a record was lost or a call was killed.
+//! IO.
 
 use super::directory::PodDirectory;
 use super::error::{PodDirectoryError, file_error};
@@ -17,27 +18,22 @@ use usnet_dataplane::claim_records::{ClaimRecords, claim_of_folder};
 use usnet_dataplane::journal::{self, Key};
 use usnet_dataplane::paths::NodePaths;
 
-/// Why leftovers cannot be listed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The records.
     #[error(transparent)]
     Journal(#[from] journal::Error),
-    /// The folders.
     #[error(transparent)]
     Folder(#[from] PodDirectoryError),
-    /// The records of resource claims.
     #[error(transparent)]
     Claims(#[from] usnet_dataplane::atomic_file::Error),
-    /// The devices that kubelet allocated to pods are not known.
     #[error(transparent)]
     Devices(#[from] DeviceAllocationError),
 }
 
-/// A folder that no attachment has, with its mounts.
+/// A folder, with its mounts, that belongs to no attachment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Leftover {
-    /// The directory of a pod as the engine sees it.
+    /// The mount of a pod's directory for the engine.
     PodDirectory(PathBuf),
     /// The folder of a device that neither kubelet nor a resource claim has allocated.
     Device(PathBuf),
@@ -52,15 +48,13 @@ impl fmt::Display for Leftover {
     }
 }
 
-/// All leftovers of the node. What may be of a record that cannot be read is none.
-///
-/// # Errors
-/// When journal, folders or kubelet's allocations cannot be read.
+/// Finds all leftovers of the node. A folder that may belong to a record that cannot be read is
+/// none.
 pub fn find(node: &Node) -> Result<BTreeSet<Leftover>, Error> {
     let all = node.journal.records()?;
     let is_complete = all.unreadable.is_empty();
-    let (ports, devices) = (node.roots.ports(), node.roots.devices());
-    let used = paths_in_use(&node.roots, &all.records);
+    let (ports, devices) = (node.paths.ports(), node.paths.devices());
+    let used = paths_in_use(&node.paths, &all.records);
     let mut found = BTreeSet::new();
     let unused = |path: &PathBuf| !used.contains(path);
     for path in folders(&ports)?.into_iter().filter(unused) {
@@ -68,8 +62,8 @@ pub fn find(node: &Node) -> Result<BTreeSet<Leftover>, Error> {
             found.insert(Leftover::PodDirectory(path));
         }
     }
-    let claims = ClaimRecords::new(&node.roots);
-    for path in folders(&node.roots.claim_folders())?.into_iter().filter(unused) {
+    let claims = ClaimRecords::new(&node.paths);
+    for path in folders(&node.paths.claim_folders())?.into_iter().filter(unused) {
         let is_prepared = claim_of_folder(&path).map_or(Ok(true), |claim| claims.contains(&claim))?;
         if !is_prepared && (is_complete || !may_be_of_unreadable(node, Some(Key::Folder(&path)))?) {
             found.insert(Leftover::Device(path));
@@ -82,23 +76,22 @@ pub fn find(node: &Node) -> Result<BTreeSet<Leftover>, Error> {
         }
     }
     if !of_devices.is_empty() {
-        let allocated = device_allocation::all_allocated(&node.roots)?;
+        let allocated = device_allocation::all_allocated(&node.paths)?;
         let is_free = |path: &PathBuf| device(path).is_some_and(|id| !allocated.contains(&id));
         found.extend(of_devices.into_iter().filter(is_free).map(Leftover::Device));
     }
     Ok(found)
 }
 
-/// Removes a leftover. Returns false if an attachment has it by now.
-///
-/// # Errors
-/// When it cannot be removed, as a pod's directory that has files of its own.
+/// Removes a leftover. Returns false if it belongs to an attachment by now. A pod's directory that
+/// has files although it is not mounted cannot be removed.
 pub fn remove(node: &Node, leftover: &Leftover) -> Result<bool, Error> {
-    let mounts = node.roots.ports();
+    let mounts = node.paths.ports();
     if !mounts.exists() {
         return Ok(false);
     }
-    // The record is written before the mount, and mounts need this lock: none can be missed.
+    // The record is written before the mount, and mounts need this lock, so that no new user of the
+    // folder can be missed.
     let _lock = match leftover {
         Leftover::PodDirectory(path) => lock_mounts(&mounts, pod(path).as_ref(), None)?,
         Leftover::Device(path) => lock_mounts(&mounts, None, Some(path))?,
@@ -109,7 +102,7 @@ pub fn remove(node: &Node, leftover: &Leftover) -> Result<bool, Error> {
     let (Leftover::PodDirectory(path) | Leftover::Device(path)) = leftover;
     mount::unmount(path)?;
     let removed = match leftover {
-        // What a pod left in a folder that was not mounted.
+        // A pod may have left files in a folder that was not mounted.
         Leftover::Device(_) => fs::remove_dir_all(path),
         Leftover::PodDirectory(_) => fs::remove_dir(path),
     };
@@ -119,19 +112,20 @@ pub fn remove(node: &Node, leftover: &Leftover) -> Result<bool, Error> {
     }
 }
 
-/// Whether a record that cannot be read has this key; so it is if the key is not known.
+/// Whether a record that cannot be read may have this key. A key that is not known may be that of
+/// any record.
 fn may_be_of_unreadable(node: &Node, key: Option<Key<'_>>) -> Result<bool, journal::Error> {
     key.map_or(Ok(true), |key| Ok(!node.journal.find(key)?.unreadable.is_empty()))
 }
 
-/// The pod whose directory has this path: its name is the uid, or begins with it.
+/// The pod whose directory has this path: the name of the directory is the uid, or begins with it.
 fn pod(path: &Path) -> Option<PodUid> {
     path.file_name()?.to_str()?.trim_start_matches('.').split('.').next()?.parse().ok()
 }
 
-fn paths_in_use(roots: &NodePaths, records: &[Record]) -> BTreeSet<PathBuf> {
+fn paths_in_use(paths: &NodePaths, records: &[Record]) -> BTreeSet<PathBuf> {
     let of_record = |record: &Record| {
-        let directory = PodDirectory::from_record(roots, record);
+        let directory = PodDirectory::from_record(paths, record);
         [Some(directory.path()), Some(directory.staging()), record.directory_source.clone()].into_iter().flatten()
     };
     records.iter().flat_map(of_record).collect()

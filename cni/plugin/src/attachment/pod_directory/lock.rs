@@ -7,12 +7,13 @@ use usnet_dataplane::attachment::PodUid;
 use usnet_dataplane::locks::{self, Lock};
 
 /// How long to wait for other calls on the same pod or device. Each takes milliseconds, and a pod
-/// has few interfaces. More would only delay the error when a holder hangs in the kernel.
+/// has few interfaces. A longer timeout would only delay the error when a holder hangs in the
+/// kernel.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const LOCK_FILE: &str = ".lock";
 
 /// Serializes mounts and unmounts of a pod and of a device in the folder of all mounts. The pod's
-/// lock comes first, so that no two calls wait for each other.
+/// lock is taken first, so that no two calls wait for each other.
 pub(super) fn lock_mounts(
     mounts: &Path,
     pod: Option<&PodUid>,

@@ -2,12 +2,12 @@
 //! source is the pod's `emptyDir` volume `usnet`, or a folder of the node that belongs to the pod
 //! alone.
 //!
-//! The pod controls its content, and an engine connects to a socket there as root. Therefore the
+//! The pod controls the content, and an engine connects to a socket there as root. Therefore the
 //! engine and the plugin never use the volume itself but a mount with `nosymfollow`: a link that
 //! the pod creates there cannot be followed.
 //!
 //! [`PodDirectory`] is one pod's directory. All of its methods perform IO, except those that name
-//! paths. [`leftovers`] finds and removes what no attachment has.
+//! paths. [`leftovers`] finds and removes the directories that belong to no attachment.
 
 mod containers;
 mod device;

@@ -11,41 +11,38 @@ use usnet_crds::VolumeName;
 use usnet_dataplane::attachment::PodUid;
 use usnet_dataplane::paths::NodePaths;
 
-/// The source of a pod's directory. Only kubelet and usnet can replace it: its parent folders
-/// belong to root.
+/// The source of a pod's directory. Its parent folders belong to root, so that only kubelet and
+/// usnet can replace it.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// `emptyDir` volumes of the pod, by the name that usnet uses and the one that Userspace CNI
-    /// uses. The first that exists is used.
+    /// The `emptyDir` volumes of the pod that have the names of usnet and of Userspace CNI. The
+    /// first that exists is used.
     Volumes([PathBuf; 2]),
     /// The `emptyDir` volume of the pod that the network names.
     NamedVolume(PathBuf),
-    /// A folder of the node.
     Folder(PathBuf),
-    /// The folder of a device that kubelet or a resource claim allocated to the pod. Its
-    /// content is removed with the pod.
+    /// The folder of a device that kubelet or a resource claim allocated to the pod. The content is
+    /// removed with the pod.
     Device(PathBuf),
 }
 
 impl Source {
-    /// The volumes of a pod.
-    pub(super) fn volumes(roots: &NodePaths, uid: &PodUid) -> Self {
-        Self::Volumes([VOLUME, LEGACY_VOLUME].map(|name| empty_dirs(roots, uid).join(name)))
+    pub(super) fn volumes(paths: &NodePaths, uid: &PodUid) -> Self {
+        Self::Volumes([VOLUME, LEGACY_VOLUME].map(|name| empty_dirs(paths, uid).join(name)))
     }
 
-    /// The volume of a pod that has this name.
-    pub(super) fn named_volume(roots: &NodePaths, uid: &PodUid, name: &VolumeName) -> Self {
-        Self::NamedVolume(empty_dirs(roots, uid).join(name.as_str()))
+    pub(super) fn named_volume(paths: &NodePaths, uid: &PodUid, name: &VolumeName) -> Self {
+        Self::NamedVolume(empty_dirs(paths, uid).join(name.as_str()))
     }
 
-    /// A folder of the node, which is a device's if it is below the folder of devices or of
-    /// resource claims.
-    pub(super) fn folder(roots: &NodePaths, folder: PathBuf) -> Self {
-        let is_device = [roots.devices(), roots.claim_folders()].iter().any(|parent| folder.starts_with(parent));
+    /// A folder of the node. It is the folder of a device if it is below the folder of devices or
+    /// of resource claims.
+    pub(super) fn folder(paths: &NodePaths, folder: PathBuf) -> Self {
+        let is_device = [paths.devices(), paths.claim_folders()].iter().any(|parent| folder.starts_with(parent));
         if is_device { Self::Device(folder) } else { Self::Folder(folder) }
     }
 
-    /// Opens it. If no volume exists, the error names the first.
+    /// Opens the folder. If no volume exists, the error names the first.
     pub(super) fn open(&self) -> Result<File, PodDirectoryError> {
         match self {
             Self::NamedVolume(folder) | Self::Folder(folder) | Self::Device(folder) => {
@@ -62,8 +59,8 @@ impl Source {
     }
 }
 
-fn empty_dirs(roots: &NodePaths, uid: &PodUid) -> PathBuf {
-    roots.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir")
+fn empty_dirs(paths: &NodePaths, uid: &PodUid) -> PathBuf {
+    paths.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir")
 }
 
 fn open_directory(path: &Path) -> io::Result<File> {

@@ -1,11 +1,11 @@
 //! The description of an interface for the pod's program: the file `<interface>.json` in the pod's
 //! `usnet` volume.
 //!
-//! It is written last: when a program finds it, the engine serves the socket. One side of the
-//! socket listens and the other connects, and reconnects when one of them restarts; `role` is the
-//! program's side. The memif driver of DPDK takes `role`, `id`, `secret`, the socket and the binary
-//! logarithm of `ringSize` (`rsize`) unchanged; its virtio driver takes `ringSize` itself
-//! (`queue_size`).
+//! The description is written last: when a program finds it, the engine serves the socket. One side
+//! of the socket listens and the other connects, and reconnects when one of them restarts; `role`
+//! is the program's side. The memif driver of DPDK takes `role`, `id`, `secret` and the socket
+//! unchanged and the binary logarithm of `ringSize` (`rsize`); its virtio driver takes `ringSize`
+//! itself (`queue_size`).
 //!
 //! A memif with an abstract socket and no secret needs no volume and has no description: its socket
 //! has the interface's name, in the network namespace of the pod, and its id is 0.
@@ -18,7 +18,7 @@ use std::fmt;
 use usnet_crds::{MacAddress, Mtu, NetworkName, Queues, RingSize};
 use usnet_dataplane::attachment::{InterfaceName, Record};
 
-/// Where the socket is.
+/// The place of the socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Socket {
     /// The name of a file in the folder of this description, wherever the pod mounts it.
@@ -30,7 +30,7 @@ pub enum Socket {
 }
 
 impl fmt::Display for Socket {
-    /// An abstract socket is written with a leading `@`, as is usual.
+    /// An abstract socket is written with a leading `@`, as is customary.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(name) => formatter.write_str(name),
@@ -39,38 +39,32 @@ impl fmt::Display for Socket {
     }
 }
 
-/// The description of an interface for the pod's program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
     /// The layout of this file; [`Description::VERSION`] when written by this release.
     pub version: u32,
-    /// The network.
     pub network: NetworkName,
-    /// The interface's name.
     pub interface: InterfaceName,
-    /// The type of the endpoint, with what is specific to it.
+    /// The type of the endpoint, with the fields of that type.
     #[serde(flatten)]
     pub endpoint: EndpointType,
     /// The program's side of the socket.
     pub role: Role,
-    /// Where the socket is.
     #[serde(flatten)]
     pub socket: Socket,
     /// The MAC address that the program should use.
     pub mac: MacAddress,
-    /// Largest payload, in bytes.
+    /// The largest payload, in bytes.
     pub mtu: Mtu,
-    /// Queue pairs that the engine serves.
+    /// The number of queue pairs that the engine serves.
     pub queues: Queues,
-    /// Descriptors that each ring should have.
+    /// The number of descriptors that each ring should have.
     pub ring_size: RingSize,
-    /// Addresses with prefix lengths, and their gateways.
     pub ips: Vec<AssignedAddress>,
-    /// Routes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<Route>,
-    /// DNS settings in CNI's format, if IPAM returned any.
+    /// The DNS settings in CNI's format, if IPAM returned any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<Value>,
 }
@@ -118,7 +112,6 @@ impl Description {
         format!("{interface}.sock")
     }
 
-    /// The content of the file.
     pub fn to_json(&self) -> Vec<u8> {
         let mut text = format!("{:#}", serde_json::json!(self)).into_bytes();
         text.push(b'\n');

@@ -1,6 +1,6 @@
 //! The device info file `runtimeConfig.CNIDeviceInfoFile`, which Multus copies into the pod's
-//! network status. Format: Device Information Specification 1.1.0 of the Network Plumbing Working
-//! Group, from the side of the pod's program.
+//! network status. The format is that of the Device Information Specification 1.1.0 of the Network
+//! Plumbing Working Group; it describes the side of the pod's program.
 
 use crate::attachment::port::pod_endpoint::{self, EndpointType, Role};
 use crate::attachment::request::pod_request::PodRequestError;
@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The version of the format.
 const VERSION: &str = "1.1.0";
-/// Where the documentation recommends that a pod mounts its volume.
+/// The path at which a pod should mount its volume, by the documentation.
 pub const MOUNT_PATH: &str = "/run/usnet";
 const KEY: &str = "runtimeConfig.CNIDeviceInfoFile";
 
@@ -23,11 +23,10 @@ const KEY: &str = "runtimeConfig.CNIDeviceInfoFile";
 pub struct PodSocket<'a> {
     /// The folder of the volume, as the program sees it.
     pub folder: &'a str,
-    /// The socket in it, or an abstract one with a leading `@`.
+    /// The name of the socket in the folder, or an abstract one with a leading `@`.
     pub socket: &'a str,
 }
 
-/// Why the file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the device information of the interface to {}", path.display())]
 pub struct DeviceInfoError {
@@ -35,22 +34,21 @@ pub struct DeviceInfoError {
     source: io::Error,
 }
 
-/// A path that is allowed for device info files, because it is directly in their folder.
+/// The path of a device info file. It is allowed, because it is directly in the folder of such
+/// files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceInfoFile(PathBuf);
 
 impl DeviceInfoFile {
-    /// The file that the runtime requests, if any. The author of a NAD could request any file of
-    /// the node in the same way.
-    ///
-    /// # Errors
-    /// When it is in another folder than `folder`.
+    /// The file that the runtime requests, if any. It must be in `folder`: the author of a NAD
+    /// could request any file of the node in the same way.
     pub fn read(configuration: &Configuration, folder: &Path) -> Result<Option<Self>, PodRequestError> {
-        let requested = configuration.runtime()?.and_then(|all| all.get("CNIDeviceInfoFile")).and_then(Value::as_str);
+        let requested =
+            configuration.runtime_config()?.and_then(|all| all.get("CNIDeviceInfoFile")).and_then(Value::as_str);
         let Some(requested) = requested.filter(|path| !path.is_empty()) else { return Ok(None) };
         let path = Path::new(requested);
         let has_name = matches!(path.components().next_back(), Some(Component::Normal(_))) && !requested.ends_with('/');
-        // The text is compared: nothing is resolved, so that links and ".." are rejected.
+        // The text is compared and nothing is resolved, so that links and ".." are rejected.
         if has_name && path.parent().is_some_and(|parent| parent.as_os_str() == folder.as_os_str()) {
             return Ok(Some(Self(path.to_owned())));
         }
@@ -61,13 +59,10 @@ impl DeviceInfoFile {
         })
     }
 
-    /// Writes or replaces the file. What this format cannot express is omitted.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn write(&self, endpoint: &EndpointType, role: Role, place: PodSocket<'_>) -> Result<(), DeviceInfoError> {
+    /// Writes or replaces the file. Parameters that this format does not have are omitted.
+    pub fn write(&self, endpoint: &EndpointType, role: Role, socket: PodSocket<'_>) -> Result<(), DeviceInfoError> {
         let failed = |source| DeviceInfoError { path: self.0.clone(), source };
-        let text = device_info(endpoint, role, place).to_string();
+        let text = device_info(endpoint, role, socket).to_string();
         self.replace(text.as_bytes()).map_err(failed)
     }
 
@@ -88,8 +83,8 @@ impl DeviceInfoFile {
     }
 }
 
-/// The kernel has a NUL before the name of an abstract socket, which is conventionally written as
-/// `@`.
+/// The content of the file. `@` stands for the NUL that the kernel has before the name of an
+/// abstract socket.
 fn device_info(endpoint: &EndpointType, role: Role, PodSocket { folder, socket }: PodSocket<'_>) -> Value {
     let path = if socket.starts_with('@') { socket.to_owned() } else { format!("{folder}/{socket}") };
     let (name, section) = pod_endpoint::device_info(endpoint, role, &path);
@@ -126,18 +121,18 @@ mod tests {
 
     #[test]
     fn device_info_describes_the_pods_side() {
-        let place = |socket| PodSocket { folder: MOUNT_PATH, socket };
+        let in_volume = |socket| PodSocket { folder: MOUNT_PATH, socket };
         let memif = |mode| EndpointType::Memif { id: 0, mode, secret: None };
         for (mode, name) in [(MemifMode::Ethernet, "ethernet"), (MemifMode::Ip, "ip")] {
             let expected = json!({"role": "slave", "path": "/run/usnet/net1.sock", "mode": name});
-            let found = device_info(&memif(mode), Role::Client, place("net1.sock"));
+            let found = device_info(&memif(mode), Role::Client, in_volume("net1.sock"));
             assert_eq!(found, json!({"type": "memif", "version": "1.1.0", "memif": expected}));
         }
         let device = PodSocket { folder: "/run/usnet.dev/blue-3", socket: "net1.sock" };
         let vhost = device_info(&EndpointType::VhostUser, Role::Server, device);
         let expected = json!({"mode": "server", "path": "/run/usnet.dev/blue-3/net1.sock"});
         assert_eq!(vhost, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": expected}));
-        let hidden = device_info(&memif(MemifMode::Ethernet), Role::Client, place("@net1"));
+        let hidden = device_info(&memif(MemifMode::Ethernet), Role::Client, in_volume("@net1"));
         assert_eq!(hidden["memif"]["path"], "@net1");
     }
 }

@@ -1,6 +1,6 @@
 //! The files by which the pod's program finds its interface: [`description`] in the pod's directory
-//! and [`device_info`] for Multus, and their [`names`]. Only `device_info` writes its file; the
-//! others are written by [`PodDirectory`](super::pod_directory::PodDirectory).
+//! and [`device_info`] for Multus, and the [`names`] of all files. `device_info` writes its file.
+//! The others are written by [`PodDirectory`](super::pod_directory::PodDirectory).
 
 pub mod description;
 pub mod device_info;

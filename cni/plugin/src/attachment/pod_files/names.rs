@@ -24,8 +24,8 @@ pub fn socket_of(record: &Record) -> Option<String> {
     Some(name.to_string_lossy().into_owned())
 }
 
-/// The names of all files that an attachment has in the pod's directory. Another attachment has the
-/// same ones only if it has the same interface name or its configuration names the same socket.
+/// The names of all files that an attachment has in the pod's directory. Another attachment has one
+/// of them only if it has the same interface name or its configuration names the same socket.
 pub fn files_of(record: &Record) -> Vec<String> {
     let named = [Description::file_name(&record.id.interface), legacy_annotation::file_name(&record.id)];
     named.into_iter().chain(socket_of(record)).collect()

@@ -6,13 +6,12 @@ use crate::attachment::engine::drivers::check_tag;
 use crate::attachment::pod_files::names::socket_of;
 use usnet_crds::{NodeNetwork, RateLimit};
 use usnet_dataplane::attachment::{AttachmentId, Pod, Record};
-use usnet_dataplane::desired::port_settings;
-use usnet_dataplane::port::{AttachedPort, PortName};
+use usnet_dataplane::port::{AttachedPort, PortName, PortSettings};
 
-/// The port of a pod's attachment to a network, with the rates that the pod requests.
+/// The port of a pod's attachment to a network. `requested` are the rates that the pod requests.
 ///
 /// # Errors
-/// When the engine could not create or tag it.
+/// The engine could not create or tag the port.
 pub fn port(
     network: &NodeNetwork,
     attachment: &AttachmentId,
@@ -30,20 +29,18 @@ pub fn port(
         queues: network.port.queues,
         ring_size: network.port.ring_size,
         secret: secret(&network.port)?,
-        settings: port_settings(network, &pod.namespace, &pod.name, requested),
+        settings: PortSettings::of_pod(network, &pod.namespace, &pod.name, requested),
     })
 }
 
-/// Whether the pod needs its volume for this port: for the socket's file, or to get the secret.
+/// Whether the pod needs its volume for this port: for the file of the socket, or to get the
+/// secret.
 pub fn needs_volume(port: &AttachedPort) -> bool {
     port.backend.socket_file().is_some() || port.secret.is_some()
 }
 
-/// Rejects a socket name that another interface of the pod uses: a configuration that names one
-/// fits only one interface of a pod.
-///
-/// # Errors
-/// Which interface has it.
+/// Rejects a socket that another interface of the pod uses: a legacy configuration that names a
+/// socket fits only one interface of a pod.
 pub fn check_socket_conflict(record: &Record, others: &[Record]) -> Result<(), PortError> {
     let Some(socket) = record.port.backend.socket_file() else { return Ok(()) };
     let shares =

@@ -13,16 +13,12 @@ use usnet_dataplane::port::{DeviceName, PortBackend, SocketPath};
 pub struct SocketLocation<'a> {
     /// The pod's directory as the engine sees it.
     pub directory: &'a Path,
-    /// The name of the socket's file there.
+    /// The name of the socket's file in the directory.
     pub socket_name: &'a str,
     /// The pod's network namespace, for a memif with an abstract socket.
     pub network_namespace: &'a Path,
 }
 
-/// The backend of an attachment's port.
-///
-/// # Errors
-/// When the engine does not have this port type, or cannot use the socket.
 pub(super) fn backend(
     network: &NodeNetwork,
     attachment: &AttachmentId,
@@ -37,7 +33,7 @@ pub(super) fn backend(
             let engine_role = network.port.vhost_user.engine_role;
             PortBackend::VhostUser { socket: SocketPath::try_from(file())?, engine_role }
         }
-        PortType::Veth => PortBackend::Veth { device: DeviceName::of(attachment) },
+        PortType::Veth => PortBackend::Device { device: DeviceName::of(attachment) },
         PortType::Memif => PortBackend::Memif {
             socket: memif::socket(network.port.memif.socket, file, attachment, location.network_namespace)?,
             mode: network.port.memif.mode,
@@ -45,7 +41,7 @@ pub(super) fn backend(
     })
 }
 
-/// What an engine does not support of a port, if anything. The API rejects such networks.
+/// The port type or role that an engine does not support, if any. The API rejects such networks.
 fn unsupported(engine: EngineKind, port: &Port) -> Option<String> {
     let (row, port_type, role) = (engine.traits(), port.port_type, port.vhost_user.engine_role);
     let has_role = port_type != PortType::VhostUser || row.vhost_user_roles.contains(&role);

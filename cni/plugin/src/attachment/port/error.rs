@@ -1,4 +1,4 @@
-//! Why the port of a network cannot be created for an interface.
+//! The errors of converting the spec of a network to a port.
 
 use crate::protocol::error::ErrorCode;
 use std::path::PathBuf;
@@ -8,58 +8,36 @@ use usnet_dataplane::engine::TagTooLong;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket};
 use usnet_dataplane::port::SocketPathTooLong;
 
-/// Why the port of a network cannot be created for an interface.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
-    /// The socket's path.
     #[error(transparent)]
     SocketPath(#[from] SocketPathTooLong),
-    /// The memif's socket.
     #[error(transparent)]
     MemifSocket(#[from] InvalidSocket),
-    /// VPP resolves the path relative to its own working directory.
+    /// VPP would resolve the path relative to its own working directory.
     #[error(
         "CNI_NETNS is {path:?}, and a memif with an abstract socket needs an absolute path without \".\" and \"..\" there: the container runtime must pass one, or set spec.port.memif.socket to Volume"
     )]
-    NetworkNamespace {
-        /// The path.
-        path: PathBuf,
-    },
-    /// The attachment's tag does not fit VPP.
+    NetworkNamespace { path: PathBuf },
     #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with {}", .0.engine)]
     Tag(#[from] TagTooLong),
-    /// The port type does not fit the engine. The API rejects such a network.
+    /// The API rejects such a network.
     #[error(
         "network \"{network}\" has a port type that {engine} does not support ({port}): change spec.port of UserspaceNetwork {network}"
     )]
-    UnsupportedByEngine {
-        /// The network.
-        network: NetworkName,
-        /// Its engine.
-        engine: EngineKind,
-        /// The port type.
-        port: String,
-    },
+    UnsupportedByEngine { network: NetworkName, engine: EngineKind, port: String },
     /// A legacy configuration names a socket that another interface of the pod uses.
     #[error(
         "socket {file:?} in the pod's volume is used by its interface {interface}: remove \"socketfile\" from the NetworkAttachmentDefinition, or set another name in one of the two"
     )]
-    SharedSocket {
-        /// The name of the socket.
-        file: String,
-        /// Which interface has it.
-        interface: InterfaceName,
-    },
-    /// The kernel returned no random bytes.
+    SharedSocket { file: String, interface: InterfaceName },
     #[error("cannot generate a secret for the memif")]
     NoRandomBytes(#[source] getrandom::Error),
-    /// A secret of the wrong length: a defect of usnet.
     #[error("cannot generate a secret for the memif; this is a defect of usnet, please report it")]
     Secret(#[from] InvalidSecret),
 }
 
 impl PortError {
-    /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NetworkNamespace { .. } | Self::Tag(_) | Self::MemifSocket(InvalidSocket::Character { .. }) => {

@@ -8,11 +8,12 @@ use usnet_crds::{MemifSecretKind, MemifSocketKind};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::memif::{MemifSecret, MemifSocket};
 
-/// Random bytes of a secret. In base64 they are 23 characters, the most that a memif's field of 24
-/// bytes with its NUL takes.
+/// The number of random bytes of a secret. In base64 they are 23 characters, the most that a
+/// memif's field of 24 bytes, which ends with a NUL, can have.
 const SECRET_BYTES: usize = 17;
 
-/// The socket: `file` in the pod's directory, or an abstract one in the pod's network namespace.
+/// The socket of a memif: `file` in the pod's directory, or an abstract one in the pod's network
+/// namespace.
 pub(super) fn socket(
     kind: MemifSocketKind,
     file: impl FnOnce() -> PathBuf,
@@ -34,7 +35,7 @@ pub(super) fn secret(kind: MemifSecretKind) -> Result<Option<MemifSecret>, PortE
 }
 
 fn abstract_socket(attachment: &AttachmentId, network_namespace: &Path) -> Result<MemifSocket, PortError> {
-    // The text is compared: `components` omits a "." in the middle.
+    // The text is compared, because `components` omits a "." in the middle.
     let mut parts = network_namespace.as_os_str().as_encoded_bytes().split(|byte| *byte == b'/');
     let is_normalized = parts.all(|part| part != b"." && part != b"..");
     if !is_normalized || network_namespace.components().next() != Some(Component::RootDir) {

@@ -1,10 +1,9 @@
-//! The port of an interface: the spec of its network, converted for the engine. It is fully
+//! The port of an interface: the spec of the network, converted for the engine. It is fully
 //! validated here, before anything is changed.
 //!
 //! [`port()`] is the complete port. `backend` and [`pod_endpoint`] distinguish the port types: what
-//! the engine creates, and what the pod's program needs to know. A new port type is one arm in the
-//! functions of these two files.
-//! No IO, except for the random bytes of a secret.
+//! the engine creates, and what the pod's program needs to know. A new port type is one arm in each
+//! function of these two files. No IO, except for the random bytes of a secret.
 
 mod attached_port;
 mod backend;

@@ -1,25 +1,25 @@
-//! The pod's side of each port type that is a socket: what a program needs to know to use it.
+//! The pod's side of each port type that is a socket: the parameters that a program needs to use
+//! it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use usnet_crds::{MemifMode, SocketRole};
 use usnet_dataplane::memif::MemifSecret;
-use usnet_dataplane::port::{AttachedPort, PortBackend};
+use usnet_dataplane::port::{AttachedPort, PodBackend};
 
-/// The engine creates one memif per socket.
+/// The id of the only memif that the engine creates on a socket.
 const MEMIF_ID: u32 = 0;
 
 /// The type of an endpoint, as in the description of the interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum EndpointType {
-    /// vhost-user, as virtio devices in userspace speak it.
+    /// The protocol of virtio devices in userspace.
     VhostUser,
-    /// A memif.
     Memif {
         /// The memif's id on its socket.
         id: u32,
-        /// What it carries: Ethernet frames unless it says something else.
+        /// Whether the memif carries Ethernet frames, which is the default, or IP packets.
         #[serde(default, skip_serializing_if = "MemifMode::is_ethernet")]
         mode: MemifMode,
         /// The secret that the engine requires, if any.
@@ -32,29 +32,25 @@ pub enum EndpointType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// It creates the socket and listens; the engine connects.
+    /// The program creates the socket and listens; the engine connects.
     Server,
-    /// It connects to the socket that the engine created.
+    /// The program connects to the socket that the engine created.
     Client,
 }
 
 /// The endpoint of a port; none for a veth, which the kernel describes.
 pub fn pod_endpoint(port: &AttachedPort) -> Option<(EndpointType, Role)> {
-    match &port.backend {
-        PortBackend::VhostUser { engine_role, .. } => Some((EndpointType::VhostUser, peer_of(*engine_role))),
-        // The engine is the master of a memif, which listens.
-        PortBackend::Memif { mode, .. } => {
-            Some((EndpointType::Memif { id: MEMIF_ID, mode: *mode, secret: port.secret.clone() }, Role::Client))
-        }
-        PortBackend::Veth { .. } => None,
-    }
-}
-
-fn peer_of(engine_role: SocketRole) -> Role {
-    match engine_role {
-        SocketRole::Client => Role::Server,
-        SocketRole::Server => Role::Client,
-    }
+    let backend = port.backend.of_pod()?;
+    let endpoint = match backend {
+        PodBackend::VhostUser { .. } => EndpointType::VhostUser,
+        PodBackend::Memif { mode, .. } => EndpointType::Memif { id: MEMIF_ID, mode, secret: port.secret.clone() },
+        PodBackend::Veth { .. } => return None,
+    };
+    let role = match backend.program_role()? {
+        SocketRole::Client => Role::Client,
+        SocketRole::Server => Role::Server,
+    };
+    Some((endpoint, role))
 }
 
 /// The `type` of a device info file and the object of that name in it, with the socket at `path`.

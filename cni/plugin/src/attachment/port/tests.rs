@@ -11,10 +11,6 @@ fn network(engine: EngineKind, port: Port) -> NodeNetwork {
     NodeNetwork { port, ..network_with(engine, "blue") }
 }
 
-fn attachment(container: &str, interface: &str) -> AttachmentId {
-    AttachmentId { container: container.parse().unwrap(), interface: interface.parse().unwrap() }
-}
-
 fn pod() -> Pod {
     Pod { namespace: "default".into(), name: "c1".into(), uid: "0-1".parse().unwrap() }
 }
@@ -27,7 +23,7 @@ fn created(network: &NodeNetwork, interface: &str, network_namespace: &str) -> R
     let directory = Path::new("/run/usnet/ports/0b6e");
     let socket_name = &format!("{interface}.sock");
     let location = SocketLocation { directory, socket_name, network_namespace: Path::new(network_namespace) };
-    port(network, &attachment("c1", interface), &pod(), RateLimit::default(), location)
+    port(network, &format!("c1.{interface}").parse().unwrap(), &pod(), RateLimit::default(), location)
 }
 
 const NAMESPACE: &str = "/run/netns/p";
@@ -88,9 +84,9 @@ fn names_that_vpp_would_reject_are_rejected() {
         socket_name: "net1.sock",
         network_namespace: Path::new(NAMESPACE),
     };
-    let long = attachment(&"X".repeat(60), "net1");
+    let long: AttachmentId = format!("{}.net1", "X".repeat(60)).parse().unwrap();
     assert!(matches!(port(&memif_network, &long, &pod(), RateLimit::default(), location), Err(PortError::Tag(_))));
-    let usual = attachment(&"0123456789abcdef".repeat(4), "fifteen-letters");
+    let usual = format!("{}.fifteen-letters", "0123456789abcdef".repeat(4)).parse().unwrap();
     assert!(port(&memif_network, &usual, &pod(), RateLimit::default(), location).is_ok());
     // Open vSwitch has no such limits.
     let open_vswitch = network(EngineKind::OpenVswitch, Port::default());
@@ -103,7 +99,7 @@ fn socket_paths_are_limited_to_the_engines_length() {
         let directory = PathBuf::from(format!("/{}", "d".repeat(length - 2 - "net1.sock".len())));
         port(
             network,
-            &attachment("c1", "net1"),
+            &"c1.net1".parse().unwrap(),
             &pod(),
             RateLimit::default(),
             SocketLocation { directory: &directory, socket_name: "net1.sock", network_namespace: Path::new(NAMESPACE) },

@@ -1,5 +1,5 @@
-//! The gateway of the network: pods have it as theirs unless their IPAM configuration names
-//! another, and none of them gets its address. Pure.
+//! The gateway of the network: it is the gateway of the pods unless their IPAM configuration names
+//! another, and no pod gets its address. Pure.
 
 use crate::attachment::ipam::IpamError;
 use crate::protocol::result::Assignment;
@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use usnet_crds::Gateway;
 
-/// The configuration for an IPAM plugin in which the ranges of host-local have the gateway, which
-/// it then assigns to no pod. A range that names one keeps it. Other plugins assign as they like,
-/// which [`taken`] detects.
+/// Sets the gateway in the ranges of host-local, which then assigns it to no pod. A range that
+/// names a gateway keeps it. Other plugins do not know the gateway; [`assigned_gateway`] detects
+/// that they assigned it.
 pub fn set_in_ranges(mut configuration: Value, gateway: Option<&Gateway>) -> Value {
     let ipam = configuration.get_mut("ipam").and_then(Value::as_object_mut);
     let ipam = ipam.filter(|ipam| ipam.get("type").and_then(Value::as_str) == Some("host-local"));
@@ -24,7 +24,7 @@ pub fn set_in_ranges(mut configuration: Value, gateway: Option<&Gateway>) -> Val
     configuration
 }
 
-/// A range, or the configuration of the only one.
+/// Sets the gateway in a range. host-local accepts one range without a list, too.
 fn set_in_range(range: &mut Map<String, Value>, gateway: &Gateway) {
     let subnet = range.get("subnet").and_then(Value::as_str).and_then(|text| text.parse::<IpNet>().ok());
     let own = subnet.and_then(|subnet| gateway.addresses.iter().find(|own| subnet.contains(&own.ip())));
@@ -33,7 +33,7 @@ fn set_in_range(range: &mut Map<String, Value>, gateway: &Gateway) {
     }
 }
 
-/// Sets the gateway of addresses that have none.
+/// Sets the gateway of assigned addresses that have none.
 pub fn set_in_assignment(assignment: &mut Assignment, gateway: Option<&Gateway>) {
     let Some(gateway) = gateway else { return };
     for assigned in assignment.ips.iter_mut().filter(|assigned| assigned.gateway.is_none()) {
@@ -42,22 +42,20 @@ pub fn set_in_assignment(assignment: &mut Assignment, gateway: Option<&Gateway>)
 }
 
 /// The address of the gateway that was assigned to the pod, if any.
-pub fn taken(assignment: &Assignment, gateway: Option<&Gateway>) -> Option<IpAddr> {
+pub fn assigned_gateway(assignment: &Assignment, gateway: Option<&Gateway>) -> Option<IpAddr> {
     let mut addresses = assignment.ips.iter().map(|assigned| assigned.address.addr());
     addresses.find(|address| gateway.is_some_and(|gateway| gateway.has(*address)))
 }
 
-/// The addresses to which the gateway routes packets for the pod: all of them. One in another
-/// subnet would take the packets of another network in the routing domain.
-///
-/// # Errors
-/// There is none, or the gateway has no subnet with it.
-pub fn routed(assignment: &Assignment, gateway: Option<&Gateway>) -> Result<BTreeSet<IpAddr>, IpamError> {
+/// The addresses to which the gateway routes packets for the pod: all that were assigned. An
+/// address in no subnet of the gateway would take the packets of another network in the routing
+/// domain.
+pub fn routed_addresses(assignment: &Assignment, gateway: Option<&Gateway>) -> Result<BTreeSet<IpAddr>, IpamError> {
     let addresses: BTreeSet<IpAddr> = assignment.ips.iter().map(|assigned| assigned.address.addr()).collect();
     let is_outside = |address: &&IpAddr| gateway.and_then(|gateway| gateway.for_address(**address)).is_none();
     match addresses.iter().find(is_outside) {
-        Some(outside) => Err(IpamError::NotRouted(*outside)),
-        None if addresses.is_empty() => Err(IpamError::NothingToRoute),
+        Some(outside) => Err(IpamError::NotInGatewaySubnet(*outside)),
+        None if addresses.is_empty() => Err(IpamError::NoRoutedAddress),
         None => Ok(addresses),
     }
 }
@@ -106,22 +104,23 @@ mod tests {
         set_in_assignment(&mut assignment, Some(&gateway()));
         let found: Vec<_> = assignment.ips.iter().map(|one| one.gateway.map(|gateway| gateway.to_string())).collect();
         assert_eq!(found, [Some("10.1.0.9".to_owned()), Some("fd00::9".to_owned()), Some("10.1.0.1".to_owned()), None]);
-        assert_eq!(taken(&assignment, Some(&gateway())), None);
+        assert_eq!(assigned_gateway(&assignment, Some(&gateway())), None);
         assignment.ips[0].address = "10.1.0.9/16".parse().unwrap();
-        assert_eq!(taken(&assignment, Some(&gateway())), Some("10.1.0.9".parse().unwrap()));
-        assert_eq!(taken(&assignment, None), None);
+        assert_eq!(assigned_gateway(&assignment, Some(&gateway())), Some("10.1.0.9".parse().unwrap()));
+        assert_eq!(assigned_gateway(&assignment, None), None);
     }
+
     #[test]
     fn only_addresses_in_a_subnet_of_the_gateway_are_routed() {
         let assignment = |ips: &[&str]| -> Assignment {
             let ips: Vec<Value> = ips.iter().map(|address| json!({"address": address})).collect();
             serde_json::from_value(json!({"ips": ips})).unwrap()
         };
-        let both = routed(&assignment(&["10.1.2.3/16", "fd00::3/64"]), Some(&gateway())).unwrap();
+        let both = routed_addresses(&assignment(&["10.1.2.3/16", "fd00::3/64"]), Some(&gateway())).unwrap();
         assert_eq!(both, ["10.1.2.3", "fd00::3"].map(|address| address.parse().unwrap()).into());
-        let outside = routed(&assignment(&["10.1.2.3/16", "10.2.0.3/16"]), Some(&gateway()));
-        assert!(matches!(outside, Err(IpamError::NotRouted(address)) if address.to_string() == "10.2.0.3"));
-        assert!(matches!(routed(&assignment(&[]), Some(&gateway())), Err(IpamError::NothingToRoute)));
-        assert!(matches!(routed(&assignment(&["10.1.2.3/16"]), None), Err(IpamError::NotRouted(_))));
+        let outside = routed_addresses(&assignment(&["10.1.2.3/16", "10.2.0.3/16"]), Some(&gateway()));
+        assert!(matches!(outside, Err(IpamError::NotInGatewaySubnet(address)) if address.to_string() == "10.2.0.3"));
+        assert!(matches!(routed_addresses(&assignment(&[]), Some(&gateway())), Err(IpamError::NoRoutedAddress)));
+        assert!(matches!(routed_addresses(&assignment(&["10.1.2.3/16"]), None), Err(IpamError::NotInGatewaySubnet(_))));
     }
 }

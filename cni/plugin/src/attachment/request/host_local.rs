@@ -1,6 +1,6 @@
-//! The ranges of host-local, which assigns no address outside of them. Where each node has its own
-//! part of a network's ranges, addresses that are fixed for pods are in the part of no node: the
-//! pod's own addresses get ranges of their own. Pure.
+//! The ranges of host-local, which assigns no address outside of them. Where each node has a part
+//! of a network's ranges, the static addresses of pods are in the part of no node: they get
+//! additional ranges. Pure.
 
 use ipnet::IpNet;
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! Static addresses of a pod (`spec.attachments`): they are requested from the IPAM plugin, in the
 //! form that it supports, instead of those that the pod or its network configuration requests. They
 //! belong to one interface: two interfaces with the same MAC or IP address on one network would
-//! receive each other's frames.
+//! receive each other's frames. Pure.
 
 use super::host_local;
 use crate::protocol::result::{AssignedAddress, Assignment};
@@ -9,51 +9,49 @@ use ipnet::IpNet;
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use usnet_crds::{InterfaceAddress, MacAddress, NetworkName};
-use usnet_dataplane::attachment::{Address, InterfaceName, Pod, Progress, Record};
+use usnet_dataplane::attachment::{InterfaceName, Pod, Progress, Record};
 
 /// The addresses that must be unique on the network.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReservedAddresses {
-    /// Addresses.
     pub ips: Vec<IpAddr>,
-    /// Whether they are from `spec.attachments`; otherwise the pod requests them.
+    /// Whether the IP addresses are from `spec.attachments`; otherwise the pod requests them.
     pub are_ips_static: bool,
-    /// A MAC address that was not generated.
+    /// The MAC address, if it was not generated.
     pub mac: Option<MacAddress>,
-    /// Whether it is from `spec.attachments`.
+    /// Whether the MAC address is from `spec.attachments`.
     pub is_mac_static: bool,
 }
 
 /// An address of an interface that is in use by another interface on the network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}, and interface {interface} of pod {holder} already has it: {}", describe_request(network, pod, what, *spec_field), advice(pod, holder, *spec_field))]
+#[error("{}, and interface {interface} of pod {holder} already has it: {}", describe_request(network, pod, address, *spec_field), advice(pod, holder, *spec_field))]
 pub struct AddressInUse {
-    /// The network.
     pub network: NetworkName,
-    /// The field of `spec.attachments[]` that sets it; none when the pod requests it.
+    /// The field of `spec.attachments[]` that sets the address; none when the pod requests it.
     pub spec_field: Option<&'static str>,
-    /// Its value.
-    pub what: String,
-    /// The pod that it is for.
+    /// The kind and value of the address.
+    pub address: String,
+    /// The pod that cannot be attached.
     pub pod: Pod,
-    /// The pod that has it.
+    /// The pod that has the address.
     pub holder: Pod,
-    /// The interface of that pod.
+    /// The interface of the holder that has the address.
     pub interface: InterfaceName,
 }
 
-fn describe_request(network: &NetworkName, pod: &Pod, what: &str, spec_field: Option<&str>) -> String {
+fn describe_request(network: &NetworkName, pod: &Pod, address: &str, spec_field: Option<&str>) -> String {
     match spec_field {
-        Some(field) => format!("network \"{network}\" reserves {what} for pod {pod} (spec.attachments[].{field})"),
-        None => format!("pod {pod} requests {what} on network \"{network}\""),
+        Some(field) => format!("network \"{network}\" reserves {address} for pod {pod} (spec.attachments[].{field})"),
+        None => format!("pod {pod} requests {address} on network \"{network}\""),
     }
 }
 
 fn advice(pod: &Pod, holder: &Pod, spec_field: Option<&str>) -> &'static str {
-    // A pod of a StatefulSet that was deleted by force has a successor before kubelet has ended it.
+    // A pod of a StatefulSet that is deleted by force gets a successor before kubelet has ended it.
     let is_predecessor = pod.uid != holder.uid && (&pod.namespace, &pod.name) == (&holder.namespace, &holder.name);
     if is_predecessor {
-        return "that is the sandbox of an earlier pod of this name, which kubelet still has to end; this pod is tried again and starts then";
+        return "that is the sandbox of an earlier pod of this name, which kubelet has not ended yet; kubelet retries this pod until then";
     }
     match (pod.uid == holder.uid, spec_field) {
         (true, Some(_)) => "attach the pod to this network once, or remove it from spec.attachments",
@@ -62,16 +60,16 @@ fn advice(pod: &Pod, holder: &Pod, spec_field: Option<&str>) -> &'static str {
     }
 }
 
-/// An address that is reserved for `record` and used by one of the `others` on the same network.
+/// Finds an address that is reserved for `record` and used by one of the `others` on its network.
 pub fn find_conflict(record: &Record, reserved: &ReservedAddresses, others: &[Record]) -> Option<AddressInUse> {
-    let is_there = |other: &&Record| {
+    let is_attached_here = |other: &&Record| {
         let is_attached = matches!(other.progress, Progress::Attaching | Progress::Attached);
         is_attached && other.id != record.id && other.network == record.network
     };
-    others.iter().filter(is_there).find_map(|other| {
+    others.iter().filter(is_attached_here).find_map(|other| {
         let has = |ip: &&IpAddr| other.addresses.iter().any(|address| address.ip == **ip);
         let mac = reserved.mac.filter(|mac| mac.to_string() == other.mac);
-        let (spec_field, what) = match (reserved.ips.iter().find(has), mac) {
+        let (spec_field, address) = match (reserved.ips.iter().find(has), mac) {
             (Some(ip), _) => (reserved.are_ips_static.then_some("ips"), format!("address {ip}")),
             (None, Some(mac)) => (reserved.is_mac_static.then_some("mac"), format!("MAC address {mac}")),
             (None, None) => return None,
@@ -79,7 +77,7 @@ pub fn find_conflict(record: &Record, reserved: &ReservedAddresses, others: &[Re
         Some(AddressInUse {
             network: record.network.clone(),
             spec_field,
-            what,
+            address,
             pod: record.pod.clone(),
             holder: other.pod.clone(),
             interface: other.id.interface.clone(),
@@ -87,13 +85,13 @@ pub fn find_conflict(record: &Record, reserved: &ReservedAddresses, others: &[Re
     })
 }
 
-/// The configuration of an IPAM plugin with a request for these addresses. Without any it is
-/// unchanged.
+/// Adds a request for these addresses to the configuration of an IPAM plugin, unless there are
+/// none.
 ///
 /// `static` takes addresses with gateways only from its own configuration; the gateways are those
 /// of the network's addresses in the same subnet. All others support the capability `ips`
-/// (`runtimeConfig.ips`), like host-local, or assign addresses of their own choice, which
-/// [`missing`] detects.
+/// (`runtimeConfig.ips`), like host-local, or ignore the request, which [`first_unassigned`]
+/// detects.
 pub fn request_static_ips(mut configuration: Value, ips: &[InterfaceAddress]) -> Value {
     let Some(parts) = configuration.as_object_mut().filter(|_| !ips.is_empty()) else { return configuration };
     remove(parts, "runtimeConfig", "ips");
@@ -120,30 +118,30 @@ pub fn request_static_ips(mut configuration: Value, ips: &[InterfaceAddress]) ->
     configuration
 }
 
-/// Whether the plugin merges `runtimeConfig.ips`, `args.cni.ips` and `CNI_ARGS`, and fails on two
-/// addresses in the last: host-local. `static` uses the first of them, like usnet, and whereabouts
-/// only the last.
+/// Whether the plugin is host-local, which merges `runtimeConfig.ips`, `args.cni.ips` and
+/// `CNI_ARGS` and fails on two addresses in `CNI_ARGS`. `static` uses the first of these sources,
+/// like usnet, and whereabouts only the last.
 pub fn merges_all_sources(configuration: &Value) -> bool {
     configuration.pointer("/ipam/type").and_then(Value::as_str) == Some("host-local")
 }
 
-/// The configuration of such a plugin with a request for the addresses of the pod, by one source
-/// alone.
-pub fn request_ips(mut configuration: Value, wanted: &[String]) -> Value {
-    let is_needed = merges_all_sources(&configuration) && !wanted.is_empty();
+/// Reduces the sources of a plugin that merges all of them to one, with the addresses that the pod
+/// requests.
+pub fn request_ips(mut configuration: Value, requested: &[String]) -> Value {
+    let is_needed = merges_all_sources(&configuration) && !requested.is_empty();
     if let Some(parts) = configuration.as_object_mut().filter(|_| is_needed) {
         if let Some(arguments) = parts.get_mut("args").and_then(Value::as_object_mut) {
             remove(arguments, "cni", "ips");
         }
         let runtime = parts.entry("runtimeConfig").or_insert_with(|| json!({}));
         if let Some(runtime) = runtime.as_object_mut() {
-            runtime.insert("ips".to_owned(), wanted.into());
+            runtime.insert("ips".to_owned(), requested.into());
         }
     }
     configuration
 }
 
-/// Removes a key from an object of the configuration, if it exists.
+/// Removes a key from an object of the configuration, if both exist.
 fn remove(parts: &mut Map<String, Value>, part: &str, key: &str) {
     if let Some(part) = parts.get_mut(part).and_then(Value::as_object_mut) {
         part.remove(key);
@@ -163,21 +161,16 @@ fn address(ip: InterfaceAddress, known: &Value) -> Value {
     }
 }
 
-/// The addresses as a record has them.
-pub fn addresses(ips: &[InterfaceAddress]) -> Vec<Address> {
-    ips.iter().map(|ip| Address { ip: ip.ip(), prefix: ip.prefix() }).collect()
-}
-
-/// The addresses themselves, on a network without IPAM.
+/// The assignment of these addresses on a network without IPAM.
 pub fn assignment(ips: &[InterfaceAddress]) -> Assignment {
     let net = |ip: &InterfaceAddress| IpNet::new(ip.ip(), ip.prefix()).ok();
     let ips = ips.iter().filter_map(net).map(|address| AssignedAddress { address, gateway: None });
     Assignment { ips: ips.collect(), ..Assignment::default() }
 }
 
-/// The first requested address that was not assigned. Plugins that do not support the request
-/// ignore it.
-pub fn missing(ips: &[InterfaceAddress], assignment: &Assignment) -> Option<IpAddr> {
+/// The first static address that was not assigned: plugins that do not support the request ignore
+/// it.
+pub fn first_unassigned(ips: &[InterfaceAddress], assignment: &Assignment) -> Option<IpAddr> {
     let given = |ip: &IpAddr| assignment.ips.iter().any(|assigned| assigned.address.addr() == *ip);
     ips.iter().map(|ip| ip.ip()).find(|ip| !given(ip))
 }
@@ -201,7 +194,7 @@ mod tests {
             "runtimeConfig": {"ips": ["10.0.0.5/24", "fd00::5/64"], "mac": "02:00:00:00:00:01"}
         });
         assert_eq!(request_static_ips(configuration.clone(), &ips(&["10.0.0.5/24", "fd00::5/64"])), expected);
-        assert_eq!(request_static_ips(configuration.clone(), &[]), configuration, "nothing is fixed");
+        assert_eq!(request_static_ips(configuration.clone(), &[]), configuration, "nothing is static");
     }
 
     #[test]
@@ -219,12 +212,12 @@ mod tests {
     #[test]
     fn an_address_that_was_not_assigned_is_detected() {
         let wanted = ips(&["10.0.0.5/24", "fd00::5/64"]);
-        assert_eq!(missing(&wanted, &assignment(&wanted)), None);
-        assert_eq!(missing(&wanted, &assignment(&ips(&["10.0.0.5/16"]))), Some("fd00::5".parse().unwrap()));
+        assert_eq!(first_unassigned(&wanted, &assignment(&wanted)), None);
+        assert_eq!(first_unassigned(&wanted, &assignment(&ips(&["10.0.0.5/16"]))), Some("fd00::5".parse().unwrap()));
     }
 
     #[test]
-    fn what_kubelet_still_has_to_end_is_not_advised_to_be_deleted() {
+    fn no_advice_to_delete_a_pod_that_kubelet_is_ending() {
         let pod = |namespace: &str, name: &str, uid: &str| Pod {
             namespace: namespace.to_owned(),
             name: name.to_owned(),

@@ -1,5 +1,5 @@
-//! The folders of the legacy plugin with sockets and files of a pod without a volume. A volume is
-//! removed by kubelet.
+//! The folders of the legacy plugin with sockets and files of a pod without a volume. kubelet
+//! removes a volume.
 
 use super::error::{LegacyStateError, file_error};
 use nix::errno::Errno;
@@ -14,47 +14,48 @@ use usnet_dataplane::attachment::{AttachmentId, PodUid};
 use usnet_dataplane::legacy_annotation::short_id;
 use usnet_dataplane::paths::NodePaths;
 
-/// The default folders without `sharedDir`, by engine.
+/// The folders of each engine for configurations without `sharedDir`.
 const DEFAULT_FOLDERS: [&str; 3] = ["var/run/vpp", "usr/local/var/run/openvswitch", "var/lib/cni/usrspcni"];
-/// Where it mounted a pod's volume whose path was too long for a socket.
+/// The folder in which the legacy plugin mounted a pod's volume whose path was too long for a
+/// socket.
 const MOUNTS: &str = "var/lib/vhost_sockets";
 
 /// The folders of one container.
 #[derive(Debug)]
 pub(super) struct LegacyFolders {
-    /// They may not exist. Each is named after the container, and has only files of it.
+    /// The folders, which may not exist. Each is named after the container, and has only files of
+    /// it.
     pub(super) folders: Vec<PathBuf>,
     mounts: PathBuf,
 }
 
 impl LegacyFolders {
-    pub(super) fn new(roots: &NodePaths, shared_dir: Option<&Path>, id: &AttachmentId) -> Self {
-        let default_folders = DEFAULT_FOLDERS.map(|folder| roots.legacy_root.join(folder));
+    pub(super) fn new(paths: &NodePaths, shared_dir: Option<&Path>, id: &AttachmentId) -> Self {
+        let default_folders = DEFAULT_FOLDERS.map(|folder| paths.legacy_root.join(folder));
         let above = shared_dir.map(Path::to_owned).into_iter().chain(default_folders);
         Self {
             folders: above.map(|folder| folder.join(short_id(id))).collect(),
-            mounts: roots.legacy_root.join(MOUNTS),
+            mounts: paths.legacy_root.join(MOUNTS),
         }
     }
 
-    /// Removes the sockets and the file of these names, and each folder that is empty then.
+    /// Removes the sockets and the file of these names, and each folder that is empty afterwards.
     pub(super) fn remove(&self, sockets: &[String], file: &str) -> Result<(), LegacyStateError> {
         for folder in &self.folders {
-            // No link is followed: a pod that sees the parent folder could have replaced it by a
-            // link.
+            // No link is followed: a pod that sees the parent folder could have replaced the folder
+            // by a link.
             let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
             let Ok(opened) = OpenOptions::new().read(true).custom_flags(flags).open(folder) else { continue };
             for socket in sockets {
                 remove_from(&opened, folder, socket, FileType::is_socket)?;
             }
             remove_from(&opened, folder, file, FileType::is_file)?;
-            // Files that are not owned by us keep the folder.
+            // A folder with files that are not owned by us is kept.
             let _removed = fs::remove_dir(folder);
         }
         Ok(())
     }
 
-    /// Unmounts the pod's volume.
     pub(super) fn unmount(&self, pod: &PodUid) -> Result<(), LegacyStateError> {
         let path = self.mounts.join(pod.as_str());
         match umount2(&path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
@@ -69,7 +70,7 @@ impl LegacyFolders {
     }
 }
 
-/// By the folder's descriptor: the file is removed from the folder that was opened.
+/// Removes a file of the expected type from the folder that was opened, by its descriptor.
 fn remove_from(
     opened: &File,
     folder: &Path,

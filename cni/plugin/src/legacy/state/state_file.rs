@@ -1,10 +1,10 @@
-//! The state file of one interface, and the removal of what it describes.
+//! The state file of one interface, and the removal of the port and the files that it describes.
 
 use super::error::LegacyStateError;
 use super::error::file_error;
 use super::folders::LegacyFolders;
 use crate::attachment::engine::EngineClient;
-use crate::attachment::ipam::Ipam;
+use crate::attachment::ipam::IpamPlugin;
 use crate::attachment::node::Node;
 use crate::error::with_causes;
 use crate::protocol::configuration::Configuration;
@@ -25,8 +25,8 @@ use usnet_dataplane::paths::NodePaths;
 /// The folder of the state files, below the root of the legacy plugin's paths.
 const FOLDER: &str = "var/lib/cni/usrspcni/data";
 
-/// The legacy plugin's state of an interface, in its own format: that of VPP has `swIfIndex` and
-/// `memifSocketId`, that of Open vSwitch `vhostname`.
+/// The content of a state file in the legacy plugin's format: for VPP it has `swIfIndex` and
+/// `memifSocketId`, for Open vSwitch `vhostname`.
 #[derive(Debug, Clone, Default, Deserialize)]
 struct Content {
     #[serde(rename = "vhostname")]
@@ -35,7 +35,6 @@ struct Content {
     interface_index: Option<u32>,
 }
 
-/// The legacy plugin's state file of an interface.
 #[derive(Debug)]
 pub struct LegacyState {
     path: PathBuf,
@@ -43,11 +42,11 @@ pub struct LegacyState {
 }
 
 impl LegacyState {
-    /// The state file of this interface, if it exists. An unreadable one counts: the names are
-    /// derived from the interface, too.
-    pub fn find(roots: &NodePaths, id: &AttachmentId) -> Option<Self> {
-        let path = folder(roots).join(state_file_name(id));
-        // A link is not accepted: the folder is root's, and the legacy plugin creates none.
+    /// Finds the state file of this interface. An unreadable one counts, because the names of port
+    /// and files are derived from the interface as well.
+    pub fn find(paths: &NodePaths, id: &AttachmentId) -> Option<Self> {
+        let path = folder(paths).join(state_file_name(id));
+        // A link is not accepted: the folder is root's, and the legacy plugin creates no links.
         if !fs::symlink_metadata(&path).is_ok_and(|found| found.is_file()) {
             return None;
         }
@@ -55,10 +54,10 @@ impl LegacyState {
         Some(Self { path, content })
     }
 
-    /// Removes the attachment. Returns what was kept, for the runtime's log.
+    /// Removes the attachment. Returns a note for the runtime's log if something was kept.
     ///
     /// # Errors
-    /// When something remains that another DEL can remove.
+    /// Something remains that another DEL can remove.
     pub fn remove(
         self,
         node: &Node,
@@ -68,7 +67,7 @@ impl LegacyState {
     ) -> Result<Option<String>, LegacyStateError> {
         let host = HostConf::read(configuration.keys());
         let port = self.remove_port(node, &host, id)?;
-        let folders = LegacyFolders::new(&node.roots, host.shared_dir.as_deref(), id);
+        let folders = LegacyFolders::new(&node.paths, host.shared_dir.as_deref(), id);
         folders.remove(&self.sockets(&host, id), &file_name(id))?;
         let pod = environment.arguments().ok().and_then(|arguments| arguments.pod().ok());
         if let Some(pod) = pod.filter(|_| !self.has_siblings(id)) {
@@ -106,7 +105,7 @@ impl LegacyState {
         Ok(client.remove_legacy_port(LegacyPortLocation {
             bridge: host.bridge.as_deref(),
             port,
-            // A configured socket name is used by other pods as well, each in a folder of its own.
+            // Other pods use a configured socket name as well, each in a separate folder.
             owns_socket: &|path: &str| {
                 let path = Path::new(path);
                 let has_name = path.file_name().is_some_and(|name| sockets.iter().any(|socket| **socket == *name));
@@ -134,7 +133,7 @@ impl LegacyState {
     }
 }
 
-/// Releases the addresses. As in DEL of an attachment with a record, a failure is only noted once
+/// Releases the addresses. As in DEL of an attachment with a record, a failure only makes a note if
 /// the sandbox has ended.
 fn release(
     host: &HostConf,
@@ -143,14 +142,14 @@ fn release(
 ) -> Result<Option<String>, LegacyStateError> {
     let (Some(ipam), Ok(name)) = (&host.ipam, configuration.name()) else { return Ok(None) };
     let configuration = configuration.for_ipam(name, ipam);
-    match Ipam::find(&configuration, environment).and_then(|plugin| plugin.release()) {
+    match IpamPlugin::find(&configuration, environment).and_then(|plugin| plugin.release()) {
         Err(error) if environment.network_namespace().try_exists().unwrap_or(true) => Err(error.into()),
         released => Ok(released.err().map(|error| with_causes(&error))),
     }
 }
 
-fn folder(roots: &NodePaths) -> PathBuf {
-    roots.legacy_root.join(FOLDER)
+fn folder(paths: &NodePaths) -> PathBuf {
+    paths.legacy_root.join(FOLDER)
 }
 
 /// The engine's socket according to the agent, or its default.
@@ -161,7 +160,7 @@ fn engine_socket(node: &Node, engine: EngineKind) -> PathBuf {
         NetworkFile::Programmed(programmed) if programmed.network.engine == engine => Some(programmed.engine_socket),
         _ => None,
     });
-    configured.into_iter().next().unwrap_or_else(|| node.roots.engine_socket(engine))
+    configured.into_iter().next().unwrap_or_else(|| node.paths.engine_socket(engine))
 }
 
 fn remove_file(path: &Path) -> Result<(), LegacyStateError> {

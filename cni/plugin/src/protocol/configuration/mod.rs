@@ -12,8 +12,8 @@ use usnet_crds::{InvalidName, NetworkName};
 #[cfg(test)]
 mod tests;
 
-/// Longest name of a configuration, in bytes. IPAM plugins name a folder after it, and the kernel
-/// accepts no longer file name.
+/// The maximum length of the name of a configuration, in bytes. IPAM plugins name a folder after
+/// the configuration, and the kernel accepts no longer file name.
 const NAME_LENGTH_MAX: usize = 255;
 /// The only valid value of `networks`.
 const FROM_POD_ANNOTATIONS: &str = "FromPodAnnotations";
@@ -21,69 +21,43 @@ const FROM_POD_ANNOTATIONS: &str = "FromPodAnnotations";
 /// The key of `args.cni` with the gateways of the pod's default routes.
 pub const DEFAULT_ROUTE: &str = "default-route";
 
-/// Attachments by container id and interface name, as a runtime lists them.
+/// The container ids and interface names of the attachments that a runtime lists.
 pub type ValidAttachments = BTreeSet<(String, String)>;
 
-/// Why a configuration is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {
-    /// It is not a JSON object.
     #[error("the network configuration on standard input is not a JSON object")]
     NotAnObject(#[source] Option<serde_json::Error>),
-    /// The verb does not exist in its version.
     #[error("the network configuration has version {found}, and {verb} needs {since} or later")]
-    VerbNotInVersion {
-        /// The verb.
-        verb: &'static str,
-        /// The first version that has it.
-        since: SpecVersion,
-        /// The configuration's.
-        found: SpecVersion,
-    },
-    /// Its version is not supported.
+    VerbNotInVersion { verb: &'static str, since: SpecVersion, found: SpecVersion },
     #[error("the network configuration cannot be used")]
     Version(#[from] UnsupportedVersion),
-    /// A key has a value of the wrong type.
     #[error("{key:?} of the network configuration must be {expected}")]
-    WrongType {
-        /// The key.
-        key: &'static str,
-        /// The expected type.
-        expected: &'static str,
-    },
-    /// It has the result of another sandbox.
+    WrongType { key: &'static str, expected: &'static str },
+    /// The configuration has the result of another sandbox.
     #[error(
         "\"prevResult\" of the network configuration has no interface with \"sandbox\" {0:?}: no plugin before this one in the list made it for this pod. Remove it from the NetworkAttachmentDefinition"
     )]
     ForeignResult(PathBuf),
-    /// Its name is not allowed by the specification.
     #[error(
         "\"name\" of the network configuration is {0:?}: it must begin with a letter or a digit and contain only letters, digits, \"_\", \".\" and \"-\", because IPAM plugins name a folder after it"
     )]
     Name(String),
-    /// A key is missing.
     #[error("{key:?} of the network configuration is missing: {advice}")]
-    Missing {
-        /// The key.
-        key: &'static str,
-        /// How to correct it.
-        advice: &'static str,
-    },
-    /// It selects networks by the pod's annotation, and has a key that is for a single network.
+    Missing { key: &'static str, advice: &'static str },
+    /// The configuration selects networks by the pod's annotation, and has a key for a single
+    /// network.
     #[error(
         "\"networks\" and {0:?} of the network configuration exclude each other: either all networks are selected by the pod's annotation, or one is named here"
     )]
     MutuallyExclusive(&'static str),
-    /// The network's name is invalid.
     #[error("\"network\" of the network configuration is not valid")]
     Network(#[source] InvalidName),
-    /// It is an invalid legacy configuration.
     #[error("the network configuration, of Intel's Userspace CNI, cannot be used: {0}")]
     Legacy(InvalidLegacy),
 }
 
 impl ConfigurationError {
-    /// The CNI code.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotAnObject(_) => ErrorCode::DecodingFailure,
@@ -99,10 +73,9 @@ impl ConfigurationError {
     }
 }
 
-/// The attachment target of a configuration.
+/// The network to which a configuration attaches pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// The network of this name.
     Network(NetworkName),
     /// The network of the bridge that a legacy configuration names.
     Bridge(Box<Legacy>),
@@ -114,10 +87,6 @@ pub enum Target {
 pub struct Configuration(Map<String, Value>);
 
 impl Configuration {
-    /// Parses the content of standard input.
-    ///
-    /// # Errors
-    /// When it is not a JSON object.
     pub fn parse(bytes: &[u8]) -> Result<Self, ConfigurationError> {
         match serde_json::from_slice(bytes) {
             Ok(Value::Object(object)) => Ok(Self(object)),
@@ -126,35 +95,25 @@ impl Configuration {
         }
     }
 
-    /// All keys.
     pub fn keys(&self) -> &Map<String, Value> {
         &self.0
     }
 
-    /// The version of the specification that it is written in.
-    ///
-    /// # Errors
-    /// When it is not supported.
+    /// The version of the specification that the configuration is written in.
     pub fn version(&self) -> Result<SpecVersion, ConfigurationError> {
-        // The first version of the specification had no version key. An empty one is none, too, for
-        // the specification's own library.
+        // The first version of the specification had no version key. For the specification's own
+        // library an empty one is none, too.
         let text = self.text("cniVersion")?.filter(|version| !version.is_empty());
         text.map_or(Ok(SpecVersion::V0_1_0), |version| Ok(version.parse()?))
     }
 
     /// Rejects a version that does not have this verb yet.
-    ///
-    /// # Errors
-    /// When it does not, or is not supported.
     pub fn require_version(&self, since: SpecVersion, verb: &'static str) -> Result<(), ConfigurationError> {
         let found = self.version()?;
         if found < since { Err(ConfigurationError::VerbNotInVersion { verb, since, found }) } else { Ok(()) }
     }
 
     /// The name of the configuration, under which IPAM plugins store their addresses.
-    ///
-    /// # Errors
-    /// When it is missing or not allowed by the specification.
     pub fn name(&self) -> Result<&str, ConfigurationError> {
         let advice = "set it in the NetworkAttachmentDefinition";
         let name = self.text("name")?.filter(|name| !name.is_empty());
@@ -168,9 +127,6 @@ impl Configuration {
     }
 
     /// Validates a configuration that selects the networks by the pod's annotation.
-    ///
-    /// # Errors
-    /// When `networks` has an unknown value, or a single network is named as well.
     pub fn require_pod_annotations(&self) -> Result<(), ConfigurationError> {
         if self.text("networks")? != Some(FROM_POD_ANNOTATIONS) {
             return Err(ConfigurationError::WrongType { key: "networks", expected: "\"FromPodAnnotations\"" });
@@ -183,28 +139,20 @@ impl Configuration {
     }
 
     /// A configuration of the same version, name and plugin, with these other keys.
-    pub fn with_parts(&self, mut parts: Map<String, Value>) -> Self {
+    pub fn with_keys(&self, mut keys: Map<String, Value>) -> Self {
         for key in ["cniVersion", "name", "type"] {
-            parts.extend(self.0.get(key).map(|value| (key.to_owned(), value.clone())));
+            keys.extend(self.0.get(key).map(|value| (key.to_owned(), value.clone())));
         }
-        Self(parts)
+        Self(keys)
     }
 
-    /// The network to attach to.
-    ///
-    /// # Errors
-    /// When it is missing or cannot be the name of a network.
+    /// The network in `network`.
     pub fn network(&self) -> Result<NetworkName, ConfigurationError> {
         let advice = "set it to the name of a UserspaceNetwork";
         let network = self.text("network")?.ok_or(ConfigurationError::Missing { key: "network", advice })?;
         network.parse().map_err(ConfigurationError::Network)
     }
 
-    /// The attachment target: a network by its name, or the bridge that a legacy configuration
-    /// names.
-    ///
-    /// # Errors
-    /// When it has no valid target.
     pub fn target(&self) -> Result<Target, ConfigurationError> {
         if legacy::is_legacy(&self.0) {
             return Legacy::read(&self.0)
@@ -214,10 +162,7 @@ impl Configuration {
         self.network().map(Target::Network)
     }
 
-    /// The configuration's own IPAM part.
-    ///
-    /// # Errors
-    /// When it is not an object.
+    /// `ipam` of the configuration; none if it names no plugin.
     pub fn ipam(&self) -> Result<Option<Value>, ConfigurationError> {
         if legacy::is_legacy(&self.0) {
             return Legacy::read(&self.0).map(|read| read.ipam).map_err(ConfigurationError::Legacy);
@@ -230,45 +175,30 @@ impl Configuration {
     }
 
     /// The device that Multus found for the pod.
-    ///
-    /// # Errors
-    /// When it is not text.
     pub fn device_id(&self) -> Result<Option<&str>, ConfigurationError> {
         self.text("deviceID")
     }
 
-    /// `runtimeConfig`: the settings that the runtime passes by capability.
-    ///
-    /// # Errors
-    /// When it is not an object.
-    pub fn runtime(&self) -> Result<Option<&Map<String, Value>>, ConfigurationError> {
+    /// `runtimeConfig`, which has the settings that the runtime passes by capability.
+    pub fn runtime_config(&self) -> Result<Option<&Map<String, Value>>, ConfigurationError> {
         Ok(self.object("runtimeConfig")?.and_then(Value::as_object))
     }
 
-    /// `args.cni`: the settings of the pod's annotation or the network configuration that have no
-    /// capability.
-    ///
-    /// # Errors
-    /// When `args` is not an object.
-    pub fn cni_arguments(&self) -> Result<Option<&Map<String, Value>>, ConfigurationError> {
+    /// `args.cni`, which has the settings of the pod's annotation or the network configuration that
+    /// have no capability.
+    pub fn cni_args(&self) -> Result<Option<&Map<String, Value>>, ConfigurationError> {
         Ok(self.object("args")?.and_then(|arguments| arguments.get("cni")).and_then(Value::as_object))
     }
 
-    /// The result of the plugins before this one in a chain.
-    ///
-    /// # Errors
-    /// When it is not an object.
+    /// `prevResult`: the result of the plugins before this one in a chain or, for CHECK, of ADD.
     pub fn previous_result(&self) -> Result<Option<&Value>, ConfigurationError> {
         self.object("prevResult")
     }
 
-    /// The same, if a plugin before this one made it for this pod: the author of a
-    /// NetworkAttachmentDefinition could put foreign addresses, routes and DNS servers there. The
-    /// specification has every interface of the pod name its network namespace, which is not
-    /// known before the sandbox exists.
-    ///
-    /// # Errors
-    /// When it is not an object, or of no plugin.
+    /// The result of the plugins before this one in a chain. It is an error if it was not made for
+    /// this pod: the author of a NetworkAttachmentDefinition could put foreign addresses, routes
+    /// and DNS servers there. By the specification every interface of the pod names its network
+    /// namespace, which is not known before the sandbox exists.
     pub fn result_of_chain(&self, network_namespace: &Path) -> Result<Option<&Value>, ConfigurationError> {
         let Some(result) = self.previous_result()? else { return Ok(None) };
         let interfaces = result.get("interfaces").and_then(Value::as_array);
@@ -285,15 +215,12 @@ impl Configuration {
         }
     }
 
-    /// The keys of the attachments that GC keeps. The second was used by the first release of
+    /// The keys of the attachments that GC keeps. The second is that of the first release of
     /// libcni.
     pub const VALID_ATTACHMENTS: [&str; 2] = ["cni.dev/valid-attachments", "cni.dev/attachments"];
 
-    /// The attachments that GC keeps; none when the key is missing. libcni omits an empty list,
-    /// too.
-    ///
-    /// # Errors
-    /// When it is not a list of attachments.
+    /// The attachments that GC keeps; none when the key is missing. libcni also omits the key for
+    /// an empty list.
     pub fn valid_attachments(&self) -> Result<Option<ValidAttachments>, ConfigurationError> {
         #[derive(Deserialize)]
         struct Entry {
@@ -309,8 +236,8 @@ impl Configuration {
         Ok(Some(entries.into_iter().map(|entry| (entry.container, entry.ifname)).collect()))
     }
 
-    /// The configuration for an IPAM plugin: this one, with `name` and `ipam` replaced. Its version
-    /// is one in which results are lists of addresses.
+    /// The configuration for an IPAM plugin: this one with `name` and `ipam` replaced, in a version
+    /// in which results are lists of addresses.
     pub fn for_ipam(&self, name: &str, ipam: &Value) -> Value {
         let mut parts = self.0.clone();
         // Plugins in Go match keys case-insensitively, and would find two.
@@ -343,7 +270,7 @@ impl Configuration {
     }
 }
 
-/// The specification's rule, within the limits of a file name.
+/// Whether the specification allows a name, and a file can have it.
 fn is_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     name.len() <= NAME_LENGTH_MAX

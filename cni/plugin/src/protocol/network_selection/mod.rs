@@ -1,5 +1,4 @@
-//! The networks that a pod selects by its annotation: the [`annotation`] and its [`element`]s. No
-//! IO.
+//! The networks that a pod selects: the [`annotation`] and its [`element`]s. No IO.
 
 pub mod annotation;
 pub mod element;

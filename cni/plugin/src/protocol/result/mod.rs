@@ -1,8 +1,8 @@
 //! The result of ADD, in the version of the configuration.
 //!
-//! It has the interface in the pod and, of a veth pair, the node's end, by which plugins later in a
-//! list find the device of the node. The interface in the pod comes first: Multus writes one
-//! network status for each interface that has a `sandbox`.
+//! It has the interface in the pod and, for a veth pair, the end on the node, by which plugins
+//! later in a list find the device of the node. The interface in the pod comes first: Multus writes
+//! one network status for each interface that has a `sandbox`.
 
 use crate::protocol::version::SpecVersion;
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
@@ -12,41 +12,40 @@ use std::net::IpAddr;
 use std::path::Path;
 use usnet_crds::MacAddress;
 
-/// The result of an IPAM plugin. Keys that are not named here are passed on.
+/// The addresses and routes of an interface, in the format in which an IPAM plugin returns them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// The interface's addresses.
     #[serde(default)]
     pub ips: Vec<AssignedAddress>,
-    /// Routes that the pod's program should have.
+    /// The routes that the pod's program should have.
     #[serde(default)]
     pub routes: Vec<Route>,
-    /// Name servers.
+    /// The name servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dns: Option<Value>,
 }
 
 impl Assignment {
-    /// What a record keeps of it for an ADD that is repeated.
+    /// The assignment as a record keeps it, for an ADD that is repeated.
     pub fn recorded(&self) -> Option<Value> {
         if *self == Self::default() { None } else { serde_json::to_value(self).ok() }
     }
 
-    /// What a record has kept.
+    /// The assignment that a record has kept; none if it cannot be read.
     pub fn from_record(recorded: Option<&Value>) -> Option<Self> {
         recorded.map_or_else(|| Some(Self::default()), |kept| Self::deserialize(kept).ok())
     }
 
     /// Replaces the default routes of these gateways' families by routes over these gateways.
-    pub fn set_default_routes(&mut self, routers: &[IpAddr]) {
-        self.routes.retain(|route| !routers.iter().any(|router| route.dst == default_destination(*router)));
+    pub fn set_default_routes(&mut self, gateways: &[IpAddr]) {
+        self.routes.retain(|route| !gateways.iter().any(|gateway| route.dst == default_destination(*gateway)));
         let route =
-            |router: &IpAddr| Route { dst: default_destination(*router), gw: Some(*router), since_1_1: Map::new() };
-        self.routes.extend(routers.iter().map(route));
+            |gateway: &IpAddr| Route { dst: default_destination(*gateway), gw: Some(*gateway), since_1_1: Map::new() };
+        self.routes.extend(gateways.iter().map(route));
     }
 }
 
-/// The default destination of an address family.
+/// The destination of the default route of an address's family.
 fn default_destination(address: IpAddr) -> IpNet {
     match address {
         IpAddr::V4(_) => IpNet::V4(Ipv4Net::default()),
@@ -54,77 +53,71 @@ fn default_destination(address: IpAddr) -> IpNet {
     }
 }
 
-/// One address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssignedAddress {
-    /// With the length of its prefix.
+    /// The address with the length of its prefix.
     pub address: IpNet,
-    /// The gateway of its subnet.
+    /// The gateway of the subnet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<IpAddr>,
 }
 
-/// One route.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
-    /// Its destination; `0.0.0.0/0` or `::/0` for a default route.
+    /// The destination; `0.0.0.0/0` or `::/0` for a default route.
     pub dst: IpNet,
-    /// Its gateway; none means the gateway of an address.
+    /// The gateway; none means the gateway of an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gw: Option<IpAddr>,
-    /// `mtu`, `advmss`, `priority`, `table` and `scope`, added in version 1.1.0.
+    /// The keys `mtu`, `advmss`, `priority`, `table` and `scope`, which version 1.1.0 added.
     #[serde(flatten)]
     pub since_1_1: Map<String, Value>,
 }
 
-/// The interface of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interface<'a> {
-    /// Its name in the pod.
+    /// The name in the pod.
     pub name: &'a str,
-    /// Its MAC address.
     pub mac: &'a str,
-    /// Largest payload, in bytes.
+    /// The largest payload, in bytes.
     pub mtu: u16,
     /// The pod's network namespace, as the caller named it.
     pub sandbox: &'a Path,
-    /// The path of the socket on the node, if it has one.
+    /// The path of the socket on the node, if the interface has one.
     pub socket: Option<&'a Path>,
-    /// The device on the node, if it has one.
+    /// The end of the interface on the node, if it is a veth pair.
     pub device: Option<HostDevice<'a>>,
 }
 
-/// The node's end of the interface.
+/// The end of the interface on the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostDevice<'a> {
-    /// Its name on the node.
     pub name: &'a str,
-    /// Its MAC address.
     pub mac: MacAddress,
 }
 
-/// The result of a call that attached nothing: that of the plugins before this one.
+/// The result of a call that attached nothing: the result of the plugins before this one.
 pub fn unchanged(version: SpecVersion, previous: Option<&Value>) -> Value {
     let mut result = previous.and_then(Value::as_object).cloned().unwrap_or_default();
     result.insert("cniVersion".to_owned(), version.as_str().into());
     Value::Object(result)
 }
 
-/// A result without the default routes of these gateways' families, which no longer go over its
-/// interfaces.
-pub fn without_default_routes(result: &Value, routers: &[IpAddr]) -> Value {
+/// A result without the default routes of these gateways' families, which are replaced by others.
+pub fn without_default_routes(result: &Value, gateways: &[IpAddr]) -> Value {
     let mut result = result.clone();
     let destination = |route: &Value| route.get("dst").and_then(Value::as_str)?.parse::<IpNet>().ok();
     for list in ["/routes", "/ip4/routes", "/ip6/routes"] {
         if let Some(routes) = result.pointer_mut(list).and_then(Value::as_array_mut) {
-            routes
-                .retain(|route| !routers.iter().any(|router| destination(route) == Some(default_destination(*router))));
+            let is_replaced = |route: &Value, gateway| destination(route) == Some(default_destination(gateway));
+            routes.retain(|route| !gateways.iter().any(|gateway| is_replaced(route, *gateway)));
         }
     }
     result
 }
 
-/// The result, appended to `previous`, the result of the plugins before this one.
+/// The result: the interface and its addresses and routes, appended to `previous`, the result of
+/// the plugins before this one.
 pub fn result(
     version: SpecVersion,
     interface: Interface<'_>,
@@ -137,7 +130,7 @@ pub fn result(
         result.insert("dns".to_owned(), dns.clone());
     }
     if version < SpecVersion::V0_3_0 {
-        first_addresses(&mut result, version, assignment);
+        insert_first_addresses(&mut result, version, assignment);
         return Value::Object(result);
     }
     let on_node = interface.device.map(|device| host_entry(version, device, interface.mtu));
@@ -148,9 +141,9 @@ pub fn result(
     Value::Object(result)
 }
 
-/// Before version 0.3.0 a result has one address of each family, with its routes. One that a plugin
-/// before this one has assigned stays.
-fn first_addresses(result: &mut Map<String, Value>, version: SpecVersion, assignment: &Assignment) {
+/// Inserts one address of each family with its routes, which are all that a result has before
+/// version 0.3.0. An address that a plugin before this one has assigned stays.
+fn insert_first_addresses(result: &mut Map<String, Value>, version: SpecVersion, assignment: &Assignment) {
     for (key, is_ipv4) in [("ip4", true), ("ip6", false)] {
         let mut of_family = assignment.ips.iter().filter(|ip| ip.address.addr().is_ipv4() == is_ipv4);
         let (Some(first), false) = (of_family.next(), result.contains_key(key)) else { continue };
@@ -191,7 +184,7 @@ fn interface_entry(version: SpecVersion, interface: Interface<'_>) -> Value {
     entry
 }
 
-/// Without `sandbox`: it is on the node.
+/// The entry of the end on the node, which has no `sandbox`.
 fn host_entry(version: SpecVersion, device: HostDevice<'_>, mtu: u16) -> Value {
     let mut entry = json!({"name": device.name, "mac": device.mac.to_string()});
     if version >= SpecVersion::V1_1_0

@@ -8,11 +8,11 @@
 //!    parameters (`repeat`). IO.
 //! 4. [`AddRequest::result`] is printed by the caller. No IO.
 
+mod directory;
 mod prepare;
 mod repeat;
 mod request;
 mod run;
 
-pub use prepare::Prepared;
 pub use request::AddRequest;
 pub use run::Attached;

@@ -1,9 +1,9 @@
 //! ADD of an interface that is attached already. A caller that did not learn the result of its
-//! call, such as a controller that was killed before it wrote it down, calls again.
+//! call, such as a controller that was killed before it stored it, calls again.
 
-use super::prepare::Prepared;
 use super::request::AddRequest;
 use super::run::Attached;
+use crate::attachment::attach::PreparedAttachment;
 use crate::attachment::ipam::is_same_request;
 use crate::attachment::node::Node;
 use crate::error::Error;
@@ -13,16 +13,16 @@ use crate::verbs::check::compare_record;
 use usnet_dataplane::attachment::Record;
 
 impl AddRequest<'_> {
-    /// The outcome of the earlier ADD, if it had the same parameters and its attachment is intact.
+    /// The result of the earlier ADD, if it had the same parameters and its attachment is intact.
     ///
     /// # Errors
     /// [`Error::AlreadyAttached`] with the parameters that differ, or [`Error::CheckFailed`] with
-    /// what is not as the earlier ADD left it.
-    pub(super) fn repeat(&self, node: &Node, prepared: &Prepared, record: Record) -> Result<Attached, Error> {
+    /// the parts of the attachment that changed since.
+    pub(super) fn repeat(&self, node: &Node, prepared: &PreparedAttachment, record: Record) -> Result<Attached, Error> {
         let recorded = Assignment::from_record(record.assignment.as_ref());
         let mut differences = differences(&prepared.record, &record);
         let mut requested = recorded.clone().unwrap_or_default();
-        requested.set_default_routes(&prepared.params.default_route);
+        requested.set_default_routes(&prepared.request.default_route);
         if recorded.as_ref() != Some(&requested) {
             differences.push("default routes");
         }
@@ -30,7 +30,7 @@ impl AddRequest<'_> {
             return Err(Error::AlreadyAttached { id: self.id.clone(), differences });
         }
         let attached = Attached { record, assignment: requested, is_repeated: true };
-        // Results of the first versions name neither the interface nor all of its addresses.
+        // Results of the first versions have neither the interface nor all of its addresses.
         let whole = self.result_in(SpecVersion::LATEST, &attached, None);
         compare_record(node, self.environment, &attached.record, &whole)?;
         Ok(attached)

@@ -1,6 +1,6 @@
 //! The parameters of an ADD, from its environment and configuration. No IO.
 
-use crate::attachment::request::mac::mac_of;
+use crate::attachment::request::mac::generated_mac;
 use crate::attachment::request::pod_request::PodRequest;
 use crate::error::Error;
 use crate::protocol::configuration::{Configuration, Target};
@@ -21,21 +21,20 @@ pub struct AddRequest<'a> {
     pub(super) configuration: &'a Configuration,
     pub(super) version: SpecVersion,
     pub(super) target: Target,
-    pub(super) own_ipam: Option<Value>,
+    /// Whether the configuration names an IPAM plugin, for a network that has none.
+    pub(super) has_own_ipam: bool,
+    /// The result of the plugins before this one in a chain.
     pub(super) previous: Option<&'a Value>,
     pub(super) id: AttachmentId,
     pub(super) network_namespace: PathBuf,
     pub(super) pod: Pod,
-    pub(super) mac: MacAddress,
     pub(super) pod_request: PodRequest,
+    /// The MAC address if none is requested.
+    pub(super) default_mac: MacAddress,
     pub(super) invoked_ifname: Option<InterfaceName>,
 }
 
 impl<'a> AddRequest<'a> {
-    /// Parses the environment and the configuration of a call.
-    ///
-    /// # Errors
-    /// What is invalid.
     pub fn parse(environment: &'a Environment, configuration: &'a Configuration) -> Result<Self, Error> {
         environment.require_for_add()?;
         let id = environment.attachment()?;
@@ -43,10 +42,9 @@ impl<'a> AddRequest<'a> {
         configuration.name()?;
         let target = configuration.target()?;
         let pod_request = PodRequest::read(configuration, &arguments)?;
-        let mac = match (pod_request.mac, &target) {
-            (Some(requested), _) => requested,
-            (None, Target::Bridge(legacy)) => legacy.mac.unwrap_or_else(|| mac_of(&id)),
-            (None, Target::Network(_)) => mac_of(&id),
+        let configured_mac = match &target {
+            Target::Bridge(legacy) => legacy.mac,
+            Target::Network(_) => None,
         };
         Ok(Self {
             started: Instant::now(),
@@ -54,13 +52,13 @@ impl<'a> AddRequest<'a> {
             configuration,
             version: configuration.version()?,
             target,
-            own_ipam: configuration.ipam()?,
+            has_own_ipam: configuration.ipam()?.is_some(),
             previous: configuration.result_of_chain(&environment.network_namespace())?,
-            id,
             network_namespace: environment.network_namespace(),
             pod: arguments.pod().map_err(EnvironmentError::Arguments)?,
-            mac,
             pod_request,
+            default_mac: configured_mac.unwrap_or_else(|| generated_mac(&id)),
+            id,
             invoked_ifname: None,
         })
     }
@@ -75,7 +73,6 @@ impl<'a> AddRequest<'a> {
         &self.pod_request.default_route
     }
 
-    /// The environment of the call.
     pub fn environment(&self) -> &Environment {
         self.environment
     }

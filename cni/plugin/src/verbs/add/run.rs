@@ -1,7 +1,7 @@
-//! ADD itself: the steps, and what an earlier call left. IO.
+//! ADD: detaches what an earlier call left, runs the steps and makes the result. IO.
 
-use super::prepare::Prepared;
 use super::request::AddRequest;
+use crate::attachment::attach::PreparedAttachment;
 use crate::attachment::detach::Detachment;
 use crate::attachment::interface;
 use crate::attachment::node::Node;
@@ -13,22 +13,19 @@ use crate::verbs::history;
 use serde_json::Value;
 use usnet_dataplane::attachment::{Progress, Record};
 
-/// The outcome of ADD.
 #[derive(Debug)]
 pub struct Attached {
-    /// The journal's record of it.
     pub record: Record,
-    /// The addresses and routes.
     pub assignment: Assignment,
-    /// Whether an earlier ADD attached it, and this one has changed nothing.
+    /// Whether an earlier ADD attached the interface, and this one has changed nothing.
     pub is_repeated: bool,
 }
 
 impl AddRequest<'_> {
-    /// Attaches the interface.
+    /// Attaches the interface, and returns the result of ADD.
     ///
     /// # Errors
-    /// Why the interface cannot be attached. Everything is rolled back then, or a record stays from
+    /// The interface cannot be attached. Everything is rolled back then, or a record stays from
     /// which it is cleaned up.
     pub fn run(&self, node: &Node) -> Result<Value, Error> {
         let attached = self.attach(node, self.prepare(node)?)?;
@@ -36,30 +33,27 @@ impl AddRequest<'_> {
         Ok(self.result(&attached, self.previous))
     }
 
-    /// To be called when nothing is rolled back any more.
+    /// Logs the ADD. The caller must not roll it back afterwards.
     pub fn write_history(&self, node: &Node, attached: &Attached) {
         if !attached.is_repeated {
             history::attached(node, &attached.record, self.started);
         }
     }
 
-    /// Attaches a prepared interface.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    pub fn attach(&self, node: &Node, prepared: Prepared) -> Result<Attached, Error> {
+    /// Attaches a prepared interface. Its errors are those of [`run`](Self::run).
+    pub fn attach(&self, node: &Node, prepared: PreparedAttachment) -> Result<Attached, Error> {
         self.detach_previous_sandbox(node, &prepared.record)?;
         let locked = node.journal.lock(&self.id)?;
         match locked.read()? {
             Some(record) if record.progress == Progress::Attached => return self.repeat(node, &prepared, record),
-            // A killed call left a partial attachment: it is rolled back, and ADD starts from the
+            // The partial attachment of a killed call is rolled back, and ADD starts from the
             // beginning.
             Some(record) => {
-                finish(Detachment::new(node, self.environment, &locked, record).waiting_for_engine())?;
+                detach(Detachment::new(node, self.environment, &locked, record).waiting_for_engine())?;
             }
             None => {}
         }
-        let (record, assignment) = prepared.attachment(self, node, &locked).run()?;
+        let (record, assignment) = prepared.start(node, self.environment, &locked).run()?;
         Ok(Attached { record, assignment, is_repeated: false })
     }
 
@@ -68,7 +62,7 @@ impl AddRequest<'_> {
         self.result_in(self.version, attached, previous)
     }
 
-    /// The same in another version.
+    /// The result in another version of the specification than the caller's.
     pub(super) fn result_in(&self, version: SpecVersion, attached: &Attached, previous: Option<&Value>) -> Value {
         let Attached { record, assignment, .. } = attached;
         let interface = Interface {
@@ -90,27 +84,27 @@ impl AddRequest<'_> {
         result(version, interface, assignment, previous.as_ref())
     }
 
-    /// kubelet may start a new sandbox of a pod before DEL of the previous one. Both would use the
-    /// same socket, so the previous sandbox is detached first. A socket that another interface uses
-    /// is a conflict.
+    /// Detaches the interface of a previous sandbox: kubelet may start a new one before DEL of the
+    /// previous one, and both would use the same socket. A socket that another interface uses is a
+    /// conflict.
     fn detach_previous_sandbox(&self, node: &Node, record: &Record) -> Result<(), Error> {
         let others = node.other_attachments(&self.pod.uid, &self.id)?;
         check_socket_conflict(record, &others.known)?;
         for previous in others.known.iter().filter(|other| other.id.interface == self.id.interface) {
-            // What a resource claim got is its own, however many sandboxes the pod has.
+            // An interface of a resource claim stays, however many sandboxes the pod has.
             if [&previous.id, &self.id].iter().any(|id| id.container.claim().is_some()) {
                 return Err(Error::AlreadyAttached { id: previous.id.clone(), differences: vec!["resource claim"] });
             }
             let locked = node.journal.lock(&previous.id)?;
             let environment = self.environment.for_attachment(&previous.id);
             if let Some(record) = locked.read()? {
-                finish(Detachment::new(node, &environment, &locked, record))?;
+                detach(Detachment::new(node, &environment, &locked, record))?;
             }
         }
         Ok(())
     }
 }
 
-fn finish(detachment: Detachment<'_>) -> Result<(), Error> {
-    Ok(detachment.run()?.into_gone()?)
+fn detach(detachment: Detachment<'_>) -> Result<(), Error> {
+    Ok(detachment.run()?.require_port_removed()?)
 }

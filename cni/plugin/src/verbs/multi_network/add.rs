@@ -1,5 +1,6 @@
-//! ADD for all networks that a pod selects: all of them, or none.
+//! ADD for all networks that a pod selects: it attaches all of them or none. IO.
 
+use crate::attachment::attach::PreparedAttachment;
 use crate::attachment::detach::Detachment;
 use crate::attachment::node::Node;
 use crate::attachment::request::pod_request;
@@ -9,20 +10,21 @@ use crate::protocol::environment::Environment;
 use crate::protocol::network_selection::annotation::NetworkSelection;
 use crate::protocol::network_selection::element::NetworkSelectionElement;
 use crate::protocol::result::unchanged;
-use crate::verbs::add::{AddRequest, Attached, Prepared};
+use crate::verbs::add::{AddRequest, Attached};
 use crate::verbs::multi_network::claims::{ClaimedElement, claimed_elements};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use usnet_dataplane::attachment::{AttachmentId, InterfaceName};
 use usnet_dataplane::sandboxes::{Sandbox, Sandboxes};
 
-/// A name that every pod has.
+/// The interface that every pod has.
 const LOOPBACK: &str = "lo";
 
 /// The call that Multus would make for one element.
 #[derive(Debug)]
 struct ElementCall {
-    place: String,
+    /// The element, for messages.
+    requested_by: String,
     environment: Environment,
     configuration: Configuration,
 }
@@ -31,8 +33,8 @@ struct ElementCall {
 /// that need its network namespace, and appends them to the result of the plugins before this one.
 ///
 /// # Errors
-/// Why one of them cannot be attached. All are rolled back then, or records stay from which they
-/// are cleaned up.
+/// One of them cannot be attached. All are rolled back then, or records stay from which they are
+/// cleaned up.
 pub fn add(node: &Node, environment: &Environment, configuration: &Configuration) -> Result<Value, Error> {
     environment.require_for_add()?;
     configuration.name()?;
@@ -41,12 +43,12 @@ pub fn add(node: &Node, environment: &Environment, configuration: &Configuration
     let previous = configuration.result_of_chain(&environment.network_namespace())?;
     let calls = element_calls(node, environment, configuration, &call, previous)?;
     let mut requests = Vec::new();
-    let mut routers = Vec::new();
-    for ElementCall { place, environment, configuration } in &calls {
-        let request = AddRequest::parse(environment, configuration).map_err(for_element(place))?;
-        routers.extend(request.default_route());
-        pod_request::require_one_per_family(&routers).map_err(|error| for_element(place)(error.into()))?;
-        requests.push((place.as_str(), request.with_invoked_ifname(&call.interface)));
+    let mut gateways = Vec::new();
+    for ElementCall { requested_by, environment, configuration } in &calls {
+        let request = AddRequest::parse(environment, configuration).map_err(for_element(requested_by))?;
+        gateways.extend(request.default_route());
+        pod_request::require_one_per_family(&gateways).map_err(|error| for_element(requested_by)(error.into()))?;
+        requests.push((requested_by.as_str(), request.with_invoked_ifname(&call.interface)));
     }
     let mut result = unchanged(configuration.version()?, previous);
     for (request, attached) in attach_all(node, &requests)? {
@@ -57,12 +59,12 @@ pub fn add(node: &Node, environment: &Environment, configuration: &Configuration
     Ok(result)
 }
 
-/// For interfaces that are attached later, also to pods without an annotation. If it cannot be
-/// written these fail with the reason, and the pod starts.
+/// Writes the pod's sandbox for interfaces that are attached later, also to pods without an
+/// annotation. If it cannot be written, only those attachments fail.
 fn write_sandbox(node: &Node, environment: &Environment, call: &AttachmentId) {
     if let Some(pod) = environment.arguments().ok().and_then(|arguments| arguments.pod().ok()) {
         let sandbox = Sandbox { container: call.container.clone(), network_namespace: environment.network_namespace() };
-        let _written = Sandboxes::new(&node.roots).write(&pod.uid, sandbox);
+        let _written = Sandboxes::new(&node.paths).write(&pod.uid, sandbox);
     }
 }
 
@@ -75,25 +77,26 @@ fn element_calls(
 ) -> Result<Vec<ElementCall>, Error> {
     let mut used = pod_interfaces(call, previous);
     let networks = NetworkSelection::read(configuration, &used)?;
-    let element_call = |place: String, element: &NetworkSelectionElement| {
+    let element_call = |requested_by: String, element: &NetworkSelectionElement| {
         let id = AttachmentId { container: call.container.clone(), interface: element.interface.clone() };
         let configuration = element.configuration(configuration);
-        ElementCall { place, environment: environment.for_interface(&id), configuration }
+        ElementCall { requested_by, environment: environment.for_interface(&id), configuration }
     };
     let mut calls = Vec::new();
     for (index, element) in networks.elements.iter().enumerate() {
         let NetworkSelectionElement { network, interface, .. } = element;
-        let place = format!("element {} ({network} as {interface}) of annotation {}", index + 1, networks.key);
+        let requested_by = format!("element {} ({network} as {interface}) of annotation {}", index + 1, networks.key);
         used.insert(interface.clone());
-        calls.push(element_call(place, element));
+        calls.push(element_call(requested_by, element));
     }
-    for ClaimedElement { place, element } in claimed_elements(node, environment, used)? {
-        calls.push(element_call(place, &element));
+    for ClaimedElement { requested_by, element } in claimed_elements(node, environment, used)? {
+        calls.push(element_call(requested_by, &element));
     }
     Ok(calls)
 }
 
-/// The interfaces that the pod has by now.
+/// The interfaces that the pod has before this call: that of the call, those in the result of the
+/// plugins before this one, and `lo`.
 pub(super) fn pod_interfaces(call: &AttachmentId, previous: Option<&Value>) -> BTreeSet<InterfaceName> {
     let entries = previous.and_then(|result| result.get("interfaces")).and_then(Value::as_array).into_iter().flatten();
     let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -104,24 +107,25 @@ pub(super) fn pod_interfaces(call: &AttachmentId, previous: Option<&Value>) -> B
     all
 }
 
-/// Everything that can be checked is checked for all elements before the first one is attached.
+/// Attaches all elements. Everything that can be checked is checked for all of them before the
+/// first one is attached.
 fn attach_all<'r, 'a>(
     node: &Node,
     requests: &'r [(&str, AddRequest<'a>)],
 ) -> Result<Vec<(&'r AddRequest<'a>, Attached)>, Error> {
-    let mut first: Option<Prepared> = None;
-    for (place, request) in requests {
-        let prepared = request.prepare(node).map_err(for_element(place))?;
+    let mut first: Option<PreparedAttachment> = None;
+    for (requested_by, request) in requests {
+        let prepared = request.prepare(node).map_err(for_element(requested_by))?;
         first.get_or_insert(prepared);
     }
     let mut attached: Vec<(&AddRequest<'a>, Attached)> = Vec::new();
-    for (place, request) in requests {
+    for (requested_by, request) in requests {
         // Later elements are prepared again: their parameters may depend on the interfaces attached
         // before them.
         let prepared = first.take().map_or_else(|| request.prepare(node), Ok);
         match prepared.and_then(|prepared| request.attach(node, prepared)) {
             Ok(one) => attached.push((request, one)),
-            Err(error) => return Err(roll_back(node, &attached, for_element(place)(error))),
+            Err(error) => return Err(roll_back(node, &attached, for_element(requested_by)(error))),
         }
     }
     Ok(attached)
@@ -143,10 +147,10 @@ fn roll_back(node: &Node, attached: &[(&AddRequest<'_>, Attached)], cause: Error
 fn detach(node: &Node, request: &AddRequest<'_>, attached: &Attached) -> Result<(), Error> {
     let locked = node.journal.lock(&attached.record.id)?;
     let Some(record) = locked.read()? else { return Ok(()) };
-    Ok(Detachment::new(node, request.environment(), &locked, record).run()?.into_gone()?)
+    Ok(Detachment::new(node, request.environment(), &locked, record).run()?.require_port_removed()?)
 }
 
-fn for_element(place: &str) -> impl Fn(Error) -> Error + use<> {
-    let place = place.to_owned();
-    move |cause| Error::NetworkSelectionElement { place: place.clone(), cause: Box::new(cause) }
+fn for_element(requested_by: &str) -> impl Fn(Error) -> Error + use<> {
+    let requested_by = requested_by.to_owned();
+    move |cause| Error::NetworkSelectionElement { requested_by: requested_by.clone(), cause: Box::new(cause) }
 }

@@ -3,8 +3,8 @@
 //! runtime passes the annotations, so the API server is not needed.
 //!
 //! Each network selection element is converted to the configuration that Multus would pass, and
-//! attached the same way. For the runtime all of them are one attachment, that of its call; the
-//! records keep the interface name of that call
+//! attached in the same way. For the runtime they are one attachment, that of its call; the records
+//! keep the interface name of that call
 //! ([`Record::invoked_ifname`](usnet_dataplane::attachment::Record)).
 
 pub mod add;

@@ -1,11 +1,10 @@
-//! Writes the archive format of an initramfs, "newc": see `buffer-format.rst` of the kernel's
-//! documentation.
+//! Writes the archive format of an initramfs, "newc"; see `buffer-format.rst` in the documentation
+//! of the kernel.
 
 use std::fmt::Write as _;
 
-/// A folder that all may enter.
+/// The mode of a folder.
 pub(super) const FOLDER: u32 = 0o040_755;
-/// A program.
 pub(super) const PROGRAM: u32 = 0o100_755;
 
 /// An archive under construction.
@@ -16,7 +15,7 @@ pub(super) struct Cpio {
 }
 
 impl Cpio {
-    /// Adds an entry, with its name relative to the root and the mode as in `stat`.
+    /// Adds an entry. The name is relative to the root, and the mode is that of `stat`.
     pub(super) fn add(&mut self, name: &str, mode: u32, content: &[u8]) {
         self.entries += 1;
         let number = self.entries;
@@ -37,13 +36,13 @@ impl Cpio {
         self.pad();
     }
 
-    /// Ends the archive.
+    /// Finishes the archive.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.add("TRAILER!!!", 0, &[]);
         self.bytes
     }
 
-    /// Headers and contents begin at multiples of four.
+    /// Pads to a multiple of four, where headers and contents start.
     fn pad(&mut self) {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }
@@ -55,7 +54,7 @@ mod tests {
     use std::process::{Command, Stdio};
 
     #[test]
-    fn busybox_reads_what_was_written() {
+    fn busybox_reads_the_archive() {
         let folder = tempfile::tempdir().unwrap();
         let mut archive = Cpio::default();
         archive.add("bin", FOLDER, &[]);

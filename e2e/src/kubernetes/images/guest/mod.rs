@@ -1,5 +1,5 @@
-//! The guest of a virtual machine: a kernel of Debian, and an initramfs of busybox, the modules of
-//! a virtio NIC and a script that sets an address and pings.
+//! The guest of a virtual machine: a kernel of Debian, and an initramfs with busybox, the modules
+//! of a virtio NIC, and a script that sets an address and pings.
 
 mod cpio;
 
@@ -13,10 +13,7 @@ use crate::kubernetes::images::error::ArchiveError;
 /// The script that the kernel starts.
 pub(super) const INIT: &str = include_str!("init");
 
-/// The initramfs of a guest, with the modules (`*.ko`) of a folder.
-///
-/// # Errors
-/// When a file cannot be read.
+/// Returns the initramfs of a guest, with the modules (`*.ko`) of a folder.
 pub(super) fn initramfs(busybox: &Path, modules: &Path) -> Result<Vec<u8>, ArchiveError> {
     let read = |path: &Path| fs::read(path).map_err(|source| ArchiveError::file(path, source));
     let mut archive = Cpio::default();
@@ -32,7 +29,7 @@ pub(super) fn initramfs(busybox: &Path, modules: &Path) -> Result<Vec<u8>, Archi
     Ok(archive.finish())
 }
 
-/// The modules of a folder, by name.
+/// Returns the modules of a folder, sorted by name.
 pub(super) fn modules_in(folder: &Path) -> Result<Vec<std::path::PathBuf>, ArchiveError> {
     let entries = fs::read_dir(folder).map_err(|source| ArchiveError::file(folder, source))?;
     let mut modules: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();

@@ -1,13 +1,13 @@
 //! A request that a guard has to refuse.
 
 use crate::support::cluster::check;
-use crate::support::control_plane::tokens::Thief;
+use crate::support::control_plane::tokens::RequestClient;
 use serde_json::Value;
 
 /// A request that has to be refused.
 #[derive(Clone)]
 pub(crate) struct Attack {
-    pub(crate) thief: Thief,
+    pub(crate) thief: RequestClient,
     pub(crate) arguments: Vec<&'static str>,
     pub(crate) input: String,
     /// Whether the thief's role does not allow it.
@@ -19,7 +19,7 @@ pub(crate) struct Attack {
 impl Attack {
     /// A server-side apply, which asks for nothing but `patch` (and `create` where there is no
     /// object).
-    pub(crate) fn apply(thief: Thief, part: &'static str, object: &Value) -> Self {
+    pub(crate) fn apply(thief: RequestClient, part: &'static str, object: &Value) -> Self {
         let mut arguments =
             vec!["apply", "--server-side", "--force-conflicts", "--field-manager=thief", "--validate=false"];
         arguments.extend((!part.is_empty()).then_some(part));
@@ -27,7 +27,7 @@ impl Attack {
         Self { thief, arguments, input: object.to_string(), by_role: false, by_policy: false }
     }
 
-    pub(crate) fn words(thief: Thief, words: &'static str) -> Self {
+    pub(crate) fn words(thief: RequestClient, words: &'static str) -> Self {
         let arguments = words.split(' ').collect();
         Self { thief, arguments, input: String::new(), by_role: false, by_policy: false }
     }

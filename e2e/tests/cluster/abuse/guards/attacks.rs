@@ -6,14 +6,14 @@ use super::claims::resource_claim_attacks;
 use super::objects::{
     attachment, compiled, definition, network, node_slice, node_state, requested_interface, with_resource_of_others,
 };
-use crate::support::control_plane::tokens::Thief::{self, Administrator, Agent, AgentWithoutNode, Controller};
+use crate::support::control_plane::tokens::RequestClient::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use crate::support::uplinks::nowhere;
 use serde_json::{Value, json};
 
 pub(crate) const MAPPED_DIR: &str = "userspace/mapped-dir";
 
 /// A change of a pod in the namespace `guards` by its status.
-pub(crate) fn status_of_pod(thief: Thief, name: &str, change: &Value) -> Attack {
+pub(crate) fn status_of_pod(thief: RequestClient, name: &str, change: &Value) -> Attack {
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}});
     for (part, content) in change.as_object().unwrap() {
         pod[part] = content.clone();

@@ -3,7 +3,7 @@
 use super::attack::Attack;
 use crate::resource_claims;
 use crate::support::cluster::{apply, try_run};
-use crate::support::control_plane::tokens::Thief::{self, Agent, AgentWithoutNode, Controller};
+use crate::support::control_plane::tokens::RequestClient::{self, Agent, AgentWithoutNode, Controller};
 use serde_json::{Value, json};
 
 /// Devices of a node.
@@ -45,7 +45,7 @@ pub(crate) fn allocate_claim() {
 }
 
 /// A part of that claim's status.
-fn claim_status(thief: Thief, status: &Value) -> Attack {
+fn claim_status(thief: RequestClient, status: &Value) -> Attack {
     Attack::apply(
         thief,
         "--subresource=status",
@@ -57,7 +57,7 @@ fn claim_status(thief: Thief, status: &Value) -> Attack {
 }
 
 pub(crate) fn resource_claim_attacks() -> Vec<Attack> {
-    if !resource_claims::is_served() {
+    if !resource_claims::is_supported() {
         return Vec::new();
     }
     let devices = ALLOCATED.map(|(driver, pool)| {

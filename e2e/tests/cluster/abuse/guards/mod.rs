@@ -13,7 +13,7 @@ mod removal;
 
 use crate::resource_claims;
 use crate::support::cluster::{apply, check, eventually, get};
-use crate::support::control_plane::tokens::Thief::{Administrator, Agent, AgentWithoutNode};
+use crate::support::control_plane::tokens::RequestClient::{Administrator, Agent, AgentWithoutNode};
 use crate::support::pods::{sleeping_pod, start};
 use crate::support::scene::Scene;
 use crate::support::uplinks::Uplink;
@@ -54,7 +54,7 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
         start(&scene, &pod);
     }
 
-    if resource_claims::is_served() {
+    if resource_claims::is_supported() {
         allocate_claim();
     }
     let attacks = attacks();
@@ -81,7 +81,7 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
 }
 
 #[test]
-fn the_words_of_a_policy_say_what_is_allowed() {
+fn the_message_of_a_policy_says_what_is_allowed() {
     let status = node_state("node-b", "status", &json!({"summary": {"engines": "x"}}));
     let cases = [
         (Attack::apply(Agent("node-a"), "--subresource=status", &status), "own node only"),

@@ -53,7 +53,8 @@ pub(crate) fn definition(namespace: &str, name: &str, kind: &str) -> Value {
     })
 }
 
-/// What the controller would make for the network `guards`, but for the resource.
+/// Returns the NAD that the controller would create for the network `guards`, except for the
+/// resource.
 pub(crate) fn with_resource_of_others() -> Value {
     let mut made = definition("guards", "guards", "userspace");
     made["metadata"]["annotations"] = json!({"k8s.v1.cni.cncf.io/resourceName": "vendor.example/nic"});

@@ -31,7 +31,7 @@ pub(crate) struct WithoutPolicies(Vec<Value>);
 
 impl WithoutPolicies {
     pub(crate) fn new() -> Self {
-        let of_claims = if resource_claims::is_served() { 0 } else { OF_CLAIMS };
+        let of_claims = if resource_claims::is_supported() { 0 } else { OF_CLAIMS };
         let bindings = POLICIES.iter().take(POLICIES.len() - of_claims).map(|name| {
             let binding = get(&["validatingadmissionpolicybinding", name]).expect("config/ is applied");
             kubectl(&["delete", "validatingadmissionpolicybinding", name]);

@@ -1,4 +1,4 @@
-//! Threads beside a test, in the network namespaces of stations, until the test ends them.
+//! Background threads in the network namespaces of stations, until the test ends them.
 
 use crate::support::station::Station;
 use std::sync::Arc;

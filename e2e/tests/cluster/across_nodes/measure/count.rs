@@ -17,7 +17,7 @@ const INTERVAL: Duration = Duration::from_millis(2);
 const LOOP_TIME: Duration = Duration::from_millis(500);
 const PORT: u16 = 7100;
 
-/// What a pod received of the broadcasts of another.
+/// The broadcasts of another pod that a pod received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Count {
     /// Different ones.
@@ -85,7 +85,7 @@ pub(crate) fn await_datagram(from: &Station, to: &Station, bytes: usize) {
     });
 }
 
-/// How long it takes, from now on, until a datagram goes from one pod to the other.
+/// Returns the time until a datagram arrives from one pod at the other.
 pub(crate) fn until_traffic(from: &Station, to: &Station) -> Duration {
     let (sender, receiver) = (socket(from, 0), socket(to, PORT + 2));
     receiver.set_read_timeout(Some(Duration::from_millis(20))).unwrap();

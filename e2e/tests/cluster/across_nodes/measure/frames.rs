@@ -1,4 +1,4 @@
-//! What frames reach a station, whatever its own kernel makes of them.
+//! Records the frames that reach a station, before its kernel handles them.
 
 use super::background::{Background, End};
 use crate::support::cluster::{nodes, on_node};
@@ -14,12 +14,12 @@ use std::os::fd::AsRawFd;
 
 type Mac = [u8; 6];
 
-/// What a station has seen.
+/// The frames that a station has received.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// All frames.
+    /// The number of all frames.
     pub(crate) frames: u64,
-    /// Those to the MAC address of a NIC of any node.
+    /// The number of frames to the MAC address of a NIC of any node.
     pub(crate) of_nodes: u64,
     /// The length of the largest IPv4 packet that must not be fragmented.
     pub(crate) largest: usize,
@@ -39,7 +39,7 @@ impl Frames {
         Self(threads)
     }
 
-    /// By the name of the station.
+    /// The counts by the name of the station.
     pub(crate) fn end(self) -> Vec<(String, Seen)> {
         self.0.end()
     }

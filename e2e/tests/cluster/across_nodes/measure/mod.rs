@@ -1,4 +1,4 @@
-//! What is counted and measured between stations.
+//! Measurements between stations.
 
 pub(crate) mod background;
 pub(crate) mod count;

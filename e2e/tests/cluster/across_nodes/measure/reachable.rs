@@ -1,4 +1,4 @@
-//! Whether the nodes answer at their own addresses, all the time.
+//! Checks continuously that the nodes respond at their own addresses.
 
 use super::background::{Background, End};
 use crate::support::cluster::nodes;
@@ -16,7 +16,7 @@ const INTERVAL: Duration = Duration::from_millis(5);
 /// long fails everything else as well.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// What all nodes together have answered.
+/// The responses of all nodes.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Answers {
     pub(crate) asked: u64,

@@ -1,4 +1,4 @@
-//! Tables of what was measured, in Markdown. Each row is printed at once; `make across` prints the
+//! Tables of the measurements in Markdown. Each row is printed at once; `make across` prints the
 //! tables at its end, from the file that `USNET_ACROSS_REPORT` names.
 
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! What happens to a node under traffic between nodes.
+//! Faults of a node under traffic between nodes.
 
 use super::Connected;
 use super::streams::Streams;
@@ -30,7 +30,7 @@ pub(super) const ALL: [Fault; 5] = [
     VPP,
     Fault::Reboot,
 ];
-/// Those that concern segments of VPP alone.
+/// The faults that concern only segments of VPP.
 pub(super) const OF_VPP: [Fault; 3] = [Fault::Agent, VPP, Fault::Reboot];
 
 impl Fault {
@@ -57,7 +57,7 @@ impl Fault {
         matches!(self, Self::Engine { .. })
     }
 
-    /// Lets it happen, and says from when on traffic is to come back.
+    /// Injects the fault, and returns the time from which on traffic should recover.
     pub(super) fn inflict(self, scene: &Scene, node: &'static str, all: &mut [Connected<'_>]) -> Instant {
         match self {
             Self::Engine { program: "vpp", .. } if !vpp::is_real() => Instant::now(),
@@ -84,10 +84,10 @@ impl Fault {
 fn reboot(scene: &Scene, node: &str, all: &mut [Connected<'_>]) -> Instant {
     let gone: Vec<Vec<String>> = all.iter_mut().map(|connected| connected.streams.remove(node)).collect();
     let before = Containers::of(scene, node);
-    power::lose(node);
+    power::cut(node);
     let booted = Instant::now();
     power::boot(node);
-    before.await_others();
+    before.await_replacement();
     let add = |streams: &mut Streams, names: Vec<String>| {
         names.into_iter().for_each(|name| streams.add(Station::of_pod(scene, &name)));
     };

@@ -83,7 +83,7 @@ fn traffic_comes_back(name: &str, engine: &str, variants: &[(&'static str, Varia
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// What a fault has cost a segment, and what must not be.
+/// The cost of a fault for a segment, and violations.
 fn measure(fault: Fault, node: &str, back: Instant, connected: &Connected<'_>) -> Vec<String> {
     let Connected { segment, streams } = connected;
     let resumed = streams.await_all_after(back, node) - back;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const INTERVAL: Duration = Duration::from_millis(10);
 const PORT: u16 = 7200;
 
-/// What one pod has received of another since [`Streams::begin`].
+/// The datagrams of one pod that another has received since [`Streams::begin`].
 #[derive(Default)]
 struct Arrivals {
     numbers: BTreeSet<u64>,
@@ -34,12 +34,12 @@ struct Member {
     _threads: Background<()>,
 }
 
-/// What a fault of a node has cost.
+/// The cost of a fault of a node.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Count {
     /// Broadcasts to and from the node that did not arrive.
     pub(super) lost: u64,
-    /// Those between other nodes.
+    /// The lost datagrams between other nodes.
     pub(super) lost_elsewhere: u64,
     /// Broadcasts that arrived more than once, anywhere, those that came back to their sender
     /// included.
@@ -145,7 +145,7 @@ impl Streams {
     }
 }
 
-/// A panic in another thread leaves no half-made state here.
+/// A panic in another thread leaves no inconsistent state.
 fn lock(received: &Received) -> MutexGuard<'_, BTreeMap<Pair, Arrivals>> {
     received.lock().unwrap_or_else(PoisonError::into_inner)
 }

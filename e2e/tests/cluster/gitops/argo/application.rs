@@ -1,4 +1,4 @@
-//! An Application: a folder of the repository, and what has become of it.
+//! An Application for a folder of the repository, and its state.
 
 use super::{Mode, NAMESPACE};
 use serde_json::{Value, json};
@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 /// The annotation by which a comparison is requested.
 pub(super) const REFRESH: &str = "argocd.argoproj.io/refresh";
 
-/// As users are told to write it; it tries again often enough to outlast a pod that ends.
+/// Returns an Application as documented, which retries often enough to survive the deletion of a
+/// pod.
 pub(super) fn manifest(mode: Mode, part: &str, url: &str) -> Value {
     json!({
         "apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
@@ -27,7 +28,7 @@ pub(super) fn manifest(mode: Mode, part: &str, url: &str) -> Value {
     })
 }
 
-/// The same without a policy: it is applied when it is requested.
+/// Returns the same without an automatic policy: it is applied on request.
 pub(super) fn manual(part: &str, url: &str) -> Value {
     let mut application = manifest(Mode::ClientSide, part, url);
     application["spec"].as_object_mut().map(|spec| spec.remove("syncPolicy"));
@@ -51,7 +52,7 @@ pub(super) fn is_refreshed(application: &Value) -> bool {
     application["metadata"]["annotations"][REFRESH].is_null()
 }
 
-/// How a commit ended; none while it has not.
+/// Returns the result of a commit; `None` while there is none.
 pub(super) fn ended(application: &Value, commit: &str) -> Option<bool> {
     if !is_refreshed(application) {
         return None;
@@ -76,7 +77,7 @@ pub(super) fn ended(application: &Value, commit: &str) -> Option<bool> {
     }
 }
 
-/// What its page shows: the state, and the messages of all that is not as it should be.
+/// Returns the state, and the messages of all problems, as its page shows them.
 pub(super) fn message(application: &Value) -> String {
     let status = &application["status"];
     let operation = &status["operationState"];

@@ -1,8 +1,8 @@
 //! Argo CD's application controller and repository server with Debian's redis, and an Application
 //! for each part of the repository.
 //!
-//! - [`settings`]: what it reads of its namespace;
-//! - [`application`]: an Application, and what has become of it;
+//! - [`settings`]: the objects that it reads from its namespace;
+//! - [`application`]: an Application and its state;
 //! - [`repository`]: a git repository.
 
 mod application;
@@ -24,10 +24,10 @@ const NAMESPACE: &str = "argocd";
 const REDIS: &str = "127.0.0.1:6391";
 const REPO_SERVER: &str = "127.0.0.1:9821";
 
-/// How an Application applies objects.
+/// The method by which an Application applies objects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Mode {
-    /// By default.
+    /// The default method.
     ClientSide,
     /// With the option `ServerSideApply=true`.
     ServerSide,
@@ -134,7 +134,7 @@ impl Argo {
         self.processes.push(child.unwrap());
     }
 
-    /// Has it look at the repository and the cluster now, as a webhook does.
+    /// Makes it compare the repository with the cluster now, as a webhook does.
     fn refresh(part: &str) {
         let annotation = format!("{}=hard", application::REFRESH);
         kubectl(&["annotate", "application", part, "-n", NAMESPACE, "--overwrite", &annotation]);

@@ -1,4 +1,4 @@
-//! A git repository in a folder, which Argo CD's repository server fetches.
+//! A git repository in a folder, from which Argo CD's repository server fetches.
 
 use crate::support::cluster::run;
 use serde_json::Value;

@@ -1,15 +1,17 @@
-//! What Argo CD reads of its namespace: as its installation has it, with usnet's health checks.
+//! The objects that Argo CD reads from its namespace: those of its installation, with usnet's
+//! health checks.
 
 use super::NAMESPACE;
 use serde_json::{Value, json};
 
-/// What it watches. Its own schemas check what users write, which is no part of the test.
+/// The kinds that the tool watches. Their own schemas, which validate the objects of users, are not
+/// part of the test.
 pub(super) const KINDS: [(&str, &str); 3] =
     [("Application", "applications"), ("ApplicationSet", "applicationsets"), ("AppProject", "appprojects")];
 const HEALTH: &str = include_str!("../../../../../config/gitops/argocd-cm.yaml");
 const LABEL: &str = "app.kubernetes.io/part-of";
 
-/// All objects but the definitions.
+/// All objects except the definitions.
 pub(super) fn objects() -> Vec<Value> {
     let health: Value = serde_yaml::from_str(HEALTH).unwrap();
     let maps = [

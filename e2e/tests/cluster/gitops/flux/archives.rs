@@ -1,5 +1,4 @@
-//! The commits of a repository as Flux' source-controller would offer them: an archive for each, by
-//! HTTP.
+//! Serves the commits of a repository like Flux' source-controller: an archive of each by HTTP.
 
 use serde_json::Value;
 use std::fs;

@@ -53,7 +53,7 @@ impl Flux {
         commit.revision
     }
 
-    /// Has it leave a folder alone, or not any more.
+    /// Suspends or resumes a folder.
     pub(super) fn suspend(&self, part: &str, is_suspended: bool) {
         Self::set(part, &json!({"suspend": is_suspended}));
     }
@@ -71,7 +71,7 @@ impl Flux {
         kubectl(&["patch", "kustomization", part, "-n", NAMESPACE, "--type=merge", "-p", &patch]);
     }
 
-    /// Has a folder applied with the rights of a service account.
+    /// Applies a folder with the rights of a service account.
     pub(super) fn act_as(&self, part: &str, service_account: &str) {
         Self::set(part, &json!({"serviceAccountName": service_account}));
     }
@@ -172,7 +172,7 @@ impl Tool for Flux {
     }
 }
 
-/// Says what the newest commit is, as source-controller does.
+/// Announces the newest commit, as source-controller does.
 fn offer(part: &str, commit: &Commit) {
     let now = "2026-01-01T00:00:00Z";
     let status = json!({"status": {

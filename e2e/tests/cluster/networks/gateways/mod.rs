@@ -80,7 +80,7 @@ impl<'a> Pod<'a> {
         in_pod(self.scene, self.network.name, script)
     }
 
-    /// What `ping` printed, and how many requests were answered.
+    /// Returns the output of `ping`, and the number of answered requests.
     fn ping(&self, address: &str) -> (u64, String) {
         let ping = if address.contains(':') { "ping6" } else { "ping" };
         let said = self.run(&format!("busybox {ping} -c {COUNT} -i 0.2 -W 1 -I net1 {address}; true"));

@@ -1,6 +1,6 @@
 //! Memifs in IP mode: programs reach their gateway and the networks of their routing domain. DPDK
-//! has no such memifs, so a VPP of the test stands in for the programs of all pods, on the sockets
-//! in their volumes.
+//! has no such memifs, so a VPP of the test takes the place of all programs, on the sockets in the
+//! volumes of the pods.
 
 use super::COUNT;
 use crate::support::cluster::{check, eventually, get, run};
@@ -55,7 +55,7 @@ impl Programs {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// As a program that follows its description.
+    /// Connects like a program that follows its description.
     fn attach(&self, pod: &Pod) {
         let Pod { socket, address, id, .. } = pod;
         for text in [
@@ -73,7 +73,7 @@ impl Programs {
         }
     }
 
-    /// How many echo requests of a pod were answered.
+    /// Returns the number of answered echo requests of a pod.
     fn echo(&self, pod: &Pod, address: &str) -> (u64, String) {
         let said = self.command(&format!("ping {address} table-id {} repeat {COUNT} interval 0.1", pod.id));
         let received = said.split("sent, ").nth(1).and_then(|rest| rest.split(' ').next());

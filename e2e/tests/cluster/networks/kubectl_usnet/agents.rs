@@ -1,4 +1,4 @@
-//! What agents answer, by programs in their containers.
+//! Commands that run programs in the containers of agents.
 
 use super::{list, text};
 use crate::support::cluster::{nodes, run, vsctl};
@@ -17,7 +17,7 @@ fn nodes_of(report: &Value) -> BTreeSet<&str> {
 }
 
 #[test]
-fn agents_answer_for_their_nodes_and_one_that_does_not_is_named() {
+fn agents_report_their_nodes_and_one_that_does_not_respond_is_named() {
     let scene = Scene::new(NETWORK);
     let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.56.31.0/24"}]]});
     scene.network(NETWORK, &json!({"port": {"type": "Veth"}, "ipam": ipam}));

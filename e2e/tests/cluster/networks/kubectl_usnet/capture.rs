@@ -1,4 +1,4 @@
-//! `kubectl usnet capture`: frames of pods reach the user, and nothing of it is left on the node.
+//! `kubectl usnet capture`: frames of pods reach the user, and nothing is left on the node.
 
 use super::list;
 use crate::support::cluster::{check, eventually, on_node, vsctl};
@@ -12,7 +12,7 @@ use std::time::Instant;
 const NAME: &str = "captured";
 const PACKET: u32 = 6;
 
-/// How many frames a file has.
+/// Returns the number of frames in a file.
 fn frames(mut file: &[u8]) -> usize {
     let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     assert_eq!(word(file, 0), 0x0a0d_0d0a, "pcapng");
@@ -50,7 +50,7 @@ fn await_no_mirror() {
 }
 
 #[test]
-fn frames_of_a_pod_reach_the_user_whose_end_ends_the_capture() {
+fn a_capture_streams_frames_until_its_user_ends_it() {
     let scene = Scene::new(NAME);
     scene.network(NAME, &serde_json::json!({}));
     for pod in ["left", "right"] {

@@ -1,4 +1,4 @@
-//! What a capture costs the traffic that it copies: datagrams at a steady rate are counted without
+//! The effect of a capture on the captured traffic: datagrams at a steady rate are counted without
 //! it, and while it starts, copies and ends.
 
 use crate::support::capture::read_by_tcpdump;

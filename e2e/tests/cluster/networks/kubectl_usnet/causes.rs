@@ -1,4 +1,4 @@
-//! What is wrong, and why.
+//! `kubectl usnet status` and `explain`: problems and their causes.
 
 use super::{list, text};
 use crate::support::cluster::{apply, check, eventually, get, kubectl, nodes, timeout, vsctl};

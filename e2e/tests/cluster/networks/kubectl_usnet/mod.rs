@@ -1,4 +1,4 @@
-//! `kubectl usnet`: what it answers of a whole cluster, by the API server and by agents.
+//! `kubectl usnet` on a whole cluster, with the API server and agents.
 
 mod agents;
 mod capture;
@@ -27,7 +27,7 @@ fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
 }
 
 #[test]
-fn an_answer_that_there_is_none_has_an_exit_status_of_its_own() {
+fn each_kind_of_failure_has_its_exit_status() {
     for (arguments, status, words) in [
         (["explain", "network", "lost"].as_slice(), 3, "there is no UserspaceNetwork lost"),
         (&["explain", "pod", "lost"], 3, "there is no pod default/lost"),

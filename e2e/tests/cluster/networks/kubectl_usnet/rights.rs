@@ -1,4 +1,4 @@
-//! Which rights the commands need: those that docs/kubectl-usnet.md names.
+//! The rights that the commands need, which docs/kubectl-usnet.md lists.
 
 use super::{list, text};
 use crate::support::cluster::{apply, kubectl, run, try_run};
@@ -54,7 +54,7 @@ fn roles_for_bundles(namespace: &str) -> Value {
     roles
 }
 
-/// Those for a test, which creates namespaces, networks and pods.
+/// The rights for `kubectl usnet test`, which creates namespaces, networks and pods.
 fn roles_for_tests(namespace: &str) -> Value {
     let mut roles = roles(namespace, &["create", "get"]);
     let items = roles["items"].as_array_mut().unwrap();
@@ -85,7 +85,7 @@ fn bound(namespace: &str, everywhere: &Value, in_usnet: &Value) -> Value {
     ]})
 }
 
-/// Takes the rights away, also when the test fails.
+/// Deletes the rights, even if the test fails.
 struct Granted;
 
 impl Drop for Granted {
@@ -100,7 +100,7 @@ impl Drop for Granted {
 }
 
 #[test]
-fn the_documented_rights_are_enough_and_without_that_to_exec_the_rest_is_answered() {
+fn the_documented_rights_are_enough_and_without_exec_the_rest_is_reported() {
     let scene = Scene::new(READER);
     scene.network(READER, &json!({}));
     let granted = Granted;

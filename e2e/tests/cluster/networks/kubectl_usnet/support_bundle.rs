@@ -1,7 +1,7 @@
-//! The bundle of diagnostics: what is in it, and what must not be.
+//! `kubectl usnet support-bundle`: its content, and the secrets that it must not contain.
 
 use crate::support::cluster::{apply, eventually, kubectl, nodes, on_node, run};
-use crate::support::kubectl_usnet::{Answer, usnet};
+use crate::support::kubectl_usnet::{CommandOutput, usnet};
 use crate::support::pods::{NODE, description, pod_without_volume, sleeping_pod, start};
 use crate::support::scene::Scene;
 use serde_json::json;
@@ -21,7 +21,7 @@ const PLANTED: [&str; 5] = [
 ];
 
 /// The answer, and the files of the bundle without the folder that all are in.
-fn bundle() -> (Answer, BTreeMap<String, String>) {
+fn bundle() -> (CommandOutput, BTreeMap<String, String>) {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("bundle.tar.gz");
     let answer = usnet(&["support-bundle", "-o", file.to_str().unwrap(), "--since", "1h"]);
@@ -81,7 +81,7 @@ fn plant(scene: &Scene) -> Vec<String> {
 }
 
 #[test]
-fn a_bundle_has_what_finds_a_fault_and_no_secret() {
+fn a_bundle_has_diagnostic_data_and_no_secrets() {
     let scene = Scene::new(NETWORK);
     scene.network(NETWORK, &json!({"port": {"type": "Veth"}}));
     scene.network("ask-bundle-socket", &json!({}));
@@ -125,7 +125,7 @@ fn a_bundle_has_what_finds_a_fault_and_no_secret() {
 }
 
 #[test]
-fn a_node_that_does_not_answer_is_named_in_the_bundle() {
+fn a_node_that_does_not_respond_is_named_in_the_bundle() {
     run("component", &["stop", "kubelet", "node-b"]);
     let (answer, files) = bundle();
     run("component", &["start", "kubelet", "node-b"]);

@@ -1,11 +1,12 @@
-//! The roles of config/components/tenant-roles: what users may see and change with them.
+//! The roles of config/components/tenant-roles: the objects that users may view and change with
+//! them.
 
 use crate::support::cluster::{check, eventually, kubectl, try_run};
 use crate::support::scene::Scene;
 
 const TENANT_ROLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/components/tenant-roles/roles.yaml");
 
-/// Takes the aggregated roles away, also when the test fails.
+/// Deletes the aggregated roles, even if the test fails.
 struct TenantRoles;
 
 impl Drop for TenantRoles {
@@ -15,7 +16,7 @@ impl Drop for TenantRoles {
 }
 
 #[test]
-fn who_may_view_a_namespace_sees_its_definitions_and_no_network_is_writable() {
+fn viewers_of_a_namespace_see_its_definitions_and_cannot_write_networks() {
     let scene = Scene::new("ask-tenant");
     let account = format!("system:serviceaccount:{}:default", scene.name);
     kubectl(&[

@@ -1,4 +1,4 @@
-//! `kubectl usnet test`: it passes where all works, says what does not, and leaves nothing.
+//! `kubectl usnet test`: it passes if all works, reports what does not, and leaves nothing.
 
 use super::{list, text};
 use crate::support::cluster::{check, eventually, get, kubectl, nodes, run, timeout, vsctl};
@@ -106,7 +106,7 @@ fn each_problem_is_named() {
 }
 
 #[test]
-fn what_a_killed_test_left_is_removed_when_asked() {
+fn clean_removes_the_objects_of_a_killed_test() {
     await_fine();
     // A pod that never starts: the program waits until it is killed.
     let mut command = Command::new("kubectl");

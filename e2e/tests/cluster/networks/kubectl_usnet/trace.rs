@@ -1,4 +1,4 @@
-//! The way between two pods, and where it ends.
+//! `kubectl usnet trace`: the path between two pods, and where it is broken.
 
 use super::{list, text};
 use crate::support::cluster::{check, eventually};
@@ -39,7 +39,7 @@ fn far(scene: &Scene, name: &str, network: &str) -> Value {
 }
 
 #[test]
-fn the_way_between_pods_is_traced_on_one_node_and_across_nodes() {
+fn the_path_between_pods_is_traced_on_one_node_and_across_nodes() {
     let scene = Scene::new("ask-trace");
     let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.56.41.0/24"}]]});
     scene.network("trace-node", &json!({"port": {"type": "Veth"}, "ipam": ipam}));

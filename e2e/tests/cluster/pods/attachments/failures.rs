@@ -1,4 +1,4 @@
-//! What cannot be attached says why, in the words of the cause, and nothing is left of it.
+//! Attachments that fail have a reason with the cause, and nothing is left of them.
 
 use super::{INTERFACE, assert_nothing_left, attachment, await_ready, await_reason, plug, plugged, status, unplug};
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node};
@@ -23,7 +23,7 @@ fn await_gone(scene: &Scene, name: &str) {
 }
 
 #[test]
-fn what_cannot_be_attached_says_why_and_leaves_nothing() {
+fn an_interface_that_cannot_be_attached_has_a_reason_and_leaves_nothing() {
     let scene = Scene::new("plugbad");
     let other = Scene::new("plugother");
     scene.network("plugbad", &json!({}));

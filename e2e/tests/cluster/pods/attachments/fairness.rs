@@ -1,5 +1,5 @@
-//! As many attachments of one namespace as a node has places, none of which can be attached, beside
-//! one of another: `USNET_IMPOSSIBLE_ATTACHMENTS` sets their number.
+//! Many attachments of one namespace that cannot be attached do not delay one of another namespace:
+//! `USNET_IMPOSSIBLE_ATTACHMENTS` sets their number.
 
 use super::{INTERFACE, assert_nothing_left, attachment, await_ready, status, unplug};
 use crate::support::cluster::{apply, check, condition, eventually, get, kubectl};

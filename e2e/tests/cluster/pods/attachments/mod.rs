@@ -1,4 +1,4 @@
-//! `UserspaceAttachment`: objects, their conditions, and what nodes and pods have.
+//! `UserspaceAttachment`: objects, their conditions, and the state on nodes and in pods.
 
 mod cycles;
 mod failures;

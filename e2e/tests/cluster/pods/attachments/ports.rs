@@ -1,5 +1,5 @@
-//! Each type of port on each engine, plugged into running pods: packets while it is there, nothing
-//! afterwards, and those of another interface all the time.
+//! Each type of port on each engine, plugged into running pods: packets arrive while it is
+//! attached, none afterwards, and those of another interface all the time.
 
 use super::{INTERFACE, assert_nothing_left, await_plugged_packets, plug, start_program, status, stop_program, unplug};
 use crate::support::cluster::eventually;

@@ -1,6 +1,6 @@
-//! What tells Multus' daemon which networks a running pod gets and loses: the program that
-//! `USNET_DYNAMIC_NETWORKS` names, or else a stand-in, because the program's Go module is on no
-//! module proxy.
+//! The controller that tells Multus' daemon which networks to attach to a running pod and to
+//! detach: the program that `USNET_DYNAMIC_NETWORKS` names, or else a replacement, because the Go
+//! module of the program is on no module proxy.
 
 use super::daemon;
 use super::in_cluster::InCluster;

@@ -1,5 +1,5 @@
-//! A request to Multus' daemon for one network of a running pod: `POST /delegate`, as Multus'
-//! `pkg/server/api` has it.
+//! A request to Multus' daemon for one network of a running pod: `POST /delegate`, as in Multus'
+//! `pkg/server/api`.
 
 use super::daemon;
 use super::stand_in::text;

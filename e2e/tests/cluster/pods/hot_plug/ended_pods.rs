@@ -1,8 +1,8 @@
-//! Interfaces of pods that end: Multus detaches them only if it is called twice, its controller
-//! does not, and usnet's garbage collection does.
+//! Interfaces of ended pods: Multus detaches them only if it is called twice, its controller does
+//! not, and usnet's garbage collection does.
 
 use super::super::garbage::QuickCollector;
-use super::{HotPlug, daemon, element, ports, sleeper};
+use super::{HotPlug, daemon, element, plugged_pod, ports};
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node};
 use crate::support::pods::{NODE, uid, wait_running};
 use crate::support::scene::wait_ready;
@@ -32,7 +32,7 @@ fn interfaces_of_pods_that_end_are_collected_also_if_they_were_just_being_attach
     scene.apply_network("plugend", &json!({}));
     scene.apply_network("plugend-late", &on("node-b"));
     ["plugend", "plugend-late"].iter().for_each(|network| wait_ready(network));
-    ["attached", "attaching"].iter().for_each(|pod| apply(&sleeper(scene, pod, &[])));
+    ["attached", "attaching"].iter().for_each(|pod| apply(&plugged_pod(scene, pod, &[])));
     ["attached", "attaching"].iter().for_each(|pod| wait_running(scene, pod));
     let uids = ["attached", "attaching"].map(|pod| uid(scene, pod));
     plug.select("attached", &[element("plugend", "net7")]);

@@ -1,8 +1,8 @@
-//! What cannot be plugged is refused with the reason, and leaves what was there as it was.
+//! Interfaces that cannot be plugged are refused with a reason, and the others stay unchanged.
 
 use super::daemon::Propagation;
 use super::delegate::{Sandbox, configuration, delegate};
-use super::{HotPlug, await_gone, element, ports, remains, sleeper};
+use super::{HotPlug, await_gone, element, plugged_pod, ports, remains};
 use crate::support::cluster::{apply, get, kubectl};
 use crate::support::pods::{NODE, description, in_pod, pod_without_volume, uid, wait_running};
 use crate::support::scene::{Scene, wait_ready};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 #[test]
-fn what_cannot_be_plugged_is_refused_and_what_is_attached_stays() {
+fn an_interface_that_cannot_be_plugged_is_refused_and_the_others_stay() {
     let Some(mut plug) = HotPlug::new("plugfail") else { return };
     networks_and_pods(&plug.scene);
     names_that_are_taken(&plug);
@@ -27,9 +27,9 @@ fn networks_and_pods(scene: &Scene) {
     ["plugfail-a", "plugfail-b"].iter().for_each(|network| scene.apply_network(network, &json!({})));
     scene.apply_network("plugdevice", &json!({"devicePlugin": {"devices": 2}}));
     ["plugfail-a", "plugfail-b", "plugdevice"].iter().for_each(|network| wait_ready(network));
-    apply(&sleeper(scene, "taken", &[element("plugfail-a", "net1")]));
-    apply(&sleeper(scene, "nameless", &[json!({"name": "plugfail-a"})]));
-    apply(&sleeper(scene, "plain", &[]));
+    apply(&plugged_pod(scene, "taken", &[element("plugfail-a", "net1")]));
+    apply(&plugged_pod(scene, "nameless", &[json!({"name": "plugfail-a"})]));
+    apply(&plugged_pod(scene, "plain", &[]));
     apply(&pod_without_volume(scene, "homeless", ""));
     let mut pod = pod_without_volume(scene, "device", "");
     pod["spec"]["containers"][0]["resources"]["limits"]["usnet.dev/plugdevice"] = json!("1");
@@ -99,7 +99,7 @@ fn devices_of_pods(plug: &HotPlug) {
     await_gone(scene, "device", "net7");
 
     plug.select("device", std::slice::from_ref(&plugged));
-    plug.await_refusal("device", &plugged, &["interfaces with a device cannot be attached again"]);
+    plug.await_refusal("device", &plugged, &["an interface with a device cannot be attached again"]);
     assert_eq!(remains(&uid(scene, "device"), "net7"), "");
 }
 

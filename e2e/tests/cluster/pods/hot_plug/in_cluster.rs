@@ -1,5 +1,5 @@
-//! Programs that run in containers of their project's DaemonSet, run on a node instead: what
-//! Kubernetes gives to such a container, and who they are for the API server.
+//! Runs programs of a DaemonSet directly on a node, with the files that Kubernetes mounts into a
+//! container, and their identity for the API server.
 
 use crate::support::cluster::{apply, kubectl, on_node, try_run};
 use crate::support::pods::NODE;

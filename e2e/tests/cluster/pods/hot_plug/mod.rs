@@ -128,25 +128,26 @@ fn status(scene: &Scene, pod: &str) -> Vec<Value> {
     status
 }
 
-/// An element of the annotation.
+/// Returns a network selection element of the annotation.
 fn element(network: &str, interface: &str) -> Value {
     json!({"name": network, "interface": interface})
 }
 
-/// A pod that sleeps, with an interface from its start on.
-fn sleeper(scene: &Scene, name: &str, elements: &[Value]) -> Value {
+/// Returns a sleeping pod that has these interfaces from its start on.
+fn plugged_pod(scene: &Scene, name: &str, elements: &[Value]) -> Value {
     sleeping_pod(scene, name, &json!(elements).to_string())
 }
 
 /// A pod of the test program, which serves the interfaces that it has at its start.
 fn tools_pod(scene: &Scene, name: &str, elements: &[Value]) -> Value {
-    let mut pod = sleeper(scene, name, elements);
+    let mut pod = plugged_pod(scene, name, elements);
     pod["spec"]["containers"][0]["image"] = json!(TOOLS_IMAGE);
     pod["spec"]["containers"][0].as_object_mut().unwrap().remove("command");
     pod
 }
 
-/// What is left of an interface of a pod on its node: record, and files in the volume.
+/// Returns what is left of an interface of a pod on its node: record, files in the volume, and
+/// port.
 fn remains(uid: &str, interface: &str) -> String {
     let script = format!(
         "grep -ls '{uid}' /var/lib/usnet/attachments/*.{interface}.json; \
@@ -165,7 +166,7 @@ fn await_gone(scene: &Scene, pod: &str, interface: &str) {
     });
 }
 
-/// How many ports a network has in its engine.
+/// Returns the number of ports of a network in its engine.
 fn ports(engine: &str, network: &str) -> usize {
     if engine == "VPP" {
         return vpp::ports(NODE, network).unwrap().len();

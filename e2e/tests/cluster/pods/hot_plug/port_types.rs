@@ -5,7 +5,7 @@ use super::{HotPlug, await_gone, element, ports, remains, tools_pod};
 use crate::support::cluster::{apply, check, eventually, on_node};
 use crate::support::pods::{NODE, in_pod, pod_without_volume, uid, wait_running};
 use crate::support::scene::wait_ready;
-use crate::support::tools::ask;
+use crate::support::tools::run_tool;
 use crate::support::vpp;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -69,7 +69,7 @@ impl Kind {
             return received.and_then(|count| count.parse().ok()).ok_or(answer);
         }
         let command = ["--interface=net7", "ping", PEER, &format!("--count={count}"), "--interval=10"];
-        let answer = ask(scene, pod, &command)?;
+        let answer = run_tool(scene, pod, &command)?;
         answer["received"].as_u64().ok_or_else(|| answer.to_string())
     }
 

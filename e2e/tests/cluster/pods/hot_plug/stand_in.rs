@@ -1,7 +1,7 @@
-//! Stands in for multus-dynamic-networks-controller: compares the networks that a running pod
-//! selects with its `network-status`, has Multus' daemon attach and detach what differs, and writes
-//! the new status. Like the controller it takes one pod after the other, tries a few times, and
-//! calls DEL for what it could not attach.
+//! Replaces multus-dynamic-networks-controller: compares the networks that a running pod selects
+//! with its `network-status`, lets Multus' daemon attach and detach the difference, and writes the
+//! new status. Like the controller it handles one pod after the other, retries a few times, and
+//! calls DEL for an interface that it could not attach.
 
 use super::delegate::{self, Sandbox};
 use super::{ATTEMPTS, NETWORKS};

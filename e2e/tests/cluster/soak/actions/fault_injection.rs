@@ -1,4 +1,4 @@
-//! Changes by another client to what usnet owns at the engines, which must be reverted.
+//! Changes by another client to usnet's objects in the engines, which must be reverted.
 
 use crate::soak::foreign::bridges;
 use crate::soak::foreign::domains::{self, Domain};
@@ -8,7 +8,7 @@ use crate::support::cluster::{check, on_node};
 use crate::support::vpp;
 use usnet_crds::EngineKind;
 
-/// Takes away the bridge of a network, if it is ours.
+/// Deletes the bridge of a network, if it is owned by usnet.
 pub(crate) fn remove_bridge(node: usize, network: usize) -> Result<(), String> {
     let (node, name) = (names::node(node), names::bridge_of(network));
     match engine(network) {
@@ -40,7 +40,7 @@ pub(crate) fn change_bridge(node: usize, network: usize, setting: usize) -> Resu
     }
 }
 
-/// Takes away a port of ours, on any bridge.
+/// Deletes a port of usnet on any bridge.
 pub(crate) fn remove_port(node: usize, network: usize, port: usize) -> Result<(), String> {
     let (node, name) = (names::node(node), names::bridge_of(network));
     match engine(network) {
@@ -58,7 +58,7 @@ pub(crate) fn change_port(node: usize, network: usize, port: usize) -> Result<()
     }
 }
 
-/// What carries a mark of ours at the engines of a node.
+/// Returns the objects with an ownership tag of usnet in the engines of a node.
 pub(crate) fn marked(node: &str) -> Vec<String> {
     let mut found = vpp::tags(node);
     found.retain(|tag| tag.starts_with("usn"));

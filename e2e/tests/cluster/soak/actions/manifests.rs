@@ -1,4 +1,4 @@
-//! What users apply in a soak run.
+//! The objects that users apply in a soak run.
 
 use crate::soak::steps::names;
 use crate::soak::steps::{ByHand, Old, RequestedNetwork, engine, is_adopted};

@@ -27,7 +27,7 @@ pub(crate) fn delete_state(node: usize) -> Result<(), String> {
     kubectl(&["delete", "--wait=false", "usns", names::node(node)])
 }
 
-/// Takes the node out of every network with a selector.
+/// Removes the node from every network with a selector.
 pub(crate) fn edit_state(node: usize) -> Result<(), String> {
     kubectl(&["patch", "usns", names::node(node), "--type=merge", "-p", r#"{"spec":{"labels":{"zone":"nowhere"}}}"#])
 }

@@ -1,4 +1,4 @@
-//! What each step does.
+//! The actions of the steps.
 
 pub(crate) mod fault_injection;
 pub(crate) mod manifests;

@@ -1,6 +1,6 @@
-//! NetworkAttachmentDefinitions of users: for another plugin, by hand for a network of usnet, and
-//! those of the legacy userspace CNI. All must stay as they are. Generated ones are edited and
-//! deleted, which must not last.
+//! NetworkAttachmentDefinitions of users: for another plugin, for a network of usnet, and those of
+//! the legacy userspace CNI. All must stay unchanged. Generated ones are edited and deleted, which
+//! must be reverted.
 
 use crate::soak::actions::manifests;
 use crate::soak::steps::names;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The NADs that users created, by namespace and name.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
-    /// What they look like.
+    /// The manifests.
     made: BTreeMap<(usize, String), String>,
     /// Those whose namespace was deleted. Kubernetes may have ended it with them still in it, and a
     /// namespace of that name has them again.

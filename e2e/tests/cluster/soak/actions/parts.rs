@@ -1,4 +1,4 @@
-//! Parts of usnet, and those that it needs: killed, stopped and started.
+//! Kills, stops and starts parts of usnet, and parts that it needs.
 
 use crate::soak::steps::Part;
 use crate::soak::steps::names;
@@ -17,7 +17,7 @@ pub(crate) fn kill_controllers() -> Result<(), String> {
     kill_pods(&["--selector=app.kubernetes.io/component=controller"])
 }
 
-/// Kills the controller that leads.
+/// Kills the leading controller.
 pub(crate) fn kill_leader() -> Result<(), String> {
     let lease = ["get", "lease", "usnet-controller", "-n", NAMESPACE, "-o", "jsonpath={.spec.holderIdentity}"];
     let leader = try_run("kubectl", &lease, "")?;

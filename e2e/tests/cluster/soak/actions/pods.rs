@@ -1,5 +1,5 @@
-//! Pods of the run: each calls the plugin as its runtime would, one call after the other, while the
-//! others go on.
+//! Pods of the run: the plugin is called for each as by a container runtime, one call after the
+//! other, in parallel for all pods.
 
 use crate::soak::actions::manifests;
 use crate::soak::steps::PODS;
@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-/// What becomes of a pod.
+/// The state of a pod.
 #[derive(Debug, Clone)]
 pub(crate) enum Call {
     /// With the network configuration that Multus would pass.
@@ -25,10 +25,10 @@ pub(crate) enum Call {
     Delete,
 }
 
-/// How many calls ended how.
+/// The number of calls by their result.
 pub(crate) type Outcomes = BTreeMap<String, usize>;
 
-/// All pods, each with a thread that calls the plugin for it.
+/// The pods, each with a thread that calls the plugin.
 pub(crate) struct Pods<'scope> {
     calls: Vec<Sender<Call>>,
     threads: Vec<ScopedJoinHandle<'scope, Outcomes>>,
@@ -76,7 +76,7 @@ fn execute(node: &DirectPods, pod: usize, calls: &Receiver<Call>, trace: &Trace)
     while let Ok(call) = calls.recv() {
         let outcome = match call {
             Call::Add { namespace, config, killed_after } => {
-                node.make_volume(pod);
+                node.create_volume(pod);
                 last = (names::namespace(namespace), config);
                 let child = node.start("ADD", &last.0, &last.1, pod).unwrap();
                 match killed_after {

@@ -1,4 +1,4 @@
-//! Whether the engines of a node have what its agent selected, asked of the engines themselves.
+//! Checks in the engines of a node that they have what its agent selected.
 
 use crate::support::cluster::{check, on_node};
 use crate::support::node_file::NodeFile;
@@ -62,7 +62,7 @@ pub(crate) fn records(node: &str) -> Result<Vec<Record>, String> {
     Ok(all.records)
 }
 
-/// Where a node has its files, as the test bed's other processes reach them.
+/// Returns the path of a node's files as seen from outside.
 fn roots(node: &str) -> NodePaths {
     NodePaths::below(&PathBuf::from(format!("/proc/{}/root", process(node))))
 }

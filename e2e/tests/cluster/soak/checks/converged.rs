@@ -1,5 +1,5 @@
-//! Whether everything is as it should be, asked of each part itself: what users declared, what the
-//! controller compiled, what the engines have.
+//! Checks each part for the desired state: the objects of users, the compiled networks, and the
+//! engines.
 
 use crate::soak::actions::fault_injection::marked;
 use crate::soak::checks::compiled::{engines_have_what_was_selected, records};
@@ -180,7 +180,7 @@ fn selects(selector: &Value, object: &Value) -> bool {
     selector["matchLabels"].as_object().is_none_or(|wanted| wanted.iter().all(|(key, value)| labels[key] == *value))
 }
 
-/// What is still there of the networks of the run, once all were deleted.
+/// Returns what is left of the networks of the run after all were deleted.
 pub(crate) fn leftovers() -> Vec<String> {
     let ours: BTreeSet<String> = names::all_networks().collect();
     let there = ours.iter().filter(|name| get(&["usn", name]).is_some());

@@ -1,5 +1,5 @@
-//! Whether the networks that follow from NADs of the legacy userspace CNI are there just as long as
-//! the definitions, and as the oldest of them says.
+//! Checks that networks from NADs of the legacy userspace CNI exist exactly as long as the
+//! definitions, with the settings of the oldest one.
 
 use crate::soak::checks::objects::Objects;
 use crate::soak::steps::names;

@@ -1,4 +1,4 @@
-//! Whether everything is as declared in the end.
+//! Checks that everything is as declared at the end.
 
 pub(crate) mod compiled;
 pub(crate) mod converged;

@@ -1,11 +1,11 @@
-//! What was declared and what the controller compiled, as the API server has it.
+//! Reads the declared and the compiled networks from the API server.
 
 use crate::soak::steps::names;
 use crate::support::cluster::try_run;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What users declared, as the API server has it now.
+/// The declared networks, as the API server has them now.
 pub(crate) struct Objects {
     pub(crate) networks: BTreeMap<String, Value>,
     pub(crate) nodes: BTreeMap<String, Value>,
@@ -43,7 +43,7 @@ fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
     objects.into_iter().map(|object| (name(&object), object)).collect()
 }
 
-/// Those of the run, without what other tests may still have.
+/// Returns the objects of the run, without those of other tests.
 fn ours(networks: Vec<Value>) -> BTreeMap<String, Value> {
     let (mut all, ours) = (by_name(networks), names::all_networks().collect::<BTreeSet<_>>());
     all.retain(|name, _| ours.contains(name));

@@ -1,8 +1,8 @@
-//! Bridges of Open vSwitch as another client sees and changes them.
+//! Bridges of Open vSwitch, as another client reads and changes them.
 
 use crate::support::cluster::try_run;
 
-/// How our marks begin.
+/// The prefix of usnet's ownership keys.
 const OURS: &str = "usnet.dev/";
 
 /// Makes a bridge, unless there is one of that name.
@@ -11,7 +11,7 @@ pub(crate) fn make(node: &str, name: &str, owner: &str) -> Result<(), String> {
     vsctl(node, &["add-br", name, "--", "set", "Bridge", name, "datapath_type=netdev", &owner]).map(drop)
 }
 
-/// Takes one away, with all its ports.
+/// Deletes a bridge with all its ports.
 pub(crate) fn remove(node: &str, name: &str) -> Result<(), String> {
     vsctl(node, &["del-br", name]).map(drop)
 }
@@ -21,7 +21,7 @@ pub(crate) fn is_ours(node: &str, name: &str) -> Result<bool, String> {
     Ok(vsctl(node, &["get", "Bridge", name, "external_ids"])?.contains(OURS))
 }
 
-/// What a person sees of a bridge and what is on it, without our ports.
+/// Returns the settings and the ports of a bridge, without ports of usnet.
 pub(crate) fn show(node: &str, name: &str) -> Result<String, String> {
     let columns = "--columns=name,external_ids,other_config,datapath_type,mirrors,controller,fail_mode,flood_vlans";
     let mut observed = vsctl(node, &[columns, "list", "Bridge", name])?;
@@ -32,7 +32,7 @@ pub(crate) fn show(node: &str, name: &str) -> Result<String, String> {
     Ok(observed)
 }
 
-/// What a person sees of a port and its interface.
+/// Returns the settings of a port and its interface.
 pub(crate) fn show_port(node: &str, port: &str) -> Result<String, String> {
     let of_port = "--columns=name,tag,trunks,vlan_mode,external_ids,other_config,qos";
     let of_interface =

@@ -1,4 +1,4 @@
-//! Bridge domains of VPP as another client sees and changes them.
+//! Bridge domains of VPP, as another client reads and changes them.
 
 use crate::support::vpp;
 use usnet_vpp::messages::{
@@ -9,7 +9,7 @@ use usnet_vpp::messages::{
 use usnet_vpp::wire::FixedText;
 use usnet_vpp::{Batch, Request};
 
-/// How our tags begin.
+/// The prefix of usnet's tags.
 const OURS: &str = "usn";
 
 /// A bridge domain and the interfaces in it.
@@ -39,7 +39,7 @@ impl Domain {
         self.details.bd_tag.as_str().starts_with(OURS)
     }
 
-    /// Its settings and what is in it, without our ports.
+    /// The settings and members, without ports of usnet.
     pub(crate) fn show(&self) -> String {
         let mut details = self.details.clone();
         details.sw_if_details.clear();
@@ -54,7 +54,7 @@ impl Domain {
         ours.get(number % ours.len().max(1)).copied().ok_or_else(|| "there is no port of ours".to_owned())
     }
 
-    /// Takes all ports out and the bridge domain away.
+    /// Removes all ports from the bridge domain and deletes it.
     pub(crate) fn remove(&self, node: &str) -> Result<(), String> {
         let bd_id = self.details.bd_id;
         for member in &self.members {
@@ -87,7 +87,7 @@ pub(crate) fn make(node: &str, id: &str, tag: &str) -> Result<(), String> {
     vpp::request(node, BridgeDomainAddDelV2 { bd_id, is_add: true, bd_tag, ..flags })
 }
 
-/// Takes one away; VPP refuses that while something is in it.
+/// Deletes a bridge domain; VPP rejects that while it has members.
 pub(crate) fn remove(node: &str, id: &str) -> Result<(), String> {
     remove_empty(node, id.parse().unwrap())
 }
@@ -104,7 +104,7 @@ pub(crate) fn add_loopback(node: &str, id: &str) -> Result<(), String> {
     vpp::request(node, SwInterfaceSetL2Bridge { rx_sw_if_index, bd_id, enable: true, ..Default::default() })
 }
 
-/// Takes away what [`add_loopback`] made.
+/// Deletes an interface of [`add_loopback`].
 pub(crate) fn remove_loopback(node: &str, id: &str) -> Result<(), String> {
     let name = loopback(id);
     let domain = Domain::read(node, id)?;
@@ -117,7 +117,7 @@ pub(crate) fn remove_loopback(node: &str, id: &str) -> Result<(), String> {
     vpp::request(node, DeleteLoopback { sw_if_index })
 }
 
-/// What such an interface looks like, as long as it is in its bridge domain.
+/// Returns the state of such an interface while it is in its bridge domain.
 pub(crate) fn show_loopback(node: &str, id: &str) -> Result<String, String> {
     let name = loopback(id);
     let domain = Domain::read(node, id)?;

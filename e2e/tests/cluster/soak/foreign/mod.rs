@@ -1,6 +1,6 @@
-//! What another client has at the engines: bridges of its own, some of which networks adopt, and
-//! ports on its bridges and on those of usnet. All must stay as they are, whatever is created and
-//! deleted meanwhile.
+//! The objects of another client in the engines: bridges, some of which networks adopt, and ports
+//! on them and on bridges of usnet. All must stay unchanged, whatever is created and deleted
+//! meanwhile.
 
 pub(crate) mod bridges;
 pub(crate) mod domains;
@@ -17,11 +17,11 @@ const OWNER: &str = "another";
 /// A bridge: the number of its node, its engine and its name.
 type Bridge = (usize, EngineKind, String);
 
-/// What the other client created, and what it looked like then.
+/// The objects that the other client created, and their state at that time.
 #[derive(Debug, Default)]
 pub(crate) struct Foreign {
     bridges: BTreeMap<Bridge, String>,
-    /// By the bridge that they are on; there is one on each at most.
+    /// The ports by their bridge, at most one on each.
     ports: BTreeMap<Bridge, String>,
 }
 
@@ -39,7 +39,7 @@ impl Foreign {
         Ok(())
     }
 
-    /// Takes one of these away again, maybe under the ports of ours that are on it.
+    /// Deletes one of these bridges, even with ports of usnet on it.
     pub(crate) fn remove_bridge(&mut self, node: usize, place: Place) -> Result<(), String> {
         let (engine, name) = names::place(place);
         let bridge = (node, engine, name);
@@ -67,7 +67,7 @@ impl Foreign {
         self.look_again(&bridge)
     }
 
-    /// Takes such a port away again.
+    /// Deletes such a port.
     pub(crate) fn remove_port(&mut self, node: usize, network: usize) -> Result<(), String> {
         let (engine, name) = names::place(Place::OfNetwork(network));
         let bridge = (node, engine, name);
@@ -109,7 +109,7 @@ impl Foreign {
         }
     }
 
-    /// Takes all ports away, which lets bridges of ours go that they kept.
+    /// Deletes all ports, which allows the deletion of usnet's bridges that they kept.
     pub(crate) fn remove_ports(&mut self) {
         for bridge in std::mem::take(&mut self.ports).into_keys() {
             remove_port(&bridge).and_then(|()| self.look_again(&bridge)).unwrap_or_else(|error| panic!("{error}"));

@@ -1,5 +1,4 @@
-//! What can happen in a run. Numbers name things; what they are called is
-//! [`crate::soak::steps::names`]' business.
+//! The steps of a run. Numbers identify objects; [`crate::soak::steps::names`] has their names.
 
 pub(crate) mod names;
 pub(crate) mod seed;
@@ -35,7 +34,7 @@ pub(crate) const GHOSTS: usize = 4;
 pub(crate) const FOREIGN: usize = 6;
 const BRIDGES: usize = 5;
 
-/// One step.
+/// A step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Not of a network that follows from definitions.
@@ -88,7 +87,7 @@ pub(crate) enum Step {
     DeleteCompiled {
         network: usize,
     },
-    /// It is changed by hand; `setting` is counted round.
+    /// The object is changed manually; `setting` wraps around.
     EditCompiled {
         network: usize,
         setting: usize,
@@ -182,7 +181,7 @@ pub(crate) enum Step {
     },
 }
 
-/// Where a foreign bridge is created: where no network has one, or where one does.
+/// The name of a foreign bridge: one that no network has, or that of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Even ones are of Open vSwitch, odd ones of VPP.
@@ -228,7 +227,7 @@ impl Part {
     }
 }
 
-/// What a network asks for this time.
+/// The requested settings of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestedNetwork {
     pub(crate) mtu: i64,
@@ -269,7 +268,7 @@ pub(crate) const fn bridge(network: usize) -> usize {
 }
 
 #[test]
-fn networks_of_people_share_some_bridges_among_each_other_and_with_definitions() {
+fn networks_of_users_share_some_bridges_with_each_other_and_with_definitions() {
     let sharing = |one: usize| {
         let others = (0..NETWORKS).filter(|other| engine(*other) == engine(one) && bridge(*other) == bridge(one));
         others.collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! What the numbers of the steps are called.
+//! The names of the objects that the numbers of steps identify.
 
 use crate::soak::steps::{ByHand, FIRST_OLD, NETWORKS, Old, Place, bridge, engine, is_adopted};
 use crate::support::cluster::NODES;
@@ -16,7 +16,7 @@ pub(crate) fn network(number: usize) -> String {
     }
 }
 
-/// All networks of the run, whether they are there or not.
+/// Returns the names of all possible networks of the run.
 pub(crate) fn all_networks() -> impl Iterator<Item = String> {
     (0..NETWORKS).map(network)
 }

@@ -1,4 +1,4 @@
-//! The steps of a run follow from a seed alone, so that a run that went wrong can be lived again.
+//! The steps of a run depend only on a seed, so a failed run can be repeated.
 
 use crate::soak::actions::pods::node_of;
 use crate::soak::steps::stopped::{StoppedPart, StoppedParts};
@@ -276,7 +276,7 @@ impl Life {
 }
 
 #[test]
-fn a_week_follows_from_its_seed_and_ends_with_everything_running() {
+fn a_run_follows_from_its_seed_and_ends_with_everything_running() {
     assert_eq!(steps(7, 300), steps(7, 300));
     assert_ne!(steps(7, 300), steps(8, 300));
     for seed in 0..20 {

@@ -1,4 +1,4 @@
-//! What was stopped and comes back some steps later.
+//! The stopped parts, which are started again some steps later.
 
 use crate::soak::steps::{Part, Step};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ impl StoppedPart {
     }
 }
 
-/// All that is stopped, and for how many steps more.
+/// The stopped parts, each with the number of remaining steps.
 #[derive(Debug, Default)]
 pub(crate) struct StoppedParts(BTreeMap<StoppedPart, usize>);
 

@@ -1,25 +1,24 @@
-//! The two controllers of a test bed, as an administrator sees them: pods, the lease, processes,
-//! metrics, logs.
+//! The two controllers of a test bed: pods, the lease, processes, metrics and logs.
 
 use crate::support::cluster::{check, eventually, get, kubectl, on_node, try_run};
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 
-/// Where usnet is installed.
+/// The namespace of usnet.
 pub(crate) const NAMESPACE: &str = "usnet-system";
 
-/// The pod of a controller, with what it takes to ask it while the API server is away.
+/// The pod of a controller, with the address of its metrics, which can be read without the API
+/// server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Controller {
     pub(crate) pod: String,
     node: String,
     address: String,
-    /// How often its container was started again.
+    /// The number of restarts of its container.
     pub(crate) restarts: u64,
 }
 
 impl Controller {
-    /// All that are there.
     pub(crate) fn all() -> Vec<Self> {
         let pods = get(&["pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/component=controller"]).unwrap();
         pods["items"].as_array().unwrap().iter().map(Self::of).collect()
@@ -35,12 +34,12 @@ impl Controller {
         }
     }
 
-    /// What it says for monitoring.
+    /// Reads the metrics.
     pub(crate) fn metrics(&self) -> Result<String, String> {
         curl(&self.node, &self.url(), &["--insecure", "--header", &authorization(reader_token())])
     }
 
-    /// The status of the answer to a client with this token, or without any.
+    /// Returns the HTTP status for a client with this token, or without one.
     pub(crate) fn metrics_status(&self, token: Option<&str>) -> String {
         let header = token.map(authorization);
         let header = header.iter().flat_map(|header| ["--header", header]).collect::<Vec<_>>();
@@ -49,8 +48,8 @@ impl Controller {
         try_run("on-node", &[&[self.node.as_str(), "curl"], &status[..], &header, &[&url]].concat(), "").unwrap()
     }
 
-    /// Whether it gives its metrics without TLS.
-    pub(crate) fn answers_without_tls(&self) -> bool {
+    /// Whether the metrics are served without TLS.
+    pub(crate) fn serves_without_tls(&self) -> bool {
         curl(&self.node, &self.url().replace("https", "http"), &["--header", &authorization(reader_token())]).is_ok()
     }
 
@@ -58,8 +57,8 @@ impl Controller {
         format!("https://{}:8443/metrics", self.address)
     }
 
-    /// Whether it says that it leads.
-    pub(crate) fn leads(&self) -> Result<bool, String> {
+    /// Whether the metrics report this controller as the leader.
+    pub(crate) fn is_leader(&self) -> Result<bool, String> {
         Ok(self.metrics()?.contains("usnet_controller_leader 1\n"))
     }
 
@@ -68,7 +67,7 @@ impl Controller {
     }
 }
 
-/// Asks the agent of a node for its metrics, from that node.
+/// Reads the metrics of the agent of a node, from that node.
 pub(crate) fn scrape(node: &str, address: &str) -> Result<String, String> {
     curl(node, &format!("http://{address}:28181/metrics"), &[])
 }
@@ -82,8 +81,8 @@ fn authorization(token: &str) -> String {
     format!("Authorization: Bearer {token}")
 }
 
-/// A token that may read metrics, for an hour: also while the API server is away, as long as its
-/// last answer counts.
+/// Returns a token that may read metrics for an hour, even without the API server while its last
+/// review of the token is cached.
 fn reader_token() -> &'static str {
     static TOKEN: OnceLock<String> = OnceLock::new();
     TOKEN.get_or_init(|| {
@@ -104,24 +103,24 @@ fn reader_token() -> &'static str {
     })
 }
 
-/// A token of a service account in the namespace `default`.
+/// Creates a token of a service account in the namespace `default`.
 pub(crate) fn token_of(account: &str) -> String {
     kubectl(&["create", "token", account, "-n", "default"]).trim().to_owned()
 }
 
-/// The lease as it is now.
+/// Returns the spec of the present lease.
 pub(crate) fn lease() -> Value {
     get(&["lease", "usnet-controller", "-n", NAMESPACE]).expect("there is no lease")["spec"].clone()
 }
 
-/// The pod that leads.
+/// Waits for a leader and returns its pod.
 pub(crate) fn leader() -> String {
     eventually("a leader", || {
         lease()["holderIdentity"].as_str().map(str::to_owned).ok_or("there is no leader".to_owned())
     })
 }
 
-/// Both controllers run, so that one can take over from the other.
+/// Waits until both controllers are ready, so one can take over from the other.
 pub(crate) fn await_both() {
     eventually("two controllers", || {
         let deployment = get(&["deployment", "usnet-controller", "-n", NAMESPACE]).ok_or("none")?;
@@ -129,18 +128,18 @@ pub(crate) fn await_both() {
     });
 }
 
-/// The process of a controller, by the name of its pod.
+/// Returns the process of a controller, by the name of its pod.
 pub(crate) fn process(pod: &str) -> String {
     usnet_process("controller", &format!("POD_NAME={pod}"))
 }
 
-/// The process of the agent of a node.
+/// Returns the process of the agent of a node.
 pub(crate) fn agent_process(node: &str) -> String {
     usnet_process("agent", &format!("NODE_NAME={node}"))
 }
 
-/// The process of a subcommand of usnet with that in its environment. The nodes of a test bed share
-/// their process ids.
+/// Returns the process of a subcommand of usnet with this variable in its environment. All nodes of
+/// a test bed share one pid namespace.
 fn usnet_process(subcommand: &str, variable: &str) -> String {
     let script = format!(
         "for pid in $(pgrep -f '^/usr/local/bin/usnet {subcommand}'); do if grep -qzx '{variable}' /proc/$pid/environ; then echo $pid; fi; done"
@@ -155,18 +154,18 @@ pub(crate) fn signal(signal: &str, pid: &str) {
     on_node("node-a", &["kill", signal, pid]);
 }
 
-/// Processes that stand still; they go on when this is dropped, if a test fails too.
-pub(crate) struct Still(Vec<String>);
+/// Processes that are stopped by SIGSTOP. They continue when this is dropped, even if a test fails.
+pub(crate) struct StoppedProcesses(Vec<String>);
 
-impl Still {
+impl StoppedProcesses {
     pub(crate) fn stop(pids: Vec<String>) -> Self {
-        let still = Self(pids);
-        still.0.iter().for_each(|pid| signal("-STOP", pid));
-        still
+        let stopped = Self(pids);
+        stopped.0.iter().for_each(|pid| signal("-STOP", pid));
+        stopped
     }
 }
 
-impl Drop for Still {
+impl Drop for StoppedProcesses {
     fn drop(&mut self) {
         for pid in &self.0 {
             let _is_gone = try_run("on-node", &["node-a", "kill", "-CONT", pid], "");

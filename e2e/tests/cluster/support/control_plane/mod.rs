@@ -1,4 +1,4 @@
-//! Views of the control plane: its audit log, its controllers, tokens, and simulated nodes.
+//! The control plane: its audit log, its controllers, tokens, and simulated nodes.
 
 pub(crate) mod audit;
 pub(crate) mod controllers;

@@ -1,24 +1,24 @@
-//! Nodes that are objects alone, and what stands in for their agents: it reports as a real agent
-//! does, with a token of that node.
+//! Simulated nodes, which are only objects, and their simulated agents, which report like real ones
+//! with a token for the node.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl, run, timeout, try_run};
 use crate::support::control_plane::tokens::kubectl_with;
 use crate::support::scene::compiled;
 use serde_json::{Value, json};
 
-/// The time of every condition.
+/// The transition time of all conditions.
 const SINCE: &str = "2026-01-01T00:00:00Z";
 
-/// Nodes without kubelet and agent, labelled `scene=<scene>`, gone when the test ends. Kubernetes'
-/// own controllers are stopped meanwhile: they would give such nodes the pod of an agent, and soon
-/// call them NotReady.
+/// Nodes without kubelet and agent, with the label `scene=<scene>`, which are deleted when this is
+/// dropped. The controllers of Kubernetes are stopped until then: they would create a pod for an
+/// agent on each node, and soon set the nodes NotReady.
 pub(crate) struct SimulatedNodes {
     scene: &'static str,
     count: usize,
 }
 
 impl SimulatedNodes {
-    /// Nodes that are Ready.
+    /// Creates nodes that are Ready.
     pub(crate) fn create(scene: &'static str, count: usize) -> Self {
         let nodes = Self { scene, count };
         run("component", &["stop", "kube-controller-manager"]);
@@ -36,7 +36,7 @@ impl SimulatedNodes {
         format!("{}-{number}", self.scene)
     }
 
-    /// What stands in for the agent of a node, once the controller has written the state of the
+    /// Returns the simulated agent of a node, after the controller has written the state of the
     /// node and these networks.
     pub(crate) fn agent(&self, number: usize, networks: &[&str]) -> SimulatedAgent {
         let node = self.name(number);
@@ -47,7 +47,7 @@ impl SimulatedNodes {
         for network in networks {
             eventually("the compiled network", || check(compiled(network).is_some(), format!("no {network}")));
         }
-        // Only an agent of that node may report.
+        // Only an agent of this node may write its status.
         let bound = ["--bound-object-kind=Node", "--bound-object-name", &node];
         let token = kubectl(&[["create", "token", "usnet-agent", "-n", "usnet-system"].as_slice(), &bound].concat());
         SimulatedAgent { number, node, token: token.trim().to_owned() }
@@ -70,7 +70,7 @@ impl Drop for SimulatedNodes {
     }
 }
 
-/// Stands in for the agent of a simulated node.
+/// The simulated agent of a simulated node.
 pub(crate) struct SimulatedAgent {
     pub(crate) number: usize,
     pub(crate) node: String,
@@ -78,8 +78,8 @@ pub(crate) struct SimulatedAgent {
 }
 
 impl SimulatedAgent {
-    /// Writes one status after another, each with the next of these lists of networks. Whatever is
-    /// compiled by now and not listed is programmed.
+    /// Writes one status for each of these lists of networks. Compiled networks that are not listed
+    /// are programmed.
     pub(crate) fn report(&self, networks: impl Iterator<Item = Value>) {
         let (generation, through) = (generation(&self.node), newest_compiled());
         let statuses = networks.map(|networks| {
@@ -111,7 +111,8 @@ fn generation(node: &str) -> Value {
     get(&["usns", node]).unwrap()["metadata"]["generation"].clone()
 }
 
-/// The version of the list of compiled networks, at which an agent that has all of them is.
+/// Returns the resource version of the list of compiled networks, which an agent reports after it
+/// has programmed all of them.
 fn newest_compiled() -> Value {
     let list: Value =
         serde_json::from_str(&kubectl(&["get", "--raw", "/apis/usnet.dev/v1alpha1/compilednetworks"])).unwrap();

@@ -1,29 +1,30 @@
-//! Tokens of usnet's service accounts, as an attacker has them who broke into a pod.
+//! Tokens of usnet's service accounts, as an attacker in a pod has them.
 
 use crate::support::cluster::{kubectl, try_run};
 use crate::support::control_plane::controllers::leader;
 use crate::support::scene::agent_pod;
 
-/// For `kubectl` of an administrator whom policies take for the controller, and to whom no role
-/// sets limits.
+/// Options of `kubectl` for an administrator whom policies treat as the controller, and who has all
+/// rights.
 pub(crate) const AS_CONTROLLER: [&str; 2] =
     ["--as=system:serviceaccount:usnet-system:usnet-controller", "--as-group=system:masters"];
 
-/// Who asks the API server.
+/// The client of a request to the API server.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Thief {
-    /// With the token of the agent's pod on this node.
+pub(crate) enum RequestClient {
+    /// A thief of the token of the agent's pod on this node.
     Agent(&'static str),
-    /// With a token of the agents' service account that was made for no pod, and so names no node.
+    /// A thief of a token of the agents' service account that is not bound to a pod, and so names
+    /// no node.
     AgentWithoutNode,
-    /// With the token of the controller's pod that leads.
+    /// A thief of the token of the leading controller's pod.
     Controller,
     /// An administrator of the cluster.
     Administrator,
 }
 
-impl Thief {
-    /// The service account; none for the administrator.
+impl RequestClient {
+    /// Returns the service account; `None` for the administrator.
     pub(crate) fn account(self) -> Option<&'static str> {
         match self {
             Self::Agent(_) | Self::AgentWithoutNode => Some("usnet-agent"),
@@ -32,7 +33,7 @@ impl Thief {
         }
     }
 
-    /// Runs `kubectl` as this one.
+    /// Runs `kubectl` as this client.
     pub(crate) fn kubectl(self, arguments: &[&str], input: &str) -> Result<String, String> {
         let Some(account) = self.account() else { return try_run("kubectl", arguments, input) };
         let pod = match self {
@@ -49,9 +50,9 @@ impl Thief {
     }
 }
 
-/// Runs `kubectl` as the one whose token it is.
+/// Runs `kubectl` with a token.
 pub(crate) fn kubectl_with(token: &str, arguments: &[&str], input: &str) -> Result<String, String> {
-    // Without the kubeconfig: else its client certificate would speak.
+    // The client certificate of the kubeconfig would take precedence over the token.
     let server = kubectl(&["config", "view", "--raw", "-o", "jsonpath={.clusters[0].cluster.server}"]);
     let anonymous = ["--kubeconfig=/dev/null", "--insecure-skip-tls-verify", "--server"];
     let words = [&anonymous, [server.trim(), "--token", token].as_slice(), arguments].concat();

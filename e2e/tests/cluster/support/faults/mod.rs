@@ -1,4 +1,4 @@
-//! What happens to a node: power that is lost, and programs that are killed.
+//! Faults of a node: loss of power, and killed programs.
 
 pub(crate) mod power;
 pub(crate) mod programs;

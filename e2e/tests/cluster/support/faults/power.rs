@@ -1,4 +1,4 @@
-//! A node that loses its power and boots again.
+//! A node that loses power and boots again.
 
 use crate::support::cluster::{check, condition, eventually, get, on_node, run, try_run};
 use crate::support::control_plane::controllers::NAMESPACE;
@@ -10,29 +10,29 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// The programs of a node, in the order in which it starts them.
+/// The programs of a node, in the order of their start.
 const PROGRAMS: [&str; 5] = ["ovsdb-server", "ovs-vswitchd", "vpp", "containerd", "kubelet"];
 
-/// Kills all processes of a node, and empties what does not outlive a boot.
-pub(crate) fn lose(node: &str) {
+/// Cuts the power of a node: kills all its processes, and removes what does not survive a boot.
+pub(crate) fn cut(node: &str) {
     for pid in processes(node) {
-        // It may have ended with another one.
+        // The process may have ended with another one.
         let _gone = kill(pid, Signal::SIGKILL);
     }
     PROGRAMS.iter().for_each(|program| drop(run("component", &["stop", program, node])));
-    on_node(node, &["sh", "-c", EMPTIED]);
+    on_node(node, &["sh", "-c", REMOVE_VOLATILE]);
     remove_cgroups(node);
 }
 
 /// Starts the programs of the node again.
 pub(crate) fn boot(node: &str) {
-    // kubelet ends while containerd still reads what was there; a service manager starts it again.
+    // kubelet exits while containerd still reads its state; a service manager would restart it.
     PROGRAMS.iter().for_each(|program| {
         eventually("the programs of the node run", || try_run("component", &["start", program, node], "").map(drop));
     });
 }
 
-/// The containers of a node's pods at one time: those of a scene, and the agent's.
+/// The containers of a node's pods, those of a scene and the agent's, at one time.
 pub(crate) struct Containers<'a> {
     scene: &'a Scene,
     node: &'a str,
@@ -40,14 +40,14 @@ pub(crate) struct Containers<'a> {
 }
 
 impl<'a> Containers<'a> {
-    /// Those of now.
+    /// Reads the present containers.
     pub(crate) fn of(scene: &'a Scene, node: &'a str) -> Self {
         let by_pod = pods(scene, node).into_iter().map(|pod| (name(&pod), container(&pod))).collect();
         Self { scene, node, by_pod }
     }
 
-    /// Waits until all of these pods have others, which are ready.
-    pub(crate) fn await_others(&self) {
+    /// Waits until all of these pods have new containers that are ready.
+    pub(crate) fn await_replacement(&self) {
         eventually("all pods run again", || {
             let pods = pods(self.scene, self.node);
             check(pods.len() == self.by_pod.len(), format!("{} pods", pods.len()))?;
@@ -60,10 +60,10 @@ impl<'a> Containers<'a> {
     }
 }
 
-/// What a boot takes away: VXLAN devices, mounts, and all files in memory. One unmount can take
-/// another mount along, so that mounts are listed again until none can be unmounted: those of the
-/// machine itself are hidden below the node's. The folders are made by the packages of the engines.
-const EMPTIED: &str = "mounts() {
+/// Removes what does not survive a boot: VXLAN devices, mounts, and all files in memory. Mounts are
+/// listed again until none can be unmounted, because one unmount can remove others; those of the
+/// machine are hidden below. The folders are those of the packages of the engines.
+const REMOVE_VOLATILE: &str = "mounts() {
     awk '{print $5}' /proc/self/mountinfo | grep -E '^/(run|dev/shm|var/lib/(kubelet|containerd))/' | sort -r
 }
 ip -o link show type vxlan | cut -d: -f2 | while read -r device; do ip link del \"$device\"; done
@@ -74,14 +74,13 @@ left=$(mounts | while read -r folder; do umount -l \"$folder\" 2>/dev/null && ec
 [ -z \"$left\" ] || { echo \"still mounted: $left\" >&2; exit 1; }
 find /run /dev/shm -mindepth 1 -delete && mkdir -p /run/openvswitch /run/vpp /run/lock";
 
-/// Removes the pods' cgroups, as a boot does. kubelet takes 3 s for each container that it finds
-/// there.
+/// Removes the cgroups of pods, as a boot does. kubelet needs 3 s for each container that it finds.
 fn remove_cgroups(node: &str) {
     let folder = std::env::var("USNET_WORLD").unwrap();
     let testbed = folder.rsplit('/').next().unwrap();
     let find = format!("find /sys/fs/cgroup -depth -type d -path '*/{testbed}/{node}/kubepods/*pod*'");
     let script = format!("{find} -exec rmdir {{}} + 2>&1; ! {find} | grep .");
-    // A process that was killed is in its cgroup until it has ended.
+    // A killed process stays in its cgroup until it has ended.
     eventually("the cgroups of pods are gone", || try_run("on-node", &[node, "sh", "-c", &script], "").map(drop));
 }
 
@@ -101,19 +100,19 @@ fn container(pod: &Value) -> String {
     pod["status"]["containerStatuses"][0]["containerID"].to_string()
 }
 
-/// The processes of the node: those that have its mounts, and what they have started. The one that
-/// holds its namespaces stands for the machine.
+/// Returns the processes of the node: those with its mounts, and their descendants, except for the
+/// holder of its namespaces.
 fn processes(node: &str) -> BTreeSet<Pid> {
     let mounts = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/mnt")).ok();
-    let machine = vpp::process(node);
-    let of_node = mounts(&machine);
+    let holder = vpp::process(node);
+    let of_node = mounts(&holder);
     let mut parents = BTreeMap::new();
     let mut found = BTreeSet::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().filter(|name| name.parse::<i32>().is_ok()).map(str::to_owned) else {
             continue;
         };
-        if pid != machine && mounts(&pid) == of_node {
+        if pid != holder && mounts(&pid) == of_node {
             found.insert(pid.clone());
         }
         parents.insert(pid.clone(), parent(&pid));
@@ -127,6 +126,6 @@ fn processes(node: &str) -> BTreeSet<Pid> {
 
 fn parent(pid: &str) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The program's name may have spaces.
+    // The name of the program may have spaces.
     stat.rsplit_once(") ")?.1.split(' ').nth(1).map(str::to_owned)
 }

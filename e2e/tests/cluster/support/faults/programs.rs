@@ -1,4 +1,4 @@
-//! Programs of a node that are killed, and when they are back.
+//! Kills programs of a node, and waits for their restart.
 
 use crate::support::cluster::{check, eventually, get};
 use crate::support::control_plane::controllers::{NAMESPACE, agent_process, signal};
@@ -8,8 +8,8 @@ use std::fs;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Waits until the control socket of a program of an engine accepts connections, and says when that
-/// was.
+/// Waits until the control socket of a program of an engine accepts connections, and returns the
+/// time.
 pub(crate) fn await_socket(program: &str, node: &str) -> Instant {
     if program == "vpp" {
         return vpp::await_socket(node);
@@ -19,17 +19,16 @@ pub(crate) fn await_socket(program: &str, node: &str) -> Instant {
         "ovsdb-server" => name == "db.sock",
         _ => name.starts_with(program) && name.ends_with(".ctl"),
     };
-    vpp::closely("the socket", || {
+    vpp::poll_each_millisecond("the socket", || {
         let mut files = fs::read_dir(&folder).unwrap().flatten();
         files.any(|file| file.file_name().to_str().is_some_and(is_ours) && UnixStream::connect(file.path()).is_ok())
     })
 }
 
-/// Kills the agent of a node, and says how long it took until the one that kubelet started was
-/// ready.
+/// Kills the agent of a node, and returns the time until the new one was ready.
 pub(crate) fn kill_agent(node: &str) -> Duration {
     let pod = agent_pod(node);
-    // How often its containers were started again, once all of them are ready.
+    // The number of restarts, if all containers are ready.
     let restarts = || {
         let object = get(&["pod", &pod, "-n", NAMESPACE]).ok_or("the agent's pod is gone")?;
         let containers = object["status"]["containerStatuses"].as_array().cloned().unwrap_or_default();

@@ -1,24 +1,24 @@
 //! The agent of a simulated node behind a [`Proxy`], with an Open vSwitch of its own.
 
 use crate::support::control_plane::simulated_nodes::SimulatedNodes;
-use crate::support::proxy::program::Proxied;
+use crate::support::proxy::program::ProxiedProgram;
 use crate::support::proxy::server::Proxy;
 use tempfile::TempDir;
 use usnet_crds::EngineKind;
 use usnet_dataplane::paths::NodePaths;
 use usnet_test_openvswitch::OpenVswitch;
 
-/// Ends when it is dropped, with its node.
+/// The agent, which is stopped with its node when this is dropped.
 pub(crate) struct ProxiedAgent {
-    program: Proxied,
+    program: ProxiedProgram,
     pub(crate) switch: OpenVswitch,
-    /// What the agent keeps on its node.
+    /// The files of the agent.
     _folder: TempDir,
     _node: SimulatedNodes,
 }
 
 impl ProxiedAgent {
-    /// The agent of a node labelled `scene=<scene>`.
+    /// Starts the agent of a node with the label `scene=<scene>`.
     pub(crate) fn start(scene: &'static str) -> Self {
         let node = SimulatedNodes::create(scene, 1);
         let (switch, folder) = (OpenVswitch::builder().dpdk(true).start().unwrap(), tempfile::tempdir().unwrap());
@@ -34,7 +34,7 @@ impl ProxiedAgent {
         ];
         let mut variables: Vec<_> = paths.map(|(variable, path)| (variable, path.display().to_string())).into();
         variables.push(("NODE_NAME", name.clone()));
-        let program = Proxied::start(Proxy::start("usnet-agent", Some(&name)), "agent", &variables);
+        let program = ProxiedProgram::start(Proxy::start("usnet-agent", Some(&name)), "agent", &variables);
         Self { program, switch, _folder: folder, _node: node }
     }
 

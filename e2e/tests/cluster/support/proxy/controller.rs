@@ -1,28 +1,28 @@
-//! The controller behind a [`Proxy`]. Those of the cluster are away meanwhile.
+//! A controller behind a [`Proxy`], which replaces those of the cluster.
 
 use crate::support::cluster::{check, eventually, kubectl, timeout, try_run};
 use crate::support::control_plane::controllers::{NAMESPACE, lease};
-use crate::support::proxy::program::Proxied;
+use crate::support::proxy::program::ProxiedProgram;
 use crate::support::proxy::server::Proxy;
 use serde_json::Value;
 
-/// By which it stands for election.
+/// The identity of the controller in the leader election.
 const IDENTITY: &str = "proxied";
 
-/// Ends when it is dropped, and those of the cluster come back.
+/// The controller. When this is dropped, it is stopped and those of the cluster are started again.
 pub(crate) struct ProxiedController {
-    program: Proxied,
+    program: ProxiedProgram,
     /// Dropped last.
-    _others: Away,
+    _others: ScaledDown,
 }
 
 impl ProxiedController {
-    /// The only controller, which leads.
+    /// Starts the controller and waits until it is the leader.
     pub(crate) fn start() -> Self {
-        let others = Away::begin();
+        let others = ScaledDown::start();
         let proxy = Proxy::start("usnet-controller", None);
-        let program = Proxied::start(proxy, "controller", &[("POD_NAME", IDENTITY.to_owned())]);
-        eventually("it leads", || check(leads(&lease()), lease().to_string()));
+        let program = ProxiedProgram::start(proxy, "controller", &[("POD_NAME", IDENTITY.to_owned())]);
+        eventually("the controller is the leader", || check(leads(&lease()), lease().to_string()));
         Self { program, _others: others }
     }
 
@@ -31,17 +31,17 @@ impl ProxiedController {
     }
 }
 
-/// Whether the process of the test holds the lease.
+/// Whether this controller holds the lease.
 pub(crate) fn leads(lease: &Value) -> bool {
     lease["holderIdentity"] == IDENTITY
 }
 
-/// The controllers of the cluster are away until this is dropped.
-struct Away;
+/// The deployment of the controllers has no replicas until this is dropped.
+struct ScaledDown;
 
-impl Away {
-    fn begin() -> Self {
-        let away = Self;
+impl ScaledDown {
+    fn start() -> Self {
+        let scaled_down = Self;
         scale(0).unwrap();
         eventually("the controllers of the cluster are gone", || {
             let pods = kubectl(&[
@@ -56,11 +56,11 @@ impl Away {
             ]);
             check(pods.trim().is_empty(), pods)
         });
-        away
+        scaled_down
     }
 }
 
-impl Drop for Away {
+impl Drop for ScaledDown {
     fn drop(&mut self) {
         let wait = ["rollout", "status", "-n", NAMESPACE, timeout(), "deployment/usnet-controller"];
         if let Err(error) = scale(2).and_then(|_| try_run("kubectl", &wait, "")) {

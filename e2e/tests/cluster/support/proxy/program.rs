@@ -1,4 +1,4 @@
-//! Programs of usnet as processes of the test's own, which reach the API server through a
+//! Programs of usnet as child processes of the test, which reach the API server through a
 //! [`Proxy`].
 
 use crate::support::cluster::try_run;
@@ -13,18 +13,18 @@ use usnet_e2e::host::wait;
 use usnet_e2e::testbed::folder::TestbedFolder;
 use usnet_e2e::testbed::settings::Settings;
 
-/// How long a program may take to end in good order.
-const LONGEST_END: Duration = Duration::from_secs(20);
+/// The time limit of a graceful shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Ends when it is dropped.
-pub(crate) struct Proxied {
+/// A process that is stopped when this is dropped.
+pub(crate) struct ProxiedProgram {
     pub(crate) proxy: Proxy,
     process: Child,
     _folder: TempDir,
 }
 
-impl Proxied {
-    /// `usnet <subcommand>` with these variables in its environment.
+impl ProxiedProgram {
+    /// Starts `usnet <subcommand>` with these environment variables.
     pub(crate) fn start(proxy: Proxy, subcommand: &str, variables: &[(&str, String)]) -> Self {
         let testbed = TestbedFolder::new(std::env::var("USNET_WORLD").unwrap());
         let binaries = Settings::read(&testbed).unwrap().binaries.expect("usnet is installed in this test bed");
@@ -45,13 +45,13 @@ impl Proxied {
     }
 }
 
-impl Drop for Proxied {
+impl Drop for ProxiedProgram {
     fn drop(&mut self) {
-        // Whatever it has to say at its end should pass.
+        // The last requests of the program are not disturbed.
         self.proxy.plan(|_| None);
-        let asked = try_run("kill", &["-TERM", &self.process.id().to_string()], "").is_ok();
-        if !asked || !wait::until(LONGEST_END, || matches!(self.process.try_wait(), Ok(Some(_)))) {
-            eprintln!("a program behind a proxy did not end in good order");
+        let is_signaled = try_run("kill", &["-TERM", &self.process.id().to_string()], "").is_ok();
+        if !is_signaled || !wait::until(SHUTDOWN_TIMEOUT, || matches!(self.process.try_wait(), Ok(Some(_)))) {
+            eprintln!("a program behind a proxy did not shut down gracefully");
             let _killed = self.process.kill().and_then(|()| self.process.wait());
         }
     }

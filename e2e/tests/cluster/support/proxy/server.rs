@@ -1,6 +1,5 @@
-//! An HTTP server between one program and the API server: it injects faults, and counts what the
-//! program asks for. Requests go on in the administrator's name, who impersonates the program's
-//! user.
+//! An HTTP server between one program and the API server, which injects faults and records the
+//! requests. Requests are forwarded as the administrator, who impersonates the user of the program.
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -27,62 +26,63 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
-type Answer = Response<UnsyncBoxBody<Bytes, Error>>;
-type Plan = Box<dyn FnMut(&Asked) -> Option<Fault> + Send>;
+type ProxyResponse = Response<UnsyncBoxBody<Bytes, Error>>;
+type Plan = Box<dyn FnMut(&RecordedRequest) -> Option<Fault> + Send>;
 
-/// What goes wrong with a request.
+/// A fault of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// It is carried out, and its answer comes so much later.
+    /// The request is executed, and the response is delayed.
     Delay(Duration),
-    /// It is not carried out: "429 Too Many Requests", try again after a second.
+    /// The request is not executed: "429 Too Many Requests", retry after a second.
     TooManyRequests,
-    /// It is carried out, and the answer is "504 Gateway Timeout".
-    LoseAnswer,
-    /// A watch ends after so long.
+    /// The request is executed, and the response is "504 Gateway Timeout".
+    LoseResponse,
+    /// A watch ends after this time.
     EndWatch(Duration),
-    /// A watch begins with "410 Gone".
+    /// A watch starts with "410 Gone".
     Expire,
-    /// The connection is closed without an answer.
+    /// The connection is closed without a response.
     Disconnect,
 }
 
 /// A request of the program.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     pub(crate) at: Instant,
     pub(crate) method: String,
     /// Without the query.
     pub(crate) path: String,
     query: String,
     pub(crate) is_watch: bool,
-    /// Tells bodies apart.
+    /// A hash of the body.
     pub(crate) body: u64,
-    /// What the API server answered; none while it did not, and if it was not asked.
+    /// The status of the API server's response; `None` without a response.
     pub(crate) result: Option<u16>,
 }
 
-impl Asked {
+impl RecordedRequest {
     pub(crate) fn is_lease(&self) -> bool {
         self.path.contains("/leases")
     }
 
-    /// It asks for one object of a kind, to learn which version the API server is at.
+    /// Whether the request is a list with one object, by which the program reads the resource
+    /// version.
     pub(crate) fn is_probe(&self) -> bool {
         self.query.split('&').any(|pair| pair == "limit=1")
     }
 
-    /// A change of an object, but for the lease, which is renewed all the time, and for events.
+    /// Whether the request is a write, except of the lease and of events.
     pub(crate) fn is_write(&self) -> bool {
         self.method != "GET" && !self.is_lease() && !self.path.contains("/events")
     }
 
-    pub(crate) fn is_carried_out(&self) -> bool {
+    pub(crate) fn is_executed(&self) -> bool {
         self.result.is_some_and(|code| code < 300)
     }
 }
 
-/// Runs until it is dropped.
+/// The server, which is stopped when this is dropped.
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
@@ -92,16 +92,17 @@ pub(crate) struct Proxy {
 struct Shared {
     client: Client,
     user: String,
-    /// The node that its token names.
+    /// The node in the token of the program.
     node: Option<String>,
     plan: Mutex<Plan>,
-    asked: Mutex<Vec<Asked>>,
-    /// Ends all watches whenever it changes.
+    asked: Mutex<Vec<RecordedRequest>>,
+    /// Ends all watches when it changes.
     watches: watch::Sender<()>,
 }
 
 impl Proxy {
-    /// For a program that acts as this service account of usnet; on that node, if it has one.
+    /// Starts a server for a program with this service account of usnet, on this node if it has
+    /// one.
     pub(crate) fn start(account: &str, node: Option<&str>) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let (client, listener) = runtime.block_on(async {
@@ -122,18 +123,18 @@ impl Proxy {
         Self { address, shared, _runtime: runtime }
     }
 
-    /// From now on requests go wrong as the plan says. Watches that are under way go on.
-    pub(crate) fn plan(&self, plan: impl FnMut(&Asked) -> Option<Fault> + Send + 'static) {
+    /// Sets the function that chooses the fault of each new request. Present watches continue.
+    pub(crate) fn plan(&self, plan: impl FnMut(&RecordedRequest) -> Option<Fault> + Send + 'static) {
         *lock(&self.shared.plan) = Box::new(plan);
     }
 
-    /// Ends all watches that are under way.
+    /// Ends all present watches.
     pub(crate) fn end_watches(&self) {
         self.shared.watches.send_replace(());
     }
 
-    /// All requests since then, oldest first.
-    pub(crate) fn asked_since(&self, time: Instant) -> Vec<Asked> {
+    /// Returns all requests since a time, oldest first.
+    pub(crate) fn requests_since(&self, time: Instant) -> Vec<RecordedRequest> {
         lock(&self.shared.asked).iter().filter(|asked| asked.at >= time).cloned().collect()
     }
 }
@@ -145,13 +146,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((stream, _)) = listener.accept().await {
         let shared = Arc::clone(&shared);
-        let service = service_fn(move |request| answer(Arc::clone(&shared), request));
-        // A connection ends with an error when a fault closes it.
+        let service = service_fn(move |request| respond(Arc::clone(&shared), request));
+        // A fault that closes the connection is an error here.
         tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
     }
 }
 
-async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Error> {
+async fn respond(shared: Arc<Shared>, request: Request<Incoming>) -> Result<ProxyResponse, Error> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
     let asked = asked(&parts, &body);
@@ -173,7 +174,7 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answe
     }
     match fault {
         Some(Fault::Delay(time)) => sleep(time).await,
-        Some(Fault::LoseAnswer) => return Ok(status(StatusCode::GATEWAY_TIMEOUT, "Timeout")),
+        Some(Fault::LoseResponse) => return Ok(status(StatusCode::GATEWAY_TIMEOUT, "Timeout")),
         _ => (),
     }
     if !is_watch {
@@ -188,10 +189,10 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answe
     Ok(answer.map(|body| until(body).boxed_unsync()))
 }
 
-fn asked(parts: &hyper::http::request::Parts, body: &Bytes) -> Asked {
+fn asked(parts: &hyper::http::request::Parts, body: &Bytes) -> RecordedRequest {
     let mut hasher = DefaultHasher::new();
     body.hash(&mut hasher);
-    Asked {
+    RecordedRequest {
         at: Instant::now(),
         method: parts.method.to_string(),
         path: parts.uri.path().to_owned(),
@@ -203,7 +204,7 @@ fn asked(parts: &hyper::http::request::Parts, body: &Bytes) -> Asked {
 }
 
 impl Shared {
-    /// The same request in the name of the program's user.
+    /// Returns the request with the impersonation of the program's user.
     fn forwarded(&self, parts: &hyper::http::request::Parts, body: Bytes) -> Result<Request<Body>, Error> {
         let mut forwarded = Request::builder()
             .method(parts.method.clone())
@@ -223,14 +224,14 @@ impl Shared {
     }
 }
 
-/// The API server's way to say that a request failed.
+/// Returns the status object of a failed request.
 fn failure(code: StatusCode, reason: &str) -> serde_json::Value {
     json!({
         "kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "injected by a test", "reason": reason, "code": code.as_u16(),
     })
 }
 
-fn status(code: StatusCode, reason: &str) -> Answer {
+fn status(code: StatusCode, reason: &str) -> ProxyResponse {
     let mut answer = text(format!("{}\n", failure(code, reason)));
     *answer.status_mut() = code;
     if code == StatusCode::TOO_MANY_REQUESTS {
@@ -239,19 +240,19 @@ fn status(code: StatusCode, reason: &str) -> Answer {
     answer
 }
 
-/// A watch that the API server cannot go on with.
-fn expired() -> Answer {
+/// Returns the response for a watch that has expired.
+fn expired() -> ProxyResponse {
     text(format!("{}\n", json!({"type": "ERROR", "object": failure(StatusCode::GONE, "Expired")})))
 }
 
-fn text(text: String) -> Answer {
+fn text(text: String) -> ProxyResponse {
     let mut answer = Response::new(Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync());
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }
 
-/// What `curl` has from the proxy: the code of the answer, and the answer.
-fn ask(proxy: &Proxy, arguments: &[&str], path: &str) -> Result<(String, String), String> {
+/// Runs `curl` with the proxy, and returns the status and the body of the response.
+fn curl(proxy: &Proxy, arguments: &[&str], path: &str) -> Result<(String, String), String> {
     let url = format!("http://{}{path}", proxy.address);
     let usual = ["--silent", "--max-time", "20", "--write-out", "\n%{http_code}"];
     let text = crate::support::cluster::try_run("curl", &[&usual[..], arguments, &[&url]].concat(), "")?;
@@ -260,36 +261,36 @@ fn ask(proxy: &Proxy, arguments: &[&str], path: &str) -> Result<(String, String)
 }
 
 #[test]
-fn requests_go_on_as_the_user_and_go_wrong_as_planned() {
+fn requests_are_forwarded_as_the_user_and_fail_as_planned() {
     const NETWORKS: &str = "/apis/usnet.dev/v1alpha1/compilednetworks";
     let watch = format!("{NETWORKS}?watch=1&timeoutSeconds=15");
-    let begun = Instant::now();
+    let start = Instant::now();
     let proxy = Proxy::start("usnet-agent", Some("node-a"));
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}).to_string();
     let json = ["--header", "Content-Type: application/json", "--data", &review];
     let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    let (code, answer) = ask(&proxy, &json, path).unwrap();
+    let (code, answer) = curl(&proxy, &json, path).unwrap();
     let is_agent = answer.contains("usnet-system:usnet-agent") && answer.contains("node-a");
     assert!(code == "201" && is_agent, "{code} {answer}");
 
     proxy.plan(|_| Some(Fault::TooManyRequests));
-    assert_eq!(ask(&proxy, &[], NETWORKS).unwrap().0, "429");
-    proxy.plan(|_| Some(Fault::LoseAnswer));
-    assert_eq!(ask(&proxy, &json, path).unwrap().0, "504");
+    assert_eq!(curl(&proxy, &[], NETWORKS).unwrap().0, "429");
+    proxy.plan(|_| Some(Fault::LoseResponse));
+    assert_eq!(curl(&proxy, &json, path).unwrap().0, "504");
     proxy.plan(|_| Some(Fault::Disconnect));
-    ask(&proxy, &[], NETWORKS).unwrap_err();
+    curl(&proxy, &[], NETWORKS).unwrap_err();
     proxy.plan(|_| Some(Fault::Expire));
-    assert!(ask(&proxy, &[], &watch).unwrap().1.contains("\"code\":410"));
+    assert!(curl(&proxy, &[], &watch).unwrap().1.contains("\"code\":410"));
     proxy.plan(|_| Some(Fault::Delay(Duration::from_secs(1))));
     let asked = Instant::now();
-    ask(&proxy, &[], NETWORKS).unwrap();
+    curl(&proxy, &[], NETWORKS).unwrap();
     assert!(asked.elapsed() >= Duration::from_secs(1));
     proxy.plan(|_| Some(Fault::EndWatch(Duration::from_secs(1))));
     let asked = Instant::now();
-    assert_eq!(ask(&proxy, &[], &watch).unwrap().0, "200");
+    assert_eq!(curl(&proxy, &[], &watch).unwrap().0, "200");
     assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
 
-    let all = proxy.asked_since(begun);
+    let all = proxy.requests_since(start);
     let results: Vec<_> = all.iter().map(|asked| (asked.is_watch, asked.result)).collect();
     let (ok, made) = (Some(200), Some(201));
     assert_eq!(

@@ -1,9 +1,8 @@
-//! VPP of a node, asked over its API as anybody may: which ports a network has, and what they
-//! counted.
+//! Requests to VPP of a node over its API: the ports of a network, and their counters.
 
 pub(crate) mod requests;
 
-use crate::support::cluster::{PATIENCE, check, eventually};
+use crate::support::cluster::{TIMEOUT, check, eventually};
 use std::collections::BTreeSet;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -19,19 +18,19 @@ use usnet_vpp::{Batch, Error, Request};
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Whether the test bed's VPP moves packets. If not, this prints what is left out, and how much was
-/// so far.
+/// Whether the test bed's VPP forwards packets. If not, this prints the skipped part of the test,
+/// and the number of skipped parts.
 pub(crate) fn moves_packets(what: &str) -> bool {
     static LEFT_OUT: AtomicU32 = AtomicU32::new(0);
     let real = is_real();
     if !real {
         let count = LEFT_OUT.fetch_add(1, Ordering::Relaxed) + 1;
-        println!("left out ({count} so far): {what}: the simulator of VPP moves no packets");
+        println!("left out ({count} so far): {what}: the simulator of VPP forwards no packets");
     }
     real
 }
 
-/// Whether the test bed's VPP is a real one.
+/// Whether the test bed has a real VPP.
 pub(crate) fn is_real() -> bool {
     match std::env::var("USNET_WORLD_VPP").as_deref() {
         Ok("real") => true,
@@ -40,28 +39,24 @@ pub(crate) fn is_real() -> bool {
     }
 }
 
-/// A port of a network.
 #[derive(Debug)]
 pub(crate) struct Port {
-    /// VPP's number of the interface.
     pub(crate) sw_if_index: u32,
-    /// VPP's name of the interface.
     pub(crate) name: String,
-    /// Our mark on it.
     pub(crate) tag: String,
 }
 
-/// The ports of a network's bridge domain; none when there is no such domain.
+/// Returns the ports of a network's bridge domain; `None` if it does not exist.
 pub(crate) fn ports(node: &str, network: &str) -> Option<Vec<Port>> {
     try_ports(node, network).unwrap_or_else(|error| panic!("VPP on {node}: {error}"))
 }
 
-/// The same for a VPP that may be about to come or go.
+/// Like [`ports`], for a VPP that may not be running.
 pub(crate) fn try_ports(node: &str, network: &str) -> Result<Option<Vec<Port>>, Error> {
     Ok(domain(node, network)?.map(|(_, ports)| ports))
 }
 
-/// The id and the ports of a network's bridge domain.
+/// Returns the id and the ports of a network's bridge domain.
 fn domain(node: &str, network: &str) -> Result<Option<(u32, Vec<Port>)>, Error> {
     let mut batch = Batch::new();
     let domains = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
@@ -80,17 +75,17 @@ fn domain(node: &str, network: &str) -> Result<Option<(u32, Vec<Port>)>, Error> 
     Ok(Some((domain.bd_id, ports.collect())))
 }
 
-/// A connection to VPP of a node.
+/// Connects to VPP of a node.
 pub(crate) fn connect(node: &str) -> Result<Client, Error> {
     Client::connect(socket(node), LIMIT)
 }
 
-/// Removes the memif of a port, as an administrator at VPP's command line might.
+/// Deletes the memif of a port, as an administrator could.
 pub(crate) fn delete_memif(node: &str, port: &Port) {
     request(node, MemifDelete { sw_if_index: port.sw_if_index }).unwrap();
 }
 
-/// Sends one request that a VPP may refuse.
+/// Sends one request, which VPP may reject.
 pub(crate) fn request(node: &str, request: impl Request) -> Result<(), String> {
     let mut batch = Batch::new();
     let ticket = batch.request(request);
@@ -98,7 +93,7 @@ pub(crate) fn request(node: &str, request: impl Request) -> Result<(), String> {
     answers.reply(ticket).map(drop).map_err(|error| error.to_string())
 }
 
-/// All tags of bridge domains and interfaces.
+/// Returns all tags of bridge domains and interfaces.
 pub(crate) fn tags(node: &str) -> Vec<String> {
     let mut batch = Batch::new();
     let domains = batch.dump(BridgeDomainDump { bd_id: NO_BRIDGE_DOMAIN, sw_if_index: NO_INTERFACE });
@@ -109,7 +104,7 @@ pub(crate) fn tags(node: &str) -> Vec<String> {
     domains.chain(interfaces).collect()
 }
 
-/// Removes the bridge domain of a network, which VPP allows when the ports are out of it.
+/// Deletes the bridge domain of a network after its ports are removed from it, as VPP requires.
 pub(crate) fn delete_bridge_domain(node: &str, network: &str, ports: &[Port]) {
     let (bd_id, _) = domain(node, network).unwrap().expect("no bridge domain");
     let mut batch = Batch::new();
@@ -124,7 +119,7 @@ pub(crate) fn delete_bridge_domain(node: &str, network: &str, ports: &[Port]) {
     connect(node).unwrap().send(&batch).unwrap().reply(deleted).unwrap();
 }
 
-/// Waits until a network has that many ports.
+/// Waits until a network has this number of ports.
 pub(crate) fn await_ports(node: &str, network: &str, count: usize) -> Vec<Port> {
     eventually(&format!("{count} ports of {network} on {node}"), || {
         let found = try_ports(node, network).map_err(|error| error.to_string())?.ok_or("no bridge domain")?;
@@ -133,22 +128,23 @@ pub(crate) fn await_ports(node: &str, network: &str, count: usize) -> Vec<Port> 
     })
 }
 
-/// Waits until VPP serves connections, looking all the time, and says when that was.
+/// Waits until VPP accepts connections, and returns the time.
 pub(crate) fn await_socket(node: &str) -> Instant {
-    closely("VPP's socket", || UnixStream::connect(socket(node)).is_ok())
+    poll_each_millisecond("VPP's socket", || UnixStream::connect(socket(node)).is_ok())
 }
 
-/// Waits until a condition holds, looking each millisecond, and says when that was.
-pub(crate) fn closely(what: &str, mut condition: impl FnMut() -> bool) -> Instant {
-    let end = Instant::now() + usnet_e2e::host::wait::scaled(PATIENCE);
+/// Polls each millisecond until a condition holds, and returns the time.
+pub(crate) fn poll_each_millisecond(what: &str, mut condition: impl FnMut() -> bool) -> Instant {
+    let end = Instant::now() + usnet_e2e::host::wait::scaled(TIMEOUT);
     while !condition() {
-        assert!(Instant::now() < end, "{what}: not within {PATIENCE:?}");
+        assert!(Instant::now() < end, "{what}: not within {TIMEOUT:?}");
         std::thread::sleep(Duration::from_millis(1));
     }
     Instant::now()
 }
 
-/// The packets that VPP sent to each of these interfaces since it started. Only a real VPP counts.
+/// Returns the packets that VPP has sent to each of these interfaces since its start. Only a real
+/// VPP counts.
 pub(crate) fn sent(node: &str, interfaces: &[Port]) -> Result<Vec<u64>, Error> {
     let mut batch = Batch::new();
     let commands: Vec<_> = interfaces
@@ -159,18 +155,18 @@ pub(crate) fn sent(node: &str, interfaces: &[Port]) -> Result<Vec<u64>, Error> {
     Ok(commands.into_iter().map(|command| sent_in(answers.reply(command).unwrap().reply.as_str())).collect())
 }
 
-/// The count in what `show interface` prints; a count of 0 is left out there.
+/// Returns the count in the output of `show interface`, which omits a count of 0.
 fn sent_in(observed: &str) -> u64 {
     let line = observed.lines().find_map(|line| line.split_once("tx packets"));
     line.map_or(0, |(_, count)| count.trim().parse().unwrap())
 }
 
-/// VPP's socket on a node, as the test bed's other processes reach it.
+/// Returns VPP's socket on a node, as seen from outside.
 fn socket(node: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{}/root/run/vpp/api.sock", process(node)))
 }
 
-/// The process that holds a node's namespaces.
+/// Returns the process that holds a node's namespaces.
 pub(crate) fn process(node: &str) -> String {
     let testbed = std::env::var("USNET_WORLD").expect("these tests run in a test bed: e2e/world -- cargo test …");
     std::fs::read_to_string(format!("{testbed}/nodes/{node}/pid")).unwrap().trim().to_owned()

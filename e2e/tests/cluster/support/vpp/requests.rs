@@ -1,21 +1,21 @@
-//! What VPP was asked: its own trace of the API, or the log of the simulator.
+//! The requests that VPP received, by its trace of the API or the log of the simulator.
 
 use crate::support::cluster::{on_node, try_run};
 use crate::support::vpp::is_real;
 
-/// What VPP of a node was asked from some moment on.
+/// The requests that VPP of a node receives from the start of the observation on.
 pub(crate) struct Requests {
     node: &'static str,
-    /// Lines that the simulator's log had.
+    /// The number of lines that the simulator's log had at the start.
     before: usize,
 }
 
-/// Messages of the API that change nothing.
+/// The messages of the API that change nothing, besides dumps.
 const READING: [&str; 6] =
     ["cli_inband", "control_ping", "show_version", "sockclnt_create", "sockclnt_delete", "want_interface_events"];
 
 impl Requests {
-    /// Begins to watch.
+    /// Starts the observation.
     pub(crate) fn watch(node: &'static str) -> Self {
         if is_real() {
             on_node(node, &["vppctl", "api", "trace", "on"]);
@@ -23,7 +23,7 @@ impl Requests {
         Self { node, before: if is_real() { 0 } else { simulator_log(node).lines().count() } }
     }
 
-    /// All that VPP was asked, by name, and those of it that change something.
+    /// Returns the names of all requests, and of those that change something.
     pub(crate) fn all_and_changing(&self) -> (Vec<String>, Vec<String>) {
         if is_real() {
             let observed = on_node(self.node, &["vppctl", "api", "trace", "dump"]);

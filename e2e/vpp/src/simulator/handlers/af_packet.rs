@@ -1,5 +1,5 @@
-//! Interfaces on devices of the kernel. Devices are looked for in the simulator's own network
-//! namespace; no frame goes over them.
+//! Interfaces on devices of the kernel. Devices are looked up in the simulator's own network
+//! namespace. No frames are sent over them.
 
 use crate::simulator::handlers::dispatch::{Failure, Handle, List};
 use crate::simulator::model::device::{AfPacket, Device};
@@ -35,7 +35,7 @@ impl Handle for AfPacketCreateV3 {
 }
 
 impl State {
-    /// The interface on a device.
+    /// Returns the interface on a device.
     fn on_device(&self, device: &FixedText<64>) -> Option<u32> {
         let mut interfaces = self.interfaces.iter();
         let found = interfaces.find(|(_, other)| matches!(&other.device, Device::AfPacket(it) if it.device == *device));

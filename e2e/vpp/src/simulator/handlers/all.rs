@@ -1,4 +1,4 @@
-//! The messages that the simulator handles: all of the client's table.
+//! The messages that the simulator handles, which are all of the client's table.
 
 use crate::simulator::handlers::dispatch::{Handler, changing, listing, reading};
 use usnet_vpp::messages::{
@@ -15,7 +15,7 @@ use usnet_vpp::messages::{
     VxlanTunnelV2Dump, WantInterfaceEvents,
 };
 
-/// What does each message.
+/// The handler of each message.
 pub(crate) static HANDLERS: &[Handler] = &[
     reading::<ControlPing>(),
     reading::<ShowVersion>(),
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn every_message_of_the_table_is_done() {
-        let asked = |name: &str| !name.starts_with("sockclnt_") && !name.ends_with("_reply");
+        let is_request = |name: &str| !name.starts_with("sockclnt_") && !name.ends_with("_reply");
         let requests =
-            messages::all().filter(|message| message.header == Header::ClientAndContext && asked(message.name));
+            messages::all().filter(|message| message.header == Header::ClientAndContext && is_request(message.name));
         let missing = requests.filter(|message| !HANDLERS.iter().any(|handler| handler.request == **message));
         assert_eq!(missing.map(|message| message.name).collect::<Vec<_>>(), Vec::<&str>::new());
     }

@@ -14,7 +14,7 @@ use usnet_vpp::messages::{
 
 const ID_MAX: u32 = 0x00ff_ffff;
 impl State {
-    /// A bridge domain that can be changed.
+    /// Returns a bridge domain that can be changed.
     fn bridge(&mut self, id: u32) -> Result<&mut BridgeDomain, ReturnCode> {
         match id {
             0 => Err(ReturnCode::BdNotModifiable),
@@ -156,7 +156,8 @@ impl Handle for SwInterfaceSetL2Bridge {
             return Err(ReturnCode::BdIdExceedMax.into());
         }
         state.leave_bridge(index);
-        // Also if it is refused for its type: then it is in the domain without being a member.
+        // If the type is refused afterwards, the interface is in the domain without being a member,
+        // as in VPP.
         state.interface(index)?.bridge = Some((self.bd_id, self.shg));
         let domain = state.bridges.0.entry(self.bd_id).or_insert_with(BridgeDomain::by_default);
         match self.port_type {
@@ -173,14 +174,14 @@ impl Handle for SwInterfaceSetL2Bridge {
 }
 
 impl List for L2FibTableDump {
-    /// No frames, so that nothing is learned.
+    /// There are no frames, so that nothing is learned.
     fn list(&self, _state: &State) -> Vec<L2FibTableDetails> {
         Vec::new()
     }
 }
 
 impl List for BridgeDomainDump {
-    /// VPP does not look for members: asked for one it shows nothing.
+    /// VPP does not search members: a dump for one of them is empty.
     fn list(&self, state: &State) -> Vec<BridgeDomainDetails> {
         let wanted = |id: u32| id != 0 && (self.bd_id == NO_BRIDGE_DOMAIN || self.bd_id == id);
         let domains = state.bridges.0.iter().filter(|(id, _)| self.sw_if_index == NO_INTERFACE && wanted(**id));

@@ -1,16 +1,15 @@
-//! From the bytes of a message to what does it, and back to the bytes of its answers.
+//! Dispatch: decodes a message, calls its handler, and encodes the answers.
 
 use crate::simulator::model::state::State;
 use std::fmt::Debug;
 use usnet_vpp::wire::{DecodeError, Reader, Writer};
 use usnet_vpp::{Descriptor, Dump, Message, Reply, Request, ReturnCode};
 
-/// Why a request is not answered with success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// It is refused, with an empty reply.
+    /// The request is refused with an empty reply.
     Refused(ReturnCode),
-    /// VPP dies of it.
+    /// The request crashes VPP.
     Fatal,
 }
 
@@ -20,68 +19,65 @@ impl From<ReturnCode> for Failure {
     }
 }
 
-/// A request that the simulator does.
+/// A request that the simulator can execute.
 pub(crate) trait Handle: Request<Reply: Default> + Debug {
-    /// Does it.
     fn handle(&self, state: &mut State) -> Result<Self::Reply, Failure>;
 }
 
-/// A dump that the simulator answers.
+/// A dump that the simulator can answer.
 pub(crate) trait List: Dump + Debug {
-    /// The answers.
     fn list(&self, state: &State) -> Vec<Self::Details>;
 }
 
-/// What is done with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Treatment {
-    /// It is done.
+    /// The message is executed.
     Do,
-    /// It is refused because a fault says so.
+    /// A fault refuses the message with this code.
     Refuse(i32),
-    /// It is only read.
+    /// The message is decoded and not executed.
     Ignore,
 }
 
-/// What became of a message.
+/// The outcome of a message.
 pub(crate) struct Outcome {
     /// The request's fields, for the log.
     pub(crate) fields: String,
     pub(crate) retval: Option<i32>,
-    /// The fields of all answers.
+    /// The encoded fields of each answer.
     pub(crate) answers: Vec<Vec<u8>>,
-    /// Whether VPP died of it.
+    /// Whether the message crashed VPP.
     pub(crate) died: bool,
 }
 
-/// What does a kind of message.
+/// The handler of a kind of message.
 pub(crate) struct Handler {
     pub(crate) request: Descriptor,
     pub(crate) answer: Descriptor,
-    /// Whether it changes VPP's state.
+    /// Whether messages of this kind change VPP's state.
     pub(crate) changes: bool,
     pub(crate) run: fn(&mut Reader<'_>, &mut State, Treatment) -> Result<Outcome, DecodeError>,
 }
 
-/// Only the name: nothing else of it is worth a line.
+/// Prints the name of the message.
 impl Debug for Handler {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.request.name)
     }
 }
 
-/// A request that changes VPP.
+/// Returns the handler of a request that changes VPP.
 pub(crate) const fn changing<R: Handle>() -> Handler {
     let (request, answer) = (Descriptor::of::<R>(), Descriptor::of::<R::Reply>());
     Handler { request, answer, changes: true, run: run_request::<R> }
 }
 
-/// A request that changes nothing that another client sees.
+/// Returns the handler of a request that changes nothing that another client sees.
 pub(crate) const fn reading<R: Handle>() -> Handler {
     Handler { changes: false, ..changing::<R>() }
 }
 
-/// A dump.
+/// Returns the handler of a dump.
 pub(crate) const fn listing<D: List>() -> Handler {
     let (request, answer) = (Descriptor::of::<D>(), Descriptor::of::<D::Details>());
     Handler { request, answer, changes: false, run: run_dump::<D> }
@@ -122,7 +118,7 @@ fn run_dump<D: List>(reader: &mut Reader<'_>, state: &mut State, treatment: Trea
     Ok(Outcome { fields: format!("{dump:?}"), retval: None, answers, died: false })
 }
 
-/// The fields of a reply that says nothing but why not: `retval` is the first field of each.
+/// Encodes a reply that has only a code: `retval` is the first field of each reply.
 fn refusal<R: Reply + Default>(retval: i32) -> Vec<u8> {
     let mut fields = fields_of(&R::default());
     if let Some(first) = fields.first_chunk_mut() {

@@ -1,4 +1,4 @@
-//! What is done to the frames of interfaces in bridge domains.
+//! The L2 features of interfaces in bridge domains.
 
 use crate::simulator::handlers::dispatch::{Failure, Handle};
 use crate::simulator::model::features::Features;

@@ -17,7 +17,7 @@ use usnet_vpp::wire::FixedText;
 const LOOPBACKS_MAX: u32 = 16384;
 
 impl List for SwInterfaceDump {
-    /// A filter counts more than an index, and 0 is all.
+    /// A name filter takes precedence over an index, and index 0 means all.
     fn list(&self, state: &State) -> Vec<SwInterfaceDetails> {
         let all = state.interfaces.iter();
         let filter = self.name_filter.as_str().to_ascii_lowercase();
@@ -30,7 +30,7 @@ impl List for SwInterfaceDump {
 }
 
 impl Handle for SwInterfaceSetFlags {
-    /// The link's state is not for clients to set.
+    /// Clients cannot set the state of the link.
     fn handle(&self, state: &mut State) -> Result<SwInterfaceSetFlagsReply, Failure> {
         let interface = state.interface(self.sw_if_index)?;
         let admin_up = self.flags.contains(IfStatusFlags::ADMIN_UP);
@@ -76,7 +76,8 @@ impl Handle for SwInterfaceTagAddDel {
 }
 
 impl Handle for L2InterfaceVlanTagRewrite {
-    /// What takes tags away is for sub-interfaces of one VLAN. The refusal forgets the tags.
+    /// Only sub-interfaces of one VLAN support operations that remove tags. A refusal resets the
+    /// tags.
     fn handle(&self, state: &mut State) -> Result<L2InterfaceVlanTagRewriteReply, Failure> {
         let interface = state.interface(self.sw_if_index)?;
         if matches!(self.vtr_op, VtrOp::Other(_)) {

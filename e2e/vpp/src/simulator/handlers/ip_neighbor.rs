@@ -1,4 +1,4 @@
-//! The neighbours of VPP's own addresses, as far as clients set them: no packet is received.
+//! The neighbours of VPP's own addresses. Only clients add them: no packets are received.
 
 use crate::simulator::handlers::dispatch::{Failure, Handle, List};
 use crate::simulator::model::neighbours::Config;

@@ -16,7 +16,7 @@ use usnet_vpp::wire::FixedText;
 
 /// VPP chooses the socket id.
 const ANY_SOCKET: u32 = u32::MAX;
-/// What `memif_details` shows before a peer is connected, in descriptors.
+/// The number of descriptors that `memif_details` shows before a peer is connected.
 const UNCONNECTED_RING: u32 = 1;
 
 impl Handle for MemifSocketFilenameAddDelV2 {
@@ -28,7 +28,7 @@ impl Handle for MemifSocketFilenameAddDelV2 {
             ANY_SOCKET if self.is_add => state.sockets.random.next(),
             given => given,
         };
-        // It ends at a NUL for VPP.
+        // For VPP, the name ends at a NUL.
         let name = self.socket_filename.as_str().split('\0').next().unwrap_or_default();
         let done = match self.is_add {
             true => state.sockets.add(socket_id, name, &state.runtime_directory),
@@ -59,7 +59,7 @@ impl List for MemifSocketFilenameDump {
     }
 }
 
-/// As much of a name as its field holds.
+/// Cuts a name to the size of its field.
 fn cut(name: &str) -> FixedText<108> {
     let end = name.floor_char_boundary(FixedText::<108>::LIMIT);
     FixedText::new(name.get(..end).unwrap_or_default()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What is done with each message.
+//! The handlers of the messages.
 
 mod af_packet;
 pub(crate) mod all;

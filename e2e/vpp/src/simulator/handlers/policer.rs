@@ -1,4 +1,4 @@
-//! Rate limits: policers by name, and which interfaces use them.
+//! Rate limits: policers by name, and the interfaces that use them.
 
 use crate::simulator::handlers::dispatch::{Failure, Handle, List};
 use crate::simulator::model::state::State;
@@ -9,7 +9,6 @@ use usnet_vpp::messages::{
 };
 use usnet_vpp::wire::FixedText;
 
-/// No policer.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -64,7 +63,7 @@ impl Handle for PolicerAddDel {
     }
 }
 
-/// What VPP asks of a policer's numbers.
+/// VPP's checks of a policer's numbers.
 fn is_sound(policer: &PolicerAddDel) -> bool {
     let has_rate = policer.cir > 0 || policer.cb == 0;
     let is_simple = policer.r#type != PolicerType::OneRateTwoColour || (policer.eir == 0 && policer.eb == 0);
@@ -86,10 +85,10 @@ impl Handle for PolicerOutput {
 }
 
 impl List for PolicerDump {
-    /// Tokens and buckets are left out.
+    /// Tokens and buckets are not simulated.
     fn list(&self, state: &State) -> Vec<PolicerDetails> {
         let all = state.policers.policers.iter().map(|(_, policer)| policer);
-        let asked = all.filter(|policer| !self.match_name_valid || policer.name == self.match_name);
+        let requested = all.filter(|policer| !self.match_name_valid || policer.name == self.match_name);
         let details = |policer: &PolicerAddDel| PolicerDetails {
             name: policer.name.clone(),
             cir: policer.cir,
@@ -106,6 +105,6 @@ impl List for PolicerDump {
             color_aware: policer.color_aware,
             ..PolicerDetails::default()
         };
-        asked.map(details).collect()
+        requested.map(details).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! Routes, and interfaces that use the address of another one.
+//! Routes, and interfaces that use the address of another interface.
 
 use crate::simulator::handlers::dispatch::{Failure, Handle, List};
 use crate::simulator::model::state::State;
@@ -10,7 +10,7 @@ use usnet_vpp::messages::{
 };
 
 impl Handle for IpRouteAddDel {
-    /// Only routes with one path, which leads to an interface.
+    /// Only routes with one path to an interface are simulated.
     fn handle(&self, state: &mut State) -> Result<IpRouteAddDelReply, Failure> {
         let IpRoute { table_id, prefix, paths, .. } = &self.route;
         let address = prefix.ip().ok_or(ReturnCode::InvalidAddressFamily)?;
@@ -54,7 +54,7 @@ impl Handle for SwInterfaceSetUnnumbered {
 impl List for IpUnnumberedDump {
     fn list(&self, state: &State) -> Vec<IpUnnumberedDetails> {
         let all = state.routing.unnumbered.iter();
-        let asked = all.filter(|(index, _)| self.sw_if_index == NO_INTERFACE || **index == self.sw_if_index);
-        asked.map(|(index, from)| IpUnnumberedDetails { sw_if_index: *index, ip_sw_if_index: *from }).collect()
+        let requested = all.filter(|(index, _)| self.sw_if_index == NO_INTERFACE || **index == self.sw_if_index);
+        requested.map(|(index, from)| IpUnnumberedDetails { sw_if_index: *index, ip_sw_if_index: *from }).collect()
     }
 }

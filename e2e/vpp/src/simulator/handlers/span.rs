@@ -1,4 +1,4 @@
-//! Copies of frames. The simulator moves none.
+//! Mirrored interfaces (SPAN). The simulator moves no frames.
 
 use crate::simulator::handlers::dispatch::{Failure, Handle, List};
 use crate::simulator::model::state::State;
@@ -9,7 +9,7 @@ use usnet_vpp::messages::{
 };
 
 impl Handle for SwInterfaceSpanEnableDisable {
-    /// Indexes need not be those of interfaces.
+    /// VPP does not check that the interfaces exist.
     fn handle(&self, state: &mut State) -> Result<SwInterfaceSpanEnableDisableReply, Failure> {
         let Self { sw_if_index_from: from, sw_if_index_to: to, is_l2, .. } = *self;
         let is_off = self.state == SpanState::Disabled;

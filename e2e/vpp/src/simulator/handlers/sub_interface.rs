@@ -22,7 +22,7 @@ impl Handle for CreateSubif {
         if others.iter().any(|other| other.sub_id == self.sub_id) {
             return Ok(refuse(ReturnCode::VlanAlreadyExists));
         }
-        // The interface itself has untagged frames.
+        // The interface itself receives untagged frames.
         let is_taken = self.sub_if_flags.contains(SubIfFlags::NO_TAGS);
         if is_taken || others.iter().any(|other| other.has_frames_of(&wanted)) {
             return Ok(refuse(ReturnCode::Unspecified));

@@ -11,7 +11,7 @@ use usnet_vpp::messages::{
 use usnet_vpp::wire::{FixedText, Text};
 
 impl Handle for ControlPing {
-    /// VPP leaves the client's index out.
+    /// VPP does not fill in the client's index.
     fn handle(&self, _state: &mut State) -> Result<ControlPingReply, Failure> {
         Ok(ControlPingReply { retval: 0, client_index: 0, vpe_pid: std::process::id() })
     }
@@ -39,7 +39,7 @@ impl Handle for CliInband {
     }
 }
 
-/// The columns of VPP that are read from here, and one beside them.
+/// Prints the columns of VPP that the driver reads, and one more.
 fn bridge_domains(state: &State, only: Option<u32>) -> String {
     let line = |(id, domain): (&u32, &BridgeDomain)| format!("{id:^8} {:^8} {:^8} \n", 0, domain.learn_limit);
     let lines = state.bridges.0.iter().filter(|(id, _)| **id != 0 && only.is_none_or(|only| only == **id)).map(line);
@@ -47,7 +47,7 @@ fn bridge_domains(state: &State, only: Option<u32>) -> String {
 }
 
 impl Handle for WantInterfaceEvents {
-    /// Twice is refused, on and off alike.
+    /// A repeated subscription is refused, and so is a repeated cancellation.
     fn handle(&self, state: &mut State) -> Result<WantInterfaceEventsReply, Failure> {
         let subscribed = state.subscribers.contains_key(&state.caller);
         if subscribed == (self.enable_disable != 0) {

@@ -36,7 +36,7 @@ impl Handle for CreateVhostUserIfV2 {
 }
 
 impl State {
-    /// The vhost-user interface with a path.
+    /// Returns the vhost-user interface with a path.
     fn vhost_at(&self, path: &FixedText<256>) -> Option<u32> {
         let mut interfaces = self.interfaces.iter();
         let found = interfaces.find(|(_, other)| matches!(&other.device, Device::Vhost(vhost) if vhost.path == *path));
@@ -45,7 +45,7 @@ impl State {
 }
 
 impl Handle for DeleteVhostUserIf {
-    /// The file goes, unless its name was cut.
+    /// The socket file is removed unless its name was cut.
     fn handle(&self, state: &mut State) -> Result<DeleteVhostUserIfReply, Failure> {
         let Device::Vhost(vhost) = &state.interface(self.sw_if_index)?.device else {
             return Err(ReturnCode::InvalidSwIfIndex.into());

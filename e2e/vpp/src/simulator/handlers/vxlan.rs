@@ -1,4 +1,4 @@
-//! VXLAN tunnels. No frame goes through them.
+//! VXLAN tunnels. No frames pass through them.
 
 use crate::simulator::handlers::dispatch::{Failure, Handle, List};
 use crate::simulator::model::device::{Device, Tunnel};
@@ -10,9 +10,9 @@ use usnet_vpp::messages::{
     VxlanTunnelV2Dump,
 };
 
-/// What a tunnel has if the client gives none.
+/// The port of a tunnel if the client gives none.
 const UDP_PORT: u16 = 4789;
-/// The number of the node that forwards in bridge domains, and how many nodes there are.
+/// The graph node that forwards in bridge domains.
 const L2_INPUT: u32 = 1;
 const NODES: u32 = 2;
 
@@ -60,7 +60,7 @@ impl State {
         Ok(sw_if_index)
     }
 
-    /// What a message describes, in VPP's order of checks.
+    /// Builds the tunnel of a message, with VPP's checks in VPP's order.
     fn requested(&self, message: &VxlanAddDelTunnelV3) -> Result<Tunnel, ReturnCode> {
         let ends = (message.src_address.ip(), message.dst_address.ip());
         let (Some(source), Some(destination)) = ends else { return Err(ReturnCode::InvalidValue) };
@@ -93,7 +93,7 @@ impl State {
         })
     }
 
-    /// The index and slot of the tunnel that is identified as this one is.
+    /// Returns the index and slot of the tunnel with the same key.
     fn tunnel(&self, wanted: &Tunnel) -> Option<(u32, u32)> {
         let mut tunnels = self.tunnels();
         let found = tunnels.find(|(_, other)| other.key() == wanted.key());

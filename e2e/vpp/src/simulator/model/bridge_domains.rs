@@ -4,25 +4,24 @@ use std::collections::BTreeMap;
 use usnet_vpp::messages::BdFlags;
 use usnet_vpp::wire::FixedText;
 
-/// What a bridge domain does whatever its flags say, as bits of VPP's features.
+/// The features that a bridge domain has regardless of its flags, as bits.
 const CONSTANT_FEATURES: u32 = 0xffff_fd03;
 
-/// Bridge domains by id. Domain 0 is where frames end that belong nowhere.
+/// The bridge domains by id. Domain 0 drops all frames.
 #[derive(Debug, Default)]
 pub(crate) struct BridgeDomains(pub(crate) BTreeMap<u32, BridgeDomain>);
 
-/// How many addresses a bridge domain learns unless it was set.
+/// The number of MAC addresses that a bridge domain learns by default.
 const LEARN_LIMIT: u32 = 16_777_216;
 
-/// One bridge domain.
 #[derive(Debug)]
 pub(crate) struct BridgeDomain {
     pub(crate) flags: u32,
-    /// In minutes.
+    /// The age in minutes.
     pub(crate) mac_age: u8,
     pub(crate) learn_limit: u32,
     pub(crate) tag: FixedText<64>,
-    /// In the order in which they came.
+    /// Members are in the order in which they were added.
     pub(crate) members: Vec<u32>,
     pub(crate) bvi: Option<u32>,
     pub(crate) uu_fwd: Option<u32>,
@@ -43,13 +42,13 @@ impl Default for BridgeDomain {
 }
 
 impl BridgeDomain {
-    /// One that was made by the way.
+    /// Returns a domain that VPP creates because an interface is added to it.
     pub(crate) fn by_default() -> Self {
         let flags = BdFlags::LEARN | BdFlags::FWD | BdFlags::FLOOD | BdFlags::UU_FLOOD;
         Self { flags: flags.0, ..Self::default() }
     }
 
-    /// The flags as bits of VPP's features.
+    /// Returns the flags as bits of VPP's features.
     pub(crate) fn features(&self) -> u32 {
         let bits = [
             (BdFlags::FLOOD, 0x4),

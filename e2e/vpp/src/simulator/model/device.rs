@@ -1,4 +1,4 @@
-//! What is behind each kind of interface.
+//! The devices of each kind of interface.
 
 use crate::simulator::model::routing::TableKey;
 use std::net::IpAddr;
@@ -11,10 +11,10 @@ use usnet_vpp::wire::FixedText;
 const NO_SUCH_FILE: i32 = 2;
 const CONNECTION_REFUSED: i32 = 111;
 
-/// What is behind an interface.
+/// The device of an interface.
 #[derive(Debug)]
 pub(crate) enum Device {
-    /// `local0`, which is always there.
+    /// `local0`, which always exists.
     Local,
     Loopback {
         instance: u32,
@@ -27,7 +27,7 @@ pub(crate) enum Device {
 }
 
 impl Device {
-    /// What VPP counts when it cannot send.
+    /// Returns the names of the error counters of a device that cannot send.
     pub(crate) const fn tx_errors(&self) -> &'static [&'static str] {
         match self {
             Self::Local | Self::Loopback { .. } | Self::Sub(_) | Self::Tunnel(_) => &[],
@@ -48,7 +48,6 @@ impl Device {
     }
 }
 
-/// What is behind a memif.
 #[derive(Debug)]
 pub(crate) struct Memif {
     pub(crate) id: u32,
@@ -56,22 +55,21 @@ pub(crate) struct Memif {
     pub(crate) mode: MemifMode,
     pub(crate) zero_copy: bool,
     pub(crate) socket_id: u32,
-    /// Where its socket file was when it was made. Another one may be there now.
+    /// The slot of the socket file at the time of creation. Another file may have the slot now.
     pub(crate) slot: u32,
 }
 
-/// What is behind a vhost-user interface.
 #[derive(Debug)]
 pub(crate) struct Vhost {
     pub(crate) path: FixedText<256>,
-    /// The number in its name, unless the client chose another.
+    /// The number in the interface's name, unless the client chose another.
     pub(crate) number: u32,
-    /// Where VPP listens, if it is the server.
+    /// The socket on which VPP listens if it is the server.
     pub(crate) listener: Option<UnixListener>,
 }
 
 impl Vhost {
-    /// Why a client is not connected. It never is.
+    /// Returns the reason why a client is not connected, which it never is.
     pub(crate) fn socket_error(&self) -> i32 {
         match &self.listener {
             Some(_) => 0,
@@ -81,30 +79,29 @@ impl Vhost {
     }
 }
 
-/// What is behind an interface on a device of the kernel.
+/// A device of the kernel, used through `AF_PACKET`.
 #[derive(Debug)]
 pub(crate) struct AfPacket {
     pub(crate) device: FixedText<64>,
 }
 
 impl AfPacket {
-    /// Sets the device up or down, if it is there: VPP owns the state of the kernel's device.
+    /// Sets the device up or down if it exists: VPP owns the state of the kernel's device.
     pub(crate) fn set_up(&self, is_up: bool) {
         let state = if is_up { "up" } else { "down" };
         let _gone = Command::new("ip").args(["link", "set", "dev", self.device.as_str(), state]).output();
     }
 }
 
-/// A VXLAN tunnel.
 #[derive(Debug)]
 pub(crate) struct Tunnel {
-    /// The number in its name.
+    /// The number in the interface's name.
     pub(crate) instance: u32,
-    /// The slot that it has, which is that number unless the client chose another.
+    /// The slot is the same as the instance unless the client chose another instance.
     pub(crate) slot: u32,
     pub(crate) source: IpAddr,
     pub(crate) destination: IpAddr,
-    /// That of VPP, and that of the other end.
+    /// The UDP ports of VPP and of the remote end.
     pub(crate) ports: (u16, u16),
     /// The routing table that leads to the destination.
     pub(crate) table: TableKey,
@@ -115,14 +112,14 @@ pub(crate) struct Tunnel {
 }
 
 impl Tunnel {
-    /// What no other tunnel has. That of IPv6 does not have the source.
+    /// Returns the values that no two tunnels share. For IPv6 the source is not one of them.
     pub(crate) fn key(&self) -> TunnelKey {
         let source = Some(self.source).filter(|source| source.is_ipv4() && !self.destination.is_multicast());
         TunnelKey { source, destination: self.destination, port: self.ports.0, table: self.table, vni: self.vni }
     }
 }
 
-/// What identifies a tunnel.
+/// The values that identify a tunnel.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TunnelKey {
     source: Option<IpAddr>,
@@ -132,7 +129,7 @@ pub(crate) struct TunnelKey {
     vni: u32,
 }
 
-/// Which frames of another interface are its own.
+/// A sub-interface, which takes frames of its parent.
 #[derive(Debug)]
 pub(crate) struct SubInterface {
     pub(crate) parent: u32,
@@ -142,7 +139,7 @@ pub(crate) struct SubInterface {
 }
 
 impl SubInterface {
-    /// Whether it has the frames that another one of the same interface would have.
+    /// Whether both sub-interfaces of a parent would take the same frames.
     pub(crate) fn has_frames_of(&self, other: &Self) -> bool {
         let is_default = |sub: &Self| sub.flags.contains(SubIfFlags::DEFAULT);
         is_default(self) == is_default(other) && self.vlan == other.vlan

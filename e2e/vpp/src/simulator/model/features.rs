@@ -1,9 +1,9 @@
-//! What is done to the frames of an interface in a bridge domain.
+//! The L2 features of an interface.
 
 use usnet_vpp::messages::{L2InputFeatures, L2OutputFeatures};
 
-/// What is done to the frames of one interface, as far as anybody asked for it. VPP forgets it when
-/// the interface leaves its bridge domain, and only then.
+/// The L2 features that clients have set. VPP resets them when the interface leaves its bridge
+/// domain, and only then.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Features {
     pub(crate) input: L2InputFeatures,

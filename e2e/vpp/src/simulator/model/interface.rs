@@ -5,7 +5,7 @@ use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{IfStatusFlags, IfType, MemifMode, SubIfFlags, SwInterfaceDetails, VtrOp};
 use usnet_vpp::wire::FixedText;
 
-/// In bytes; what Ethernet interfaces have at first.
+/// The initial MTU of Ethernet interfaces, in bytes.
 const DEFAULT_MTU: u16 = 9000;
 
 #[derive(Debug)]
@@ -17,11 +17,11 @@ pub(crate) struct Interface {
     pub(crate) link_mtu: u16,
     pub(crate) mtu: [u32; 4],
     pub(crate) tag: FixedText<64>,
-    /// The bridge domain, and the split horizon group in it.
+    /// The id of the bridge domain, and the split horizon group in it.
     pub(crate) bridge: Option<(u32, u8)>,
 }
 
-/// What is done to VLAN tags.
+/// An operation on VLAN tags.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rewrite {
     pub(crate) operation: VtrOp,
@@ -57,12 +57,13 @@ impl Interface {
         }
     }
 
-    /// Whether it has the frames of one VLAN.
+    /// Whether the interface takes the frames of one VLAN.
     pub(crate) fn has_one_tag(&self) -> bool {
         matches!(&self.device, Device::Sub(sub) if sub.flags.contains(SubIfFlags::ONE_TAG))
     }
 
-    /// No peer ever connects; a device has its link.
+    /// Devices of the kernel always have a link, and memif and vhost-user interfaces never have a
+    /// peer.
     pub(crate) fn flags(&self) -> IfStatusFlags {
         match (self.admin_up, &self.device) {
             (true, Device::Loopback { .. } | Device::AfPacket(_) | Device::Sub(_) | Device::Tunnel(_)) => {
@@ -73,7 +74,7 @@ impl Interface {
         }
     }
 
-    /// The name as it is in details.
+    /// Returns the name in the form of details.
     pub(crate) fn reported_name(&self) -> FixedText<64> {
         FixedText::new(self.name.as_str()).unwrap_or_default()
     }
@@ -85,7 +86,7 @@ impl Interface {
             Device::Memif(_) => "memif",
             Device::Vhost(_) => "vhost-user",
             Device::Tunnel(_) => "VXLAN",
-            // A sub-interface has the kind of its interface, which is one on a device.
+            // A sub-interface has the type of its parent, which is an af_packet interface here.
             Device::AfPacket(_) | Device::Sub(_) => "af-packet",
         };
         let sub = match &self.device {
@@ -115,7 +116,7 @@ impl Interface {
         }
     }
 
-    /// Sets the MTU of the link, and that of layer 3 with it, if the device can.
+    /// Sets the MTU of the link, and the MTU of layer 3 with it, if the device can.
     pub(crate) fn set_link_mtu(&mut self, mtu: u16) -> Result<(), ReturnCode> {
         match &self.device {
             _ if !self.is_ethernet() => Err(ReturnCode::FeatureDisabled),

@@ -1,19 +1,18 @@
-//! What VPP makes of the name of a memif socket (`vppinfra/socket.c`, `clib_socket_init`).
+//! VPP's parsing of memif socket names (`clib_socket_init` in `vppinfra/socket.c`).
 
 use std::path::PathBuf;
 
-/// `sun_path` with its closing zero, of which VPP leaves one unused.
+/// `sun_path` with its terminating zero is 108 bytes, of which VPP leaves one unused.
 const FILE_NAME_MAX: usize = 106;
-/// One less for the zero that an abstract name begins with.
+/// An abstract name starts with another zero.
 const ABSTRACT_NAME_MAX: usize = 105;
 const NAMESPACES: &str = "/var/run/netns";
 
-/// Where a memif listens or connects to.
+/// The address of a memif socket.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum MemifAddress {
-    /// A socket file.
     File(PathBuf),
-    /// A name without a file, in a network namespace (VPP's own if none is given).
+    /// A name without a file, in a network namespace (by default VPP's own).
     Abstract {
         /// The name without its leading zero.
         name: String,
@@ -22,18 +21,18 @@ pub(crate) enum MemifAddress {
     },
 }
 
-/// The name as VPP keeps it: a relative one lies in its runtime directory. VPP does not look at it
-/// any further when a socket id is added.
+/// Returns the name as VPP stores it: a relative name is in the runtime directory. VPP checks
+/// nothing else when a socket id is added.
 pub(crate) fn complete(name: &str, runtime_directory: &str) -> String {
     let has_prefix = ["/", "unix:", "tcp:", "abstract:"].iter().any(|prefix| name.starts_with(prefix));
     if has_prefix { name.to_owned() } else { format!("{runtime_directory}/{name}") }
 }
 
 impl MemifAddress {
-    /// Parses a complete name. Nothing if VPP would refuse the interface.
+    /// Parses a name of [`complete`]. Returns nothing if VPP would refuse the interface.
     pub(crate) fn parse(name: &str) -> Option<Self> {
         let Some(rest) = name.strip_prefix("abstract:") else {
-            // VPP knows `unix:`, and then binds the name with its prefix.
+            // VPP accepts the prefix `unix:`, and then binds the name with the prefix.
             let allowed = name.starts_with('/') && name.chars().all(is_allowed) && name.len() <= FILE_NAME_MAX;
             return allowed.then(|| Self::File(name.into()));
         };
@@ -54,7 +53,7 @@ fn namespace(options: &str) -> Option<PathBuf> {
         return Some(format!("/proc/{}/ns/net", pid.parse::<u32>().ok()?).into());
     }
     let name = options.strip_prefix("netns_name=").filter(|name| name.chars().all(is_allowed))?;
-    // An absolute name stays as it is.
+    // An absolute name replaces the folder.
     Some(PathBuf::from(NAMESPACES).join(name))
 }
 

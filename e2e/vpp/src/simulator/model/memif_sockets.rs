@@ -1,4 +1,4 @@
-//! The numbers of memif socket files, as VPP counts their users.
+//! The ids of memif sockets, and VPP's counts of their users.
 
 use crate::simulator::model::memif_address::complete;
 use crate::simulator::model::pool::Pool;
@@ -8,10 +8,9 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use usnet_vpp::ReturnCode;
 
-/// The socket id that VPP has from the start.
+/// The socket id that exists after a start.
 pub(crate) const DEFAULT_SOCKET: u32 = 0;
 
-/// The numbers of socket files.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     pub(crate) files: Pool<SocketFile>,
@@ -24,11 +23,11 @@ pub(crate) struct Sockets {
 #[derive(Debug)]
 pub(crate) struct SocketFile {
     pub(crate) name: String,
-    /// How many interfaces use it, as VPP counts.
+    /// VPP's count of the interfaces on the socket.
     pub(crate) references: i32,
     pub(crate) listens: bool,
-    /// The numbers of its interfaces; nothing before the first and after the last one by VPP's
-    /// count.
+    /// The ids of the interfaces. There is no set before the first and after the last interface by
+    /// VPP's count.
     pub(crate) ids: Option<BTreeSet<u32>>,
     pub(crate) listener: Option<OwnedFd>,
 }
@@ -51,7 +50,7 @@ impl Sockets {
         self.slots.insert(socket_id, slot);
     }
 
-    /// Adds a number. Nothing is asked of the file, but the folder of a relative name is made.
+    /// Adds a socket id. The file is not checked, but the folder of a relative name is created.
     pub(crate) fn add(&mut self, socket_id: u32, name: &str, runtime_directory: &Path) -> Result<(), ReturnCode> {
         if name.is_empty() {
             return Err(ReturnCode::InvalidArgument);
@@ -72,7 +71,7 @@ impl Sockets {
         }
     }
 
-    /// Removes a number, if no interface uses it as VPP counts.
+    /// Removes a socket id if VPP counts no interface on it.
     pub(crate) fn remove(&mut self, socket_id: u32) -> Result<(), ReturnCode> {
         let slot = *self.slots.get(&socket_id).ok_or(ReturnCode::InvalidArgument)?;
         if self.files.get(slot).is_some_and(|file| file.references > 0) {

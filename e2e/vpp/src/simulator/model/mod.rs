@@ -1,4 +1,4 @@
-//! All that a VPP knows, without sockets and messages.
+//! The state of a VPP, without sockets and messages.
 
 pub(crate) mod bridge_domains;
 pub(crate) mod device;

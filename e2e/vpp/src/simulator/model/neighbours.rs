@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::STATIC_NEIGHBOR;
 
-/// How many neighbours of a family there may be, and what becomes of old ones.
+/// The limit of the number of neighbours of a family, and the treatment of old ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Config {
     pub(crate) max_number: u32,
@@ -16,18 +16,17 @@ pub(crate) struct Config {
 /// A MAC address and flags.
 pub(crate) type Neighbour = ([u8; 6], u8);
 
-/// The neighbours of all interfaces.
 #[derive(Debug)]
 pub(crate) struct Neighbours {
-    /// Of IPv4 and of IPv6.
+    /// The first family is IPv4, the second is IPv6.
     families: [Family; 2],
 }
 
-/// The neighbours of one family.
+/// The neighbours of one address family.
 #[derive(Debug)]
 pub(crate) struct Family {
     pub(crate) config: Config,
-    /// By `sw_if_index` and address.
+    /// The key is `sw_if_index` and address.
     pub(crate) all: BTreeMap<(u32, IpAddr), Neighbour>,
 }
 
@@ -49,7 +48,7 @@ impl Neighbours {
         if is_ip6 { six } else { four }
     }
 
-    /// The interface is down.
+    /// Removes learned neighbours, because the interface is down.
     pub(crate) fn forget_learned(&mut self, sw_if_index: u32) {
         let is_static = |(_, flags): &Neighbour| flags & STATIC_NEIGHBOR != 0;
         for family in &mut self.families {
@@ -57,7 +56,7 @@ impl Neighbours {
         }
     }
 
-    /// The interface is deleted.
+    /// Removes all neighbours, because the interface is deleted.
     pub(crate) fn forget(&mut self, sw_if_index: u32) {
         for family in &mut self.families {
             family.all.retain(|(index, _), _| *index != sw_if_index);

@@ -4,12 +4,12 @@ use crate::simulator::model::pool::Pool;
 use usnet_vpp::messages::PolicerAddDel;
 use usnet_vpp::wire::FixedText;
 
-/// All policers, in the order of their indexes.
+/// The policers in the order of their indexes.
 #[derive(Debug, Default)]
 pub(crate) struct Policers {
     pub(crate) policers: Pool<PolicerAddDel>,
-    /// Whether any interface ever had one, in and out. VPP writes to address 0 when it takes one
-    /// away before.
+    /// Whether any interface ever had a policer, for input and for output. VPP writes to address 0
+    /// if one is removed before.
     pub(crate) was_used: [bool; 2],
 }
 

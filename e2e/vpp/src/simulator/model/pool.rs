@@ -1,11 +1,10 @@
-//! Slots with numbers that are used again: the one that was freed last comes first, as in VPP
+//! Slots with numbers that are reused: the slot that was freed last comes first, as in VPP
 //! (`vppinfra/pool.h`).
 
-/// Values with numbers.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
     slots: Vec<Option<T>>,
-    /// The last one is used next.
+    /// The last slot is used next.
     free: Vec<usize>,
 }
 
@@ -16,7 +15,6 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T> Pool<T> {
-    /// Puts a value into a slot.
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         let index = self.free.pop().unwrap_or(self.slots.len());
         match self.slots.get_mut(index) {
@@ -26,7 +24,6 @@ impl<T> Pool<T> {
         u32::try_from(index).unwrap_or(u32::MAX)
     }
 
-    /// Frees a slot.
     pub(crate) fn remove(&mut self, index: u32) -> Option<T> {
         let index = usize::try_from(index).ok()?;
         let value = self.slots.get_mut(index)?.take()?;
@@ -42,7 +39,6 @@ impl<T> Pool<T> {
         self.slots.get_mut(usize::try_from(index).ok()?)?.as_mut()
     }
 
-    /// All values by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(&self.slots).filter_map(|(index, slot)| Some((index, slot.as_ref()?)))
     }

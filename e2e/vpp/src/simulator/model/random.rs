@@ -1,6 +1,6 @@
 //! VPP's random numbers.
 
-/// VPP's row of numbers (`vppinfra/random.h`), which is the same one in each start.
+/// A generator of VPP's random numbers (`vppinfra/random.h`), which are the same after each start.
 #[derive(Debug, Default)]
 pub(crate) struct Random(u32);
 

@@ -5,23 +5,23 @@ use std::net::IpAddr;
 use usnet_vpp::ReturnCode;
 use usnet_vpp::wire::FixedText;
 
-/// A table: whether it is one of IPv6, and its id.
+/// A table is identified by whether it is one of IPv6, and by its id.
 pub(crate) type TableKey = (bool, u32);
 
-/// Routing tables, and the addresses of interfaces.
 #[derive(Debug)]
 pub(crate) struct Routing {
-    /// Their names. Table 0 of each family is always there.
+    /// The names of tables. Table 0 of each family always exists.
     pub(crate) tables: BTreeMap<TableKey, FixedText<64>>,
-    /// Those that a client has deleted and that interfaces are bound to.
+    /// Tables that a client has deleted and that interfaces are still bound to.
     deleted: BTreeSet<TableKey>,
-    /// By `sw_if_index` and family; table 0 if it is not here.
+    /// The key is `sw_if_index` and family. Other interfaces are bound to table 0.
     bound: BTreeMap<(u32, bool), u32>,
-    /// By `sw_if_index`, in the order in which they came, with the lengths of their prefixes.
+    /// The key is `sw_if_index`. Addresses have the length of their prefix and are in the order in
+    /// which they were added.
     addresses: BTreeMap<u32, Vec<(IpAddr, u8)>>,
-    /// Interfaces that use the addresses of another one. That one may have been deleted since.
+    /// Interfaces that use the addresses of another interface, which may have been deleted since.
     pub(crate) unnumbered: BTreeMap<u32, u32>,
-    /// The interface of each route. It may have been deleted since.
+    /// The interface of each route, which may have been deleted since.
     routes: BTreeMap<(TableKey, (IpAddr, u8)), u32>,
 }
 
@@ -57,7 +57,7 @@ impl Routing {
         }
     }
 
-    /// Deleted tables end with the last interface in them.
+    /// Removes deleted tables to which no interface is bound any more.
     fn collect(&mut self) {
         let bound = &self.bound;
         let is_bound =
@@ -70,7 +70,7 @@ impl Routing {
         }
     }
 
-    /// The table of an interface.
+    /// Returns the table to which an interface is bound.
     pub(crate) fn table_of(&self, sw_if_index: u32, is_ip6: bool) -> u32 {
         self.bound.get(&(sw_if_index, is_ip6)).copied().unwrap_or_default()
     }
@@ -120,7 +120,7 @@ impl Routing {
         self.addresses.remove(&sw_if_index);
     }
 
-    /// Lets an interface use the addresses of another one, or of none.
+    /// Makes an interface use the addresses of another one, or of none.
     pub(crate) fn set_unnumbered(&mut self, sw_if_index: u32, from: Option<u32>) -> Result<(), ReturnCode> {
         let Some(from) = from else {
             self.unnumbered.remove(&sw_if_index);
@@ -134,7 +134,7 @@ impl Routing {
         Ok(())
     }
 
-    /// A route that exists gets this path instead.
+    /// A route that exists gets this path.
     pub(crate) fn add_route(
         &mut self,
         table: TableKey,
@@ -146,7 +146,7 @@ impl Routing {
         Ok(())
     }
 
-    /// With `only` it stays if its path is another one. One that is not there is no error.
+    /// With `only`, a route with another path stays. A missing route is not an error.
     pub(crate) fn remove_route(
         &mut self,
         table: TableKey,
@@ -164,13 +164,13 @@ impl Routing {
         if self.tables.contains_key(&table) { Ok(()) } else { Err(ReturnCode::NoSuchFib) }
     }
 
-    /// The routes of a table that clients added.
+    /// Returns the routes that clients added to a table.
     pub(crate) fn routes(&self, table: TableKey) -> impl Iterator<Item = ((IpAddr, u8), u32)> {
         let of_table = self.routes.iter().filter(move |((key, _), _)| *key == table);
         of_table.map(|((_, route), sw_if_index)| (*route, *sw_if_index))
     }
 
-    /// The interface is deleted.
+    /// Removes the state of a deleted interface.
     pub(crate) fn forget(&mut self, sw_if_index: u32) {
         self.unnumbered.remove(&sw_if_index);
         self.addresses.remove(&sw_if_index);
@@ -179,7 +179,7 @@ impl Routing {
     }
 }
 
-/// Whether one of two prefixes is in the other one.
+/// Whether one of two prefixes contains the other.
 fn overlap((one, length): (IpAddr, u8), (other, other_length): (IpAddr, u8)) -> bool {
     let length = length.min(other_length);
     network(one, length) == network(other, length)

@@ -1,4 +1,4 @@
-//! All that a VPP knows. It is empty after each start.
+//! The state of a VPP. It is empty after each start.
 
 use crate::simulator::model::bridge_domains::BridgeDomains;
 use crate::simulator::model::device::{Device, SubInterface};
@@ -16,24 +16,23 @@ use std::path::{Path, PathBuf};
 use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::SpanState;
 
-/// All that a VPP knows.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// The client index of whose message is being done.
+    /// The index of the client whose message is executed.
     pub(crate) caller: u32,
-    /// Who gets interface events: client index and what it called its process.
+    /// The subscribers to interface events: client index, and the process id that the client gave.
     pub(crate) subscribers: BTreeMap<u32, u32>,
-    /// What subscribers were not told yet, by `sw_if_index`.
+    /// The events that were not yet sent, by `sw_if_index`.
     pub(crate) events: BTreeMap<u32, Event>,
     pub(crate) runtime_directory: PathBuf,
     pub(crate) interfaces: Pool<Interface>,
-    /// By `sw_if_index`, because VPP does not forget them with the interface.
+    /// VPP does not remove rewrites with the interface, so that they are stored by `sw_if_index`.
     pub(crate) rewrites: BTreeMap<u32, Rewrite>,
-    /// By `sw_if_index`, for the same reason.
+    /// VPP does not remove features with the interface either.
     pub(crate) features: BTreeMap<u32, Features>,
     pub(crate) policers: Policers,
-    /// What is copied from where to where: source, destination, in bridge domains. VPP does not
-    /// forget it with the interfaces.
+    /// Mirroring, by source, destination and whether it is in bridge domains. VPP does not remove
+    /// it with the interfaces.
     pub(crate) spans: BTreeMap<(u32, u32, bool), SpanState>,
     pub(crate) bridges: BridgeDomains,
     pub(crate) routing: Routing,
@@ -49,7 +48,7 @@ pub(crate) struct State {
     stats: Stats,
 }
 
-/// What happened to an interface since its subscribers were told.
+/// The changes of an interface since the last event.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Event {
     pub(crate) admin_up: bool,
@@ -86,17 +85,17 @@ impl State {
         state
     }
 
-    /// An interface, or the refusal that VPP gives.
+    /// Returns an interface, or VPP's refusal if it does not exist.
     pub(crate) fn interface(&mut self, sw_if_index: u32) -> Result<&mut Interface, ReturnCode> {
         self.interfaces.get_mut(sw_if_index).ok_or(ReturnCode::InvalidSwIfIndex)
     }
 
-    /// What is done to VLAN tags on an interface.
+    /// Returns the VLAN tag rewrite of an interface.
     pub(crate) fn rewrite(&self, sw_if_index: u32) -> Rewrite {
         self.rewrites.get(&sw_if_index).copied().unwrap_or_default()
     }
 
-    /// Whether an interface has this name. VPP dies when it is to make a second one.
+    /// Whether an interface has this name. VPP ends if it has to create a second one.
     pub(crate) fn has_name(&self, name: &str) -> bool {
         self.names.contains(name)
     }
@@ -110,7 +109,7 @@ impl State {
         sw_if_index
     }
 
-    /// What an interface that leaves its bridge domain, and goes to no other, loses.
+    /// Resets what an interface loses when it leaves its bridge domain for no other.
     pub(crate) fn forget_l2(&mut self, sw_if_index: u32) {
         self.rewrites.remove(&sw_if_index);
         self.features.remove(&sw_if_index);
@@ -123,14 +122,14 @@ impl State {
         })
     }
 
-    /// Its sub-interfaces.
+    /// Returns the sub-interfaces of an interface.
     fn subs_of(&self, parent: u32) -> impl Iterator<Item = u32> {
         let is_of_it = move |device: &Device| matches!(device, Device::Sub(sub) if sub.parent == parent);
         self.interfaces.iter().filter(move |(_, other)| is_of_it(&other.device)).map(|(index, _)| index)
     }
 
-    /// Takes it out of its bridge domain as well, and only with that its VLAN tag rewrite and the
-    /// like go. Sub-interfaces go with their interface.
+    /// Deletes an interface and its sub-interfaces. Its VLAN tag rewrite and other L2 state is
+    /// reset only if it was in a bridge domain, as in VPP.
     pub(crate) fn remove_interface(&mut self, sw_if_index: u32) {
         let subs: Vec<u32> = self.subs_of(sw_if_index).collect();
         subs.into_iter().for_each(|sub| self.remove_interface(sub));
@@ -146,7 +145,7 @@ impl State {
         }
     }
 
-    /// Takes an interface out of its bridge domain. False if it was in none.
+    /// Removes an interface from its bridge domain. Returns false if it was in none.
     pub(crate) fn leave_bridge(&mut self, sw_if_index: u32) -> bool {
         let left = self.interfaces.get_mut(sw_if_index).and_then(|interface| interface.bridge.take());
         if let Some(domain) = left.and_then(|(id, _)| self.bridges.0.get_mut(&id)) {
@@ -155,7 +154,7 @@ impl State {
         left.is_some()
     }
 
-    /// A locally administered address that no other interface got.
+    /// Returns a locally administered address that no other interface got.
     pub(crate) fn new_address(&mut self) -> [u8; 6] {
         let [a, b, c, d] = self.addresses.next().to_be_bytes();
         [0x02, 0xfe, a, b, c, d]

@@ -7,20 +7,19 @@ use std::os::unix::net::UnixStream;
 use usnet_vpp::Message;
 use usnet_vpp::wire::{Envelope, FrameDecoder, write_message};
 
-/// A connection of a client.
 pub(crate) struct Client {
     pub(crate) stream: UnixStream,
     decoder: FrameDecoder,
-    /// What was received and not yet done.
+    /// Messages that were received and not yet executed.
     messages: VecDeque<Vec<u8>>,
-    /// What is to be sent.
+    /// The bytes to send.
     out: Vec<u8>,
-    /// How much of it was sent.
+    /// How many of `out` were sent.
     sent: usize,
-    /// What the client can use, once it said who it is.
+    /// The messages that the client can use, once it has introduced itself.
     pub(crate) table: Option<Table>,
-    /// It is closed when all is done and sent.
-    pub(crate) leaves: bool,
+    /// Whether to close the connection once all messages are executed and all answers are sent.
+    pub(crate) is_closing: bool,
 }
 
 impl Client {
@@ -33,19 +32,20 @@ impl Client {
             out: Vec::new(),
             sent: 0,
             table: None,
-            leaves: false,
+            is_closing: false,
         })
     }
 
-    /// Reads what is there. A client that is gone or sends what is no frame leaves.
+    /// Reads without waiting. The connection is closed after its end of file and after a malformed
+    /// frame.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) {
-        while !self.leaves {
+        while !self.is_closing {
             match self.stream.read(buffer) {
-                Ok(0) => self.leaves = true,
+                Ok(0) => self.is_closing = true,
                 Ok(count) => self.receive(buffer.get(..count).unwrap_or_default()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(_) => self.leaves = true,
+                Err(_) => self.is_closing = true,
             }
         }
     }
@@ -57,7 +57,7 @@ impl Client {
                 Ok(Some(message)) => self.messages.push_back(message),
                 Ok(None) => return,
                 Err(_) => {
-                    self.leaves = true;
+                    self.is_closing = true;
                     return;
                 }
             }
@@ -72,7 +72,7 @@ impl Client {
         self.messages.pop_front()
     }
 
-    /// Sends what can be sent. False when the connection is at its end.
+    /// Writes without waiting. Returns false if the connection is to be closed.
     pub(crate) fn write(&mut self) -> bool {
         while let Some(rest) = self.out.get(self.sent..).filter(|rest| !rest.is_empty()) {
             match self.stream.write(rest) {
@@ -84,19 +84,19 @@ impl Client {
         }
         self.out.clear();
         self.sent = 0;
-        !self.leaves || self.has_messages()
+        !self.is_closing || self.has_messages()
     }
 
     pub(crate) fn has_to_write(&self) -> bool {
         !self.out.is_empty()
     }
 
-    /// Adds to what is to be sent.
+    /// Queues a message.
     pub(crate) fn send<M: Message>(&mut self, id: u16, envelope: Envelope, message: &M) {
         write_message(&mut self.out, id, envelope, message);
     }
 
-    /// What is to be sent; frames are added at its end.
+    /// Returns the bytes to send, to append frames to.
     pub(crate) fn out(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }

@@ -1,16 +1,15 @@
-//! The control socket: faults and commands in words, one a line.
+//! The control socket: each line is a fault or a command.
 
 use crate::simulator::fault::Fault;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// A line that came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
     Fault(Fault),
-    /// No faults any more.
-    Well,
-    /// VPP ends and comes back, empty.
+    /// Clears all faults.
+    ClearFaults,
+    /// VPP ends and starts again with an empty state.
     Restart,
     /// VPP ends.
     Die,
@@ -19,10 +18,10 @@ pub(crate) enum Command {
 impl Command {
     fn parse(line: &str) -> Result<Self, String> {
         match line.trim() {
-            "well" => Ok(Self::Well),
+            "clear" => Ok(Self::ClearFaults),
             "restart" => Ok(Self::Restart),
             "die" => Ok(Self::Die),
-            words => words.parse().map(Self::Fault).map_err(|error| format!("{error}, well, restart, die")),
+            words => words.parse().map(Self::Fault).map_err(|error| format!("{error}, clear, restart, die")),
         }
     }
 }
@@ -40,7 +39,7 @@ impl Controller {
         Ok(Self { stream, received: Vec::new() })
     }
 
-    /// Reads what is there. False when the other side is gone.
+    /// Reads without waiting. Returns false once the other side has closed the connection.
     pub(crate) fn read(&mut self) -> bool {
         let mut buffer = [0; 4096];
         loop {
@@ -53,7 +52,7 @@ impl Controller {
         }
     }
 
-    /// The next command of those that came. Lines that are none are answered here.
+    /// Returns the next command. Lines that are not a command are answered here.
     pub(crate) fn next_command(&mut self) -> Option<Command> {
         while let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.received.drain(..=end).collect();
@@ -65,9 +64,8 @@ impl Controller {
         None
     }
 
-    /// Answers a line.
     pub(crate) fn answer(&mut self, text: &str) {
-        // Lines are short, and who does not read them is gone.
+        // Lines are short: only a closed connection does not take them.
         let _sent = self.stream.write_all(format!("{text}\n").as_bytes());
     }
 }
@@ -83,9 +81,9 @@ mod tests {
     fn lines_are_commands_or_answered_with_an_error() {
         let (mut ours, theirs) = UnixStream::pair().expect("pair");
         let mut controller = Controller::new(theirs).expect("controller");
-        ours.write_all(b"well\nnonsense\nhang\nrest").expect("write");
+        ours.write_all(b"clear\nnonsense\nhang\nrest").expect("write");
         assert!(controller.read());
-        assert_eq!(controller.next_command(), Some(Command::Well));
+        assert_eq!(controller.next_command(), Some(Command::ClearFaults));
         assert_eq!(controller.next_command(), Some(Command::Fault(Fault::Hang)));
         assert_eq!(controller.next_command(), None);
         ours.write_all(b"art\n").expect("write");
@@ -93,7 +91,7 @@ mod tests {
         assert_eq!(controller.next_command(), Some(Command::Restart));
         let mut answer = String::new();
         BufReader::new(&ours).read_line(&mut answer).expect("read");
-        assert!(answer.starts_with("error: \"nonsense\" is no fault"), "{answer}");
+        assert!(answer.starts_with("error: \"nonsense\" is not a fault"), "{answer}");
         drop(ours);
         assert!(!controller.read());
     }

@@ -1,4 +1,4 @@
-//! Sockets that wait for connections.
+//! Listening sockets.
 
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen as listen_at, socket};
 use std::io::{self, ErrorKind};
@@ -6,10 +6,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-/// How much is read of a connection at once.
+/// The most bytes that are read at once.
 pub(crate) const READ_SIZE: usize = 64 * 1024;
 
-/// Listens at a path. What is there is of one that ended.
+/// Listens at a path. A file there is from a VPP that has ended.
 pub(crate) fn listen(path: &Path) -> io::Result<UnixListener> {
     remove(path)?;
     let listener = UnixListener::bind(path)?;

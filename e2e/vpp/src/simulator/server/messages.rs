@@ -1,4 +1,4 @@
-//! One message: from the faults that hit it to its answers.
+//! The processing of a message, from faults to answers.
 
 use crate::simulator::fault::{Breakage, Moment};
 use crate::simulator::handlers::dispatch::{Handler, Outcome, Treatment};
@@ -13,9 +13,9 @@ use usnet_vpp::messages::{
 use usnet_vpp::wire::{Envelope, Header, Reader, message_id, read_envelope, write_frame};
 
 impl Server {
-    /// Does what clients ask. When it is slow, one message of each, so that the next turn looks at
-    /// everything else.
-    pub(crate) fn work(&mut self) -> ControlFlow<()> {
+    /// Executes the messages of all clients. A slow VPP executes one message of each client, and
+    /// then checks everything else.
+    pub(crate) fn run_messages(&mut self) -> ControlFlow<()> {
         let clients: Vec<u32> = self.clients.keys().copied().collect();
         for index in clients {
             while let Some(message) = self.next_message(index) {
@@ -33,7 +33,7 @@ impl Server {
         ControlFlow::Continue(())
     }
 
-    /// The next message of a client, unless VPP hangs or is to end.
+    /// Returns the next message of a client, unless VPP hangs or is to end.
     fn next_message(&mut self, index: u32) -> Option<Vec<u8>> {
         if self.shared.faults().hang || self.shared.is_stopped() {
             return None;
@@ -41,7 +41,7 @@ impl Server {
         self.clients.get_mut(&index)?.next_message()
     }
 
-    /// Does a message, and tells what it breaks. What VPP does not understand it does not answer.
+    /// Executes a message. Returns what it breaks. VPP does not answer a malformed message.
     fn process(&mut self, index: u32, message: &[u8]) -> Option<Breakage> {
         let id = message_id(message).ok()?;
         if id == SOCKCLNT_CREATE_ID {
@@ -50,23 +50,23 @@ impl Server {
         }
         let table = self.clients.get(&index).and_then(|client| client.table.as_ref());
         if table.and_then(Table::id_of::<SockclntDelete>) == Some(id) {
-            self.take_leave(index, message);
+            self.shut_down(index, message);
             return None;
         }
         let handler = table?.handler(id)?;
         let mut reader = Reader::new(message);
         match read_envelope(Header::ClientAndContext, &mut reader) {
-            Ok((_, envelope)) if envelope.client_index == index => self.do_message(handler, reader, envelope),
+            Ok((_, envelope)) if envelope.client_index == index => self.execute(handler, reader, envelope),
             _ => None,
         }
     }
 
-    /// Gives a new client its index and the table.
+    /// Answers a new client with its index and the table.
     fn greet(&mut self, index: u32, message: &[u8]) {
         let Ok((_, Envelope { context, .. })) = read_envelope(Header::Context, &mut Reader::new(message)) else {
             return;
         };
-        let table = Table::new(self.life, &self.shared.faults());
+        let table = Table::new(self.restarts, &self.shared.faults());
         let reply = SockclntCreateReply { response: 0, index, message_table: table.listed() };
         if let Some(client) = self.clients.get_mut(&index) {
             client.table = Some(table);
@@ -74,8 +74,9 @@ impl Server {
         }
     }
 
-    /// Confirms the shutdown of a client and closes its connection, if it names one that is there.
-    fn take_leave(&mut self, index: u32, message: &[u8]) {
+    /// Confirms the shutdown of a client and closes its connection, if the client index in the
+    /// message exists.
+    fn shut_down(&mut self, index: u32, message: &[u8]) {
         let mut reader = Reader::new(message);
         let Ok((_, envelope)) = read_envelope(SockclntDelete::HEADER, &mut reader) else { return };
         let Ok(SockclntDelete { index: named }) = SockclntDelete::decode(&mut reader) else { return };
@@ -86,15 +87,10 @@ impl Server {
         let Some(client) = self.clients.get_mut(&index) else { return };
         let Some(id) = client.table.as_ref().and_then(Table::id_of::<SockclntDeleteReply>) else { return };
         client.send(id, envelope, &SockclntDeleteReply { response: if is_known { 1 } else { -1 } });
-        client.leaves |= is_known;
+        client.is_closing |= is_known;
     }
 
-    fn do_message(
-        &mut self,
-        handler: &'static Handler,
-        mut reader: Reader<'_>,
-        envelope: Envelope,
-    ) -> Option<Breakage> {
+    fn execute(&mut self, handler: &'static Handler, mut reader: Reader<'_>, envelope: Envelope) -> Option<Breakage> {
         let slow = self.shared.faults().slow;
         std::thread::sleep(slow);
         let (breaks, treatment) = self.faults_of(handler);
@@ -115,7 +111,7 @@ impl Server {
         None
     }
 
-    /// What faults make of a message: how it breaks the connection, and whether it is done.
+    /// Applies faults to a message: how it breaks the connection, and whether it is executed.
     fn faults_of(&self, handler: &Handler) -> (Option<Breakage>, Treatment) {
         let mut faults = self.shared.faults();
         let breaks = faults.count();

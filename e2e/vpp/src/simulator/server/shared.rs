@@ -1,4 +1,4 @@
-//! What the simulator's thread shares with the test: faults, the log, and whether it is to end.
+//! The state that the simulator's thread shares with the test.
 
 use crate::Error;
 use crate::simulator::fault::{Fault, Faults};
@@ -17,12 +17,12 @@ pub(crate) struct Shared {
     pub(crate) stats: Stats,
     stopped: AtomicBool,
     running: AtomicBool,
-    /// A byte in here wakes the thread.
+    /// A byte in this socket wakes the thread.
     waker: UnixStream,
 }
 
 impl Shared {
-    /// Returns the end that the thread polls as well.
+    /// Also returns the socket that the thread has to poll.
     pub(crate) fn new(log: &Path, faults: &[Fault]) -> Result<(Arc<Self>, UnixStream), Error> {
         let pair = UnixStream::pair().and_then(|(waker, woken)| {
             waker.set_nonblocking(true)?;
@@ -51,13 +51,13 @@ impl Shared {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the thread look at the faults again.
+    /// Wakes the thread, so that it sees changed faults.
     pub(crate) fn wake(&self) {
-        // It fails when the buffer is full, and then the thread is woken anyway.
+        // An error means that the buffer is full, and that the thread is woken anyway.
         let _woken = (&self.waker).write(&[0]);
     }
 
-    /// Tells the thread to end.
+    /// Makes the thread end.
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::Release);
         self.wake();
@@ -67,7 +67,7 @@ impl Shared {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// The thread says that it ends.
+    /// The thread calls this when it ends.
     pub(crate) fn ended(&self) {
         self.running.store(false, Ordering::Release);
     }

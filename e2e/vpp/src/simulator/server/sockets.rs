@@ -1,4 +1,4 @@
-//! Waiting for, accepting, reading and writing of all sockets. None of them blocks.
+//! Waiting, accepting, reading and writing of all sockets. Only the wait blocks.
 
 use crate::simulator::server::client::Client;
 use crate::simulator::server::control::Controller;
@@ -8,24 +8,25 @@ use std::io::Read;
 use std::os::fd::AsFd;
 
 impl Server {
-    /// Waits until a socket has something, unless messages are left from before.
+    /// Waits for an event of a socket, unless messages are left from before.
     pub(crate) fn wait(&mut self) {
         let hangs = self.shared.faults().hang;
         let is_left = !hangs && self.clients.values().any(|client| client.has_messages());
         let timeout = if is_left { PollTimeout::ZERO } else { PollTimeout::NONE };
         let input = |socket| PollFd::new(socket, PollFlags::POLLIN);
         let mut sockets = vec![input(self.woken.as_fd()), input(self.control.as_fd()), input(self.listener.as_fd())];
-        // VPP's main thread sends its memory.
+        // VPP's main thread serves this socket, so that a hang affects it.
         sockets.extend((!hangs).then(|| input(self.stats.as_fd())));
         sockets.extend(self.controllers.iter().map(|controller| input(controller.stream.as_fd())));
         sockets.extend(self.clients.values().filter_map(|client| {
             let output = if client.has_to_write() { PollFlags::POLLOUT } else { PollFlags::empty() };
-            let input = if client.leaves { PollFlags::empty() } else { PollFlags::POLLIN };
-            // One that waits for nothing would be reported on every poll because its peer is gone.
+            let input = if client.is_closing { PollFlags::empty() } else { PollFlags::POLLIN };
+            // Without any event of interest, poll would still report that the peer has closed the
+            // connection.
             let wanted = input | output;
             (!wanted.is_empty()).then(|| PollFd::new(client.stream.as_fd(), wanted))
         }));
-        // An interrupted wait is one that ended early.
+        // An interrupted wait only ends early.
         let _ready = poll(&mut sockets, timeout);
         drop(sockets);
         let _drained = self.woken.read(&mut self.buffer);
@@ -48,7 +49,7 @@ impl Server {
         while !self.shared.faults().hang
             && let Ok(client) = rustix::net::accept(&self.stats)
         {
-            // One that is gone needs nothing.
+            // The client may have closed the connection.
             let _sent = self.shared.stats.send(client.as_fd());
         }
     }

@@ -1,4 +1,4 @@
-//! The table of messages, as a client gets it when it connects.
+//! The table of messages, which a client gets when it connects.
 
 use crate::simulator::fault::Faults;
 use crate::simulator::handlers::all::HANDLERS;
@@ -8,14 +8,15 @@ use usnet_vpp::messages::{self, MessageTable, MessageTableEntry, SOCKCLNT_CREATE
 use usnet_vpp::wire::FixedText;
 use usnet_vpp::{Descriptor, Message};
 
-/// Ids of the messages that open and close connections stand in the order of their table; they are
-/// the same in every VPP.
+/// The ids of the messages that open and close connections are the same in every VPP, in the order
+/// of their table.
 const FIXED: u16 = SOCKCLNT_CREATE_ID;
 const FIXED_COUNT: u16 = 4;
 const FIRST_ID: u16 = 100;
-/// By how much ids differ from one life to the next.
+/// The difference between the ids of two runs.
 const SHIFT: u16 = 13;
-/// So many messages has a VPP 26.06 with many plugins; its table does not fit into one read.
+/// The number of messages of a VPP 26.06 with many plugins. Such a table does not fit into one
+/// read.
 const COUNT: u16 = 1379;
 
 /// The messages that one connection can use.
@@ -26,21 +27,21 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The table of a life of VPP with what it lacks by faults.
-    pub(crate) fn new(life: u16, faults: &Faults) -> Self {
+    /// Returns the table of a run of VPP, without the messages that faults remove.
+    pub(crate) fn new(restarts: u16, faults: &Faults) -> Self {
         let known = messages::all().filter(|message| faults.knows(message.name, message.plugin));
         let ids: HashMap<&str, u16> =
-            known.filter_map(|message| Some((message.name_crc, id(message, life)?))).collect();
+            known.filter_map(|message| Some((message.name_crc, id(message, restarts)?))).collect();
         let handlers = HANDLERS.iter().filter_map(|handler| Some((*ids.get(handler.request.name_crc)?, handler)));
         Self { handlers: handlers.collect(), ids }
     }
 
-    /// What does the message of an id.
+    /// Returns the handler of a message id.
     pub(crate) fn handler(&self, id: u16) -> Option<&'static Handler> {
         self.handlers.get(&id).copied()
     }
 
-    /// The id of a message, if it is in the table.
+    /// Returns the id of a message that is in the table.
     pub(crate) fn id(&self, message: &Descriptor) -> Option<u16> {
         self.ids.get(message.name_crc).copied()
     }
@@ -49,7 +50,7 @@ impl Table {
         self.id(&Descriptor::of::<M>())
     }
 
-    /// The table as it is sent, with messages that only fill it.
+    /// Returns the table as it is sent, filled up with messages that are not simulated.
     pub(crate) fn listed(&self) -> MessageTable {
         let known = self.ids.iter().map(|(name, index)| (*index, (*name).to_owned()));
         let used: HashSet<u16> = self.ids.values().copied().collect();
@@ -62,10 +63,10 @@ impl Table {
     }
 }
 
-/// The id of a message in a life of VPP.
-fn id(message: &Descriptor, life: u16) -> Option<u16> {
+/// Returns the id of a message in a run of VPP.
+fn id(message: &Descriptor, restarts: u16) -> Option<u16> {
     let position = u16::try_from(messages::all().position(|other| other == message)?).ok()?;
-    let first = FIRST_ID.checked_add(SHIFT.checked_mul(life % 100)?)?;
+    let first = FIRST_ID.checked_add(SHIFT.checked_mul(restarts % 100)?)?;
     if position < FIXED_COUNT { Some(FIXED + position) } else { first.checked_add(position) }
 }
 

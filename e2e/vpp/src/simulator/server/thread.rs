@@ -1,5 +1,5 @@
-//! The thread of a simulated VPP: one after the other it reads, does and answers, as VPP's main
-//! thread does.
+//! The thread of a simulated VPP: it reads, executes and answers one message after the other, as
+//! VPP's main thread does.
 
 use crate::Error;
 use crate::simulator::model::state::State;
@@ -16,32 +16,31 @@ use std::sync::Arc;
 use usnet_vpp::messages::{IfStatusFlags, SwInterfaceEvent};
 use usnet_vpp::wire::Envelope;
 
-/// VPP numbers its clients from here.
+/// The index of VPP's first client.
 const FIRST_CLIENT: u32 = 0x8000_0001;
 
-/// All of a simulated VPP.
 pub(crate) struct Server {
     folder: PathBuf,
     socket: PathBuf,
     pub(crate) shared: Arc<Shared>,
-    /// Readable when the test wants something.
+    /// Readable when the test has changed something.
     pub(crate) woken: UnixStream,
     pub(crate) control: UnixListener,
     pub(crate) controllers: Vec<Controller>,
     pub(crate) listener: UnixListener,
-    /// Where the memory of counters is sent to each client.
+    /// The socket at which clients get the memory of the counters.
     pub(crate) stats: OwnedFd,
-    /// By client index.
+    /// The key is the client index.
     pub(crate) clients: BTreeMap<u32, Client>,
     pub(crate) next_client: u32,
     pub(crate) state: State,
-    /// How often it was restarted.
-    pub(crate) life: u16,
+    /// The number of restarts.
+    pub(crate) restarts: u16,
     pub(crate) buffer: Vec<u8>,
 }
 
 impl Server {
-    /// Binds its sockets; what an earlier one left there is removed.
+    /// Binds the sockets, and replaces files that an earlier VPP left.
     pub(crate) fn bind(folder: &Path, socket: &Path, shared: Arc<Shared>, woken: UnixStream) -> Result<Self, Error> {
         let (control, stats) = (folder.join("control.sock"), folder.join("stats.sock"));
         Ok(Self {
@@ -56,33 +55,33 @@ impl Server {
             stats: listen_for_packets(&stats).map_err(Error::file(stats))?,
             clients: BTreeMap::new(),
             next_client: FIRST_CLIENT,
-            life: 0,
+            restarts: 0,
             buffer: vec![0; READ_SIZE],
         })
     }
 
-    /// Serves until it dies or is told to end.
+    /// Serves clients until a fault or the test ends it.
     pub(crate) fn run(mut self) {
-        while !self.shared.is_stopped() && self.turn().is_continue() {}
+        while !self.shared.is_stopped() && self.step().is_continue() {}
     }
 
-    /// Waits until there is something to do, and does it. It breaks when VPP is to die.
-    fn turn(&mut self) -> ControlFlow<()> {
+    /// Waits for events and handles them. It breaks when VPP is to end.
+    fn step(&mut self) -> ControlFlow<()> {
         self.wait();
         self.accept();
         self.read();
-        self.obey()?;
-        self.work()?;
-        self.tell();
+        self.run_commands()?;
+        self.run_messages()?;
+        self.send_events();
         self.write();
         ControlFlow::Continue(())
     }
 
-    /// Does what the control socket says.
-    fn obey(&mut self) -> ControlFlow<()> {
+    /// Executes the commands of the control socket.
+    fn run_commands(&mut self) -> ControlFlow<()> {
         for index in 0..self.controllers.len() {
             while let Some(command) = self.controllers.get_mut(index).and_then(Controller::next_command) {
-                let done = self.command(command);
+                let done = self.run_command(command);
                 if let Some(controller) = self.controllers.get_mut(index) {
                     controller.answer("ok");
                 }
@@ -92,26 +91,26 @@ impl Server {
         ControlFlow::Continue(())
     }
 
-    fn command(&mut self, command: Command) -> ControlFlow<()> {
+    fn run_command(&mut self, command: Command) -> ControlFlow<()> {
         match command {
             Command::Fault(fault) => self.shared.faults().add(fault),
-            Command::Well => self.shared.faults().clear(),
+            Command::ClearFaults => self.shared.faults().clear(),
             Command::Restart => return self.restart(),
             Command::Die => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
     }
 
-    /// Ends and comes back: on another socket file of the same name, and with other ids of
-    /// messages.
+    /// Ends VPP and starts it again, with a new socket file and other message ids.
     pub(crate) fn restart(&mut self) -> ControlFlow<()> {
-        // First of all, so that a client that sees its connection end connects to the new one.
+        // This comes first, so that a client that sees its connection end connects to the new
+        // socket.
         match listen(&self.socket) {
             Ok(listener) => self.listener = listener,
             Err(_) => return ControlFlow::Break(()),
         }
         self.state = State::new(&self.folder, self.shared.stats.clone());
-        self.life = self.life.wrapping_add(1);
+        self.restarts = self.restarts.wrapping_add(1);
         self.clients.clear();
         ControlFlow::Continue(())
     }
@@ -119,13 +118,13 @@ impl Server {
     pub(crate) fn disconnect(&mut self, client: u32) {
         self.state.subscribers.remove(&client);
         if let Some(mut client) = self.clients.remove(&client) {
-            // What was answered before was answered.
+            // Answers that were queued before are still sent.
             let _gone = client.write();
         }
     }
 
-    /// Tells subscribers what happened to interfaces.
-    fn tell(&mut self) {
+    /// Sends interface events to their subscribers.
+    fn send_events(&mut self) {
         for (sw_if_index, event) in std::mem::take(&mut self.state.events) {
             let up = if event.admin_up { IfStatusFlags::ADMIN_UP } else { IfStatusFlags::default() };
             let linked = if event.link_up { IfStatusFlags::LINK_UP } else { IfStatusFlags::default() };
@@ -145,7 +144,8 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Before its sockets are closed: a client that sees their end sees that it does not run.
+    /// This precedes the end of the sockets: a client that sees their end also sees that VPP does
+    /// not run.
     fn drop(&mut self) {
         self.shared.ended();
     }

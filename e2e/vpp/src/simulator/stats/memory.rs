@@ -1,5 +1,5 @@
-//! Shared memory with entries and vectors, laid out and changed as VPP does it
-//! (`vlib/stats/shared.h`, version 2).
+//! Shared memory with entries and vectors in VPP's layout (`vlib/stats/shared.h`, version 2), and
+//! changed in VPP's way.
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::collections::BTreeMap;
@@ -7,9 +7,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// The address that the memory would have in VPP.
+/// The address of the memory in VPP's process.
 const BASE: u64 = 0x7fba_0000_0000;
-/// As in the `startup.conf` of tests.
+/// The size in the `startup.conf` of tests.
 const SIZE: u64 = 32 << 20;
 const VERSION: u64 = 2;
 const EPOCH_AT: u64 = 16;
@@ -19,10 +19,10 @@ const DIRECTORY_AT: u64 = 32;
 const FIRST: u64 = 4096;
 const ENTRY_SIZE: u64 = 144;
 const NAME_SIZE: usize = 128;
-/// How many threads count: the main thread, and a worker.
+/// The number of threads that count: the main thread and a worker.
 pub(super) const THREADS: u64 = 2;
 
-/// What an entry is, as VPP numbers it.
+/// VPP's numbers for the kinds of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Scalar = 1,
@@ -35,13 +35,13 @@ pub(super) enum Kind {
 /// A vector in the memory.
 #[derive(Debug, Clone, Copy, Default)]
 struct Vector {
-    /// Of its length, which is followed by its elements.
+    /// The offset of the length, which is followed by the elements.
     offset: u64,
     length: u64,
     capacity: u64,
 }
 
-/// The memory, and what is where in it.
+/// The memory, with the places of its entries and vectors.
 #[derive(Debug)]
 pub(super) struct Memory {
     file: File,
@@ -50,7 +50,7 @@ pub(super) struct Memory {
     directory: Vector,
     names: BTreeMap<String, u64>,
     free: Vec<u64>,
-    /// By entry and thread, with the size of their elements.
+    /// The key is entry and thread. The number is the size of an element.
     vectors: BTreeMap<(u64, u64), (Vector, u64)>,
 }
 
@@ -76,7 +76,7 @@ impl Memory {
         &self.file
     }
 
-    /// Changes entries; readers see that it is going on.
+    /// Changes entries. Readers see that a change is in progress.
     pub(super) fn change(&mut self, change: impl FnOnce(&mut Self)) {
         self.write(IN_PROGRESS_AT, &[1]);
         change(self);
@@ -85,7 +85,7 @@ impl Memory {
         self.write(IN_PROGRESS_AT, &[0]);
     }
 
-    /// Adds an entry with its value; returns its position.
+    /// Adds an entry with its value. Returns its position.
     pub(super) fn add(&mut self, name: &str, kind: Kind, value: u64) -> u64 {
         let position = self.free.pop().unwrap_or(self.directory.length);
         if position == self.directory.length {
@@ -113,7 +113,7 @@ impl Memory {
         position
     }
 
-    /// Removes an entry; the next one that is added takes its place.
+    /// Removes an entry. The next new entry takes its place.
     pub(super) fn remove(&mut self, name: &str) {
         if let Some(position) = self.names.remove(name) {
             let offset = self.entry(position);
@@ -127,12 +127,11 @@ impl Memory {
         self.names.get(name).copied()
     }
 
-    /// The value of an entry.
     pub(super) fn value(&self, position: u64) -> u64 {
         self.read(self.entry(position) + 8)
     }
 
-    /// Makes the vectors of an entry so long that they have this element, which is 0 then.
+    /// Extends the vectors of an entry to this element, and sets the element to 0.
     pub(super) fn clear(&mut self, entry: u64, index: u64) {
         for thread in 0..THREADS {
             let Some((vector, element)) = self.vectors.get(&(entry, thread)).copied() else { continue };
@@ -156,8 +155,8 @@ impl Memory {
         }
     }
 
-    /// A vector with more elements, elsewhere if there is no room. What it leaves is overwritten:
-    /// VPP uses such memory again.
+    /// Returns a vector with more elements, which is moved if it does not fit. Its former memory is
+    /// overwritten, because VPP reuses such memory.
     fn resized(&mut self, vector: Vector, length: u64, element: u64) -> Vector {
         let mut resized = Vector { length, ..vector };
         if length > vector.capacity || vector.capacity == 0 {
@@ -180,14 +179,14 @@ impl Memory {
         self.directory.offset + 8 + ENTRY_SIZE * position
     }
 
-    /// Where the addresses of an entry's vectors are.
+    /// Returns the offset of the addresses of an entry's vectors.
     fn threads(&self, entry: u64) -> u64 {
         self.value(entry).wrapping_sub(BASE)
     }
 
     fn element(&self, entry: u64, thread: u64, index: u64) -> u64 {
         let found = self.vectors.get(&(entry, thread)).copied();
-        // One that is not there is at the end, where nothing is written.
+        // A missing element is at the end of the memory, where nothing is written.
         found
             .filter(|(vector, _)| index < vector.length)
             .map_or(SIZE, |(vector, element)| vector.offset + 8 + index * element)

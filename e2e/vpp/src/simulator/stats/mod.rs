@@ -1,5 +1,5 @@
-//! The counters of interfaces, in shared memory that is handed out at `stats.sock`. Nothing is
-//! counted but what a test says, because no packets are simulated.
+//! The counters of interfaces, in shared memory that clients get at `stats.sock`. Only tests count,
+//! because no packets are simulated.
 
 mod memory;
 
@@ -23,7 +23,7 @@ pub(crate) struct Stats(Arc<Mutex<Counters>>);
 #[derive(Debug)]
 struct Counters {
     memory: Memory,
-    /// How many elements of the vector of errors are in use.
+    /// The number of elements of the vector of errors that are in use.
     errors: u64,
 }
 
@@ -36,9 +36,9 @@ impl Stats {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As after a start: other memory, without interfaces.
+    /// Replaces the memory with an empty one, as a start of VPP does.
     pub(crate) fn reset(&self) {
-        // If there is no memory for it, the old counters stay, of interfaces that are not there.
+        // Without memory for new counters, those of interfaces that no longer exist stay.
         if let Ok(counters) = Counters::create() {
             *self.lock() = counters;
         }
@@ -54,7 +54,7 @@ impl Stats {
         });
     }
 
-    /// Adds to a counter: packets and bytes, or one number.
+    /// Adds to a counter, either packets and bytes or one number.
     pub(crate) fn count(&self, entry: &str, index: u32, numbers: &[u64]) {
         let mut counters = self.lock();
         if let Some(position) = counters.memory.position(entry) {
@@ -117,7 +117,7 @@ impl Counters {
         });
     }
 
-    /// The entry that a symlink stands for, and the element.
+    /// Resolves a symlink to its entry and element.
     fn symlinked(&self, entry: &str) -> Option<(u64, u64)> {
         let value = self.memory.value(self.memory.position(entry)?);
         Some((value & 0xffff_ffff, value >> 32))
@@ -133,7 +133,7 @@ fn error_entries(name: &str, tx_errors: &[&str]) -> Vec<String> {
     of_output.chain(tx_errors.iter().map(|error| format!("/err/{name}-tx/{error}"))).collect()
 }
 
-/// All entries of an interface.
+/// Returns the names of all entries of an interface.
 fn entries(name: &str, tx_errors: &[&str]) -> Vec<String> {
     let counters = COMBINED.into_iter().chain(SIMPLE).map(|counter| of_interface(name, counter));
     counters.chain(error_entries(name, tx_errors)).collect()

@@ -1,18 +1,21 @@
-//! Numbers of memif socket files, and the files themselves.
+//! The ids of memif sockets, and their files.
 
 use crate::{Fixture, on_each};
 use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr, bind, listen, socket};
 use std::fs;
+use std::io::ErrorKind;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump};
 
 const REFUSED: Result<u32, ReturnCode> = Err(ReturnCode::SyscallError4);
 
 impl Fixture {
-    /// The name of a socket id.
+    /// Returns the name of a socket id.
     fn socket_name(&mut self, socket_id: u32) -> Option<String> {
         let mut all = self.dump(MemifSocketFilenameDump {}).into_iter();
         all.find(|socket| socket.socket_id == socket_id).map(|socket| socket.socket_filename.into_string())
@@ -24,7 +27,7 @@ impl Fixture {
         self.create_memif(socket_id, 0)
     }
 
-    /// A path in VPP's folder of so many bytes.
+    /// Returns a path in VPP's folder of the given length in bytes.
     fn path_of(&self, length: usize) -> String {
         let folder = self.path("");
         format!("{folder}{}", "x".repeat(length - folder.len()))
@@ -65,12 +68,12 @@ fn chosen_numbers_are_the_same_in_each_start() {
         let mut choose = || {
             let socket_filename = path.as_str().into();
             let add = MemifSocketFilenameAddDelV2 { is_add: true, socket_id: u32::MAX, socket_filename };
-            vpp.ask(add).expect("socket").socket_id
+            vpp.request(add).expect("socket").socket_id
         };
         assert_eq!((choose(), choose()), (1_013_904_223, 1_196_435_762));
         let socket_filename = path.as_str().try_into().expect("fits");
         let older = MemifSocketFilenameAddDel { is_add: true, socket_id: u32::MAX, socket_filename };
-        assert_eq!(vpp.ask(older).err(), Some(ReturnCode::InvalidArgument));
+        assert_eq!(vpp.request(older).err(), Some(ReturnCode::InvalidArgument));
     });
 }
 
@@ -102,6 +105,13 @@ fn file_that_is_used_is_refused() {
         let listener = listen_at(&foreign);
         assert_eq!(vpp.memif_at(7, &foreign), REFUSED, "by another process");
         drop(listener);
+        // A test in another thread may have forked, and has a copy of the socket until its exec.
+        let is_closed =
+            || UnixStream::connect(&foreign).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused);
+        assert!((0..2000).any(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            is_closed()
+        }));
         vpp.memif_at(8, &foreign).expect("no process listens any more");
     });
 }
@@ -174,7 +184,7 @@ fn name_in_another_network_namespace() {
     });
 }
 
-/// A network namespace of a process that waits until it is dropped.
+/// A network namespace of a process, which waits until this is dropped.
 struct Namespace(std::process::Child);
 
 impl Namespace {
@@ -193,7 +203,7 @@ impl Namespace {
         format!("/proc/{}/ns/net", self.0.id())
     }
 
-    /// How many sockets in it have a name.
+    /// Returns the number of sockets in the namespace that have a name.
     fn listeners(&self, name: &str) -> usize {
         let sockets = fs::read_to_string(format!("/proc/{}/net/unix", self.0.id())).expect("sockets");
         sockets.lines().filter(|line| line.ends_with(name)).count()
@@ -202,7 +212,7 @@ impl Namespace {
 
 impl Drop for Namespace {
     fn drop(&mut self) {
-        // The end of its input ends it.
+        // The process ends with its input.
         drop(self.0.stdin.take());
         let _ended = self.0.wait();
     }

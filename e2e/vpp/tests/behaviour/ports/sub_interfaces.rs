@@ -12,13 +12,13 @@ use usnet_vpp::messages::{
 };
 use usnet_vpp::wire::FixedText;
 
-/// The flags of a sub-interface of one VLAN.
+/// Returns the flags of a sub-interface of one VLAN.
 fn exact() -> SubIfFlags {
     SubIfFlags::ONE_TAG | SubIfFlags::EXACT_MATCH
 }
 
 impl Fixture {
-    /// The interface on `veth0`, which is created in a network namespace.
+    /// Creates an interface on `veth0`, which is created in a network namespace.
     fn on_veth(&mut self) -> u32 {
         ip("link add veth0 type veth peer name veth1");
         self.on_device("veth0").expect("an interface").sw_if_index
@@ -27,11 +27,11 @@ impl Fixture {
     fn create_sub(&mut self, parent: u32, sub_if_flags: SubIfFlags, vlan: u16) -> Result<u32, ReturnCode> {
         let (sub_id, outer_vlan_id) = (if vlan == 0 { 4095 } else { vlan.into() }, vlan);
         let create = CreateSubif { sw_if_index: parent, sub_id, sub_if_flags, outer_vlan_id, inner_vlan_id: 0 };
-        self.ask(create).map(|reply| reply.sw_if_index)
+        self.request(create).map(|reply| reply.sw_if_index)
     }
 
     fn rewrite(&mut self, sw_if_index: u32, vtr_op: VtrOp) -> Result<(), ReturnCode> {
-        self.ask(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q: 1, ..Default::default() }).map(drop)
+        self.request(L2InterfaceVlanTagRewrite { sw_if_index, vtr_op, push_dot1q: 1, ..Default::default() }).map(drop)
     }
 
     pub(super) fn members(&mut self, bd_id: u32) -> Vec<u32> {
@@ -41,7 +41,7 @@ impl Fixture {
     }
 
     fn end(&mut self) {
-        self.ask(AfPacketDelete { host_if_name: FixedText::new("veth0").expect("fits") }).expect("a deletion");
+        self.request(AfPacketDelete { host_if_name: FixedText::new("veth0").expect("fits") }).expect("a deletion");
         ip("link del veth0");
     }
 }
@@ -80,7 +80,7 @@ fn frames_belong_to_one_sub_interface_and_untagged_ones_to_the_interface() {
         assert_eq!(vpp.create_sub(parent, exact(), 100), there);
         let (sub_id, outer_vlan_id) = (7, 100);
         let same = CreateSubif { sw_if_index: parent, sub_id, sub_if_flags: exact(), outer_vlan_id, inner_vlan_id: 0 };
-        assert_eq!(vpp.ask(same).map(|reply| reply.sw_if_index), failed);
+        assert_eq!(vpp.request(same).map(|reply| reply.sw_if_index), failed);
         assert_eq!(vpp.create_sub(parent, SubIfFlags::NO_TAGS, 0), failed);
         let default = vpp.create_sub(parent, SubIfFlags::DEFAULT, 0).expect("a sub-interface");
         let observed = vpp.interface(default);
@@ -88,9 +88,9 @@ fn frames_belong_to_one_sub_interface_and_untagged_ones_to_the_interface() {
         assert_eq!(observed.sub_if_flags, SubIfFlags::DEFAULT);
         assert_eq!(vpp.create_sub(parent, SubIfFlags::DEFAULT, 0), there);
         assert_eq!(vpp.create_sub(99, exact(), 7), Err(ReturnCode::InvalidSwIfIndex));
-        vpp.ask(DeleteSubif { sw_if_index: default }).expect("a deletion");
-        assert_eq!(vpp.ask(DeleteSubif { sw_if_index: default }).err(), Some(ReturnCode::InvalidSwIfIndex));
-        assert_eq!(vpp.ask(DeleteSubif { sw_if_index: parent }).err(), Some(ReturnCode::InvalidSubSwIfIndex));
+        vpp.request(DeleteSubif { sw_if_index: default }).expect("a deletion");
+        assert_eq!(vpp.request(DeleteSubif { sw_if_index: default }).err(), Some(ReturnCode::InvalidSwIfIndex));
+        assert_eq!(vpp.request(DeleteSubif { sw_if_index: parent }).err(), Some(ReturnCode::InvalidSubSwIfIndex));
         vpp.create_sub(parent, SubIfFlags::DEFAULT, 0).expect("it is free again");
         vpp.end();
     });
@@ -102,8 +102,8 @@ fn sub_interfaces_go_with_their_interface_and_out_of_bridge_domains() {
     on_each(|vpp| {
         let parent = vpp.on_veth();
         let subs = [100, 200].map(|vlan| vpp.create_sub(parent, exact(), vlan).expect("a sub-interface"));
-        // What is set before it joins counts from the first frame on.
-        vpp.ask(L2InterfaceEfpFilter { sw_if_index: subs[0], enable_disable: true }).expect("a filter");
+        // Settings before the interface joins are in effect from the first frame on.
+        vpp.request(L2InterfaceEfpFilter { sw_if_index: subs[0], enable_disable: true }).expect("a filter");
         vpp.rewrite(subs[0], VtrOp::Pop1).expect("a rewrite");
         vpp.set_domain(subs[0], 4, true);
         let (_, output) = vpp.features(subs[0]).expect("features");
@@ -113,12 +113,12 @@ fn sub_interfaces_go_with_their_interface_and_out_of_bridge_domains() {
         vpp.set_domain(parent, 5, true);
         assert_eq!(vpp.members(4).len(), 2);
         for sw_if_index in [parent, subs[0]] {
-            vpp.ask(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::ADMIN_UP }).expect("up");
+            vpp.request(SwInterfaceSetFlags { sw_if_index, flags: IfStatusFlags::ADMIN_UP }).expect("up");
         }
         assert!(vpp.interface(subs[0]).flags.contains(IfStatusFlags::ADMIN_UP));
-        vpp.ask(SwInterfaceSetFlags { sw_if_index: subs[0], flags: IfStatusFlags::default() }).expect("down");
+        vpp.request(SwInterfaceSetFlags { sw_if_index: subs[0], flags: IfStatusFlags::default() }).expect("down");
         assert!(is_up("veth0"), "the device has the state of its interface");
-        vpp.ask(DeleteSubif { sw_if_index: subs[0] }).expect("a deletion");
+        vpp.request(DeleteSubif { sw_if_index: subs[0] }).expect("a deletion");
         assert_eq!(vpp.members(4), [subs[1]]);
         vpp.end();
         assert_eq!((vpp.members(4), vpp.members(5)), (vec![], vec![]));
@@ -127,7 +127,7 @@ fn sub_interfaces_go_with_their_interface_and_out_of_bridge_domains() {
     });
 }
 
-/// What it is created with is its own, and not the device's.
+/// The MAC address of the request is that of the interface, and not of the device.
 #[test]
 fn the_device_keeps_its_address_and_has_no_promiscuity() {
     unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");

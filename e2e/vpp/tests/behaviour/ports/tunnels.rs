@@ -33,7 +33,7 @@ fn tunnel(source: &str, destination: &str) -> VxlanAddDelTunnelV3 {
 
 impl Fixture {
     fn create_tunnel(&mut self, tunnel: VxlanAddDelTunnelV3) -> Result<u32, ReturnCode> {
-        self.ask(tunnel).map(|reply| reply.sw_if_index)
+        self.request(tunnel).map(|reply| reply.sw_if_index)
     }
 
     fn delete_tunnel(&mut self, tunnel: VxlanAddDelTunnelV3) -> Result<u32, ReturnCode> {
@@ -114,7 +114,7 @@ fn a_deleted_tunnel_leaves_its_bridge_domain_and_no_tag() {
     on_each(|vpp| {
         let created = vpp.create_tunnel(tunnel("10.0.0.1", "10.0.0.2")).expect("a tunnel");
         let tag = FixedText::new("mine").expect("fits");
-        vpp.ask(SwInterfaceTagAddDel { is_add: true, sw_if_index: created, tag }).expect("a tag");
+        vpp.request(SwInterfaceTagAddDel { is_add: true, sw_if_index: created, tag }).expect("a tag");
         vpp.set_domain(created, 4, true);
         assert_eq!((vpp.members(4), vpp.interface(created).tag.as_str()), (vec![created], "mine"));
         assert_eq!(vpp.delete_tunnel(tunnel("10.0.0.1", "10.0.0.2")), Ok(created));
@@ -126,8 +126,7 @@ fn a_deleted_tunnel_leaves_its_bridge_domain_and_no_tag() {
     });
 }
 
-/// Nothing of it is checked: not that VPP has the source, nor that it has a route to the
-/// destination.
+/// VPP checks neither that it has the source nor that it has a route to the destination.
 #[test]
 fn a_tunnel_needs_no_address_and_keeps_no_address_from_going() {
     on_each(|vpp| {
@@ -136,7 +135,7 @@ fn a_tunnel_needs_no_address_and_keeps_no_address_from_going() {
         for is_add in [true, false] {
             let prefix = Prefix::new("192.0.2.1".parse().expect("an address"), 24);
             let change = SwInterfaceAddDelAddress { sw_if_index, is_add, del_all: false, prefix };
-            vpp.ask(change).expect("an address comes and goes");
+            vpp.request(change).expect("an address comes and goes");
         }
         assert_eq!(vpp.tunnels(NO_INTERFACE).len(), 1);
     });

@@ -14,11 +14,11 @@ use usnet_vpp::wire::FixedText;
 
 impl Fixture {
     fn vhost(&mut self, path: &str, is_server: bool) -> Result<u32, ReturnCode> {
-        self.ask(vhost(path, is_server)).map(|reply| reply.sw_if_index)
+        self.request(vhost(path, is_server)).map(|reply| reply.sw_if_index)
     }
 
     fn delete_vhost(&mut self, sw_if_index: u32) {
-        self.ask(DeleteVhostUserIf { sw_if_index }).expect("delete");
+        self.request(DeleteVhostUserIf { sw_if_index }).expect("delete");
     }
 
     fn vhosts(&mut self) -> Vec<SwInterfaceVhostUserDetails> {
@@ -38,7 +38,7 @@ fn server_as_it_is_dumped() {
         let tag = FixedText::new("t".repeat(63)).expect("fits");
         let (use_custom_mac, mac_address) = (true, [2, 0, 0, 0, 0, 9]);
         let asked = CreateVhostUserIfV2 { tag: tag.clone(), use_custom_mac, mac_address, ..vhost(&path, true) };
-        let index = vpp.ask(asked).expect("vhost").sw_if_index;
+        let index = vpp.request(asked).expect("vhost").sw_if_index;
         let file = fs::metadata(&path).expect("the file");
         assert!(file.file_type().is_socket());
         assert_eq!(file.permissions().mode() & 0o777, 0o755);
@@ -128,8 +128,8 @@ fn link_mtu_stays_and_that_of_layer_3_can_be_set() {
     on_each(|vpp| {
         let sw_if_index = vpp.vhost(&vpp.path("v.sock"), true).expect("vhost");
         let set = HwInterfaceSetMtu { sw_if_index, mtu: 1500 };
-        assert_eq!(vpp.ask(set).err(), Some(ReturnCode::Unsupported));
-        vpp.ask(SwInterfaceSetMtu { sw_if_index, mtu: [1200, 0, 0, 0] }).expect("layer 3");
+        assert_eq!(vpp.request(set).err(), Some(ReturnCode::Unsupported));
+        vpp.request(SwInterfaceSetMtu { sw_if_index, mtu: [1200, 0, 0, 0] }).expect("layer 3");
         let observed = vpp.interface(sw_if_index);
         assert_eq!((observed.link_mtu, observed.mtu), (9000, [1200, 0, 0, 0]));
     });
@@ -145,7 +145,7 @@ fn numbers_in_names_are_used_again_or_chosen() {
         assert_eq!(vpp.vhost(third, true), Ok(made[0]));
         assert_eq!(vpp.interface(made[0]).interface_name.as_str(), "VirtualEthernet0/0/0");
         let asked = CreateVhostUserIfV2 { renumber: true, custom_dev_instance: 77, ..vhost(fourth, true) };
-        let index = vpp.ask(asked).expect("vhost").sw_if_index;
+        let index = vpp.request(asked).expect("vhost").sw_if_index;
         assert_eq!(vpp.interface(index).interface_name.as_str(), "VirtualEthernet0/0/77");
         let details = |vpp: &mut Fixture, sw_if_index| vpp.dump(SwInterfaceVhostUserDump { sw_if_index }).len();
         assert_eq!((details(vpp, index), details(vpp, 0), details(vpp, 99)), (1, 0, 0));

@@ -4,20 +4,20 @@
 //! at that moment. An update of a guarded row always matches it, so that the counts of changed rows
 //! need no check.
 
-use super::uplinks::{self, Guarded};
 use crate::engine::error::OpError;
 use crate::engine::ovs::bridge_settings::{self, NETDEV};
 use crate::engine::ovs::plan_op::{Action, NewPort};
 use crate::engine::ovs::qos::{self, Shaper};
-use crate::engine::ovs::tags::BridgeOwner;
-use crate::engine::ovs::{ports, tags};
+use crate::engine::ovs::{port_settings, ports, tags};
+use crate::model::bridge::{BridgeOwner, DesiredBridge};
 use crate::model::owner::PortOwner;
-use crate::model::port::{NetworkPort, PortName, PortSettings};
-use std::collections::BTreeSet;
-use usnet_crds::{Bridge, BridgeName, NetworkName, Ownership};
+use crate::model::port::{DesiredPort, PortBridge, PortName};
+use crate::model::tagging::Tagging;
+use crate::model::underlay::UplinkAddress;
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::Ownership;
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
 
-/// A transaction under construction.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     transaction: Transaction,
@@ -31,22 +31,6 @@ struct Attribution {
     operation: usize,
     /// What it means when this guard fails; `None` for what is not a guard.
     guard_error: Option<OpError>,
-}
-
-/// The part of one operation.
-struct OneOperation<'a> {
-    batch: &'a mut Batch,
-    operation: usize,
-}
-
-impl Guarded for OneOperation<'_> {
-    fn guard(&mut self, error: OpError, table: &'static str, conditions: Vec<Condition>) {
-        self.batch.guard(self.operation, error, table, conditions);
-    }
-
-    fn transaction(&mut self) -> &mut Transaction {
-        &mut self.batch.transaction
-    }
 }
 
 impl Batch {
@@ -71,19 +55,14 @@ impl Batch {
         match action {
             Action::DetachPort { bridge, port, row, owner } => self.detach_port(operation, (bridge, port), *row, owner),
             Action::DeleteBridge { name, row, own_ports, owner } => {
-                self.delete_bridge(operation, (name, *row), own_ports, *owner);
+                self.delete_bridge(operation, (name, *row), own_ports, owner);
             }
             Action::DeleteQos { owner } => qos::delete(&mut self.transaction, owner),
-            Action::InsertBridge { bridge, network } => self.insert_bridge(bridge, network),
-            Action::UpdateBridge { bridge, network, own_port } => {
-                self.update_bridge(operation, bridge, network, *own_port);
-            }
-            Action::InsertPort(new) => self.insert_port(operation, new),
-            Action::JoinDevice(port) => self.join_device(operation, port),
-            Action::Uplink(uplink) => uplinks::add(&mut OneOperation { batch: self, operation }, uplink),
-            Action::UpdatePort { port, settings, shaper, owner } => {
-                self.update_port(operation, port, (settings, *shaper), owner);
-            }
+            Action::InsertBridge { bridge } => self.insert_bridge(bridge),
+            Action::UpdateBridge { bridge, own_port } => self.update_bridge(operation, bridge, *own_port),
+            Action::InsertPort(ports) => ports.iter().for_each(|port| self.insert_port(operation, port)),
+            Action::UpdatePort { port, shaper } => self.update_port(operation, port, *shaper),
+            Action::SetAddress { .. } => self.set_address(operation, action),
         }
         self.attributions.resize(self.transaction.operations().len(), Attribution { operation, guard_error: None });
     }
@@ -113,7 +92,7 @@ impl Batch {
         operation: usize,
         (name, row): (&str, Uuid),
         own_ports: &BTreeSet<Uuid>,
-        owner: BridgeOwner<'_>,
+        owner: &BridgeOwner,
     ) {
         let in_use = OpError::BridgeInUse { bridge: name.to_owned() };
         let empty = Condition::equal("ports", Value::set(own_ports.iter().copied()));
@@ -122,11 +101,12 @@ impl Batch {
         let _ = self.transaction.mutate(DATABASE, vec![], vec![Mutation::delete("bridges", row)]);
     }
 
-    fn insert_bridge(&mut self, bridge: &Bridge, network: &NetworkName) {
+    fn insert_bridge(&mut self, bridge: &DesiredBridge) {
+        let name = bridge.name().as_str();
         let port = self.insert_own_port(bridge);
         let row = bridge_settings::columns(bridge)
-            .with("name", bridge.name.as_str())
-            .with("external_ids", tags::network_value(network))
+            .with("name", name)
+            .with("external_ids", tags::bridge_value(&bridge.owner()))
             .with("other_config", bridge_settings::initial_other_config(bridge))
             .with("ports", port);
         let row = self.transaction.insert("Bridge", row);
@@ -134,79 +114,62 @@ impl Batch {
     }
 
     /// The local port of the bridge.
-    fn insert_own_port(&mut self, bridge: &Bridge) -> NamedUuid {
-        let name = bridge.name.as_str();
+    fn insert_own_port(&mut self, bridge: &DesiredBridge) -> NamedUuid {
+        let name = bridge.name().as_str();
         let interface = bridge_settings::own_interface(bridge).with("name", name).with("type", "internal");
         let interface = self.transaction.insert("Interface", interface);
         self.transaction.insert("Port", Row::new().with("name", name).with("interfaces", interface))
     }
 
-    fn update_bridge(&mut self, operation: usize, bridge: &Bridge, network: &NetworkName, own_port: bool) {
-        let name = bridge.name.as_str();
+    fn update_bridge(&mut self, operation: usize, bridge: &DesiredBridge, own_port: bool) {
+        let name = bridge.name().as_str();
         let missing = OpError::BridgeMissing { bridge: name.to_owned() };
-        let owned = vec![Condition::equal("name", name), tags::carries(tags::network_value(network))];
+        let owned = vec![Condition::equal("name", name), tags::carries(tags::bridge_value(&bridge.owner()))];
         self.guard(operation, missing.clone(), "Bridge", owned.clone());
         let _ = self.transaction.update("Bridge", owned.clone(), bridge_settings::columns(bridge));
         let other_config = bridge_settings::other_config(bridge);
-        let _ = self.transaction.set_map_keys("Bridge", owned.clone(), "other_config", &other_config);
-        if own_port {
+        if !other_config.is_empty() {
+            let _ = self.transaction.set_map_keys("Bridge", owned.clone(), "other_config", &other_config);
+        }
+        if !own_port {
+            let port = self.insert_own_port(bridge);
+            let _ = self.transaction.mutate("Bridge", owned, vec![Mutation::insert("ports", port)]);
+        } else if bridge.network().is_some() {
             let interface = vec![Condition::equal("name", name)];
             self.guard(operation, missing, "Interface", interface.clone());
             let _ = self.transaction.update("Interface", interface, bridge_settings::own_interface(bridge));
-        } else {
-            let port = self.insert_own_port(bridge);
-            let _ = self.transaction.mutate("Bridge", owned, vec![Mutation::insert("ports", port)]);
         }
     }
 
     /// The bridge that a port is added to; returns what matches it.
-    fn guard_bridge(
-        &mut self,
-        operation: usize,
-        (name, ownership): (&BridgeName, Ownership),
-        network: &NetworkName,
-    ) -> Vec<Condition> {
-        let mut bridge = vec![Condition::equal("name", name.as_str()), Condition::equal("datapath_type", NETDEV)];
-        if ownership == Ownership::Managed {
-            bridge.push(tags::carries(tags::network_value(network)));
+    fn guard_bridge(&mut self, operation: usize, bridge: &PortBridge) -> Vec<Condition> {
+        let name = bridge.name.as_str();
+        let mut row = vec![Condition::equal("name", name), Condition::equal("datapath_type", NETDEV)];
+        if bridge.ownership == Ownership::Managed {
+            row.push(tags::carries(tags::bridge_value(&bridge.owner)));
         }
-        let missing = OpError::BridgeMissing { bridge: name.to_string() };
-        self.guard(operation, missing, "Bridge", bridge.clone());
-        bridge
+        self.guard(operation, OpError::BridgeMissing { bridge: name.to_owned() }, "Bridge", row.clone());
+        row
     }
 
-    /// Without `mtu_request`, which would change the MTU of the device.
-    fn join_device(&mut self, operation: usize, port: &NetworkPort) {
-        let bridge = self.guard_bridge(operation, (&port.bridge, port.ownership), &port.device.network);
-        let name = port.name.as_str();
-        let interface = self.transaction.insert("Interface", ports::device_row().with("name", name));
-        let row = Row::new()
-            .with("name", name)
-            .with("interfaces", interface)
-            .with("external_ids", tags::port_value(&PortOwner::of_device(&port.device)));
-        let row = self.transaction.insert("Port", row);
-        let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
-    }
-
-    fn insert_port(&mut self, operation: usize, new: &NewPort<'_>) {
-        let NewPort { port, interface, network, .. } = new;
-        let bridge = self.guard_bridge(operation, (&port.bridge, port.ownership), network);
+    fn insert_port(&mut self, operation: usize, NewPort { port, interface }: &NewPort<'_>) {
+        // Planning refuses a port on no bridge.
+        let Some(bridge) = &port.bridge else { return };
+        let bridge = self.guard_bridge(operation, bridge);
         if let Some((socket, serves)) = interface.exclusive_socket() {
             self.transaction.require_no_row("Interface", vec![serves]);
             let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };
             self.attributions.push(Attribution { operation, guard_error: Some(in_use) });
         }
-        let shaper = interface.shaper();
-        let interface =
-            interface.row().with("name", port.name.as_str()).with("mtu_request", i64::from(port.settings.mtu));
-        let interface = qos::with_policing(interface, &port.settings);
-        let interface = self.transaction.insert("Interface", interface);
-        let limit = qos::replace(&mut self.transaction, &port.settings, shaper, &new.owner());
-        let row = ports::vlan(&port.settings)
-            .with("name", port.name.as_str())
-            .with("interfaces", interface)
-            .with("qos", limit)
-            .with("external_ids", tags::port_value(&new.owner()));
+        let name = port.name.as_str();
+        let columns = port_settings::interface_columns(interface.row(), &port.settings);
+        let row = self.transaction.insert("Interface", columns.with("name", name));
+        let mut columns = interface.port_row(port_settings::port_columns(&port.settings));
+        if let Some(limits) = port.settings.rate_limit {
+            columns = columns.with("qos", qos::replace(&mut self.transaction, limits, interface.shaper(), &port.owner));
+        }
+        let row =
+            columns.with("name", name).with("interfaces", row).with("external_ids", tags::port_value(&port.owner));
         let row = self.transaction.insert("Port", row);
         let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
     }
@@ -214,18 +177,53 @@ impl Batch {
     fn update_port(
         &mut self,
         operation: usize,
-        port: &PortName,
-        (settings, shaper): (&PortSettings, Shaper),
-        owner: &PortOwner,
+        DesiredPort { name, owner, settings, .. }: &DesiredPort,
+        shaper: Shaper,
     ) {
-        let missing = OpError::PortMissing { port: port.clone() };
-        let owned = vec![Condition::equal("name", port.as_str()), tags::carries(tags::port_value(owner))];
+        let missing = OpError::PortMissing { port: name.clone() };
+        let owned = vec![Condition::equal("name", name.as_str()), tags::carries(tags::port_value(owner))];
         self.guard(operation, missing.clone(), "Port", owned.clone());
-        let limit = qos::replace(&mut self.transaction, settings, shaper, owner);
-        let _ = self.transaction.update("Port", owned, ports::vlan(settings).with("qos", limit));
-        let interface = vec![Condition::equal("name", port.as_str())];
-        self.guard(operation, missing, "Interface", interface.clone());
-        let row = qos::with_policing(Row::new().with("mtu_request", i64::from(settings.mtu)), settings);
-        let _ = self.transaction.update("Interface", interface, row);
+        let mut columns = port_settings::port_columns(settings);
+        if let Some(limits) = settings.rate_limit {
+            columns = columns.with("qos", qos::replace(&mut self.transaction, limits, shaper, owner));
+        }
+        let _ = self.transaction.update("Port", owned, columns);
+        let columns = port_settings::interface_columns(Row::new(), settings);
+        if columns != Row::new() {
+            let interface = vec![Condition::equal("name", name.as_str())];
+            self.guard(operation, missing, "Interface", interface.clone());
+            let _ = self.transaction.update("Interface", interface, columns);
+        }
+    }
+
+    /// The local port of the bridge gets the VLAN and the MAC address; the kernel gives it the
+    /// address.
+    fn set_address(&mut self, operation: usize, action: &Action<'_>) {
+        let Action::SetAddress { uplink, bridge, address } = action else { return };
+        let name = bridge.as_str();
+        let owner = BridgeOwner::Uplink((*uplink).clone());
+        let owned = vec![Condition::equal("name", name), tags::carries(tags::bridge_value(&owner))];
+        self.guard(operation, OpError::BridgeMissing { bridge: name.to_owned() }, "Bridge", owned.clone());
+        let port = vec![Condition::equal("name", name)];
+        self.guard(operation, OpError::PortMissing { port: PortName::observed(name) }, "Port", port.clone());
+        let tagging = address.map_or(Tagging::Untagged, UplinkAddress::tagging);
+        let transaction = &mut self.transaction;
+        let _ = transaction.update("Port", port, ports::tagging_columns(&tagging));
+        let tag = tags::ADDRESS_KEY.to_owned();
+        match address {
+            Some(UplinkAddress { address, mac, .. }) => {
+                let keys = BTreeMap::from([(tag, address.to_string())]);
+                let _ = transaction.set_map_keys("Bridge", owned.clone(), "external_ids", &keys);
+                if let Some(mac) = mac {
+                    let keys = bridge_settings::mac_config(*mac);
+                    let _ = transaction.set_map_keys("Bridge", owned, "other_config", &keys);
+                }
+            }
+            None => {
+                let mutations = [("external_ids", tag), ("other_config", bridge_settings::MAC_KEY.to_owned())];
+                let mutations = mutations.map(|(column, key)| Mutation::delete(column, Value::set([&key])));
+                let _ = transaction.mutate("Bridge", owned, mutations.into());
+            }
+        }
     }
 }

@@ -15,7 +15,6 @@ mod legacy;
 mod session;
 #[cfg(test)]
 mod tests;
-mod uplinks;
 mod verify;
 
 pub(super) use legacy::remove_legacy_port;

@@ -6,7 +6,7 @@ use crate::engine::committed::Committed;
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::ovs::plan_op::{Decision, plan_op, plan_optimistic};
 use crate::engine::ovs::snapshot::OvsSnapshot;
-use crate::plan::{Op, UplinkOp};
+use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use usnet_crds::EngineKind;
@@ -22,7 +22,6 @@ pub(super) enum Basis {
     Assumption,
     /// The rows of the operations.
     NamedRows,
-    /// All rows.
     AllRows,
 }
 
@@ -53,7 +52,7 @@ pub(super) fn phases(operations: &[Op]) -> Vec<&[Op]> {
         let mut removed = BTreeSet::new();
         let is_new = |operation: &&Op| {
             removed.extend(removed_name(operation).map(str::to_owned));
-            !created_names(operation).into_iter().flatten().any(|name| removed.contains(name))
+            !created_names(operation).into_iter().any(|name| removed.contains(name))
         };
         let (phase, later) = rest.split_at(rest.iter().take_while(is_new).count());
         phases.push(phase);
@@ -65,34 +64,16 @@ pub(super) fn phases(operations: &[Op]) -> Vec<&[Op]> {
 fn removed_name(operation: &Op) -> Option<&str> {
     match operation {
         Op::RemovePort { port, .. } => Some(port.as_str()),
-        Op::RemoveBridge { bridge, .. } | Op::Uplink(UplinkOp::RemoveBridge { bridge, .. }) => Some(bridge),
-        Op::CreateBridge { .. }
-        | Op::UpdateBridge { .. }
-        | Op::CreatePort { .. }
-        | Op::JoinDevice { .. }
-        | Op::UpdatePort { .. }
-        | Op::Routing(_)
-        | Op::Uplink(_) => None,
+        Op::RemoveBridge { bridge, .. } => Some(bridge),
+        _ => None,
     }
 }
 
-fn created_names(operation: &Op) -> [Option<&str>; 2] {
+fn created_names(operation: &Op) -> Vec<&str> {
     match operation {
-        Op::CreateBridge { bridge, .. } => [Some(bridge.name.as_str()), None],
-        Op::CreatePort { port, .. } => [Some(port.name.as_str()), None],
-        Op::JoinDevice { port } => [Some(port.name.as_str()), None],
-        Op::Uplink(UplinkOp::CreateBridge { bridge, .. }) => [Some(bridge.as_str()), None],
-        Op::Uplink(UplinkOp::JoinNic { nic, .. }) => [Some(nic.device.as_str()), None],
-        Op::Uplink(UplinkOp::CreateTunnel { tunnel }) => [Some(tunnel.name.as_str()), None],
-        Op::Uplink(UplinkOp::Connect { pair }) => {
-            [Some(pair.network_end.as_str()), pair.uplink_end.as_ref().map(|end| end.port.as_str())]
-        }
-        Op::RemovePort { .. }
-        | Op::RemoveBridge { .. }
-        | Op::UpdateBridge { .. }
-        | Op::UpdatePort { .. }
-        | Op::Routing(_)
-        | Op::Uplink(_) => [None, None],
+        Op::CreateBridge { bridge } => vec![bridge.name().as_str()],
+        Op::CreatePort { port } => port.ends().map(|port| port.name.as_str()).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -1,7 +1,9 @@
 use super::session::phases;
+use crate::model::bridge::{BridgeOwner, DesiredBridge};
 use crate::model::owner::PortOwner;
+use crate::model::port::DesiredPort;
 use crate::plan::Op;
-use crate::testing::{attachment, network, record};
+use crate::testing::{network, record};
 
 fn remove_port(container: &str) -> Op {
     let record = record(container, &network("blue"));
@@ -16,11 +18,12 @@ fn remove_port(container: &str) -> Op {
 
 fn create_port(container: &str) -> Op {
     let record = record(container, &network("blue"));
-    Op::CreatePort { network: record.network, attachment: attachment(container), port: record.port }
+    Op::CreatePort { port: DesiredPort::of_attachment(&record).into() }
 }
 
 fn create_bridge(name: &str) -> Op {
-    Op::CreateBridge { network: network(name).name, bridge: network(name).bridge }
+    let network = network(name);
+    Op::CreateBridge { bridge: DesiredBridge::Network { network: network.name, bridge: network.bridge } }
 }
 
 fn lengths(operations: &[Op]) -> Vec<usize> {
@@ -37,6 +40,6 @@ fn names_that_are_not_recreated_are_one_phase() {
 fn a_recreated_name_starts_the_next_phase() {
     let operations = [remove_port("c1"), remove_port("c2"), create_bridge("red"), create_port("c2"), create_port("c1")];
     assert_eq!(lengths(&operations), [3, 2]);
-    let bridge = Op::RemoveBridge { bridge: "br-red".into(), network: network("blue").name };
+    let bridge = Op::RemoveBridge { bridge: "br-red".into(), owner: BridgeOwner::Network(network("blue").name) };
     assert_eq!(lengths(&[bridge, create_bridge("red")]), [1, 1]);
 }

@@ -5,7 +5,7 @@ use crate::engine::error::{EngineError, OpError};
 use crate::engine::ovs::observe::{bridge_state, interface_state};
 use crate::engine::ovs::ports;
 use crate::model::observed::ElementState;
-use crate::plan::{Op, UplinkOp};
+use crate::plan::Op;
 use std::collections::BTreeMap;
 use usnet_crds::{BridgeName, PortType};
 use usnet_ovsdb::{Bridge, Condition, Interface, OpenVswitch, Reply, RowsIndex, TableRow, Transaction};
@@ -19,7 +19,6 @@ const BRIDGE_COLUMNS: [&str; 2] = ["name", "datapath_id"];
 const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
 const ROOT_COLUMNS: [&str; 2] = ["dpdk_initialized", "iface_types"];
 
-/// Where the answers are.
 pub(super) struct Queries {
     bridges: Vec<RowsIndex<Bridge>>,
     interfaces: Vec<RowsIndex<Interface>>,
@@ -34,28 +33,15 @@ pub(super) struct Answers {
 }
 
 /// The bridge and the interfaces that must run after an operation.
-fn expected_to_run(operation: &Op) -> (Option<&str>, [Option<&str>; 2]) {
-    let one = |name| [Some(name), None];
+fn expected_to_run(operation: &Op) -> (Option<&str>, Vec<&str>) {
     match operation {
-        Op::RemovePort { .. }
-        | Op::RemoveBridge { .. }
-        | Op::Routing(_)
-        | Op::Uplink(UplinkOp::RemoveBridge { .. }) => (None, [None, None]),
-        Op::CreateBridge { bridge, .. } | Op::UpdateBridge { bridge, .. } => {
-            (Some(bridge.name.as_str()), one(bridge.name.as_str()))
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::Routing(_) => (None, Vec::new()),
+        Op::CreateBridge { bridge } | Op::UpdateBridge { bridge } => {
+            (Some(bridge.name().as_str()), vec![bridge.name().as_str()])
         }
-        Op::Uplink(UplinkOp::CreateBridge { bridge, .. } | UplinkOp::RestoreBridge { bridge, .. }) => {
-            (Some(bridge.as_str()), one(bridge.as_str()))
-        }
-        Op::CreatePort { port, .. } => (None, one(port.name.as_str())),
-        Op::JoinDevice { port } => (None, one(port.name.as_str())),
-        Op::UpdatePort { port, .. } | Op::Uplink(UplinkOp::SetVlans { port, .. }) => (None, one(port.as_str())),
-        Op::Uplink(UplinkOp::JoinNic { nic, .. }) => (None, one(nic.device.as_str())),
-        Op::Uplink(UplinkOp::SetAddress { bridge, .. }) => (None, [bridge.as_ref().map(BridgeName::as_str), None]),
-        Op::Uplink(UplinkOp::CreateTunnel { tunnel }) => (None, one(tunnel.name.as_str())),
-        Op::Uplink(UplinkOp::Connect { pair }) => {
-            (None, [Some(pair.network_end.as_str()), pair.uplink_end.as_ref().map(|end| end.port.as_str())])
-        }
+        Op::CreatePort { port } => (None, port.ends().map(|port| port.name.as_str()).collect()),
+        Op::UpdatePort { port } => (None, vec![port.name.as_str()]),
+        Op::SetAddress { bridge, .. } => (None, bridge.iter().map(BridgeName::as_str).collect()),
     }
 }
 
@@ -65,8 +51,8 @@ impl Queries {
         let (bridges, interfaces): (Vec<_>, Vec<_>) =
             operations.iter().map(|operation| expected_to_run(operation)).unzip();
         Self {
-            bridges: select(transaction, &BRIDGE_COLUMNS, bridges),
-            interfaces: select(transaction, &INTERFACE_COLUMNS, interfaces.into_iter().flatten().collect()),
+            bridges: select(transaction, &BRIDGE_COLUMNS, &bridges.into_iter().flatten().collect::<Vec<_>>()),
+            interfaces: select(transaction, &INTERFACE_COLUMNS, &interfaces.concat()),
             open_vswitch: transaction.select_columns(Vec::new(), ROOT_COLUMNS),
         }
     }
@@ -80,12 +66,7 @@ impl Queries {
     }
 }
 
-fn select<T: TableRow>(
-    transaction: &mut Transaction,
-    columns: &[&'static str],
-    names: Vec<Option<&str>>,
-) -> Vec<RowsIndex<T>> {
-    let names: Vec<_> = names.into_iter().flatten().collect();
+fn select<T: TableRow>(transaction: &mut Transaction, columns: &[&'static str], names: &[&str]) -> Vec<RowsIndex<T>> {
     if names.len() > NAMES_QUERIED_ONE_BY_ONE {
         return vec![transaction.select_columns(Vec::new(), columns.iter().copied())];
     }
@@ -109,8 +90,9 @@ impl Answers {
     /// Why the switch cannot have the port of an operation, where that is not about this one: its
     /// own error would only name a call that failed.
     fn unusable(&self, operation: &Op) -> Option<&str> {
-        let Op::CreatePort { port, .. } = operation else { return None };
-        self.unusable_port_types.get(&port.backend.port_type()).map(String::as_str)
+        let Op::CreatePort { port } = operation else { return None };
+        port.owner.attachment()?;
+        self.unusable_port_types.get(&port.backend.port_type()?).map(String::as_str)
     }
 
     /// Verifies that the switch runs what an operation creates or updates.
@@ -118,7 +100,7 @@ impl Answers {
         let refused = |reason: &str| Err(OpError::Refused { what: operation.subject(), reason: reason.to_owned() });
         let (bridge, interfaces) = expected_to_run(operation);
         let row = |name: &str| self.interfaces.get(name);
-        let mut interfaces = interfaces.into_iter().flatten();
+        let mut interfaces = interfaces.into_iter();
         let state = match (bridge, interfaces.next()) {
             (None, None) => return Ok(()),
             (Some(name), interface) => {

@@ -1,15 +1,14 @@
 //! From rows to the observed state. Pure.
 
 use super::bridge_settings::{self, NETDEV};
-use super::ports;
 use super::snapshot::OvsSnapshot;
-use super::{qos, tags};
+use super::{port_settings, ports, tags};
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::port::PortName;
 use crate::model::routing::ObservedRouting;
 use crate::model::tagging::Tagging;
 use crate::model::underlay::ObservedAddress;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use usnet_crds::UplinkName;
 use usnet_ovsdb::{Bridge, Interface, Port};
 
@@ -34,7 +33,8 @@ pub(super) fn observe_address(snapshot: &OvsSnapshot, bridge: &Bridge) -> Option
     let uplink = tags::uplink(&bridge.external_ids)?;
     let address = tags::address(&bridge.external_ids)?;
     let own_interface = snapshot.interface(&bridge.name);
-    let tagging = snapshot.port(&bridge.name).map_or(Tagging::Other, |port| tagging(port, own_interface));
+    let tagging =
+        snapshot.port(&bridge.name).map_or(Tagging::Other, |port| port_settings::tagging(port, own_interface));
     Some((uplink, ObservedAddress { address, tagging, mac: bridge_settings::mac(bridge) }))
 }
 
@@ -44,8 +44,7 @@ pub(super) fn observe_bridge(snapshot: &OvsSnapshot, bridge: &Bridge) -> Observe
     let is_other = |port: &&Port| port.name != bridge.name && !tags::is_of_capture(&port.external_ids);
     let others = snapshot.ports_of(bridge).filter(is_other);
     ObservedBridge {
-        owner: tags::network(&bridge.external_ids),
-        uplink: tags::uplink(&bridge.external_ids),
+        owner: tags::bridge(&bridge.external_ids),
         has_supported_datapath: bridge_settings::has_supported_datapath(bridge),
         adoption_blocker: adoption_blocker(bridge),
         settings: bridge_settings::observe(bridge, own_interface),
@@ -64,25 +63,11 @@ pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort 
     let interface = snapshot.interface_of(port);
     ObservedPort {
         owner: tags::port(&port.external_ids),
-        backend: interface.and_then(ports::backend),
-        patch_peer: interface.and_then(ports::patch_peer),
-        tunnel: interface.and_then(ports::tunnel_ends).filter(|_| port.is_protected),
-        mtu: interface.and_then(|interface| interface.mtu_request),
-        tagging: tagging(port, interface),
-        routed: BTreeSet::new(),
-        rate_limit: interface.and_then(|interface| qos::observe(snapshot, port, interface)),
-        is_enabled: true,
+        backend: interface.and_then(|interface| ports::backend(port, interface)),
+        settings: port_settings::observe(snapshot, port, interface),
         peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
         state: interface.map_or(ElementState::Pending, port_state),
     }
-}
-
-/// A port that exchanges frames with some others only, or with a partner of LACP only, is not as
-/// usnet creates any but tunnels.
-fn tagging(port: &Port, interface: Option<&Interface>) -> Tagging {
-    let is_tunnel = interface.is_some_and(|interface| ports::tunnel_ends(interface).is_some());
-    let is_hindered = (port.is_protected && !is_tunnel) || port.lacp.is_some();
-    if is_hindered { Tagging::Other } else { ports::tagging(port) }
 }
 
 /// A bridge runs if it has a datapath id; one whose name Open vSwitch cannot use never gets one,
@@ -105,7 +90,7 @@ pub(super) fn interface_state(interface: &Interface) -> ElementState {
     }
 }
 
-/// The same for a port that may have a peer: Open vSwitch does not report in any way that DPDK has
+/// The state of a port that may have a peer. Open vSwitch does not report in any way that DPDK has
 /// no memory for its packets.
 fn port_state(interface: &Interface) -> ElementState {
     match interface_state(interface) {

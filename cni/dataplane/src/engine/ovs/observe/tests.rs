@@ -105,7 +105,7 @@ fn a_peer_is_connected_when_the_switch_reports_it() {
 
 #[test]
 fn a_port_is_in_vlans_as_its_columns_say_together() {
-    let tagging = |port: Row| observed(port, vhost_user_interface()).tagging;
+    let tagging = |port: Row| observed(port, vhost_user_interface()).settings.tagging;
     let tag = |tag: i64| VlanTag::try_from(tag).unwrap();
     let row = |mode: &'static str| Row::new().with("vlan_mode", mode);
     let (trunks, set) = (BTreeSet::from([tag(7), tag(8)]), || Value::set([8, 7]));
@@ -126,7 +126,7 @@ fn a_port_is_in_vlans_as_its_columns_say_together() {
 
 #[test]
 fn unsupported_combinations_of_vlan_columns_are_foreign() {
-    let tagging = |port: Row| observed(port, vhost_user_interface()).tagging;
+    let tagging = |port: Row| observed(port, vhost_user_interface()).settings.tagging;
     let row = |mode: &'static str| Row::new().with("vlan_mode", mode);
     for strange in [
         row("native-tagged").with("tag", 7),
@@ -153,7 +153,7 @@ fn a_port_of_another_type_or_without_a_usable_socket_has_no_backend() {
     for kernel in ["", "system"] {
         assert_eq!(
             backend(vhost_user_interface().with("type", kernel)),
-            Some(PortBackend::Veth { device: device.clone() })
+            Some(PortBackend::Device { device: device.clone() })
         );
     }
     assert_eq!(backend(vhost_user_interface().with("options", Value::map::<&str, &str>([]))), None);

@@ -1,64 +1,78 @@
-//! The types of ports: one file for each, with how its interfaces are read and created.
+//! The backends of ports: one file for each, with how its interfaces are read and created.
 //!
-//! This file is the only place in the driver that tells them apart. A new type of port is a file
-//! beside it, and a line in each function here.
+//! This file is the only place in the driver that tells them apart. A new backend is a file beside
+//! it, and a line in each function here.
 
+mod device;
 mod patch;
 mod unusable;
-mod veth;
 mod vhost_user;
 mod vlan;
 mod vxlan;
 
 use super::qos::Shaper;
-use crate::model::port::{AttachedPort, PortBackend, SocketPath};
-pub(super) use patch::{peer as patch_peer, row as patch_row};
+use crate::model::port::{DesiredPort, PortBackend, PortName, SocketPath, TunnelEnds};
 use std::collections::BTreeMap;
 pub(super) use unusable::unusable_types;
 use usnet_crds::SocketRole;
-use usnet_ovsdb::{Condition, Interface, Row};
-pub(super) use veth::row as device_row;
+use usnet_ovsdb::{Condition, Interface, Port, Row};
 pub(crate) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
-pub(super) use vlan::{tagging, tagging_columns, vlan};
-pub(super) use vxlan::{ends as tunnel_ends, row as tunnel_row};
+pub(super) use vlan::{tagging, tagging_columns};
 
-/// Why a port without support is refused.
+/// Why ports without support are refused.
 const NO_MEMIF: &str = "Open vSwitch does not support memif: use port type VhostUser, or engine VPP";
+const NO_SUB_INTERFACE: &str =
+    "Open vSwitch connects networks to uplinks by patch ports; this is a defect of usnet, please report it";
 
 /// The interface of a port to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NewInterface<'a> {
-    /// It connects to this socket.
+    /// The interface connects to this socket.
     VhostUser(&'a SocketPath),
-    /// The device of the port's name.
-    Veth,
+    /// The interface is the device that has the port's name.
+    Device,
+    Patch(&'a PortName),
+    Vxlan(&'a TunnelEnds),
 }
 
 impl<'a> NewInterface<'a> {
     /// The interface of a port, or why Open vSwitch does not support it.
-    pub(super) fn plan(port: &'a AttachedPort) -> Result<Self, &'static str> {
+    pub(super) fn plan(port: &'a DesiredPort) -> Result<Self, &'static str> {
         match &port.backend {
             PortBackend::VhostUser { socket, engine_role: SocketRole::Client } => Ok(Self::VhostUser(socket)),
             PortBackend::VhostUser { engine_role: SocketRole::Server, .. } => Err(vhost_user::NO_SERVER),
-            PortBackend::Veth { device } if device.as_str() == port.name.as_str() => Ok(Self::Veth),
-            PortBackend::Veth { .. } => Err(veth::OTHER_NAME),
+            PortBackend::Device { device } if device.as_str() == port.name.as_str() => Ok(Self::Device),
+            PortBackend::Device { .. } => Err(device::OTHER_NAME),
+            PortBackend::Patch { peer } => Ok(Self::Patch(peer)),
+            PortBackend::Vxlan { ends } => Ok(Self::Vxlan(ends)),
             PortBackend::Memif { .. } => Err(NO_MEMIF),
+            PortBackend::SubInterface => Err(NO_SUB_INTERFACE),
         }
     }
 
-    /// What limits the frames that the pod receives.
+    /// What limits the frames that the switch sends through it.
     pub(super) const fn shaper(self) -> Shaper {
         match self {
-            Self::VhostUser(_) => vhost_user::SHAPER,
-            Self::Veth => veth::SHAPER,
+            Self::Device => device::SHAPER,
+            Self::VhostUser(_) | Self::Patch(_) | Self::Vxlan(_) => vhost_user::SHAPER,
         }
     }
 
-    /// Its columns, without its name.
+    /// The columns of the interface, without its name.
     pub(super) fn row(self) -> Row {
         match self {
             Self::VhostUser(socket) => vhost_user::row(socket),
-            Self::Veth => veth::row(),
+            Self::Device => device::row(),
+            Self::Patch(peer) => patch::row(peer),
+            Self::Vxlan(ends) => vxlan::row(ends),
+        }
+    }
+
+    /// The columns of its port that follow from the backend, added to those of its settings.
+    pub(super) fn port_row(self, settings: Row) -> Row {
+        match self {
+            Self::Vxlan(_) => vxlan::port_row(settings),
+            Self::VhostUser(_) | Self::Device | Self::Patch(_) => settings,
         }
     }
 
@@ -66,7 +80,7 @@ impl<'a> NewInterface<'a> {
     pub(super) fn exclusive_socket(self) -> Option<(&'a SocketPath, Condition)> {
         match self {
             Self::VhostUser(socket) => Some((socket, vhost_user::serves(socket))),
-            Self::Veth => None,
+            Self::Device | Self::Patch(_) | Self::Vxlan(_) => None,
         }
     }
 
@@ -76,30 +90,39 @@ impl<'a> NewInterface<'a> {
             Self::VhostUser(socket) => {
                 interfaces.into_iter().any(|interface| vhost_user::is_serving(interface, socket)).then_some(socket)
             }
-            Self::Veth => None,
+            Self::Device | Self::Patch(_) | Self::Vxlan(_) => None,
         }
     }
 }
 
-/// The endpoint of an interface towards the pod; `None` if usnet does not support its type.
-pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {
+/// What a port is, given its interface; `None` if it is not as usnet creates any.
+pub(super) fn backend(port: &Port, interface: &Interface) -> Option<PortBackend> {
     match interface.interface_type.as_str() {
         VHOST_USER_CLIENT => vhost_user::backend(interface),
-        kernel if veth::is_type(kernel) => veth::backend(interface),
+        patch::INTERFACE_TYPE => patch::backend(interface),
+        vxlan::INTERFACE_TYPE => vxlan::backend(port, interface),
+        kernel if device::is_type(kernel) => device::backend(interface),
         _ => None,
     }
+}
+
+/// Whether an interface is a tunnel that usnet could have created.
+pub(super) fn is_tunnel(interface: &Interface) -> bool {
+    vxlan::ends(interface).is_some()
 }
 
 /// Whether the other end of an interface is there. Types that usnet does not support report it as
 /// vhost-user does.
 pub(crate) fn is_connected(interface_type: &str, status: &BTreeMap<String, String>) -> bool {
-    if veth::is_type(interface_type) { veth::is_connected(status) } else { vhost_user::is_connected(status) }
+    if device::is_type(interface_type) { device::is_connected(status) } else { vhost_user::is_connected(status) }
 }
 
-/// What limits the frames that the pod receives through a port with this backend.
-pub(super) const fn shaper(backend: &PortBackend) -> Shaper {
-    match backend {
-        PortBackend::Veth { .. } => veth::SHAPER,
-        PortBackend::VhostUser { .. } | PortBackend::Memif { .. } => vhost_user::SHAPER,
+/// What limits the frames that the switch sends through an interface; `None` if usnet limits none
+/// of its type.
+pub(super) fn shaper(interface: &Interface) -> Option<Shaper> {
+    match interface.interface_type.as_str() {
+        VHOST_USER_CLIENT => Some(vhost_user::SHAPER),
+        kernel if device::is_type(kernel) => Some(device::SHAPER),
+        _ => None,
     }
 }

@@ -1,19 +1,17 @@
 //! Patch ports: a pair connects two bridges. They are no ports of the datapath.
 
-use crate::model::port::PortName;
+use crate::model::port::{PortBackend, PortName};
 use usnet_ovsdb::{Interface, Row, Value};
 
-const INTERFACE_TYPE: &str = "patch";
-/// The option with the name of the other one.
+pub(super) const INTERFACE_TYPE: &str = "patch";
+/// The option with the name of the other port.
 const PEER_KEY: &str = "peer";
 
-/// The other one; `None` for an interface of another type.
-pub(in crate::engine::ovs) fn peer(interface: &Interface) -> Option<PortName> {
-    let peer = interface.options.get(PEER_KEY).filter(|_| interface.interface_type == INTERFACE_TYPE)?;
-    Some(PortName::observed(peer))
+pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {
+    Some(PortBackend::Patch { peer: PortName::observed(interface.options.get(PEER_KEY)?) })
 }
 
 /// The columns of an interface to create.
-pub(in crate::engine::ovs) fn row(peer: &PortName) -> Row {
+pub(super) fn row(peer: &PortName) -> Row {
     Row::new().with("type", INTERFACE_TYPE).with("options", Value::map([(PEER_KEY, peer.as_str())]))
 }

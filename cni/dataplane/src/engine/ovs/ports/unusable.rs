@@ -1,6 +1,6 @@
 //! The types of ports that the running switch cannot have. Pure.
 
-use super::{veth, vhost_user};
+use super::{device, vhost_user};
 use std::collections::BTreeMap;
 use usnet_crds::{EngineKind, PortType};
 use usnet_ovsdb::OpenVswitch;
@@ -19,7 +19,7 @@ pub(in crate::engine::ovs) fn unusable_types(open_vswitch: &OpenVswitch) -> BTre
 fn unusable(OpenVswitch { iface_types, dpdk_initialized, .. }: &OpenVswitch, port_type: PortType) -> Option<String> {
     let interface_type = match port_type {
         PortType::VhostUser => vhost_user::INTERFACE_TYPE,
-        PortType::Veth => veth::INTERFACE_TYPE,
+        PortType::Veth => device::INTERFACE_TYPE,
         // The engine has none at all, and the API rejects it.
         PortType::Memif => return None,
     };

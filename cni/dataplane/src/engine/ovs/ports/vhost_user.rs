@@ -9,7 +9,7 @@ use usnet_ovsdb::{Condition, Interface, Row, Value};
 
 /// The type of such an interface.
 pub(crate) const INTERFACE_TYPE: &str = "dpdkvhostuserclient";
-/// Its option with the socket's path.
+/// The option with the path of the socket.
 const PATH_KEY: &str = "vhost-server-path";
 
 pub(super) const SHAPER: Shaper = Shaper::Policer;

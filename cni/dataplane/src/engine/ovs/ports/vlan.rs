@@ -1,6 +1,5 @@
 //! The columns of a port about which of its frames go where.
 
-use crate::model::port::PortSettings;
 use crate::model::tagging::Tagging;
 use std::collections::BTreeSet;
 use std::iter;
@@ -17,11 +16,6 @@ const NATIVE_UNTAGGED: &str = "native-untagged";
 const UNTAGGED: u16 = 0;
 
 /// All VLAN columns of a port, so that no value that others set remains.
-pub(in crate::engine::ovs) fn vlan(settings: &PortSettings) -> Row {
-    vlan_columns(settings.vlan.as_ref())
-}
-
-/// The same for a port of an uplink.
 pub(in crate::engine::ovs) fn tagging_columns(tagging: &Tagging) -> Row {
     match tagging {
         Tagging::Untagged | Tagging::Other => vlan_columns(None),

@@ -3,18 +3,29 @@
 //! `local_ip` is not optional: a bridge with two addresses would send from either, and the peer
 //! expects one.
 
-use crate::model::underlay::TunnelEnds;
+use crate::model::port::{PortBackend, TunnelEnds};
 use std::collections::BTreeMap;
-use usnet_ovsdb::{Interface, Row, Value};
+use usnet_ovsdb::{Interface, Port, Row, Value};
 
-const INTERFACE_TYPE: &str = "vxlan";
+pub(super) const INTERFACE_TYPE: &str = "vxlan";
 const REMOTE_KEY: &str = "remote_ip";
 const LOCAL_KEY: &str = "local_ip";
 const VNI_KEY: &str = "key";
 const PORT_KEY: &str = "dst_port";
 
+/// Tunnels are protected ports: frames from one are never sent to another.
+pub(super) fn backend(port: &Port, interface: &Interface) -> Option<PortBackend> {
+    let ends = ends(interface).filter(|_| port.is_protected)?;
+    Some(PortBackend::Vxlan { ends })
+}
+
+/// The columns of a port to create, added to those of its settings.
+pub(super) fn port_row(settings: Row) -> Row {
+    settings.with("protected", true)
+}
+
 /// The ends of a tunnel; `None` for an interface of another type, or with other options.
-pub(in crate::engine::ovs) fn ends(interface: &Interface) -> Option<TunnelEnds> {
+pub(super) fn ends(interface: &Interface) -> Option<TunnelEnds> {
     let option = |key: &str| interface.options.get(key).filter(|_| interface.interface_type == INTERFACE_TYPE);
     let number = |key: &str| option(key)?.parse::<i64>().ok();
     let ends = TunnelEnds {
@@ -27,7 +38,7 @@ pub(in crate::engine::ovs) fn ends(interface: &Interface) -> Option<TunnelEnds> 
 }
 
 /// The columns of an interface to create.
-pub(in crate::engine::ovs) fn row(ends: &TunnelEnds) -> Row {
+pub(super) fn row(ends: &TunnelEnds) -> Row {
     Row::new().with("type", INTERFACE_TYPE).with("options", Value::map(options(ends)))
 }
 

@@ -5,15 +5,14 @@ use crate::engine::ovs::ports;
 use crate::engine::ovs::snapshot::OvsSnapshot;
 use crate::engine::ovs::tags;
 use crate::model::owner::PortOwner;
-use crate::model::port::PortSettings;
 use usnet_crds::{KilobitsPerSecond, RateLimit};
 use usnet_ovsdb::{Interface, Port, Qos, Row, Transaction, Value};
 
 const QOS: &str = "QoS";
 
 /// The columns of an interface about what enters the switch through it.
-pub(in crate::engine::ovs) fn with_policing(interface: Row, settings: &PortSettings) -> Row {
-    let limit = settings.rate_limit.egress_kbps;
+pub(in crate::engine::ovs) fn with_policing(interface: Row, limits: RateLimit) -> Row {
+    let limit = limits.egress_kbps;
     interface
         .with("ingress_policing_rate", limit.map_or(0, i64::from))
         .with("ingress_policing_burst", limit.map_or(0, |limit| i64::from(limit.burst_kilobits())))
@@ -24,12 +23,12 @@ pub(in crate::engine::ovs) fn with_policing(interface: Row, settings: &PortSetti
 /// that the same limit in a new row is no change for it.
 pub(in crate::engine::ovs) fn replace(
     transaction: &mut Transaction,
-    settings: &PortSettings,
+    limits: RateLimit,
     shaper: Shaper,
     owner: &PortOwner,
 ) -> Value {
     delete(transaction, owner);
-    settings.rate_limit.ingress_kbps.map_or_else(Value::empty, |limit| {
+    limits.ingress_kbps.map_or_else(Value::empty, |limit| {
         let row = Row::new()
             .with("type", shaper.name())
             .with("other_config", shaper.settings(limit))
@@ -54,7 +53,7 @@ pub(in crate::engine::ovs) fn observe(snapshot: &OvsSnapshot, port: &Port, inter
     let ingress_kbps = match port.qos {
         None => None,
         Some(row) => {
-            let shaper = ports::shaper(&ports::backend(interface)?);
+            let shaper = ports::shaper(interface)?;
             Some(received(snapshot.limits.get(&row)?, shaper, port)?)
         }
     };

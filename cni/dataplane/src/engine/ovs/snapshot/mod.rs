@@ -18,13 +18,10 @@ use usnet_ovsdb::{
 /// Bridges, ports, interfaces and limits.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OvsSnapshot {
-    /// By name, which is unique.
+    /// Bridges by name, which is unique.
     pub(super) bridges: BTreeMap<String, Bridge>,
-    /// By row.
     pub(super) ports: BTreeMap<Uuid, Port>,
-    /// By row.
     pub(super) interfaces: BTreeMap<Uuid, Interface>,
-    /// By row.
     pub(super) limits: BTreeMap<Uuid, Qos>,
     port_names: BTreeMap<String, Uuid>,
     interface_names: BTreeMap<String, Uuid>,

@@ -31,20 +31,11 @@ pub(super) fn are_few(operations: &[&Op]) -> bool {
 }
 
 /// The bridge, the port and its owner that an operation is about, if those rows suffice.
-fn names(operation: &Op) -> Option<(&str, &PortName, PortOwner)> {
+fn names(operation: &Op) -> Option<(&str, &PortName, &PortOwner)> {
     match operation {
-        Op::RemovePort { bridge: Some(bridge), port, owner, .. } => Some((bridge, port, owner.clone())),
-        Op::CreatePort { network, attachment, port } => {
-            Some((port.bridge.as_str(), &port.name, PortOwner::new(network, attachment)))
-        }
-        Op::JoinDevice { port } => Some((port.bridge.as_str(), &port.name, PortOwner::of_device(&port.device))),
-        Op::RemovePort { bridge: None, .. }
-        | Op::CreateBridge { .. }
-        | Op::UpdateBridge { .. }
-        | Op::RemoveBridge { .. }
-        | Op::UpdatePort { .. }
-        | Op::Routing(_)
-        | Op::Uplink(_) => None,
+        Op::RemovePort { bridge: Some(bridge), port, owner, .. } => Some((bridge, port, owner)),
+        Op::CreatePort { port } if port.pair.is_none() => Some((port.bridge_name()?.as_str(), &port.name, &port.owner)),
+        _ => None,
     }
 }
 
@@ -61,7 +52,7 @@ pub(super) async fn read(database: &mut impl Database, operations: &[&Op]) -> Re
     let (mut ports, mut interfaces, mut limits) = (Vec::new(), Vec::new(), Vec::new());
     for selected in &selected {
         let found = reply.rows(selected.ports)?;
-        if !found.is_empty() && matches!(selected.operation, Op::CreatePort { .. } | Op::JoinDevice { .. }) {
+        if !found.is_empty() && matches!(selected.operation, Op::CreatePort { .. }) {
             return Ok(None);
         }
         for row in reply.rows(selected.bridges)? {
@@ -83,7 +74,7 @@ fn select<'a>(transaction: &mut Transaction, operation: &'a Op) -> Option<Select
     let of_name = |name: &str| vec![Condition::equal("name", name)];
     let bridge_columns = Bridge::TABLE.columns.iter().map(|column| column.name).filter(|column| *column != PORTS);
     let socket = match operation {
-        Op::CreatePort { port, .. } => NewInterface::plan(port).ok().and_then(NewInterface::exclusive_socket),
+        Op::CreatePort { port } => NewInterface::plan(port).ok().and_then(NewInterface::exclusive_socket),
         _ => None,
     };
     let interfaces = [Some(of_name(port.as_str())), socket.map(|(_, serves)| vec![serves])];
@@ -92,6 +83,6 @@ fn select<'a>(transaction: &mut Transaction, operation: &'a Op) -> Option<Select
         bridges: transaction.select_columns(of_name(bridge), bridge_columns),
         ports: transaction.select_rows(of_name(port.as_str())),
         interfaces: interfaces.into_iter().flatten().map(|conditions| transaction.select_rows(conditions)).collect(),
-        limits: transaction.select_rows(vec![tags::carries(tags::port_value(&owner))]),
+        limits: transaction.select_rows(vec![tags::carries(tags::port_value(owner))]),
     })
 }

@@ -5,7 +5,8 @@ use super::named_rows::PORTS;
 use crate::engine::error::EngineError;
 use usnet_ovsdb::{Bridge, Condition, Database, Interface, OpenVswitch, Port, TableRow, Transaction};
 
-/// Of one moment; `None` if there is no port of this name. The bridges have this port alone.
+/// All rows are of one moment; `None` if there is no port of this name. The bridges have this port
+/// alone.
 pub(super) async fn read(database: &mut impl Database, name: &str) -> Result<Option<OvsSnapshot>, EngineError> {
     let mut transaction = Transaction::new();
     let found = transaction.select_rows::<Port>(vec![Condition::equal("name", name)]);

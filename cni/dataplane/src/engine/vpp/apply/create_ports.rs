@@ -3,11 +3,14 @@
 
 use super::failure::{Failure, Failures, failure};
 use crate::engine::error::{EngineError, OpError};
-use crate::engine::vpp::command::{self, CommandBatch, Outcome, VppCommand};
-use crate::engine::vpp::plan_op::{NewPort, Origin, vlan_commands};
+use crate::engine::vpp::command::{self, CommandBatch, VppCommand};
+use crate::engine::vpp::plan_op::{NewPort, Origin};
+use crate::engine::vpp::port_settings;
 use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::{Policer, detach, policer_commands};
+use crate::engine::vpp::request::Outcome;
 use crate::engine::vpp::snapshot::{BridgeDomain, BridgeDomainTickets, FeatureTickets, Features};
+use crate::model::port::DesiredPort;
 use crate::plan::Op;
 use usnet_crds::Ownership;
 use usnet_vpp::{Api, Batch};
@@ -20,7 +23,7 @@ struct PortCreation<'a> {
     port: NewPort<'a>,
     /// Whether its socket has its id.
     has_socket: bool,
-    /// Its interface, once there is one.
+    /// The index of the interface, once there is one.
     index: Option<u32>,
     /// Whether the bridge domain that it was added to turned out to be implicit.
     joined_implicit_domain: bool,
@@ -35,7 +38,6 @@ pub(super) struct Created {
     pub(super) index: Option<u32>,
 }
 
-/// Creates or completes ports.
 pub(super) async fn create_ports(
     api: &mut impl Api,
     part: &[Op],
@@ -123,7 +125,6 @@ impl<'a> PortCreation<'a> {
         Self { position, operation, port, has_socket: false, index, joined_implicit_domain: false, failure: None }
     }
 
-    /// The interface to create.
     fn new_interface(&self) -> Option<&NewInterface> {
         match &self.port.origin {
             Origin::Existing { .. } => None,
@@ -140,8 +141,9 @@ impl<'a> PortCreation<'a> {
 
     /// Verifies that its bridge domain is its network's.
     fn verify(&mut self, domain: Option<&BridgeDomain>, features: Option<&Features>) {
-        let is_right = |domain: &BridgeDomain| match self.port.ownership {
-            Ownership::Managed => domain.owner.as_ref() == Some(self.port.network),
+        let ownership = self.port.port.bridge.as_ref().map(|bridge| bridge.ownership).unwrap_or_default();
+        let is_right = |domain: &BridgeDomain| match ownership {
+            Ownership::Managed => domain.owner.as_ref() == self.port.port.owner.network.as_ref(),
             // A bridge domain that was deleted in between exists again by now, without a tag: VPP
             // created it implicitly for this port.
             Ownership::Adopted => domain.is_tagged,
@@ -162,7 +164,9 @@ impl<'a> PortCreation<'a> {
         if !self.index.is_some_and(|index| domain.members.contains_key(&index)) {
             let reason = "another client removed its interface".to_owned();
             self.failure = Some(Failure { is_conflict: true, ..self.refusal(reason) });
-        } else if features.is_some_and(|features| features.is_filtered != self.port.settings.vlan.is_some()) {
+        } else if features
+            .is_some_and(|features| features.is_filtered != port_settings::is_filtered(&self.port.port.settings))
+        {
             let reason = "VPP did not change its VLAN filter".to_owned();
             self.failure = Some(self.refusal(reason));
         }
@@ -185,29 +189,27 @@ impl<'a> PortCreation<'a> {
     /// configured.
     fn configuration_commands(&self) -> Vec<VppCommand> {
         let Some(index) = self.index else { return Vec::new() };
-        let NewPort { name, domain, tag, settings, policers, policed, .. } = &self.port;
+        let NewPort { port: DesiredPort { name, settings, .. }, domain, tag, policers, policed, .. } = &self.port;
         let has_tag = self.new_interface().is_some_and(NewInterface::is_created_with_tag);
         let set_tag = (!has_tag).then(|| VppCommand::SetTag { index, tag: tag.clone() });
-        let set_mtu = VppCommand::SetMtu { index, mtu: settings.mtu };
+        let before = port_settings::set_before_joining(index, settings);
         let place: Vec<VppCommand> = match &self.port.routed {
             Some(routed) => routed.commands(index).map(VppCommand::Routing).collect(),
-            // Also if there is no VLAN: a new interface inherits the rewrite of a previous one with
-            // the same index that was in no bridge domain.
             None => {
                 let join = [VppCommand::AddToBridgeDomain { index, id: *domain }];
-                join.into_iter().chain(vlan_commands(index, settings.vlan.as_ref())).collect()
+                join.into_iter().chain(port_settings::set_as_member(index, settings)).collect()
             }
         };
-        let limits = policer_commands(policers, name, &settings.rate_limit, (index, *policed));
+        let limits = policer_commands(policers, name, &settings.rate_limit.unwrap_or_default(), (index, *policed));
         let set_admin_up = VppCommand::SetAdminUp { index };
-        set_tag.into_iter().chain([set_mtu]).chain(place).chain(limits).chain([set_admin_up]).collect()
+        set_tag.into_iter().chain(before).chain(place).chain(limits).chain([set_admin_up]).collect()
     }
 
     fn rollback_commands(&self) -> Vec<VppCommand> {
         let implicit_domain =
             self.joined_implicit_domain.then_some(VppCommand::DeleteBridgeDomain { id: self.port.domain });
         let Some(new) = self.new_interface() else { return implicit_domain.into_iter().collect() };
-        let policers = Policer::all_of(self.port.name, &self.port.settings.rate_limit);
+        let policers = Policer::all_of(&self.port.port.name, &self.port.port.settings.rate_limit.unwrap_or_default());
         // If it was added to no bridge domain, the next interface with its index would inherit its
         // limits.
         let end = policers.iter().filter_map(|policer| Some(detach(policer, self.index?)));

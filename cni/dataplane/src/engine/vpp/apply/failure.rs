@@ -6,7 +6,6 @@ use crate::plan::Op;
 use std::collections::BTreeMap;
 use usnet_vpp::{ReplyError, ReturnCode};
 
-/// An operation that failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) error: OpError,
@@ -44,14 +43,13 @@ pub(super) fn failure(operation: &Op, command: &VppCommand, error: ReplyError) -
 fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -> bool {
     match command {
         VppCommand::Port(command) => code.is_some() && command.is_harmless(),
+        VppCommand::PortSetting(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::SubInterface(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::Tunnel(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::Routing(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::DeletePolicer { .. } | VppCommand::StopSpan(_) => code.is_some(),
         // The same policer: its name encodes all of its settings.
         VppCommand::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),
-        // VPP replies with a stale code of another request. The result is read back instead.
-        VppCommand::SetEfpFilter { .. } => code.is_some_and(|code| code != ReturnCode::InvalidSwIfIndex),
         VppCommand::DeleteBridgeDomain { .. } if matches!(operation, Op::RemoveBridge { .. }) => {
             code == Some(ReturnCode::NoSuchEntry)
         }

@@ -8,13 +8,14 @@ use crate::engine::vpp::command::{self, VppCommand};
 use crate::engine::vpp::plan_op::{
     Claims, Context, Decision, NewPort, Origin, only_domains, plan_op, remove_single_interface,
 };
-use crate::engine::vpp::ports::NewInterface;
+use crate::engine::vpp::ports::{NewInterface, missing_tunnels};
 use crate::engine::vpp::qos::LimitSupport;
 use crate::engine::vpp::routing;
 use crate::engine::vpp::snapshot::VppSnapshot;
-use crate::engine::vpp::tunnels;
 use crate::model::memif::MemifSocketIds;
-use crate::plan::{Op, RoutingOp, UplinkOp};
+use crate::model::owner::Owner;
+use crate::model::port::DesiredPort;
+use crate::plan::{Op, RoutingOp};
 use std::collections::BTreeSet;
 use usnet_vpp::Api;
 
@@ -32,15 +33,18 @@ fn kind(operation: &Op) -> u8 {
         Op::RemovePort { .. } => 0,
         Op::RemoveBridge { .. } => 1,
         Op::CreateBridge { .. } | Op::UpdateBridge { .. } => 2,
-        Op::CreatePort { .. } | Op::JoinDevice { .. } | Op::UpdatePort { .. } => 3,
+        Op::UpdatePort { .. } => 3,
+        Op::CreatePort { port } => match &port.owner.owner {
+            Owner::Attachment(_) | Owner::Network(_) => 3,
+            Owner::Patch(_) => 8,
+            Owner::Tunnel(_) => 9,
+            Owner::Nic(_) => 11,
+        },
         Op::Routing(RoutingOp::RemoveGateway { .. }) => 4,
         Op::Routing(RoutingOp::RemoveTable { .. }) => 5,
         Op::Routing(RoutingOp::CreateTable { .. }) => 6,
         Op::Routing(RoutingOp::SetGateway { .. }) => 7,
-        Op::Uplink(UplinkOp::Connect { .. }) => 8,
-        Op::Uplink(UplinkOp::CreateTunnel { .. }) => 9,
-        Op::Uplink(UplinkOp::SetAddress { .. }) => 10,
-        Op::Uplink(_) => 11,
+        Op::SetAddress { .. } => 10,
     }
 }
 
@@ -82,14 +86,13 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Applies operations in order.
 pub(in crate::engine::vpp) async fn apply(
     api: &mut (impl Api + Send),
     socket_ids: MemifSocketIds,
     operations: &[Op],
 ) -> Result<Committed, EngineError> {
     let missing_devices = NewInterface::missing_message_of_devices(api);
-    let missing_tunnels = tunnels::missing_message(api);
+    let missing_tunnels = missing_tunnels(api);
     let mut session = ApplySession { api, socket_ids, missing_devices, missing_tunnels, created: None };
     let mut results = Vec::with_capacity(operations.len());
     let is_single = operations.len() == 1;
@@ -158,19 +161,25 @@ impl<A: Api + Send> ApplySession<'_, A> {
     /// otherwise returns `None` and changes nothing.
     async fn apply_without_all(&mut self, part: &[Op]) -> Result<Option<Failures>, EngineError> {
         match part {
-            [operation @ Op::CreatePort { .. }] => self.create_port_fast_path(part, operation).await,
+            [Op::CreatePort { port }] if port.owner.attachment().is_some() => {
+                self.create_port_fast_path(part, port).await
+            }
             [operation @ Op::RemovePort { .. }] => self.remove_port_fast_path(part, operation).await,
             _ => Ok(None),
         }
     }
 
     /// Creates a port if its bridge domain exists and its socket is new.
-    async fn create_port_fast_path(&mut self, part: &[Op], operation: &Op) -> Result<Option<Failures>, EngineError> {
-        let Op::CreatePort { port, .. } = operation else { return Ok(None) };
+    async fn create_port_fast_path(
+        &mut self,
+        part: &[Op],
+        port: &DesiredPort,
+    ) -> Result<Option<Failures>, EngineError> {
         if port.backend.is_routed() {
             return Ok(None);
         }
-        let Ok(domain) = port.bridge.as_str().parse() else { return Ok(None) };
+        let domain = port.bridge_name().and_then(|bridge| bridge.as_str().parse().ok());
+        let Some(domain) = domain else { return Ok(None) };
         let (snapshot, sockets) = VppSnapshot::read_for(self.api, domain, &port.backend, self.socket_ids).await?;
         let work = Work::plan(part, &BTreeSet::from([0]), self.context(&snapshot));
         if !work.is_single_new_port() || sockets.contains(&port.backend.endpoint_name()) {

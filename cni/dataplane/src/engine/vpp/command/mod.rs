@@ -7,6 +7,5 @@ mod requests;
 mod send;
 mod vpp_command;
 
-pub(super) use requests::{Find, Outcome, add, add_with};
 pub(super) use send::{CommandBatch, send};
 pub(super) use vpp_command::VppCommand;

@@ -1,14 +1,12 @@
 //! Sending commands: each is one request, and many are one batch.
 
-use super::requests::{self, Find, Outcome};
+use super::requests;
 use super::vpp_command::VppCommand;
 use crate::engine::error::EngineError;
-use usnet_vpp::messages::{
-    IfStatusFlags, L2InterfaceEfpFilter, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel,
-};
+use crate::engine::vpp::request::{Find, Outcome, add};
+use usnet_vpp::messages::{IfStatusFlags, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel};
 use usnet_vpp::{Answers, Api, Batch};
 
-/// Changes in a batch.
 pub(in crate::engine::vpp) struct CommandBatch(Vec<Find>);
 
 impl CommandBatch {
@@ -21,7 +19,6 @@ impl CommandBatch {
         Self(commands.into_iter().map(|command| add_to(batch, api, command)).collect())
     }
 
-    /// An outcome for each.
     pub(in crate::engine::vpp) fn outcomes(&self, answers: &Answers) -> Vec<Outcome> {
         self.0.iter().map(|find| find(answers)).collect()
     }
@@ -46,32 +43,26 @@ fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
         VppCommand::CreateBridgeDomain(request) => requests::add_bridge_domain(batch, api, request.clone()),
         VppCommand::DeleteBridgeDomain { id } => requests::delete_bridge_domain(batch, api, *id),
         VppCommand::Bridge(command) => command.add_to(batch),
+        VppCommand::PortSetting(command) => command.add_to(batch),
         VppCommand::Port(command) => command.add_to(batch, api),
         VppCommand::SubInterface(command) => command.add_to(batch),
         VppCommand::Tunnel(command) => command.add_to(batch),
         VppCommand::Routing(command) => command.add_to(batch),
-        VppCommand::StopSpan(request) => requests::add(batch, request.clone()),
+        VppCommand::StopSpan(request) => add(batch, request.clone()),
         VppCommand::SetTag { index, tag } => {
-            requests::add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
+            add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
         }
-        VppCommand::SetMtu { index, mtu } => requests::add(batch, requests::mtu(*index, *mtu)),
-        VppCommand::SetVlan { index, vlan } => requests::add(batch, requests::vlan_tag_rewrite(*index, *vlan)),
-        VppCommand::SetEfpFilter { index, is_on } => {
-            requests::add(batch, L2InterfaceEfpFilter { sw_if_index: *index, enable_disable: *is_on })
-        }
-        VppCommand::AddPolicer { policer } => requests::add(batch, policer.request()),
+        VppCommand::AddPolicer { policer } => add(batch, policer.request()),
         VppCommand::DeletePolicer { name } => {
-            requests::add(batch, PolicerAddDel { is_add: false, name: name.clone(), ..PolicerAddDel::default() })
+            add(batch, PolicerAddDel { is_add: false, name: name.clone(), ..PolicerAddDel::default() })
         }
         VppCommand::AttachPolicer { index, policer, direction, apply } => {
             requests::attach_policer(batch, *index, policer, *direction, *apply)
         }
         VppCommand::SetAdminUp { index } => {
-            requests::add(batch, SwInterfaceSetFlags { sw_if_index: *index, flags: IfStatusFlags::ADMIN_UP })
+            add(batch, SwInterfaceSetFlags { sw_if_index: *index, flags: IfStatusFlags::ADMIN_UP })
         }
-        VppCommand::AddToBridgeDomain { index, id } => requests::add(batch, requests::membership(*index, *id, true)),
-        VppCommand::RemoveFromBridgeDomain { index, id } => {
-            requests::add(batch, requests::membership(*index, *id, false))
-        }
+        VppCommand::AddToBridgeDomain { index, id } => add(batch, requests::membership(*index, *id, true)),
+        VppCommand::RemoveFromBridgeDomain { index, id } => add(batch, requests::membership(*index, *id, false)),
     }
 }

@@ -1,17 +1,14 @@
 //! The commands: single changes of VPP.
 
 use crate::engine::vpp::bridge_settings::BridgeCommand;
-use crate::engine::vpp::ports::PortCommand;
+use crate::engine::vpp::port_setting_command::PortSettingCommand;
+use crate::engine::vpp::ports::{PortCommand, SubInterfaceCommand, TunnelCommand};
 use crate::engine::vpp::qos::{Direction, Policer};
 use crate::engine::vpp::routing::RoutingCommand;
 use crate::engine::vpp::tags::Tag;
-use crate::engine::vpp::tunnels::TunnelCommand;
-use crate::engine::vpp::uplinks::SubInterfaceCommand;
-use usnet_crds::{Mtu, VlanTag};
 use usnet_vpp::messages::{BridgeDomainAddDelV2, SwInterfaceSpanEnableDisable};
 use usnet_vpp::wire::FixedText;
 
-/// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum VppCommand {
     CreateBridgeDomain(BridgeDomainAddDelV2),
@@ -20,6 +17,8 @@ pub(in crate::engine::vpp) enum VppCommand {
     },
     /// A setting of a bridge domain changes.
     Bridge(BridgeCommand),
+    /// A setting of a port changes.
+    PortSetting(PortSettingCommand),
     /// An interface or its socket is created or deleted.
     Port(PortCommand),
     /// A sub-interface of a NIC is created, changed or deleted.
@@ -33,19 +32,6 @@ pub(in crate::engine::vpp) enum VppCommand {
     SetTag {
         index: u32,
         tag: Tag,
-    },
-    SetMtu {
-        index: u32,
-        mtu: Mtu,
-    },
-    SetVlan {
-        index: u32,
-        vlan: Option<VlanTag>,
-    },
-    /// Without it a port gets the frames of all VLANs, each without its tag.
-    SetEfpFilter {
-        index: u32,
-        is_on: bool,
     },
     AddPolicer {
         policer: Policer,
@@ -87,6 +73,12 @@ impl From<SubInterfaceCommand> for VppCommand {
 impl From<TunnelCommand> for VppCommand {
     fn from(command: TunnelCommand) -> Self {
         Self::Tunnel(command)
+    }
+}
+
+impl From<PortSettingCommand> for VppCommand {
+    fn from(command: PortSettingCommand) -> Self {
+        Self::PortSetting(command)
     }
 }
 

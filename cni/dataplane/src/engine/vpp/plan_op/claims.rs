@@ -14,9 +14,9 @@ pub(in crate::engine::vpp) struct Claims<'a> {
     ports: BTreeMap<&'a PortName, Owner>,
     sockets: BTreeSet<String>,
     socket_ids: BTreeSet<u32>,
-    /// Of routing tables, by whether they are of IPv6.
+    /// Ids of routing tables, by whether they are of IPv6.
     pub(super) table_ids: BTreeSet<(bool, u32)>,
-    /// Of tunnels, in their names.
+    /// Numbers in the names of tunnels.
     pub(super) tunnel_numbers: BTreeSet<u32>,
 }
 
@@ -30,7 +30,6 @@ impl<'a> Claims<'a> {
         Err(OpError::PortDiffers { port: port.clone(), found: format!("it is owned by {holder}") })
     }
 
-    /// Claims a socket.
     pub(super) fn socket(&mut self, socket: &str) -> Result<(), OpError> {
         if self.sockets.insert(socket.to_owned()) {
             return Ok(());

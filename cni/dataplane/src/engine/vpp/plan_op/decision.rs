@@ -5,18 +5,17 @@ use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::{LimitSupport, Policed, Policers};
 use crate::engine::vpp::routing::RoutedPort;
-use crate::engine::vpp::snapshot::VppSnapshot;
+use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
 use crate::engine::vpp::tags::Tag;
 use crate::model::memif::MemifSocketIds;
-use crate::model::port::{PortName, PortSettings};
-use usnet_crds::{NetworkName, Ownership};
+use crate::model::port::DesiredPort;
+use usnet_crds::UplinkName;
 
 /// Outcome of planning one operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum Decision<'a> {
     /// VPP is as desired already.
     NoOp,
-    /// It is refused.
     Reject(OpError),
     /// These commands have to be sent, in this order.
     Apply(Vec<VppCommand>),
@@ -30,13 +29,9 @@ pub(in crate::engine::vpp) enum Decision<'a> {
 /// A port to create or to complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine::vpp) struct NewPort<'a> {
-    /// The network that must own the bridge domain, unless it is adopted.
-    pub(in crate::engine::vpp) network: &'a NetworkName,
-    pub(in crate::engine::vpp) ownership: Ownership,
-    pub(in crate::engine::vpp) name: &'a PortName,
+    pub(in crate::engine::vpp) port: &'a DesiredPort,
     pub(in crate::engine::vpp) domain: u32,
     pub(in crate::engine::vpp) tag: Tag,
-    pub(in crate::engine::vpp) settings: PortSettings,
     pub(in crate::engine::vpp) origin: Origin,
     /// For a port in IP mode, which is not a member of the bridge domain.
     pub(in crate::engine::vpp) routed: Option<Box<RoutedPort>>,
@@ -48,9 +43,7 @@ pub(in crate::engine::vpp) struct NewPort<'a> {
 /// Where the interface of a port comes from.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum Origin {
-    /// It exists already.
     Existing { index: u32 },
-    /// It is created.
     New(NewInterface),
 }
 
@@ -68,7 +61,18 @@ pub(in crate::engine::vpp) struct Context<'a> {
     pub(in crate::engine::vpp) missing_tunnels: Option<&'a str>,
 }
 
+/// Commands, and whether the operation is planned again on a new snapshot once they were sent.
+pub(super) type Commands = (Vec<VppCommand>, bool);
+
 /// No operation, or the commands.
 pub(super) fn commands<'a>(commands: Vec<VppCommand>) -> Decision<'a> {
     if commands.is_empty() { Decision::NoOp } else { Decision::Apply(commands) }
+}
+
+/// The interface on the NIC of an uplink.
+pub(super) fn nic_of<'a>(snapshot: &'a VppSnapshot, uplink: &UplinkName) -> Result<(u32, &'a Interface), OpError> {
+    snapshot.nic_of(uplink).ok_or_else(|| OpError::Refused {
+        what: format!("uplink {uplink}"),
+        reason: format!("VPP has no NIC of uplink {uplink}"),
+    })
 }

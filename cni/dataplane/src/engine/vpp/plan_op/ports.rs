@@ -3,18 +3,17 @@
 use super::bridges;
 use super::claims::Claims;
 use super::decision::{Context, Decision, NewPort, Origin, commands};
-use super::port_settings::{check, configure};
 use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
+use crate::engine::vpp::port_settings::{check, configure};
 use crate::engine::vpp::ports::{NewInterface, PortCommand};
 use crate::engine::vpp::qos::Direction;
 use crate::engine::vpp::routing::RoutedPort;
 use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
 use crate::engine::vpp::tags;
-use crate::model::attachment::AttachmentId;
 use crate::model::memif::MemifSocketIds;
 use crate::model::owner::Owner;
-use crate::model::port::{AttachedPort, PortBackend, PortName, PortSettings};
+use crate::model::port::{DesiredPort, PortBackend, PortName};
 use std::path::PathBuf;
 use usnet_crds::NetworkName;
 
@@ -72,8 +71,8 @@ pub(in crate::engine::vpp) fn remove_single_interface(
     (is_its_own && domain.is_tagged && !is_policed).then(|| remove_interface(snapshot, index, interface))
 }
 
-/// With the id of its socket, and with its bridge domain if that is implicit. VPP rejects the
-/// deletion of either while it is in use by others.
+/// Removes an interface with the id of its socket, and with its bridge domain if that is implicit.
+/// VPP rejects the deletion of either while it is in use by others.
 fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -> Vec<VppCommand> {
     let port = interface.port.iter();
     let delete = port.flat_map(|port| {
@@ -92,39 +91,26 @@ fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -
 pub(super) fn create<'a>(
     context: Context<'_>,
     claims: &mut Claims<'a>,
-    (network, attachment, port): (&'a NetworkName, &AttachmentId, &'a AttachedPort),
+    port: &'a DesiredPort,
 ) -> Result<Decision<'a>, OpError> {
     let Context { snapshot, own_socket_ids, limits, .. } = context;
-    let owner = Owner::Attachment(attachment.clone());
+    let owner = &port.owner.owner;
     check(&port.name, &port.settings, limits)?;
-    let tag = tags::owner_tag(&owner)?;
-    let domain = bridges::of_port(snapshot, (&port.bridge, port.ownership), network)?;
-    claims.name(&port.name, &owner)?;
+    let tag = tags::owner_tag(owner)?;
+    let domain = bridges::of_port(snapshot, port)?;
+    claims.name(&port.name, owner)?;
     let new = |origin| {
         let policers = snapshot.policers.only(&port.name);
         let policed = limits.unbridged(matches!(origin, Origin::Existing { .. }));
-        let settings = port.settings.clone();
-        let ownership = port.ownership;
-        let routed = routed(snapshot, (network, domain), port, &origin)?;
-        Ok(Decision::Create(NewPort {
-            network,
-            ownership,
-            name: &port.name,
-            domain,
-            tag,
-            settings,
-            origin,
-            routed,
-            policers,
-            policed,
-        }))
+        let routed = routed(snapshot, domain, port, &origin)?;
+        Ok(Decision::Create(NewPort { port, domain, tag, origin, routed, policers, policed }))
     };
     let differs = |found: String| Err(OpError::PortDiffers { port: port.name.clone(), found });
     if let Some((index, interface)) = snapshot.owned(&port.name).next() {
         let is_bridged =
             interface.domain.is_some_and(|id| snapshot.domains.get(&id).is_some_and(|it| !snapshot.is_implicit(it)));
         return match &interface.owner {
-            Some(other) if *other != owner => differs(format!("it is owned by {other}")),
+            Some(other) if other != owner => differs(format!("it is owned by {other}")),
             _ if interface.backend().as_ref() != Some(&port.backend) => {
                 differs("it has another socket or device".to_owned())
             }
@@ -147,8 +133,8 @@ pub(super) fn create<'a>(
 /// How a port in IP mode comes to the gateway of its network; `None` for all others.
 fn routed(
     snapshot: &VppSnapshot,
-    (network, domain): (&NetworkName, u32),
-    port: &AttachedPort,
+    domain: u32,
+    port: &DesiredPort,
     origin: &Origin,
 ) -> Result<Option<Box<RoutedPort>>, OpError> {
     if !port.backend.is_routed() {
@@ -158,8 +144,11 @@ fn routed(
         Origin::Existing { index } => Some(*index),
         Origin::New(_) => None,
     };
-    let found = RoutedPort::new(&snapshot.routing, (network, domain), existing, &port.settings.routed);
+    let network = port.owner.network.as_ref();
+    let found = network
+        .and_then(|network| RoutedPort::new(&snapshot.routing, (network, domain), existing, &port.settings.routed));
     found.map(|port| Some(Box::new(port))).ok_or_else(|| {
+        let network = network.map_or("", NetworkName::as_str);
         let reason = format!(
             "it is a memif in IP mode, and network {network} has no gateway on this node: set spec.gateway of the network"
         );
@@ -177,7 +166,7 @@ fn is_resumable(interface: &Interface, domain: u32, backend: &PortBackend, own_s
 fn origin(
     Context { snapshot, own_socket_ids, .. }: Context<'_>,
     claims: &mut Claims<'_>,
-    port: &AttachedPort,
+    port: &DesiredPort,
     endpoint: String,
 ) -> Result<Origin, OpError> {
     let reserve = |socket: &str| {
@@ -189,12 +178,10 @@ fn origin(
 
 pub(super) fn update<'a>(
     Context { snapshot, limits, .. }: Context<'_>,
-    port: &PortName,
-    owner: &Owner,
-    settings: &PortSettings,
+    DesiredPort { name, owner, settings, .. }: &DesiredPort,
 ) -> Result<Decision<'a>, OpError> {
-    check(port, settings, limits)?;
-    let mut owned = snapshot.owned(port).filter(|(_, interface)| interface.owner.as_ref() == Some(owner));
-    let found = owned.next().ok_or_else(|| OpError::PortMissing { port: port.clone() })?;
-    Ok(commands(configure(snapshot, found, port, settings)))
+    check(name, settings, limits)?;
+    let mut owned = snapshot.owned(name).filter(|(_, interface)| interface.owner.as_ref() == Some(&owner.owner));
+    let found = owned.next().ok_or_else(|| OpError::PortMissing { port: name.clone() })?;
+    Ok(commands(configure(snapshot, found, name, settings)))
 }

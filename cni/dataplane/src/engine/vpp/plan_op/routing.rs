@@ -8,16 +8,13 @@ use crate::engine::vpp::routing::{self, RoutingDecision};
 use crate::engine::vpp::snapshot::VppSnapshot;
 use crate::model::routing::NetworkGateway;
 use crate::plan::RoutingOp;
-use usnet_crds::Ownership;
 
 pub(super) fn plan<'a>(
     snapshot: &VppSnapshot,
     claims: &mut Claims<'_>,
     operation: &RoutingOp,
 ) -> Result<Decision<'a>, OpError> {
-    let domain = |gateway: &NetworkGateway| {
-        bridges::of_port(snapshot, (&gateway.bridge, Ownership::Managed), &gateway.network).ok()
-    };
+    let domain = |gateway: &NetworkGateway| bridges::of_managed(snapshot, &gateway.bridge, &gateway.network).ok();
     Ok(match routing::plan(operation, &snapshot.routing, &mut claims.table_ids, domain)? {
         RoutingDecision::Apply(list) => commands(list),
         RoutingDecision::Continue(list, reason) => {

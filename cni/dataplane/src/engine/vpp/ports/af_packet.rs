@@ -4,7 +4,7 @@
 use super::missing::missing;
 use super::traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use crate::engine::error::EngineError;
-use crate::engine::vpp::command::{Find, add, add_with};
+use crate::engine::vpp::request::{Find, add, add_with};
 use crate::engine::vpp::tags::Tag;
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::{DeviceName, PortBackend};
@@ -17,7 +17,6 @@ use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 /// The name of a kernel device.
 type HostInterfaceName = FixedText<64>;
 
-/// An interface that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) struct AfPacketInterface {
     name: String,
@@ -43,7 +42,7 @@ impl ExistingInterface for AfPacketInterface {
     }
 
     fn backend(&self) -> Option<PortBackend> {
-        Some(PortBackend::Veth { device: DeviceName::observed(&self.name) })
+        Some(PortBackend::Device { device: DeviceName::observed(&self.name) })
     }
 
     /// Names of devices are generated.
@@ -57,11 +56,10 @@ impl ExistingInterface for AfPacketInterface {
     }
 }
 
-/// An interface to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) struct NewAfPacket {
     name: HostInterfaceName,
-    /// Its MAC address; a random one if there is none.
+    /// The MAC address of the interface; `None` means a random one.
     mac: Option<[u8; 6]>,
 }
 
@@ -95,7 +93,6 @@ impl InterfaceToCreate for NewAfPacket {
     }
 }
 
-/// What usnet changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum AfPacketCommand {
     Create { name: HostInterfaceName, mac: Option<[u8; 6]> },
@@ -146,7 +143,6 @@ impl AfPacketDumps {
         api.supports::<AfPacketDump>().then(|| Self(batch.dump(AfPacketDump {})))
     }
 
-    /// The interfaces by index.
     pub(super) fn read(self, answers: &Answers) -> Result<Vec<(u32, AfPacketInterface)>, EngineError> {
         let details = answers.details(self.0)?;
         Ok(details.iter().map(|device| (device.sw_if_index, AfPacketInterface::new(device))).collect())

@@ -6,10 +6,10 @@
 use super::missing::missing;
 use super::traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use crate::engine::error::EngineError;
-use crate::engine::vpp::command::{Find, add, add_with};
+use crate::engine::vpp::request::{Find, add, add_with};
 use crate::engine::vpp::tags::Tag;
 use crate::model::memif::{MemifSocket, MemifSocketIds};
-use crate::model::port::{AttachedPort, PortBackend};
+use crate::model::port::{DesiredPort, PortBackend};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{MemifMode as Mode, RingSize};
 use usnet_vpp::messages::{
@@ -25,7 +25,6 @@ type SocketName = FixedText<108>;
 /// The names of sockets by their ids.
 pub(in crate::engine::vpp) type SocketNames = BTreeMap<u32, String>;
 
-/// An interface that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) struct MemifInterface {
     socket_id: u32,
@@ -44,8 +43,8 @@ impl MemifInterface {
         }
     }
 
-    /// One that usnet created on this socket in Ethernet mode: VPP names a memif after the id of
-    /// its socket and its number there, of which usnet uses only the first.
+    /// A memif that usnet created on this socket in Ethernet mode: VPP names a memif after the id
+    /// of its socket and its number there, of which usnet uses only the first.
     pub(super) fn recognise(kind: &str, name: &str, socket: String) -> Option<Self> {
         let socket_id = name.strip_prefix("memif")?.strip_suffix("/0")?.parse().ok()?;
         (kind == "memif").then_some(Self { socket_id, socket, is_server: true, mode: MemifMode::Ethernet })
@@ -106,7 +105,7 @@ pub(in crate::engine::vpp) struct NewMemif {
 
 impl NewMemif {
     pub(super) fn new(
-        port: &AttachedPort,
+        port: &DesiredPort,
         socket: String,
         (socket_id, unused): (u32, Vec<u32>),
     ) -> Result<Self, TextError> {
@@ -115,8 +114,8 @@ impl NewMemif {
             unused,
             name: SocketName::new(socket)?,
             mode: if port.backend.is_routed() { MemifMode::Ip } else { MemifMode::Ethernet },
-            ring_size: port.ring_size,
-            secret: port.secret.as_ref().map(|secret| Secret::new(secret.reveal())).transpose()?,
+            ring_size: port.creation.ring_size,
+            secret: port.creation.secret.as_ref().map(|secret| Secret::new(secret.reveal())).transpose()?,
         })
     }
 }
@@ -151,7 +150,6 @@ impl InterfaceToCreate for NewMemif {
     }
 }
 
-/// What usnet changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum MemifCommand {
     AddSocket { id: u32, name: SocketName },
@@ -240,7 +238,6 @@ impl MemifDumps {
         is_known.then(|| Self { interfaces: batch.dump(MemifDump {}), sockets: batch.dump(MemifSocketFilenameDump {}) })
     }
 
-    /// The interfaces by index.
     pub(super) fn read(self, answers: &Answers) -> Result<(Vec<(u32, MemifInterface)>, SocketNames), EngineError> {
         let sockets = socket_names(answers, self.sockets)?;
         let interfaces = answers.details(self.interfaces)?;

@@ -7,25 +7,30 @@
 mod af_packet;
 mod memif;
 mod missing;
+mod sub_interface;
 mod traits;
 mod vhost_user;
+mod vxlan;
 
-use super::command::Find;
+use super::request::Find;
 use super::tags::Tag;
 use crate::engine::error::{EngineError, OpError};
 use crate::model::memif::MemifSocketIds;
-use crate::model::port::{AttachedPort, PortBackend};
+use crate::model::port::{DesiredPort, PodBackend, PortBackend};
 use af_packet::{AfPacketCommand, AfPacketDumps, AfPacketInterface, NewAfPacket};
 pub(super) use memif::SocketNames;
 use memif::{MemifCommand, MemifDumps, MemifInterface, NewMemif, SocketTicket};
-pub(super) use missing::missing;
 use std::collections::{BTreeMap, BTreeSet};
+pub(super) use sub_interface::{Frames, SubInterface, SubInterfaceCommand};
 use traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use usnet_crds::{EngineKind, PortType};
 use usnet_vpp::messages::SwInterfaceDetails;
 use usnet_vpp::wire::TextError;
 use usnet_vpp::{Answers, Api, Batch, ReturnCode};
 use vhost_user::{NewVhostUser, VhostUserCommand, VhostUserDumps, VhostUserInterface};
+pub(super) use vxlan::{
+    SPLIT_HORIZON_GROUP, Tunnel, TunnelCommand, TunnelKey, TunnelsTicket, instances, missing_message as missing_tunnels,
+};
 
 /// Calls the same method of every type of port. With `=>` the result is wrapped again.
 macro_rules! each {
@@ -59,12 +64,12 @@ impl PortInterface {
     pub(super) fn recognise(details: &SwInterfaceDetails, backend: &PortBackend) -> Option<Self> {
         let kind = details.interface_dev_type.as_str();
         let (name, endpoint) = (details.interface_name.as_str(), backend.endpoint_name());
-        match backend {
-            PortBackend::Memif { .. } => MemifInterface::recognise(kind, name, endpoint).map(Self::Memif),
-            PortBackend::VhostUser { engine_role, .. } => {
-                VhostUserInterface::recognise(kind, endpoint, *engine_role).map(Self::VhostUser)
+        match backend.of_pod()? {
+            PodBackend::Memif { .. } => MemifInterface::recognise(kind, name, endpoint).map(Self::Memif),
+            PodBackend::VhostUser { engine_role, .. } => {
+                VhostUserInterface::recognise(kind, endpoint, engine_role).map(Self::VhostUser)
             }
-            PortBackend::Veth { .. } => AfPacketInterface::recognise(kind, name, endpoint).map(Self::AfPacket),
+            PodBackend::Veth { .. } => AfPacketInterface::recognise(kind, name, endpoint).map(Self::AfPacket),
         }
     }
 
@@ -78,7 +83,7 @@ impl PortInterface {
         each!(self, port, port.socket_id())
     }
 
-    /// Its endpoint towards the pod; `None` if usnet would not create it like this.
+    /// What the interface is as a port; `None` if usnet would not create it like this.
     pub(super) fn backend(&self) -> Option<PortBackend> {
         each!(self, port, port.backend())
     }
@@ -104,7 +109,6 @@ impl PortInterface {
     }
 }
 
-/// An interface to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NewInterface {
     Memif(NewMemif),
@@ -116,7 +120,7 @@ impl NewInterface {
     /// The interface of a port. `reserve` returns an id for a memif socket, and other ids of the
     /// same socket that are unused.
     pub(super) fn plan(
-        port: &AttachedPort,
+        port: &DesiredPort,
         endpoint: String,
         reserve: impl FnOnce(&str) -> Result<(u32, Vec<u32>), OpError>,
     ) -> Result<Self, OpError> {
@@ -124,15 +128,19 @@ impl NewInterface {
             let what = format!("port {}", port.name);
             OpError::Refused { what, reason: error.to_string() }
         };
-        let new = match &port.backend {
-            PortBackend::Memif { .. } => {
+        let new = match port.backend.of_pod() {
+            Some(PodBackend::Memif { .. }) => {
                 let socket_ids = reserve(&endpoint)?;
                 NewMemif::new(port, endpoint, socket_ids).map(Self::Memif)
             }
-            PortBackend::VhostUser { engine_role, .. } => {
-                NewVhostUser::new(endpoint, *engine_role).map(Self::VhostUser)
+            Some(PodBackend::VhostUser { engine_role, .. }) => {
+                NewVhostUser::new(endpoint, engine_role).map(Self::VhostUser)
             }
-            PortBackend::Veth { .. } => NewAfPacket::new(endpoint).map(Self::AfPacket),
+            Some(PodBackend::Veth { .. }) => NewAfPacket::new(endpoint).map(Self::AfPacket),
+            None => {
+                let (what, reason) = (format!("port {}", port.name), "VPP has no such port for a pod".to_owned());
+                return Err(OpError::Refused { what, reason });
+            }
         };
         new.map_err(unfit)
     }
@@ -292,12 +300,12 @@ impl EndpointDump {
         backend: &PortBackend,
         own_socket_ids: MemifSocketIds,
     ) -> Option<Self> {
-        match backend {
-            PortBackend::Memif { .. } => {
+        match backend.of_pod()? {
+            PodBackend::Memif { .. } => {
                 SocketTicket::request(batch, backend.endpoint_name(), own_socket_ids).map(Self::Memif)
             }
-            PortBackend::VhostUser { .. } => VhostUserDumps::request(batch, api).map(Self::VhostUser),
-            PortBackend::Veth { .. } => AfPacketDumps::request(batch, api).map(Self::AfPacket),
+            PodBackend::VhostUser { .. } => VhostUserDumps::request(batch, api).map(Self::VhostUser),
+            PodBackend::Veth { .. } => AfPacketDumps::request(batch, api).map(Self::AfPacket),
         }
     }
 

@@ -1,12 +1,11 @@
 //! What the driver asks of each type of port. What only some types have is a default here.
 
-use crate::engine::vpp::command::Find;
+use crate::engine::vpp::request::Find;
 use crate::engine::vpp::tags::Tag;
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::PortBackend;
 use usnet_vpp::{Api, Batch, ReturnCode};
 
-/// An interface that exists.
 pub(super) trait ExistingInterface {
     type Command;
 
@@ -18,7 +17,7 @@ pub(super) trait ExistingInterface {
         None
     }
 
-    /// Its endpoint towards the pod; `None` if usnet would not create it like this.
+    /// What the interface is as a port; `None` if usnet would not create it like this.
     fn backend(&self) -> Option<PortBackend>;
 
     /// Whether its socket or device can only be one of usnet. An interface that is created with its
@@ -36,7 +35,6 @@ pub(super) trait ExistingInterface {
     }
 }
 
-/// An interface to create.
 pub(super) trait InterfaceToCreate {
     type Command;
 

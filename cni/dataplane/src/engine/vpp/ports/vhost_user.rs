@@ -3,7 +3,7 @@
 use super::missing::missing;
 use super::traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use crate::engine::error::EngineError;
-use crate::engine::vpp::command::{Find, add, add_with};
+use crate::engine::vpp::request::{Find, add, add_with};
 use crate::engine::vpp::tags::Tag;
 use crate::model::port::{PortBackend, SocketPath};
 use std::path::PathBuf;
@@ -17,7 +17,6 @@ use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 /// The path of a socket.
 type Path = FixedText<256>;
 
-/// An interface that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) struct VhostUserInterface {
     socket: String,
@@ -29,7 +28,7 @@ impl VhostUserInterface {
         Self { socket: details.sock_filename.to_string(), is_server: details.is_server }
     }
 
-    /// One that usnet created on this socket.
+    /// An interface that usnet created on this socket.
     pub(super) fn recognise(kind: &str, socket: String, engine_role: SocketRole) -> Option<Self> {
         (kind == "vhost-user").then_some(Self { socket, is_server: engine_role == SocketRole::Server })
     }
@@ -57,7 +56,6 @@ impl ExistingInterface for VhostUserInterface {
     }
 }
 
-/// An interface to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) struct NewVhostUser {
     path: Path,
@@ -90,7 +88,6 @@ impl InterfaceToCreate for NewVhostUser {
     }
 }
 
-/// What usnet changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum VhostUserCommand {
     Create { path: Path, is_server: bool, tag: Tag },
@@ -124,7 +121,6 @@ impl VhostUserDumps {
         is_known.then(|| Self(batch.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE })))
     }
 
-    /// The interfaces by index.
     pub(super) fn read(self, answers: &Answers) -> Result<Vec<(u32, VhostUserInterface)>, EngineError> {
         let details = answers.details(self.0)?;
         Ok(details.iter().map(|vhost| (vhost.sw_if_index, VhostUserInterface::new(vhost))).collect())

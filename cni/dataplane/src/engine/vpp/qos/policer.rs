@@ -20,14 +20,13 @@ pub(in crate::engine::vpp) struct Policer {
 }
 
 impl Policer {
-    /// What VPP calls it.
     pub(in crate::engine::vpp) fn name(&self) -> FixedText<64> {
         let Self { port, direction, rate } = self;
         // Port names have 14 bytes and rates at most 10 digits, so that it always fits.
         FixedText::new(format!("{PREFIX}:{port}:{}:{}", direction.name(), rate.get())).unwrap_or_default()
     }
 
-    /// Those that a port with these limits has.
+    /// The policers that a port with these limits has.
     pub(in crate::engine::vpp) fn all_of(port: &PortName, limits: &RateLimit) -> Vec<Self> {
         let of = |direction: Direction| Some(Self { port: port.clone(), direction, rate: direction.of(limits)? });
         Direction::ALL.into_iter().filter_map(of).collect()
@@ -84,17 +83,16 @@ impl Policers {
         Self(policers)
     }
 
-    /// Those of a port.
     pub(in crate::engine::vpp) fn of(&self, port: &PortName) -> impl Iterator<Item = &Policer> {
         self.0.get(port).into_iter().flat_map(BTreeMap::keys)
     }
 
-    /// Those of a port alone.
+    /// The policers of one port alone.
     pub(in crate::engine::vpp) fn only(&self, port: &PortName) -> Self {
         Self(self.0.get_key_value(port).map(|(port, policers)| (port.clone(), policers.clone())).into_iter().collect())
     }
 
-    /// Those of ports that are not there.
+    /// The policers of ports that are not there.
     pub(in crate::engine::vpp) fn orphans(
         &self,
         is_there: impl Fn(&PortName) -> bool,

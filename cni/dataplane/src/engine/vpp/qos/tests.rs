@@ -32,7 +32,6 @@ fn policers(list: &[Policer]) -> Policers {
 
 const POLICED: Policed = Policed { ingress: Some(true), egress: Some(false) };
 
-/// The changes in short.
 fn commands(found: &Policers, desired: &RateLimit, policed: Policed) -> Vec<String> {
     let print = |command: &VppCommand| match command {
         VppCommand::AddPolicer { policer } => format!("add {}", policer.rate.get()),

@@ -1,7 +1,7 @@
 //! The changes of gateways and routing tables, and their messages.
 
 use super::neighbours;
-use crate::engine::vpp::command::{Find, add, add_with};
+use crate::engine::vpp::request::{Find, add, add_with};
 use crate::engine::vpp::tags::Tag;
 use crate::model::routing::PrefixedAddress;
 use std::net::IpAddr;
@@ -12,7 +12,6 @@ use usnet_vpp::messages::{
 };
 use usnet_vpp::{Batch, ReturnCode};
 
-/// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) enum RoutingCommand {
     AddTable {

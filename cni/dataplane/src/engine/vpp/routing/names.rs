@@ -6,7 +6,7 @@ use crate::engine::vpp::tags::{TAG_MAX, Tag};
 use crate::model::routing::RoutingTable;
 use usnet_crds::{EngineKind, NetworkName};
 
-/// Of the gateway of a network, and of the table that it has to itself.
+/// Prefix of the names of a network's gateway, and of the table that it has to itself.
 const NETWORK: &str = "usngw:";
 const DOMAIN: &str = "usnrd:";
 

@@ -5,6 +5,7 @@ use super::names;
 use super::snapshot::{FAMILIES, Loopback, RoutingSnapshot};
 use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
+use crate::engine::vpp::port_setting_command::PortSettingCommand;
 use crate::model::routing::{NetworkGateway, RoutingTable};
 use crate::plan::RoutingOp;
 use std::collections::BTreeSet;
@@ -50,8 +51,8 @@ fn remove_gateways(snapshot: &RoutingSnapshot, network: &NetworkName) -> Vec<Vpp
     snapshot.of_network(network).flat_map(|(index, loopback)| delete(snapshot, index, loopback)).collect()
 }
 
-/// Without addresses and out of its tables: what it left behind would keep the tables, or be the
-/// next interface's with its index.
+/// The loopback is deleted without addresses and out of its tables: what it left behind would keep
+/// the tables, or be the next interface's with its index.
 fn delete(snapshot: &RoutingSnapshot, index: u32, loopback: &Loopback) -> Vec<VppCommand> {
     let addresses = remove_addresses(index, loopback, |_| true);
     let bindings = FAMILIES.into_iter().zip(loopback.tables).filter(|(_, id)| *id != DEFAULT_TABLE);
@@ -180,7 +181,7 @@ fn layer_2(
         commands.push(RoutingCommand::SetMac { index, mac: gateway.mac.octets() }.into());
     }
     if loopback.mtu != u32::from(gateway.mtu.get()) {
-        commands.push(VppCommand::SetMtu { index, mtu: gateway.mtu });
+        commands.push(PortSettingCommand::Mtu { index, mtu: gateway.mtu }.into());
     }
     if !has_mac || !is_bvi || loopback.domain != Some(domain) {
         commands.push(RoutingCommand::Join { index, domain }.into());

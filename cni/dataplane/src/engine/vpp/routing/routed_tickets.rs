@@ -10,12 +10,11 @@ use usnet_vpp::messages::{
 };
 use usnet_vpp::{Answers, Batch, DumpTicket, Ticket};
 
-/// Where the answers are.
 pub(super) struct RoutedTickets {
     unnumbered: DumpTicket<IpUnnumberedDump>,
-    /// By interface.
+    /// Tables by interface.
     tables: Vec<(u32, [Ticket<SwInterfaceGetTable>; 2])>,
-    /// Of each table.
+    /// Routes of each table.
     routes: Vec<DumpTicket<IpRouteDump>>,
 }
 
@@ -35,7 +34,7 @@ impl RoutedTickets {
         Self { unnumbered, tables, routes }
     }
 
-    /// By index. One that was deleted meanwhile is left out.
+    /// The interfaces by index. One that was deleted meanwhile is left out.
     pub(super) fn read(self, answers: &Answers) -> Result<BTreeMap<u32, RoutedInterface>, EngineError> {
         let mut all = BTreeMap::new();
         for (index, tickets) in self.tables {

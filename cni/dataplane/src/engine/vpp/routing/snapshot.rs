@@ -8,7 +8,6 @@ use usnet_crds::NetworkName;
 /// A family of addresses, as VPP asks for it.
 pub(super) const FAMILIES: [bool; 2] = [false, true];
 
-/// A loopback interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) struct Loopback {
     /// The network whose gateway it is; `None` for one without a tag, whose creation may have been

@@ -4,7 +4,6 @@ use crate::model::bridge_settings::BridgeSettings;
 use std::collections::BTreeMap;
 use usnet_crds::NetworkName;
 
-/// A bridge domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::vpp) struct BridgeDomain {
     pub(in crate::engine::vpp) owner: Option<NetworkName>,
@@ -12,6 +11,6 @@ pub(in crate::engine::vpp) struct BridgeDomain {
     pub(in crate::engine::vpp) forwards: bool,
     pub(in crate::engine::vpp) has_supported_datapath: bool,
     pub(in crate::engine::vpp) settings: BridgeSettings,
-    /// By index, with their split-horizon groups; 0 is none.
+    /// The interfaces by index, with their split-horizon groups; 0 is none.
     pub(in crate::engine::vpp) members: BTreeMap<u32, u8>,
 }

@@ -15,7 +15,6 @@ const COMMAND: &str = "show bridge-domain";
 const ID_TITLE: &str = "BD-ID";
 const LIMIT_TITLE: &str = "Learn-li";
 
-/// Where the answers are.
 #[derive(Debug)]
 pub(super) struct LearnLimitsTickets(Vec<Ticket<CliInband>>);
 

@@ -2,10 +2,12 @@
 //!
 //! `read` and `features` perform IO; the others are values.
 
+mod addresses;
 mod bridge_domain;
 mod features;
 mod interface;
 mod learn_limits;
+mod nics;
 mod read;
 mod vpp_snapshot;
 

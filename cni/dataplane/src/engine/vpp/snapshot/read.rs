@@ -1,5 +1,6 @@
 //! Reading a snapshot: dumps that are requested in one batch and combined.
 
+use super::addresses;
 use super::bridge_domain::BridgeDomain;
 use super::features::{self, FeatureTickets};
 use super::interface::Interface;
@@ -7,27 +8,23 @@ use super::learn_limits::{FEW_DOMAINS, LearnLimitsTickets};
 use super::vpp_snapshot::VppSnapshot;
 use crate::engine::error::EngineError;
 use crate::engine::vpp::bridge_settings;
-use crate::engine::vpp::ports::{self, EndpointDump, PortInterface, SocketNames};
-use crate::engine::vpp::qos::{Policed, Policers};
+use crate::engine::vpp::ports::{self, EndpointDump, PortInterface, SocketNames, Tunnel, TunnelsTicket};
+use crate::engine::vpp::qos::Policers;
 use crate::engine::vpp::routing::{self, TablesTicket};
 use crate::engine::vpp::spans::SpansTicket;
 use crate::engine::vpp::tags;
-use crate::engine::vpp::tunnels::{Tunnel, TunnelsTicket};
-use crate::engine::vpp::uplinks::{self, SubInterface};
 use crate::model::bridge_settings::MacTable;
 use crate::model::memif::MemifSocketIds;
 use crate::model::owner::{NetworkTunnel, Owner, PatchedNetwork};
 use crate::model::port::PortBackend;
-use crate::model::tagging::Tagging;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::{UplinkName, Vlan, VlanTag};
+use usnet_crds::UplinkName;
 use usnet_vpp::messages::{
-    BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, L2FlagsGet, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump,
-    SwInterfaceDetails, SwInterfaceDump, VtrOp,
+    BridgeDomainDetails, BridgeDomainDump, L2FlagsGet, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump, SwInterfaceDetails,
+    SwInterfaceDump,
 };
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
 
-/// Where the answers are.
 #[derive(Debug)]
 struct Dumps {
     domains: DumpTicket<BridgeDomainDump>,
@@ -66,7 +63,7 @@ impl VppSnapshot {
         let routed = snapshot.interfaces.iter().filter(|(_, interface)| is_routed(interface));
         let routed = routed.map(|(index, _)| *index).collect();
         routing::read(api, &mut snapshot.routing, routed).await?;
-        uplinks::read_addresses(api, &mut snapshot).await?;
+        addresses::read(api, &mut snapshot).await?;
         snapshot.place_routed();
         Ok(snapshot)
     }
@@ -130,7 +127,7 @@ impl VppSnapshot {
         let interfaces = interfaces.iter().filter(|details| details.sw_if_index == index).map(|details| {
             let port = PortInterface::recognise(details, backend);
             let policed = features.get(&index).map(|features| features.policed).unwrap_or_default();
-            (index, Interface { policed, ..interface(details, port, member_of) })
+            (index, Interface { policed, ..Interface::of(details, port, member_of) })
         });
         let interfaces = interfaces.collect();
         let policers = policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
@@ -151,7 +148,7 @@ impl VppSnapshot {
         let routing = dumps.tables.read(answers, &domain_details, &interface_details)?;
         let interfaces = interface_details.iter().map(|details| {
             let port = ports.remove(&details.sw_if_index);
-            (details.sw_if_index, interface(details, port, member_of.get(&details.sw_if_index).copied()))
+            (details.sw_if_index, Interface::of(details, port, member_of.get(&details.sw_if_index).copied()))
         });
         let mut interfaces: BTreeMap<u32, Interface> = interfaces.collect();
         own_connections(&mut interfaces, &interface_details);
@@ -207,32 +204,6 @@ fn limit(domains: &mut BTreeMap<u32, BridgeDomain>, limits: &BTreeMap<u32, u32>)
     }
 }
 
-fn interface(details: &SwInterfaceDetails, port: Option<PortInterface>, domain: Option<u32>) -> Interface {
-    let tag = details.tag.to_string();
-    let [mtu, ..] = details.mtu;
-    Interface {
-        name: details.interface_name.to_string(),
-        // A tag of usnet on an unsupported kind of interface does not imply ownership.
-        owner: tags::owner(&tag, details.l2_address).filter(|_| port.is_some()),
-        is_tagged: !tag.is_empty(),
-        gateway: routing::gateway(&tag).filter(|_| port.is_none()),
-        sub: SubInterface::of(details),
-        underlay_of: None,
-        addresses: BTreeSet::new(),
-        tunnel: None,
-        mac: details.l2_address,
-        port,
-        domain,
-        routed: BTreeSet::new(),
-        mtu,
-        tagging: tagging(details),
-        is_filtered: None,
-        policed: Policed::default(),
-        is_enabled: details.flags.contains(IfStatusFlags::ADMIN_UP),
-        has_peer: details.flags.contains(IfStatusFlags::LINK_UP),
-    }
-}
-
 /// A sub-interface with the tag of a network, of the NIC of an uplink, connects both; one with the
 /// tag of the uplink has the address of the node there.
 fn own_connections(interfaces: &mut BTreeMap<u32, Interface>, details: &[SwInterfaceDetails]) {
@@ -267,17 +238,5 @@ fn own_tunnels(
         let network = tags::network(details.tag.as_str());
         interface.owner = network.map(|network| Owner::Tunnel(NetworkTunnel { network, peer: tunnel.ends.remote }));
         interface.tunnel = Some(tunnel);
-    }
-}
-
-/// A port in a VLAN pushes the VLAN's tag on what comes from its pod.
-fn tagging(details: &SwInterfaceDetails) -> Tagging {
-    match (details.vtr_op, details.vtr_push_dot1q) {
-        (VtrOp::Disabled, _) => Tagging::Untagged,
-        (VtrOp::Push1, 1) => match VlanTag::try_from(i64::from(details.vtr_tag1)) {
-            Ok(tag) => Tagging::Vlan(Vlan::Access { tag }),
-            Err(_) => Tagging::Other,
-        },
-        _ => Tagging::Other,
     }
 }

@@ -2,11 +2,10 @@
 
 use super::bridge_domain::BridgeDomain;
 use super::interface::Interface;
-use crate::engine::vpp::ports::{PortInterface, SocketNames};
+use crate::engine::vpp::ports::{PortInterface, SocketNames, Tunnel, TunnelKey};
 use crate::engine::vpp::qos::{Policer, Policers};
 use crate::engine::vpp::routing::RoutingSnapshot;
 use crate::engine::vpp::spans::Spans;
-use crate::engine::vpp::tunnels::{Tunnel, TunnelKey};
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};

@@ -152,7 +152,7 @@ pub(crate) fn an_implicit_bridge_domain_is_recreated_with_an_owner(switch: &mut 
     assert_eq!(switch.other_client().domains()[&domain_id(bridge(&blue))].bd_tag.as_str(), "");
     let identity = memifs(switch);
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
-    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].owner.as_ref(), Some(&blue.name));
+    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].network(), Some(&blue.name));
     assert_complete(switch, bridge(&blue));
     assert_eq!(memifs(switch), identity);
 }
@@ -196,5 +196,5 @@ pub(crate) fn a_new_port_inherits_no_vlan(switch: &mut VppSwitch) {
 
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &["c1"]));
     assert_eq!(switch.other_client().interface(&port_name("c1")).sw_if_index, sw_if_index);
-    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port_name("c1")].tagging, Tagging::Untagged);
+    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port_name("c1")].settings.tagging, Tagging::Untagged);
 }

@@ -128,7 +128,7 @@ pub(crate) fn a_vlan_filter_removed_by_others_is_restored(switch: &mut VppSwitch
     converge(&mut engine, &desired);
     let sw_if_index = index(switch);
     switch.other_client().request(L2InterfaceEfpFilter { sw_if_index, enable_disable: false });
-    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port_name("c1")].tagging, Tagging::Other);
+    assert_eq!(observe(&mut engine).bridges[bridge(&blue)].ports[&port_name("c1")].settings.tagging, Tagging::Other);
     assert_eq!(converge(&mut engine, &desired).len(), 1);
 }
 

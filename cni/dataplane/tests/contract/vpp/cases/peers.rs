@@ -1,14 +1,14 @@
 //! The pod's end of a memif: another VPP, which is a real one.
 
 use crate::switch::Switch;
-use crate::values::{Values, apply, attachment, bridge, converge, create_bridge, observe, port_name};
+use crate::values::{Values, apply, attachment, bridge, converge, create_bridge, create_port, observe, port_name};
 use crate::vpp::other_client::OtherClient;
 use crate::vpp::switch::VppSwitch;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_dataplane::memif::MemifSecret;
 use usnet_dataplane::observed::Peer;
-use usnet_dataplane::plan::{Op, diff};
+use usnet_dataplane::plan::diff;
 use usnet_dataplane::port::AttachedPort;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::messages::{IfStatusFlags, MemifCreateV2, MemifRole, SwInterfaceSetFlags};
@@ -59,7 +59,7 @@ pub(crate) fn a_peer_without_the_secret_is_rejected(switch: &mut VppSwitch) {
     let blue = switch.network("blue");
     let secret = MemifSecret::try_from("a-secret-of-23-letters.".to_owned()).expect("a secret");
     let port = AttachedPort { secret: Some(secret.clone()), ..switch.port("c1", &blue) };
-    let create = Op::CreatePort { network: blue.name.clone(), attachment: attachment("c1"), port };
+    let create = create_port(&blue.name, &attachment("c1"), &port);
     assert!(!format!("{create:?}").contains(secret.reveal()));
     assert_eq!(apply(&mut switch.engine(), &[create_bridge(&blue), create]), [Ok(()), Ok(())]);
     let stranger = connect(switch, "another");

@@ -2,7 +2,7 @@
 
 use super::limits::limited;
 use crate::switch::Switch;
-use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name};
+use crate::values::{Values, apply, attachment, bridge, converge, create_port, observe, port_name};
 use crate::vpp::switch::{SOCKET_IDS, VppSwitch, domain_id};
 use std::time::Duration;
 use usnet_crds::NodeNetwork;
@@ -86,9 +86,8 @@ pub(crate) fn a_socket_that_another_id_has_serves_its_port(switch: &mut VppSwitc
     let identity = switch.port_identity(&port_name("c1"));
     let range = "900-999".parse().expect("a range");
     let mut engine = Vpp::new(switch.client(AMPLE), range);
-    let Op::CreatePort { network, port, .. } = switch.create_port("c1", &blue) else { panic!("a port") };
-    let operation =
-        Op::CreatePort { network, attachment: attachment("c2"), port: AttachedPort { name: port_name("c2"), ..port } };
+    let port = AttachedPort { name: port_name("c2"), ..switch.port("c1", &blue) };
+    let operation = create_port(&blue.name, &attachment("c2"), &port);
     let results = apply(&mut engine, &[operation]);
     assert!(matches!(results[..], [Err(OpError::SocketInUse { .. })]), "{results:?}");
     assert_eq!(switch.port_identity(&port_name("c1")), identity);

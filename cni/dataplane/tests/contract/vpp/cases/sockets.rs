@@ -1,7 +1,7 @@
 //! Sockets of memifs and of vhost-user, and the ids of the former.
 
 use crate::switch::Switch;
-use crate::values::{Values, apply, attachment, bridge, converge, create_bridge, observe, port_name};
+use crate::values::{Values, apply, attachment, bridge, converge, create_bridge, create_port, observe, port_name};
 use crate::vpp::switch::{SOCKET_IDS, VppSwitch};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const AMPLE: Duration = Duration::from_secs(10);
 
 fn create_with(switch: &VppSwitch, network: &NodeNetwork, backend: PortBackend) -> Op {
     let port = AttachedPort { backend, ..switch.port("c1", network) };
-    Op::CreatePort { network: network.name.clone(), attachment: attachment("c1"), port }
+    create_port(&network.name, &attachment("c1"), &port)
 }
 
 /// A path in this directory with this many bytes.

@@ -1,12 +1,12 @@
 //! Tags: those of usnet on unsupported objects, the longest ones, and those of others.
 
 use crate::switch::Switch;
-use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name};
+use crate::values::{Values, apply, bridge, converge, create_bridge, create_port, observe, port_name};
 use crate::vpp::switch::{VppSwitch, domain_id};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::owner::PortOwner;
-use usnet_dataplane::plan::{Op, blockers, diff};
+use usnet_dataplane::plan::{blockers, diff};
 use usnet_dataplane::port::{AttachedPort, PortName};
 
 pub(crate) fn a_tag_on_an_unsupported_object_does_not_imply_ownership(switch: &mut VppSwitch) {
@@ -55,13 +55,13 @@ pub(crate) fn the_longest_usual_attachment_and_network_are_found_again(switch: &
     let (attachment, port) = named(switch, &"0123456789abcdef".repeat(4), "interface-name1");
     let port = AttachedPort { bridge: network.bridge.name.clone(), ..port };
     let (name, owner) = (port.name.clone(), PortOwner::new(&network.name, &attachment));
-    let create = Op::CreatePort { network: network.name.clone(), attachment, port };
+    let create = create_port(&network.name, &attachment, &port);
     let operations = [create_bridge(&network), create];
     assert_eq!(apply(&mut engine, &operations), [Ok(()), Ok(())]);
     let interfaces = switch.other_client().interfaces();
     assert!(interfaces.iter().any(|interface| interface.tag.as_str().len() == 63));
     let observed = observe(&mut engine);
-    assert_eq!(observed.bridges[bridge(&network)].owner.as_ref(), Some(&network.name));
+    assert_eq!(observed.bridges[bridge(&network)].network(), Some(&network.name));
     assert_eq!(observed.bridges[bridge(&network)].ports[&name].owner, Some(owner));
     let before = switch.changes();
     assert_eq!(apply(&mut engine, &operations), [Ok(()), Ok(())]);
@@ -75,7 +75,7 @@ pub(crate) fn names_too_long_for_a_tag_are_rejected_and_nothing_is_created(switc
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let (attachment, port) = named(switch, &"Z".repeat(64), "net1");
     let operations = [
-        Op::CreatePort { network: blue.name.clone(), attachment, port },
+        create_port(&blue.name, &attachment, &port),
         create_bridge(&switch.network(&"n".repeat(58))),
         switch.create_port("c2", &blue),
     ];

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use usnet_crds::Vlan;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::observed::Peer;
+use usnet_dataplane::owner::Owner;
 use usnet_dataplane::port::PortName;
+use usnet_dataplane::tagging::Tagging;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::messages::{IfStatusFlags, MemifCreateV2, MemifRole, SwInterfaceSetFlags};
 
@@ -100,8 +102,8 @@ fn generate_from(vpp: &Vpp, interface: &str, header: &str, frames: u64) {
 }
 
 fn in_vlan(switch: &VppSwitch, desired: &mut Desired, container: &str, tag: i64) {
-    let port = desired.attachments.get_mut(&attachment(container)).expect("an attachment");
-    port.port.settings.vlan = Some(Vlan::Access { tag: tag.try_into().expect("a tag") });
+    let port = desired.ports.get_mut(&Owner::Attachment(attachment(container))).expect("an attachment");
+    port.settings.tagging = Some(Tagging::Vlan(Vlan::Access { tag: tag.try_into().expect("a tag") }));
     converge(&mut switch.engine(), desired);
 }
 

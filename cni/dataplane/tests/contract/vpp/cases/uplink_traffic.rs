@@ -4,13 +4,11 @@
 use super::traffic::{FRAMES, received_by, send_from};
 use super::uplinks::{WIRE, desired, ip, plug_nic};
 use crate::switch::Switch;
-use crate::values::{Values, attachment, converge, port_name};
+use crate::values::{Values, converge, port_name};
 use crate::vpp::switch::VppSwitch;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-use usnet_crds::NodeNetwork;
-use usnet_dataplane::desired::{Desired, DesiredAttachment};
-use usnet_dataplane::port::PortPolicy;
+use usnet_dataplane::desired::Desired;
 use usnet_test_vpp::{Kind, Vpp};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -126,12 +124,8 @@ impl Scene<'_> {
 /// The networks, each with a pod of its name.
 fn with_pods(switch: &VppSwitch, index: u32) -> Desired {
     let desired = desired(switch, &NETWORKS, index);
-    let attachment = |network: &NodeNetwork| {
-        let (pod, name) = (network.name.as_str(), network.name.clone());
-        let port = switch.port(pod, network);
-        (attachment(pod), DesiredAttachment { network: name, port, policy: PortPolicy::Ensure })
-    };
-    Desired { attachments: desired.networks.values().map(|network| attachment(network)).collect(), ..desired }
+    let networks: Vec<_> = desired.networks.values().cloned().collect();
+    switch.with_pods(desired, networks.iter().map(|network| (network.name.as_str(), network.as_ref())))
 }
 
 pub(crate) fn frames_reach_their_network_and_no_other(switch: &mut VppSwitch) {

@@ -1,18 +1,17 @@
 //! Uplinks: the interface of a NIC, and a sub-interface of it for each network.
 
 use crate::switch::Switch;
-use crate::values::{Values, apply, bridge, converge, observe, tag};
+use crate::values::{Values, apply, bridge, converge, is_of_uplink, observe, tag};
 use crate::vpp::other_client::text;
 use crate::vpp::switch::{VppSwitch, domain_id};
 use std::process::Command;
 use usnet_crds::{EngineKind, NetworkUplink, NodeNetwork};
-use usnet_dataplane::desired::{Desired, DesiredPatch};
+use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Observed;
-use usnet_dataplane::plan::{Op, UplinkBlocker, UplinkOp, diff, is_connected, uplink_blockers};
-use usnet_dataplane::port::DeviceName;
-use usnet_dataplane::port::PortPolicy;
-use usnet_dataplane::uplink::{DesiredUplink, KernelNic, PatchPair};
+use usnet_dataplane::plan::{Op, UplinkBlocker, diff, has_port, uplink_blockers};
+use usnet_dataplane::port::{DesiredPort, DeviceName, PortPolicy};
+use usnet_dataplane::uplink::{DesiredNic, DesiredUplink};
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketMode, CreateSubif, DeleteSubif, IfStatusFlags, L2InterfaceEfpFilter,
     L2InterfaceVlanTagRewrite, SubIfFlags, SwInterfaceDetails, SwInterfaceSetFlags,
@@ -53,12 +52,12 @@ pub(super) fn on_uplink(switch: &VppSwitch, name: &str, vlan: Option<i64>) -> No
 /// These networks on the uplink whose NIC has this index.
 pub(super) fn desired(switch: &VppSwitch, networks: &[(&str, Option<i64>)], index: u32) -> Desired {
     let networks: Vec<_> = networks.iter().map(|(name, vlan)| on_uplink(switch, name, *vlan)).collect();
-    let pairs: Vec<_> = networks.iter().filter_map(PatchPair::of).collect();
-    let nic = Some(KernelNic { device: DeviceName::observed(NIC), index, mac: MAC });
-    let (name, vlans) = ("fab".parse().expect("a name"), pairs.iter().map(|pair| pair.vlan));
-    let uplink = DesiredUplink::of(EngineKind::Vpp, &name, nic, vlans);
-    let patches = pairs.into_iter().map(|pair| DesiredPatch { pair, policy: PortPolicy::Ensure });
-    Desired::new(networks, []).with_uplinks(uplink, patches)
+    let nic = Some(DesiredNic::kernel(&DeviceName::observed(NIC), index, MAC));
+    let vlans = networks.iter().filter_map(|network| Some(network.uplink.as_ref()?.vlan));
+    let uplink = DesiredUplink::of(EngineKind::Vpp, &"fab".parse().expect("a name"), nic, vlans);
+    let patches: Vec<_> =
+        networks.iter().filter_map(|network| DesiredPort::of_patch(network, PortPolicy::Ensure)).collect();
+    Desired::new(networks, []).with_uplinks(uplink).with_ports(patches)
 }
 
 pub(super) fn named(switch: &VppSwitch, name: &str) -> SwInterfaceDetails {
@@ -100,7 +99,7 @@ pub(crate) fn networks_share_a_nic_by_vlans_and_leave_nothing(switch: &mut VppSw
     assert_eq!(tags, [format!("usnet^fab^{nic:x}"), "usnet:blue".to_owned(), "usnet:green".to_owned()]);
     assert_eq!(named(switch, "host-nic0").l2_address, MAC_IN_VPP);
     let observed = observe(&mut engine);
-    assert!(three.patches.values().all(|patch| is_connected(&patch.pair, &observed)));
+    assert!(three.ports.values().all(|port| has_port(port, &observed)));
 
     let dump = switch.dump();
     assert!(apply(&mut engine, &operations).iter().all(Result::is_ok));
@@ -235,7 +234,7 @@ pub(crate) fn an_interrupted_creation_of_an_uplink_is_completed(switch: &mut Vpp
 /// Applies what a plan for an empty VPP would be for uplinks.
 fn force(switch: &VppSwitch, spec: &Desired) -> Vec<Result<(), OpError>> {
     let operations = diff(spec, &Observed::default());
-    let uplinks: Vec<_> = operations.into_iter().filter(|operation| matches!(operation, Op::Uplink(_))).collect();
+    let uplinks: Vec<_> = operations.into_iter().filter(is_of_uplink).collect();
     apply(&mut switch.engine(), &uplinks)
 }
 
@@ -289,7 +288,7 @@ pub(crate) fn uplinks_return_after_a_restart(switch: &mut VppSwitch) {
     let operations = converge(&mut switch.engine(), &spec);
     let place = |is_it: fn(&Op) -> bool| operations.iter().position(is_it).expect("an operation");
     let last_bridge = operations.iter().rposition(|operation| matches!(operation, Op::CreateBridge { .. }));
-    assert!(last_bridge < Some(place(|operation| matches!(operation, Op::Uplink(UplinkOp::JoinNic { .. })))));
+    assert!(last_bridge < Some(place(|operation| operation.kind() == "JoinNic")));
     assert_eq!(interfaces(switch), before);
 }
 

@@ -1,4 +1,4 @@
-//! Mounts with the calls of Linux 5.12: the mount has its flags before it is on any path.
+//! Mounts with the system calls of Linux 5.12: the mount has its flags before it is on any path.
 
 use super::super::error::{PodDirectoryError, file_error};
 use nix::errno::Errno;
@@ -18,15 +18,15 @@ struct MountAttributes {
     user_namespace: u64,
 }
 
-/// `linux/mount.h` has these numbers; neither nix nor rustix names all of them.
+/// These numbers are in `linux/mount.h`; neither nix nor rustix names all of them.
 const MOUNT_ATTR_NOSUID: u64 = 0x0000_0002;
 const MOUNT_ATTR_NODEV: u64 = 0x0000_0004;
 const MOUNT_ATTR_NOEXEC: u64 = 0x0000_0008;
-/// Linux 5.14.
+/// The flag exists since Linux 5.14.
 const MOUNT_ATTR_NOSYMFOLLOW: u64 = 0x0020_0000;
 
 /// Mounts the open directory `volume` on the folder `path`. Returns `false`, without a change, if
-/// the kernel or a filter of system calls does not allow it in this way.
+/// the kernel does not have these system calls or a seccomp filter rejects them.
 pub(super) fn mount(volume: &File, path: &Path) -> Result<bool, PodDirectoryError> {
     let failed = |error| file_error("mount the pod's volume on", path, error);
     let empty_path = OpenTreeFlags::AT_EMPTY_PATH;
@@ -46,8 +46,8 @@ pub(super) fn mount(volume: &File, path: &Path) -> Result<bool, PodDirectoryErro
     moved.map(|()| true).map_err(|error| failed(error.into()))
 }
 
-/// Sets the flags, and makes the mount private: otherwise a mount that is created below the volume
-/// would be propagated here, without the flags.
+/// Sets the flags, and makes the mount private: a mount that is created below the volume would
+/// otherwise be propagated here without the flags.
 fn set_attributes(tree: &OwnedFd) -> Result<(), Errno> {
     let attributes = MountAttributes {
         set: MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NOSYMFOLLOW,

@@ -1,10 +1,10 @@
 //! A mount of a pod's volume on which no link is followed.
 //!
-//! Flags are not propagated to the copies of a mount that exists: an engine in a container that
-//! sees `/run/usnet` with `mountPropagation: HostToContainer` would keep a copy without them.
-//! Therefore a mount has its flags before it is on its path. [`detached`] does this on Linux 5.14
-//! or later. [`staged`] does it on older ones: there the end of a mount is part of it, for which
-//! the kernel waits up to many milliseconds on a busy node.
+//! Flags are not propagated to the copies of an existing mount: an engine in a container that sees
+//! `/run/usnet` with `mountPropagation: HostToContainer` would keep a copy without them. Therefore
+//! a mount has its flags before it is on its path. [`detached`] does this on Linux 5.14 or later.
+//! [`staged`] does it on older kernels; it has to unmount the staging folder, for which the kernel
+//! waits up to many milliseconds on a busy node.
 
 mod detached;
 mod propagation;
@@ -18,23 +18,22 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// A folder has one mount of usnet, and a few more at most after calls that were killed. This only
-/// bounds the loop: a program that mounts there continuously must not keep DEL running.
+/// The maximum number of mounts that are removed from a folder. It has one mount of usnet, and a
+/// few more at most after calls that were killed; this only bounds the loop, so that a program that
+/// mounts there continuously does not keep DEL running.
 const MOUNTS_PER_FOLDER_MAX: usize = 16;
 
-/// Mounts the open directory `volume` on `path`. `staging` is a folder that may be created for it
+/// Mounts the open directory `volume` on `path`. `staging` is a folder that may be created for that
 /// and is removed again.
-///
-/// # Errors
-/// When it cannot be mounted, or the node would not see the mount.
 pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
     propagation::check(path)?;
     if detached::mount(volume, path)? { Ok(()) } else { staged::mount(volume, staging, path) }
 }
 
 /// Mounts a new file system on `folder`, in which all users may create the few small files that a
-/// pod and an engine need. Its size bounds what a pod can take of the node's memory: 1 MiB is far
-/// more than sockets and descriptions need, and the 1,000 devices of a network use at most 1 GiB.
+/// pod and an engine need. The size limits how much of the node's memory a pod can use: 1 MiB is
+/// far more than sockets and descriptions need, and the 1,000 devices of a network use at most 1
+/// GiB.
 pub(super) fn mount_tmpfs(folder: &Path) -> Result<(), PodDirectoryError> {
     let (name, options) = ("usnet", "mode=0777,size=1m,nr_inodes=64");
     let mounted = mount_call(Some(name), folder, Some("tmpfs"), flags(), Some(options));
@@ -42,12 +41,12 @@ pub(super) fn mount_tmpfs(folder: &Path) -> Result<(), PodDirectoryError> {
 }
 
 fn flags() -> MsFlags {
-    // Linux 5.10; nix does not name it.
+    // nix does not name this flag of Linux 5.10.
     let no_symlinks = MsFlags::from_bits_retain(libc::MS_NOSYMFOLLOW);
     MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC | no_symlinks
 }
 
-/// Removes all mounts on `path`. It may have none, or not exist.
+/// Removes all mounts on `path`, which may have none or not exist.
 pub(super) fn unmount(path: &Path) -> Result<(), PodDirectoryError> {
     for _ in 0..MOUNTS_PER_FOLDER_MAX {
         match umount2(path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
@@ -71,4 +70,74 @@ pub(super) fn remove_folder(path: &Path) -> Result<(), PodDirectoryError> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use nix::sched::{CloneFlags, unshare};
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::{OpenOptionsExt, symlink};
+    use std::path::PathBuf;
+
+    const NONE: Option<&str> = None;
+
+    type Mount = fn(&File, &Path, &Path) -> Result<(), PodDirectoryError>;
+
+    fn detached(volume: &File, _: &Path, path: &Path) -> Result<(), PodDirectoryError> {
+        assert!(detached::mount(volume, path)?, "this kernel is too old");
+        Ok(())
+    }
+
+    /// The options of the mounts on a path in the namespace of this thread.
+    fn options(path: &Path) -> Vec<String> {
+        let observed = fs::read_to_string("/proc/thread-self/mountinfo").unwrap();
+        let fields = observed.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+        let of_path = fields.filter(|fields| Path::new(fields[4]) == path);
+        of_path.map(|fields| fields[5].to_owned()).collect()
+    }
+
+    /// Runs a test in a separate mount namespace, in which mounts are shared as on a node.
+    fn in_a_namespace(test: impl FnOnce(PathBuf) + Send + 'static) {
+        let thread = std::thread::spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNS).expect("a mount namespace; are you root?");
+            mount_call(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE).unwrap();
+            let temporary = tempfile::tempdir().unwrap();
+            mount_call(Some("tmpfs"), temporary.path(), Some("tmpfs"), MsFlags::empty(), NONE).unwrap();
+            mount_call(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_SHARED, NONE).unwrap();
+            test(temporary.path().to_owned());
+            umount2(temporary.path(), MntFlags::MNT_DETACH).unwrap();
+        });
+        thread.join().unwrap();
+    }
+
+    /// Copies of the mount in other namespaces have the flags from the start, and what is mounted
+    /// below the volume is not propagated to them.
+    #[test]
+    fn both_ways_mount_with_flags_that_every_copy_has() {
+        for mount in [detached as Mount, staged::mount] {
+            in_a_namespace(move |root| {
+                let [volume, ports, copies] = ["volume", "ports", "copies"].map(|name| root.join(name));
+                let path = ports.join("pod");
+                for folder in [&volume.join("inside"), &path, &copies] {
+                    fs::create_dir_all(folder).unwrap();
+                }
+                symlink("/etc", volume.join("link")).unwrap();
+                // A peer, as a container that sees the folder.
+                mount_call(Some(&ports), &copies, NONE, MsFlags::MS_BIND, NONE).unwrap();
+
+                let opened = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(&volume).unwrap();
+                mount(&opened, &ports.join(".pod.new"), &path).unwrap();
+                for path in [path.clone(), copies.join("pod")] {
+                    let [options] = options(&path).try_into().unwrap();
+                    for option in ["nosuid", "nodev", "noexec", "nosymfollow"] {
+                        assert!(options.split(',').any(|present| present == option), "{options}");
+                    }
+                    assert_eq!(fs::read_dir(path.join("link")).unwrap_err().raw_os_error(), Some(libc::ELOOP));
+                }
+                assert!(!ports.join(".pod.new").exists());
+                mount_call(Some("tmpfs"), &volume.join("inside"), Some("tmpfs"), MsFlags::empty(), NONE).unwrap();
+                assert_eq!(options(&path.join("inside")), [""; 0]);
+                unmount(&path).unwrap();
+                assert_eq!((options(&path), options(&copies.join("pod"))), (Vec::new(), Vec::new()));
+            });
+        }
+    }
+}

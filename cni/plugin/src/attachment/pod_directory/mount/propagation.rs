@@ -1,6 +1,7 @@
-//! Whether the node sees mounts that this process makes. A CNI plugin that is not called by the
-//! container runtime itself may run in a container: the daemon of Multus calls it there, and its
-//! manifest has `mountPropagation: HostToContainer`. The engine would then see an empty folder.
+//! Whether the node sees the mounts of this process. A CNI plugin that is not called by the
+//! container runtime itself may run in a container: the daemon of Multus calls it there, and the
+//! manifest of the daemon has `mountPropagation: HostToContainer`. The engine would then see an
+//! empty folder.
 
 use super::super::error::{PodDirectoryError, file_error};
 use nix::libc;
@@ -10,10 +11,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Checks that a mount below `folder` is not for this process' mount namespace alone.
-///
-/// # Errors
-/// When it would be, or it cannot be determined.
+/// Checks that other mount namespaces than that of this process see a mount below `folder`.
 pub(super) fn check(folder: &Path) -> Result<(), PodDirectoryError> {
     if is_in_namespace_of_init() {
         return Ok(());
@@ -25,13 +23,14 @@ pub(super) fn check(folder: &Path) -> Result<(), PodDirectoryError> {
     }
 }
 
-/// The usual case, without reading all mounts of the node.
+/// Whether this process has the mount namespace of init. This is the usual case, in which the
+/// mounts of the node need not be read.
 fn is_in_namespace_of_init() -> bool {
     let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt"));
     matches!((namespace("self"), namespace("1")), (Ok(own), Ok(init)) if own == init)
 }
 
-/// Whether mounts on a mount are propagated to its peers, and received from another one.
+/// Whether a mount sends mounts below it to its peers, and receives mounts from another peer group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Propagation {
     sends: bool,
@@ -39,12 +38,13 @@ struct Propagation {
 }
 
 impl Propagation {
-    /// A private mount receives nothing: its namespace was made to be apart, the engine included.
+    /// Whether mounts are received and not sent. A private mount does neither: its namespace was
+    /// separated on purpose, and the engine is in it.
     fn is_receiver_only(self) -> bool {
         self.receives && !self.sends
     }
 
-    /// The optional fields of a line of proc_pid_mountinfo(5).
+    /// Parses the optional fields of a line of proc_pid_mountinfo(5).
     fn parse(mount: &str) -> Self {
         let optional = mount.split(' ').skip(6).take_while(|field| *field != "-");
         optional.fold(Self::default(), |found, field| Self {
@@ -59,14 +59,15 @@ fn propagation(folder: &Path) -> io::Result<Propagation> {
     Ok(mount_of(&folder)?.as_deref().map(Propagation::parse).unwrap_or_default())
 }
 
-/// The line of the mount of an open file in proc_pid_mountinfo(5).
+/// The line in proc_pid_mountinfo(5) of the mount that an open file is on.
 pub(super) fn mount_of(file: &File) -> io::Result<Option<String>> {
     let descriptor = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", file.as_raw_fd()))?;
     let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;
     Ok(line_of(&descriptor, &mounts).map(str::to_owned))
 }
 
-/// Formats: proc_pid_fdinfo(5), and proc_pid_mountinfo(5), where the first field is the mount's id.
+/// The formats are proc_pid_fdinfo(5) and proc_pid_mountinfo(5), where the first field is the id of
+/// the mount.
 fn line_of<'a>(descriptor: &str, mounts: &'a str) -> Option<&'a str> {
     let number = descriptor.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(str::trim);
     mounts.lines().find(|line| line.split(' ').next() == number)

@@ -1,6 +1,6 @@
-//! Mounts with the calls of older kernels. The volume is bind-mounted on a staging folder first,
-//! its flags are set there, and it is bind-mounted from there to the final path: a copy of a mount
-//! has its flags from the start.
+//! Mounts with the system calls of older kernels. The volume is bind-mounted on a staging folder
+//! first, its flags are set there, and it is bind-mounted from there to the final path: a copy of a
+//! mount has its flags from the start.
 
 use super::super::error::{PodDirectoryError, file_error};
 use super::propagation::mount_of;
@@ -13,40 +13,40 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Mounts the open directory `volume` on the folder `path` by way of `staging`.
+/// Mounts the open directory `volume` on the folder `path` via the folder `staging`.
 pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
-    // Of a call that was killed.
+    // A call that was killed may have left its mount there.
     unmount(staging)?;
     let created = DirBuilder::new().recursive(true).mode(0o755).create(staging);
     created.map_err(|error| file_error("create", staging, error))?;
-    let mounted = mount_by_way_of(volume, staging, path);
+    let mounted = mount_via_staging(volume, staging, path);
     unmount(staging)?;
     remove_folder(staging)?;
     mounted
 }
 
-fn mount_by_way_of(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
-    // By its descriptor: the directory that was checked is mounted.
+fn mount_via_staging(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
+    // Mounted by the descriptor, so that it is the directory that was checked.
     let opened = PathBuf::from(format!("/proc/self/fd/{}", volume.as_raw_fd()));
     call("mount the pod's volume on", Some(&opened), staging, MsFlags::MS_BIND)?;
     call("set the flags of", None, staging, MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags())?;
     if !is_nosymfollow_set(staging).map_err(|error| file_error("read the mount options of", staging, error))? {
         return Err(PodDirectoryError::NosymfollowUnsupported);
     }
-    // Otherwise a mount that is created below the volume would be propagated here, without the
+    // A mount that is created below the volume would otherwise be propagated here without the
     // flags.
     call("make private the mount of", None, staging, MsFlags::MS_PRIVATE)?;
     call("mount the pod's volume on", Some(staging), path, MsFlags::MS_BIND)
 }
 
-/// Linux before 5.10 silently ignores the flag.
+/// Whether the kernel has set the flag, which Linux before 5.10 silently ignores.
 fn is_nosymfollow_set(path: &Path) -> io::Result<bool> {
     let folder = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path)?;
     Ok(mount_of(&folder)?.is_some_and(|mount| has_option(&mount, "nosymfollow")))
 }
 
 /// Whether a mount has an option, by its line in proc_pid_mountinfo(5), where the sixth field has
-/// them.
+/// the options of the mount.
 fn has_option(mount: &str, option: &str) -> bool {
     let options = mount.split(' ').nth(5).unwrap_or_default();
     options.split(',').any(|present| present == option)

@@ -1,5 +1,5 @@
-//! Many kinds of changes: each is planned, then applied under traffic, and the plan compared with
-//! the histories of the nodes and with the packets that were lost.
+//! Many kinds of changes: each is planned, then applied under traffic, and the plan is compared
+//! with the histories of the nodes and with the lost packets.
 
 use super::super::{list, text};
 use super::plan;
@@ -90,7 +90,7 @@ fn history(network: &str) -> Vec<Value> {
     list(&ask(&["history", "--network", network]).1, "changes").clone()
 }
 
-/// What nodes did that is not in `before`. All of it has succeeded.
+/// Returns the operations of nodes that are not in `before`, and checks that all have succeeded.
 fn done(network: &str, before: &[Value]) -> Operations {
     let mut operations = Operations::new();
     for entry in history(network).iter().filter(|entry| !before.contains(entry)) {
@@ -137,7 +137,7 @@ impl<'a> Echoes<'a> {
     }
 }
 
-/// What plans say that interrupts traffic.
+/// Whether a plan announces an interruption of traffic.
 fn interrupts(change: &Value) -> bool {
     list(change, "traffic").iter().any(|effect| {
         let effect = effect.as_str().unwrap();

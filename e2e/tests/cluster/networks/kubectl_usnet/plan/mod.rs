@@ -1,9 +1,9 @@
-//! What a change would do: that it does so, and that asking changes nothing.
+//! `kubectl usnet plan`: a plan is what happens afterwards, and changes nothing itself.
 
 mod changes;
 
 use super::{list, text};
-use crate::support::cluster::{check, eventually, get, kubectl, nodes, vsctl};
+use crate::support::cluster::{check, eventually, get, nodes, vsctl};
 use crate::support::control_plane::audit;
 use crate::support::kubectl_usnet::{ask, usnet_with_input};
 use crate::support::pods::{NODE, sleeping_pod, start};
@@ -20,14 +20,26 @@ fn plan(manifest: &Value) -> (i32, Value) {
     (answer.status, report["networks"][0].take())
 }
 
-/// What users and controllers have declared, and what Open vSwitch has on all nodes.
+/// Returns the objects of users and controllers, and the state of Open vSwitch on all nodes.
+///
+/// Without what is being deleted: no test waits for the end of its namespace.
 fn everything() -> Vec<String> {
-    let columns = "custom-columns=:.kind,:.metadata.namespace,:.metadata.name,:.metadata.uid,:.metadata.generation";
-    let kinds = "usn,ucn,usu,net-attach-def,namespaces";
-    let declared = kubectl(&["get", kinds, "-A", "--no-headers", "-o", columns]);
+    let objects = get(&["usn,ucn,usu,net-attach-def,namespaces", "-A"]).unwrap();
+    let is_deleted = |object: &&Value| !object["metadata"]["deletionTimestamp"].is_null();
+    let namespaces = list(&objects, "items").iter().filter(|object| object["kind"] == "Namespace");
+    let deleted: Vec<&Value> = namespaces.filter(is_deleted).map(|namespace| &namespace["metadata"]["name"]).collect();
+    let kept = list(&objects, "items").iter().filter(|object| {
+        let namespace = &object["metadata"]["namespace"];
+        !is_deleted(object) && !deleted.contains(&namespace)
+    });
+    let identity = |object: &Value| {
+        let field = |field: &str| &object["metadata"][field];
+        let [namespace, name, uid, generation] = ["namespace", "name", "uid", "generation"].map(field);
+        format!("{} {namespace} {name} {uid} {generation}", object["kind"])
+    };
     let interfaces = ["--columns=_uuid,name,mtu_request,ofport", "list", "Interface"];
     let of_node = |node: &str| [vsctl(node, &["show"]), vsctl(node, &interfaces)];
-    [declared].into_iter().chain(nodes().into_iter().flat_map(of_node)).collect()
+    kept.map(identity).chain(nodes().into_iter().flat_map(of_node)).collect()
 }
 
 /// Changes since then that `kubectl usnet` was allowed, and that were not only to be evaluated.

@@ -5,14 +5,13 @@ use super::gateways::with_gateway;
 use super::packets::Pod;
 use crate::flood::{Flood, length, of_mac_addresses};
 use crate::switch::Switch;
-use crate::values::{Values, attachment, bridge, converge, observe, port_name};
+use crate::values::{Values, bridge, converge, observe, port_name};
 use crate::vpp::switch::{VppSwitch, domain_id};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use usnet_crds::NodeNetwork;
-use usnet_dataplane::desired::{Desired, DesiredAttachment};
-use usnet_dataplane::port::PortPolicy;
+use usnet_dataplane::desired::Desired;
 use usnet_vpp::messages::L2FibTableDump;
 
 /// How much VPP may have taken when the flood is over.
@@ -75,12 +74,8 @@ impl Scene {
         let running = Pod::new("c2", &red, ["10.2.0.2", "fd00:2::2"]);
         let new = Pod::new("c3", &red, ["10.2.0.3", "fd00:2::3"]);
         let networks = [blue.clone(), red];
-        let mut desired = switch.desired(&networks, &["c1"]);
-        for pod in [&running, &new] {
-            let (network, port) = (pod.network.name.clone(), switch.port(pod.container, &pod.network));
-            let attached = DesiredAttachment { network, port, policy: PortPolicy::Ensure };
-            desired.attachments.insert(attachment(pod.container), attached);
-        }
+        let pods = [&running, &new].map(|pod| (pod.container, &pod.network));
+        let desired = switch.with_pods(switch.desired(&networks, &["c1"]), pods);
         running.configure();
         converge(&mut switch.engine(), &desired);
         Self { blue, running, new, desired }

@@ -3,13 +3,12 @@
 
 use super::gateways::with_gateway;
 use crate::switch::Switch;
-use crate::values::{Values, attachment, converge, port_name};
+use crate::values::{Values, converge, port_name};
 use crate::vpp::namespace::Namespace;
 use crate::vpp::switch::VppSwitch;
 use std::process::Command;
 use usnet_crds::NodeNetwork;
-use usnet_dataplane::desired::{Desired, DesiredAttachment};
-use usnet_dataplane::port::PortPolicy;
+use usnet_dataplane::desired::Desired;
 
 /// Packets of one test.
 const COUNT: u32 = 5;
@@ -100,11 +99,8 @@ fn pods(switch: &VppSwitch) -> [Pod; 5] {
 
 fn desired(switch: &VppSwitch, pods: &[Pod]) -> Desired {
     let networks = pods.iter().map(|pod| pod.network.clone());
-    let attachments = pods.iter().map(|pod| {
-        let (network, port) = (pod.network.name.clone(), switch.port(pod.container, &pod.network));
-        (attachment(pod.container), DesiredAttachment { network, port, policy: PortPolicy::Ensure })
-    });
-    Desired { attachments: attachments.collect(), ..Desired::new(networks, []) }
+    let pods = pods.iter().map(|pod| (pod.container, &pod.network));
+    switch.with_pods(Desired::new(networks, []), pods)
 }
 
 pub(crate) fn a_pod_reaches_its_gateway_and_its_domain_and_nothing_else(switch: &mut VppSwitch) {

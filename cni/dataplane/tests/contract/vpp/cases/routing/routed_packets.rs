@@ -11,9 +11,9 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_crds::NodeNetwork;
-use usnet_dataplane::desired::{Desired, DesiredAttachment};
+use usnet_dataplane::desired::Desired;
 use usnet_dataplane::port::AttachedPort;
-use usnet_dataplane::port::PortPolicy;
+use usnet_planner::testing::desired_port;
 use usnet_test_vpp::{Kind, Vpp};
 
 /// Echo requests of one attempt.
@@ -103,11 +103,8 @@ fn pods(switch: &VppSwitch) -> [Pod; 4] {
 }
 
 fn desired(pods: &[Pod]) -> Desired {
-    let attachments = pods.iter().map(|pod| {
-        let (network, port) = (pod.network.name.clone(), pod.port.clone());
-        (attachment(pod.container), DesiredAttachment { network, port, policy: PortPolicy::Ensure })
-    });
-    Desired { attachments: attachments.collect(), ..Desired::new(pods.iter().map(|pod| pod.network.clone()), []) }
+    let port = |pod: &Pod| desired_port(&pod.network.name, &attachment(pod.container), &pod.port);
+    Desired::new(pods.iter().map(|pod| pod.network.clone()), []).with_ports(pods.iter().map(port))
 }
 
 pub(crate) fn a_routed_pod_reaches_its_gateway_and_its_domain_and_nothing_else(switch: &mut VppSwitch) {

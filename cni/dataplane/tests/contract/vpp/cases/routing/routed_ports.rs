@@ -2,15 +2,15 @@
 
 use super::gateways::with_gateway;
 use crate::switch::Switch;
-use crate::values::{Values, apply, attachment, bridge, converge, observe, port_name};
+use crate::values::{Values, apply, attachment, bridge, converge, create_port, observe, port_name};
 use crate::vpp::switch::{VppSwitch, domain_id};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use usnet_crds::{MemifMode, NodeNetwork};
-use usnet_dataplane::desired::{Desired, DesiredAttachment};
+use usnet_dataplane::desired::Desired;
 use usnet_dataplane::plan::{Op, RoutingOp, diff};
-use usnet_dataplane::port::PortPolicy;
 use usnet_dataplane::port::{AttachedPort, PortBackend};
+use usnet_planner::testing::desired_port;
 use usnet_vpp::messages::{
     FibPath, FibPaths, IpRoute, IpRouteAddDel, IpRouteDump, IpTable, IpUnnumberedDump, MemifMode as Mode, NO_INTERFACE,
     Prefix, SwInterfaceGetTable, SwInterfaceSetTable, SwInterfaceSetUnnumbered,
@@ -35,10 +35,9 @@ fn addresses(ips: &[&str]) -> BTreeSet<IpAddr> {
 fn desired(switch: &VppSwitch, networks: &[NodeNetwork], pods: &[(&str, &[&str])]) -> Desired {
     let attached = |(container, ips): &(&str, &[&str])| {
         let port = routed_port(switch, container, &networks[0], ips);
-        let network = networks[0].name.clone();
-        (attachment(container), DesiredAttachment { network, port, policy: PortPolicy::Ensure })
+        desired_port(&networks[0].name, &attachment(container), &port)
     };
-    Desired { attachments: pods.iter().map(attached).collect(), ..Desired::new(networks.to_vec(), []) }
+    Desired::new(networks.to_vec(), []).with_ports(pods.iter().map(attached))
 }
 
 fn blue(switch: &VppSwitch, domain: Option<&str>) -> NodeNetwork {
@@ -186,7 +185,7 @@ pub(crate) fn a_routed_port_without_a_gateway_is_refused(switch: &mut VppSwitch)
     let plain = switch.network("blue");
     converge(&mut engine, &switch.desired(std::slice::from_ref(&plain), &[]));
     let port = routed_port(switch, "c1", &plain, &IPS);
-    let create = Op::CreatePort { network: plain.name, attachment: attachment("c1"), port };
+    let create = create_port(&plain.name, &attachment("c1"), &port);
     let results = apply(&mut engine, &[create]);
     let refused = results[0].as_ref().expect_err("there is no gateway").to_string();
     assert!(refused.contains("has no gateway") && refused.contains("spec.gateway"), "{refused}");

@@ -9,7 +9,7 @@ use usnet_crds::{Encapsulation, EngineKind, InterfaceAddress, NodeNetwork, NodeO
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::port::DeviceName;
 use usnet_dataplane::underlay::{DesiredTunnels, UplinkAddress};
-use usnet_dataplane::uplink::{DesiredUplink, KernelNic};
+use usnet_dataplane::uplink::{DesiredNic, DesiredUplink};
 
 /// The node's address, and those of two others.
 pub(super) const LOCAL: &str = "192.168.50.2/24";
@@ -60,11 +60,11 @@ impl<'a> Overlays<'a> {
     pub(in super::super) fn desired(&self, switch: &VppSwitch) -> Desired {
         let networks: Vec<_> = self.networks.iter().map(|network| self.network(switch, network)).collect();
         let tunnels: Vec<_> = networks.iter().filter_map(DesiredTunnels::of).collect();
-        let nic = Some(KernelNic { device: DeviceName::observed(NIC), index: self.nic, mac: MAC });
+        let nic = Some(DesiredNic::kernel(&DeviceName::observed(NIC), self.nic, MAC));
         let vlan = self.vlan.map(tag);
         let uplink = DesiredUplink::of(EngineKind::Vpp, &"fab".parse().expect("a name"), nic, [vlan]);
         let address = UplinkAddress { address: self.address(), vlan, mac: None };
         let uplink = uplink.map(|uplink| uplink.with_address(Some(address)));
-        Desired::new(networks, []).with_uplinks(uplink, []).with_tunnels(tunnels)
+        Desired::new(networks, []).with_uplinks(uplink).with_tunnels(tunnels)
     }
 }

@@ -1,0 +1,103 @@
+//! The state of an engine at one moment.
+
+use crate::model::bridge::BridgeOwner;
+use crate::model::bridge_settings::BridgeSettings;
+use crate::model::owner::PortOwner;
+use crate::model::port::{DesiredPort, DeviceName, ObservedSettings, PortBackend, PortName};
+use crate::model::routing::ObservedRouting;
+use crate::model::underlay::ObservedAddress;
+use std::collections::BTreeMap;
+use usnet_crds::{NetworkName, PortType, UplinkName};
+
+/// All bridges of an engine, whether owned by usnet or not. Names are those of the engine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// Bridges by name; a bridge domain of VPP by its id in digits.
+    pub bridges: BTreeMap<String, ObservedBridge>,
+    /// Ports owned by usnet that are on no bridge: incomplete ones, those removed from their bridge
+    /// by others, and NICs of uplinks. Open vSwitch has none.
+    pub unbridged_ports: BTreeMap<PortName, ObservedPort>,
+    /// Devices of the kernel that interfaces of others are on, with the names of these interfaces.
+    /// In Open vSwitch ports have the names of their devices, and it has none here.
+    pub taken_devices: BTreeMap<DeviceName, String>,
+    /// The addresses of this node on NICs of uplinks.
+    pub addresses: BTreeMap<UplinkName, ObservedAddress>,
+    /// Gateways and routing tables. Open vSwitch has none.
+    pub routing: ObservedRouting,
+    /// The types of ports that the engine cannot have as it runs now, each with the reason and what
+    /// to do. It may be another one after a restart of the engine.
+    pub unusable_port_types: BTreeMap<PortType, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedBridge {
+    /// What owns the bridge; `None` if usnet does not own it.
+    pub owner: Option<BridgeOwner>,
+    /// Whether its datapath is one that usnet supports (Open vSwitch: `datapath_type=netdev`; VPP:
+    /// it forwards and floods, and does not answer ARP).
+    pub has_supported_datapath: bool,
+    /// Why a network cannot adopt it; `None` if it can.
+    pub adoption_blocker: Option<String>,
+    pub settings: BridgeSettings,
+    /// Whether the engine runs it, or why not.
+    pub state: ElementState,
+    /// The ports, without the bridge's own; also those to which its gateway routes.
+    pub ports: BTreeMap<PortName, ObservedPort>,
+}
+
+impl ObservedBridge {
+    /// The network that owns the bridge.
+    pub fn network(&self) -> Option<&NetworkName> {
+        self.owner.as_ref()?.network()
+    }
+
+    /// The uplink that owns the bridge.
+    pub fn uplink(&self) -> Option<&UplinkName> {
+        self.owner.as_ref()?.uplink()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedPort {
+    /// What owns the port; `None` if usnet does not own it.
+    pub owner: Option<PortOwner>,
+    /// What the port is; `None` if it is not as usnet creates any.
+    pub backend: Option<PortBackend>,
+    pub settings: ObservedSettings,
+    /// Whether the pod's program is there.
+    pub peer: Peer,
+    /// Whether the engine runs it, or why not.
+    pub state: ElementState,
+}
+
+/// Whether the other end of a port's socket is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    Connected,
+    /// The peer is not there, or the engine does not report it.
+    Absent,
+}
+
+/// Whether the engine runs what was configured. That a database accepted a request does not imply
+/// it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ElementState {
+    Running,
+    /// Not yet, and no error is known.
+    Pending,
+    /// The engine failed, with its error text.
+    Failed(String),
+}
+
+impl From<&DesiredPort> for ObservedPort {
+    /// What an engine reports of a port that needs no update and has no peer yet.
+    fn from(port: &DesiredPort) -> Self {
+        Self {
+            owner: Some(port.owner.clone()),
+            backend: Some(port.backend.clone()),
+            settings: (&port.settings).into(),
+            peer: Peer::Absent,
+            state: ElementState::Running,
+        }
+    }
+}

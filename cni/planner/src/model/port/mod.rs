@@ -1,0 +1,23 @@
+//! Ports: everything that is, or should be, one end in an engine.
+//!
+//! [`DesiredPort`] is the one model of all ports: of pods, of kernel devices, NICs and tunnels by
+//! which networks are joined with other nodes, and of patches between bridges. Their owners
+//! distinguish them for the plan, their [backends](PortBackend) for the drivers.
+
+mod attached;
+mod backend;
+mod desired_port;
+mod kernel_device;
+mod name;
+mod pod_backend;
+mod settings;
+mod socket_path;
+
+pub use attached::AttachedPort;
+pub use backend::{PortBackend, TunnelEnds};
+pub use desired_port::{CreationOptions, DesiredPort, PortBridge, PortPolicy};
+pub use kernel_device::DeviceRole;
+pub use name::{DeviceName, PortName};
+pub use pod_backend::PodBackend;
+pub use settings::{DesiredSettings, ObservedSettings, PortMtu, PortSettings};
+pub use socket_path::{SOCKET_PATH_MAX, SocketPath, SocketPathTooLong};

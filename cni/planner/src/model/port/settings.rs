@@ -1,0 +1,250 @@
+//! The settings of a port: what an engine should have and reports of them, whether these are the
+//! same, and their text.
+//!
+//! A new setting of pods' ports is a field of [`PortSettings`], [`DesiredSettings`] and
+//! [`ObservedSettings`]; then this file and `port_settings` of each engine's driver do not compile
+//! until they have it.
+
+use crate::model::tagging::Tagging;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::net::IpAddr;
+use usnet_crds::{Mtu, NodeNetwork, RateLimit, Vlan, VlanTag};
+
+/// What can be changed on a pod's port while packets flow, as it is in a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortSettings {
+    /// Largest payload, in bytes.
+    pub mtu: Mtu,
+    /// The VLANs of the port; `None` means untagged.
+    #[serde(default, deserialize_with = "vlan_or_tag")]
+    pub vlan: Option<Vlan>,
+    /// How much it may send and receive.
+    #[serde(default)]
+    pub rate_limit: RateLimit,
+    /// The addresses of the pod that the engine routes to this port; none if it is on a bridge.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub routed: BTreeSet<IpAddr>,
+}
+
+/// Records of earlier releases have only the number of an access port's VLAN.
+fn vlan_or_tag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vlan>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum VlanOrTag {
+        Tag(VlanTag),
+        Vlan(Vlan),
+    }
+    let read = Option::<VlanOrTag>::deserialize(deserializer)?;
+    Ok(read.map(|read| match read {
+        VlanOrTag::Tag(tag) => Vlan::Access { tag },
+        VlanOrTag::Vlan(vlan) => vlan,
+    }))
+}
+
+impl PortSettings {
+    /// The settings of a pod's port on a network: those fixed for the pod's name, otherwise the
+    /// network's. The pod itself can request a lower rate than the network's, not a higher one.
+    pub fn of_pod(network: &NodeNetwork, namespace: &str, pod: &str, requested: RateLimit) -> Self {
+        let fixed = network.fixed(namespace, pod);
+        Self {
+            mtu: network.bridge.mtu,
+            vlan: fixed.and_then(|fixed| fixed.vlan.clone()).or_else(|| network.port.vlan.clone()),
+            rate_limit: fixed
+                .and_then(|fixed| fixed.rate_limit)
+                .unwrap_or_else(|| network.port.rate_limit.at_most(requested)),
+            routed: BTreeSet::new(),
+        }
+    }
+}
+
+/// What a port of an engine should have. `None` stands for a setting that usnet leaves alone on
+/// ports of this owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DesiredSettings {
+    pub mtu: PortMtu,
+    pub tagging: Option<Tagging>,
+    pub rate_limit: Option<RateLimit>,
+    /// The addresses that the engine routes to this port.
+    pub routed: BTreeSet<IpAddr>,
+}
+
+/// The MTU that a port should have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PortMtu {
+    /// The engine is asked for this one.
+    Set(Mtu),
+    /// The kernel device has this one already. The engine must not be asked for any, because it
+    /// would change the device.
+    OfDevice(Mtu),
+    Unmanaged,
+}
+
+/// What an engine reports of the settings of a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedSettings {
+    /// The requested MTU, in bytes; `None` if the engine was asked for none.
+    pub mtu: Option<i64>,
+    pub tagging: Tagging,
+    /// `None` means limits that usnet does not set.
+    pub rate_limit: Option<RateLimit>,
+    /// The addresses that the engine routes to the port.
+    pub routed: BTreeSet<IpAddr>,
+    /// Whether the port may forward: the admin state of VPP. Open vSwitch has none, there it always
+    /// may.
+    pub is_enabled: bool,
+}
+
+/// One setting of a port that is not as it should be, as text.
+pub(crate) struct Difference {
+    pub(crate) setting: &'static str,
+    pub(crate) observed: String,
+    pub(crate) desired: String,
+}
+
+impl From<PortSettings> for DesiredSettings {
+    fn from(PortSettings { mtu, vlan, rate_limit, routed }: PortSettings) -> Self {
+        Self { mtu: PortMtu::Set(mtu), tagging: Some(vlan.into()), rate_limit: Some(rate_limit), routed }
+    }
+}
+
+impl From<&DesiredSettings> for ObservedSettings {
+    /// What an engine reports of an enabled port that needs no update.
+    fn from(DesiredSettings { mtu, tagging, rate_limit, routed }: &DesiredSettings) -> Self {
+        Self {
+            mtu: mtu.requested().map(i64::from),
+            tagging: tagging.clone().unwrap_or(Tagging::Untagged),
+            rate_limit: Some(rate_limit.unwrap_or_default()),
+            routed: routed.clone(),
+            is_enabled: true,
+        }
+    }
+}
+
+impl DesiredSettings {
+    /// Nothing but how frames are tagged; `None` leaves that alone as well.
+    pub const fn tagging(tagging: Option<Tagging>) -> Self {
+        Self { mtu: PortMtu::Unmanaged, tagging, rate_limit: None, routed: BTreeSet::new() }
+    }
+
+    /// Untagged and without limits, as every port that joins a network with other nodes.
+    pub fn plain(mtu: PortMtu) -> Self {
+        Self { mtu, tagging: Some(Tagging::Untagged), rate_limit: Some(RateLimit::default()), routed: BTreeSet::new() }
+    }
+}
+
+impl PortMtu {
+    fn matches(self, observed: Option<i64>) -> bool {
+        match self {
+            Self::Set(mtu) => observed == Some(mtu.into()),
+            Self::OfDevice(_) => observed.is_none(),
+            Self::Unmanaged => true,
+        }
+    }
+
+    /// The MTU to ask the engine for.
+    pub fn requested(self) -> Option<Mtu> {
+        match self {
+            Self::Set(mtu) => Some(mtu),
+            Self::OfDevice(_) | Self::Unmanaged => None,
+        }
+    }
+}
+
+impl ObservedSettings {
+    /// Whether a port with these settings needs no update, whether it is enabled or not.
+    pub fn match_desired(&self, desired: &DesiredSettings) -> bool {
+        let DesiredSettings { mtu, tagging, rate_limit, routed } = desired;
+        mtu.matches(self.mtu)
+            && tagging.as_ref().is_none_or(|tagging| self.tagging == *tagging)
+            && rate_limit.is_none_or(|limit| self.rate_limit == Some(limit))
+            && self.routed == *routed
+    }
+
+    pub(crate) fn differences(&self, desired: &DesiredSettings) -> impl Iterator<Item = Difference> {
+        let DesiredSettings { mtu, tagging, rate_limit, routed } = desired;
+        let all = [
+            mtu.requested().map(|desired| {
+                let observed = self.mtu.map_or_else(|| "unset".to_owned(), |mtu| mtu.to_string());
+                ("the MTU", observed, desired.to_string())
+            }),
+            tagging.as_ref().map(|desired| ("the VLAN", vlan_text(&self.tagging), vlan_text(desired))),
+            rate_limit.map(|desired| {
+                let observed = self.rate_limit.map_or_else(|| NOT_SET_BY_USNET.to_owned(), |limit| limit.to_string());
+                ("the rate limit", observed, desired.to_string())
+            }),
+            Some(("the routed addresses", addresses_text(&self.routed), addresses_text(routed))),
+        ];
+        let differences = all.into_iter().flatten().filter(|(_, observed, desired)| observed != desired);
+        differences.map(|(setting, observed, desired)| Difference { setting, observed, desired })
+    }
+}
+
+const NOT_SET_BY_USNET: &str = "a value that usnet does not set";
+
+fn vlan_text(tagging: &Tagging) -> String {
+    match tagging {
+        Tagging::Untagged => "none".to_owned(),
+        Tagging::Vlan(vlan) => vlan.to_string(),
+        Tagging::OnlyUntagged | Tagging::UntaggedAndTrunk(_) | Tagging::Other => NOT_SET_BY_USNET.to_owned(),
+    }
+}
+
+fn addresses_text(all: &BTreeSet<IpAddr>) -> String {
+    if all.is_empty() {
+        return "none".to_owned();
+    }
+    all.iter().map(IpAddr::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+impl fmt::Display for DesiredSettings {
+    /// The settings of a pod's port in an operation.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(mtu) = self.mtu.requested() {
+            write!(formatter, "MTU {mtu}, ")?;
+        }
+        match &self.tagging {
+            Some(Tagging::Vlan(vlan)) => write!(formatter, "{vlan}")?,
+            _ => formatter.write_str("no VLAN")?,
+        }
+        match &self.rate_limit {
+            Some(limit) => write!(formatter, " and {limit}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_vlan_of_an_earlier_release_is_that_of_an_access_port() {
+        let read = |settings| serde_json::from_value::<PortSettings>(settings).unwrap();
+        let access = Vlan::Access { tag: VlanTag::try_from(7).unwrap() };
+        assert_eq!(read(json!({"mtu": 1500, "vlan": 7})).vlan, Some(access.clone()));
+        assert_eq!(read(json!({"mtu": 1500, "vlan": null})).vlan, None);
+        let settings = PortSettings { vlan: Some(access), ..read(json!({"mtu": 9000, "vlan": 7})) };
+        assert_eq!(read(serde_json::to_value(&settings).unwrap()), settings);
+    }
+
+    #[test]
+    fn a_setting_that_usnet_leaves_alone_never_differs() {
+        let observed = ObservedSettings {
+            mtu: Some(9000),
+            tagging: Tagging::Other,
+            rate_limit: None,
+            routed: BTreeSet::new(),
+            is_enabled: true,
+        };
+        assert!(observed.match_desired(&DesiredSettings::tagging(None)));
+        assert!(!observed.match_desired(&DesiredSettings::tagging(Some(Tagging::Untagged))));
+        let device = DesiredSettings::plain(PortMtu::OfDevice(Mtu::default()));
+        let plain = ObservedSettings { tagging: Tagging::Untagged, rate_limit: Some(RateLimit::default()), ..observed };
+        assert!(!plain.match_desired(&device), "the engine was asked to change the device");
+        assert!(ObservedSettings { mtu: None, ..plain }.match_desired(&device));
+    }
+}

@@ -1,0 +1,34 @@
+//! What is counted of a port.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The counters of one port.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortCounters {
+    /// Whether the other end of the port is there.
+    pub connected: bool,
+    pub receive: Traffic,
+    pub transmit: Traffic,
+    /// Frames by why they were dropped, in the words of the engine, whose direction is its own.
+    /// Causes that never occurred are not in it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drop_causes: BTreeMap<String, u64>,
+}
+
+/// The counters of one direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u64>,
+    /// Their bytes. Of VPP's ports also those of frames that the pod did not take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Frames that the pod did not take, or that the engine did not take or forward.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<u64>,
+    /// Frames that could not be sent or received.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<u64>,
+}

@@ -1,0 +1,12 @@
+//! Properties of every plan, and examples.
+
+mod drift;
+mod examples;
+mod golden;
+mod model;
+mod properties;
+mod routing;
+mod strategies;
+mod tunnels;
+mod unbridged;
+mod uplinks;

@@ -1,0 +1,13 @@
+//! The objects that ADD creates and DEL removes.
+
+mod add_del;
+mod claims;
+mod devices;
+mod dhcp;
+mod gateways;
+mod hot_plug;
+mod ipam;
+mod requested;
+mod routed;
+mod static_ips;
+mod veth;

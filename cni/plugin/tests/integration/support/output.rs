@@ -1,0 +1,64 @@
+//! The output and exit status of a call.
+
+use serde_json::Value;
+use std::time::Duration;
+
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) output: std::process::Output,
+    pub(crate) took: Duration,
+}
+
+impl Output {
+    pub(crate) fn stdout(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).expect("text on standard output")
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    /// The result of a successful call.
+    #[track_caller]
+    pub(crate) fn result(&self) -> Value {
+        assert!(self.output.status.success(), "{self:?}");
+        serde_json::from_slice(&self.output.stdout).expect("one JSON document on standard output")
+    }
+
+    /// The error of a failed call.
+    #[track_caller]
+    pub(crate) fn error(&self) -> Value {
+        assert_eq!(self.output.status.code(), Some(1), "{self:?}");
+        let error: Value = serde_json::from_slice(&self.output.stdout).expect("one JSON document on standard output");
+        let text = |key: &str| error[key].as_str().is_some_and(|text| !text.is_empty());
+        assert!(text("cniVersion") && text("msg"), "{error}");
+        error
+    }
+
+    /// The code of a failed call.
+    #[track_caller]
+    pub(crate) fn code(&self) -> u64 {
+        self.error()["code"].as_u64().expect("a code")
+    }
+
+    /// The message of a call that failed with this code.
+    #[track_caller]
+    pub(crate) fn message(&self, code: u64) -> String {
+        let error = self.error();
+        assert_eq!(error["code"], code, "{error}");
+        error["msg"].as_str().expect("a message").to_owned()
+    }
+
+    /// Asserts that the call returned in time, which is 5 s, or more on a busy machine.
+    #[track_caller]
+    pub(crate) fn assert_in_time(&self) {
+        assert!(self.took < Duration::from_secs(15), "{:?}", self.took);
+    }
+
+    /// Asserts that a call succeeded without output, like DEL.
+    #[track_caller]
+    pub(crate) fn assert_done(&self) {
+        assert!(self.output.status.success(), "{self:?}");
+        assert_eq!(self.stdout(), "");
+    }
+}

@@ -1,0 +1,88 @@
+//! Reasons of interfaces of pods: of UserspaceAttachments, of interfaces with a problem of their
+//! own, and of pods whose network is being removed.
+
+use super::reasons;
+
+reasons! {
+    ATTACHMENT;
+    ATTACHED = "Attached" {
+        Attachment "Ready True": "the interface is in the pod"
+    }
+    ATTACHING = "Attaching" {
+        Attachment "Ready Unknown": "the agent of the pod's node has not reported it yet"
+        Attachment "Ready False": "no agent has ever reported on the pod's node, or usnet does not know the node yet: see `agent.nodeSelector` of the chart"
+        => "wait; if it stays, see that an agent runs on the node in the message, and its log"
+    }
+    DETACHING = "Detaching" {
+        Attachment "Ready False": "it is being deleted, and the node has not reported yet that it is detached"
+        => "wait; if it stays, see that an agent runs on the node in the message, and its log"
+    }
+    POD_NOT_FOUND = "PodNotFound" {
+        Attachment "Ready False": "the pod does not exist; usnet looks for it again"
+        => "create the pod, or correct spec.pod"
+    }
+    POD_NOT_SCHEDULED = "PodNotScheduled" {
+        Attachment "Ready False": "the pod has no node yet"
+        => "see the events of the pod"
+    }
+    POD_ENDED = "PodEnded" {
+        Attachment "Ready False": "the pod has ended or is being deleted, or another one has its name"
+        => "create an attachment for a running pod"
+    }
+    HOST_NETWORK = "HostNetwork" {
+        Attachment "Ready False": "the pod has the network of its node, and no interfaces of its own"
+        => "use a pod without hostNetwork"
+    }
+    INTERFACE_TAKEN = "InterfaceTaken" {
+        Attachment "Ready False": "the pod has an interface of that name, or another attachment has it; the message says which"
+        => "use another spec.interface"
+    }
+    NETWORK_UNKNOWN = "NetworkUnknown" {
+        Attachment "Ready False": "there is no UserspaceNetwork of that name"
+        => "create the network, or correct spec.network"
+    }
+    NETWORK_UNAVAILABLE = "NetworkUnavailable" {
+        Attachment "Ready False": "the network is not usable on the node now; the message has the plugin's [error 11](#codes-of-the-cni-plugin)"
+        => "act on the error of the plugin in the message"
+    }
+    NO_SANDBOX = "NoSandbox" {
+        Attachment "Ready False": "the network namespace of the pod is not known on its node: [hot-plug.md](hot-plug.md#what-a-pod-needs)"
+        => "wait until the pod has started; otherwise give it another interface of usnet, or let the container runtime call usnet"
+    }
+    ATTACH_FAILED = "AttachFailed" {
+        Attachment "Ready False": "the plugin rejected it, or failed; the message has its [error](#codes-of-the-cni-plugin)"
+        => "act on the error of the plugin in the message"
+    }
+    DETACH_FAILED = "DetachFailed" {
+        Attachment "Ready False": "the plugin could not detach it; the message has its [error](#codes-of-the-cni-plugin)"
+        => "act on the error of the plugin in the message"
+    }
+    PLUGIN_UNREACHABLE = "PluginUnreachable" {
+        Attachment "Ready False": "the container `attach` of the agent's pod on that node does not answer"
+        => "install config/components/attachments; otherwise see the log of the container attach of the agent's pod"
+    }
+    TOO_MANY_ATTACHMENTS = "TooManyAttachments" {
+        Attachment "Ready False": "the node has 512 of them, or the namespace has its share on the node: half of what other namespaces leave. The message says which"
+        => "delete some, or use a pod on another node"
+    }
+    NOT_CONNECTED = "NotConnected" {
+        Interface "": "no program of the pod has been connected to the engine for 30 s; the message says whether the program has to listen on the socket or to connect to it, and whether there is no socket, or one at which no program answers: one that was killed left it. [Remove it](ports.md#a-program-that-listens-and-is-killed) before the start"
+        => "make the program take the side of the socket that the message names (net1.json in the volume has it as role), and have its container remove the old socket before it starts: rm -f"
+    }
+    DEVICE_MISSING = "DeviceMissing" {
+        Interface "": "the device on the node that is the other end of a `Veth` interface is gone: another program deleted it. One that is only set down is set up again"
+        => "delete the pod, whose successor gets a new interface; find out what deleted the device"
+    }
+    PORT_FAILED = "PortFailed" {
+        Interface "": "the engine does not have the pod's port, or does not run it; the message has the engine's error, which the plugin's error 104 has as well: no memif socket id; another port has its name; \"no memory left\" means too little DPDK memory. The engine retries, or the agent, at most 30 s apart"
+        => "act on the engine's error in the message: it names the port; look at the log of the engine"
+    }
+    SOCKET_UNUSABLE = "SocketUnusable" {
+        Interface "": "VPP cannot listen on the socket of the pod's port, mostly after a restart: the pod has left a directory or file at its path, or its volume is gone"
+        => "remove what the pod has left at the path of the socket in its volume; the agent retries, at most 30 s apart"
+    }
+    NETWORK_DRAINING = "NetworkDraining" {
+        AffectedPod "": "the network was deleted or no longer selects the node; the interfaces work until the pod is deleted"
+        => "delete the pod, or select the node again"
+    }
+}

@@ -1,0 +1,151 @@
+//! All reasons of conditions, of networks, uplinks and interfaces on a node, and of events: in
+//! CamelCase as Kubernetes requires, each in one row with what it means and what to do about it.
+//! `docs/errors.md` is generated from the rows, and `kubectl usnet explain` shows them.
+
+mod attachment;
+mod bridge;
+mod engine;
+mod node;
+mod overlay;
+mod progress;
+mod spec;
+mod uplink;
+
+pub use {attachment::*, bridge::*, engine::*, node::*, overlay::*, progress::*, spec::*, uplink::*};
+
+/// A reason.
+#[derive(Debug)]
+pub struct Reason {
+    /// The value in the API.
+    pub name: &'static str,
+    pub occurrences: &'static [Occurrence],
+    /// Whether a network or uplink on a node stays as it is until an operator acts: retrying does
+    /// not help.
+    pub needs_operator: bool,
+    /// What to do, in plain text; empty if there is nothing to do.
+    pub remedy: &'static str,
+}
+
+/// What a reason means in one place.
+#[derive(Debug)]
+pub struct Occurrence {
+    pub place: Place,
+    /// What has the reason there: a condition with its status (`Accepted False`), or the state of a
+    /// network or uplink on a node.
+    pub state: &'static str,
+    /// The meaning as Markdown, without a full stop.
+    pub meaning: &'static str,
+}
+
+/// Where reasons are; each has a table in `docs/errors.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The conditions of a UserspaceNetwork.
+    Network,
+    /// The conditions of a UserspaceAttachment.
+    Attachment,
+    /// The conditions of a UserspaceUplink.
+    Uplink,
+    /// The conditions of a UserspaceNodeState.
+    Node,
+    /// The events of a UserspaceNodeState.
+    NodeEvent,
+    /// `status.networks[]` of a UserspaceNodeState.
+    NetworkOnNode,
+    /// `status.networks[].degraded[]` of a UserspaceNodeState.
+    Interface,
+    /// `status.affectedPods[]` of a UserspaceNodeState.
+    AffectedPod,
+    /// `status.uplinks[]` of a UserspaceNodeState.
+    UplinkOnNode,
+}
+
+impl Place {
+    pub const ALL: [Self; 9] = [
+        Self::Network,
+        Self::Attachment,
+        Self::Uplink,
+        Self::Node,
+        Self::NodeEvent,
+        Self::NetworkOnNode,
+        Self::Interface,
+        Self::AffectedPod,
+        Self::UplinkOnNode,
+    ];
+}
+
+/// Declares a table of reasons: the constant and the value of each, `needs operator`, what it means
+/// in each place, and after the arrow what to do.
+macro_rules! reasons {
+    ($table:ident; $($constant:ident = $name:literal $(needs $operator:ident)? {
+        $($place:ident $state:literal: $meaning:literal)+
+        $(=> $remedy:literal)?
+    })+) => {
+        $(pub const $constant: &str = $name;)+
+
+        pub(super) const $table: &[super::Reason] = &[$(super::Reason {
+            name: $name,
+            occurrences: &[$(super::Occurrence { place: super::Place::$place, state: $state, meaning: $meaning }),+],
+            needs_operator: super::reasons!(@needs $($operator)?),
+            remedy: super::reasons!(@remedy $($remedy)?),
+        }),+];
+    };
+    (@needs operator) => { true };
+    (@needs) => { false };
+    (@remedy $remedy:literal) => { $remedy };
+    (@remedy) => { "" };
+}
+use reasons;
+
+pub fn all() -> impl Iterator<Item = &'static Reason> {
+    let tables = [SPEC, PROGRESS, BRIDGE, OVERLAY, UPLINK, ENGINE, NODE, ATTACHMENT];
+    tables.into_iter().flatten()
+}
+
+pub fn find(name: &str) -> Option<&'static Reason> {
+    all().find(|reason| reason.name == name)
+}
+
+/// Whether a network or uplink on a node stays as it is until an operator acts.
+pub fn needs_operator(name: &str) -> bool {
+    find(name).is_some_and(|reason| reason.needs_operator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_reason_has_one_row_and_one_form() {
+        let names: Vec<&str> = all().map(|reason| reason.name).collect();
+        assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+        for name in names {
+            let is_camel_case = name.starts_with(|first: char| first.is_ascii_uppercase())
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            assert!(is_camel_case && name.len() <= crate::types::limits::REASON_MAX, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_recover_by_itself_has_a_remedy() {
+        for reason in all() {
+            let is_problem = |occurrence: &Occurrence| {
+                !["True", "Programmed", "Pending"].iter().any(|fine| occurrence.state.ends_with(fine))
+            };
+            let is_stalled = |occurrence: &Occurrence| occurrence.state.starts_with("DeletionBlocked");
+            let needs_remedy = reason.occurrences.iter().any(|it| is_problem(it) || is_stalled(it));
+            assert!(!needs_remedy || !reason.remedy.is_empty(), "{}", reason.name);
+        }
+    }
+
+    /// The controller counts failures of networks and uplinks on nodes.
+    #[test]
+    fn what_needs_an_operator_is_the_failure_of_a_network_or_uplink_on_a_node() {
+        for reason in all().filter(|reason| reason.needs_operator) {
+            let is_on_node = |it: &Occurrence| [Place::NetworkOnNode, Place::UplinkOnNode].contains(&it.place);
+            assert!(reason.occurrences.iter().any(|it| is_on_node(it) && it.state == "Failed"), "{}", reason.name);
+        }
+        assert!(needs_operator(BRIDGE_CONFLICT) && !needs_operator(ENGINE_UNREACHABLE) && !needs_operator("Other"));
+    }
+}

@@ -1,0 +1,67 @@
+//! The generated files in `config/crd` and `docs` are up to date.
+
+use std::path::{Path, PathBuf};
+use usnet_crds::crdgen::errors;
+use usnet_crds::device::RESOURCE_PREFIX;
+use usnet_crds::manifests::{crds, manifests};
+use usnet_crds::nad::{RESOURCE_ANNOTATION, config};
+use usnet_crds::reference;
+
+fn checkout() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+#[test]
+fn config_crd_is_up_to_date() {
+    let folder = checkout().join("config/crd");
+    for manifest in manifests().unwrap() {
+        let checked_in = std::fs::read_to_string(folder.join(&manifest.file)).unwrap_or_default();
+        assert!(checked_in == manifest.yaml, "{} is stale: run cargo run -p usnet-crds --bin crdgen", manifest.file);
+    }
+}
+
+#[test]
+fn the_reference_is_up_to_date() {
+    let checked_in = std::fs::read_to_string(checkout().join("docs/reference.md")).unwrap_or_default();
+    assert!(checked_in == reference::page().unwrap(), "docs/reference.md is stale: run make crds");
+}
+
+/// The API server takes from the controller no definition but the one that it makes.
+#[test]
+fn the_nad_policy_admits_what_the_controller_generates() {
+    let policy = std::fs::read_to_string(checkout().join("config/rbac/own-definitions-only.yaml")).unwrap();
+    let made = config(&"some-network".parse().unwrap()).replace("some-network", "' + object.metadata.name + '");
+    assert!(
+        policy.contains(&format!("[?'{RESOURCE_ANNOTATION}']")) && policy.contains(&format!("'{RESOURCE_PREFIX}/'"))
+    );
+    assert!(policy.contains(&format!("'{made}'")), "write {made} into config/rbac/own-definitions-only.yaml");
+}
+
+#[test]
+fn the_reference_has_fields_defaults_rules_and_conditions() {
+    let page = reference::page().unwrap();
+    for text in [
+        "| `spec.bridge.macAgeSeconds` | integer | `300` |",
+        "MTU is out of range: use 576 to 9702",
+        "| `DeletionBlocked` |",
+    ] {
+        assert!(page.contains(text), "{text:?} is not in the reference");
+    }
+}
+
+#[test]
+fn the_tables_of_reasons_are_up_to_date() {
+    let checked_in = std::fs::read_to_string(checkout().join("docs/errors.md")).unwrap();
+    let made = errors::page(&checked_in).unwrap();
+    assert!(checked_in == made, "docs/errors.md is stale: run make crds");
+}
+
+#[test]
+fn the_crds_have_nothing_that_api_servers_warn_about() {
+    for crd in crds().unwrap() {
+        let text = crd.to_string();
+        assert!(!text.contains("\"nullable\"") && !text.contains("uint"), "{}", crd["metadata"]["name"]);
+        // They estimate the cost of `==`, and take `!=` for more expensive than any budget.
+        assert!(!text.contains("!= cidr("), "{}", crd["metadata"]["name"]);
+    }
+}

@@ -1,0 +1,14 @@
+//! The connections to the engines (IO). Each reconnects indefinitely, and observes its engine.
+//!
+//! [`watcher`] is the interface for the reconciler; [`open_vswitch`] and [`vpp`] implement it.
+
+mod open_vswitch;
+mod socket_folder;
+mod vpp;
+mod watcher;
+
+pub(crate) use open_vswitch::OpenVswitchWatcher;
+pub(crate) use socket_folder::SocketFolderDeleted;
+pub(crate) use socket_folder::check as check_socket_folder;
+pub(crate) use vpp::VppWatcher;
+pub(crate) use watcher::{EngineState, EngineWatcher, Reconnected};

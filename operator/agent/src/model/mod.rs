@@ -1,0 +1,12 @@
+//! The types that the steps of the agent pass to each other. No IO.
+//!
+//! In the order in which they arise: [`input`], [`spec`], [`engine_view`], [`health`] with its
+//! [`reason`], [`engine_facts`], [`report`].
+
+pub(crate) mod engine_facts;
+pub(crate) mod engine_view;
+pub(crate) mod health;
+pub mod input;
+pub(crate) mod reason;
+pub mod report;
+pub mod spec;

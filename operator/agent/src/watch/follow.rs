@@ -1,0 +1,115 @@
+//! Follows the objects of the API server that concern the node (IO): all `CompiledNetwork`s and
+//! `UserspaceUplink`s, its own `UserspaceNodeState`, and while there is an overlay all
+//! `UserspaceNodeSlice`s.
+
+use super::api_backoff::{ApiServerBackoff, with_jitter};
+use super::collect::Collector;
+use super::list_watch::{Event, ListWatch, Object};
+use super::node_slices::NodeSlices;
+use super::node_state::{OwnState, Owners, StoredStatus};
+use super::uplinks::Uplinks;
+use crate::attachments::Requested;
+use crate::model::input::Input;
+use kube::Client;
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+use tokio::time::sleep;
+use usnet_common::display::ErrorChain;
+use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeState, UserspaceUplink};
+
+/// After this time without an error the back-off starts again, even if nothing was received: the
+/// delays of a quiet watch that breaks once a minute must not grow.
+const STABLE_AFTER: Duration = Duration::from_secs(60);
+
+/// The channels to the subscribers.
+#[derive(Debug)]
+pub(crate) struct Subscribers {
+    /// The input, for the builder of the node's spec.
+    pub inputs: watch::Sender<Option<Input>>,
+    /// The stored status, for its writer; none while there is no object.
+    pub statuses: watch::Sender<Option<StoredStatus>>,
+    /// The requested attachments; none before they are known.
+    pub attachments: watch::Sender<Option<Requested>>,
+    /// The owners of the node state, for the ResourceSlices of the node.
+    pub owners: watch::Sender<Owners>,
+}
+
+/// Follows the objects that concern `node`, indefinitely. It waits for an absent API server. A
+/// deleted node state leaves the node as it is, because nothing says that its networks should be
+/// removed.
+pub(crate) async fn follow(client: Client, node: String, subscribers: Subscribers) {
+    let collector = RefCell::new(Collector::new(subscribers.inputs));
+    let networks = async {
+        let mut list_watch = ListWatch::<CompiledNetwork>::new(client.clone(), None);
+        follow_kind(&mut list_watch, "CompiledNetworks", |event| collector.borrow_mut().networks(event)).await;
+    };
+    let node_state = async {
+        let mut own = OwnState::new(&collector, subscribers.statuses, subscribers.attachments, subscribers.owners);
+        let mut list_watch =
+            ListWatch::<UserspaceNodeState>::new(client.clone(), Some(format!("metadata.name={node}")));
+        follow_kind(&mut list_watch, "UserspaceNodeState", |event| own.on_event(event)).await;
+    };
+    let uplinks = async {
+        let mut uplinks = Uplinks::new(&collector);
+        let mut list_watch = ListWatch::<UserspaceUplink>::new(client.clone(), None);
+        follow_kind(&mut list_watch, "UserspaceUplinks", |event| uplinks.on_event(event)).await;
+    };
+    tokio::join!(networks, uplinks, node_state, follow_slices(&client, &node, &collector));
+}
+
+/// Follows the node slices while they are needed, so that they cost the API server nothing
+/// otherwise.
+async fn follow_slices(client: &Client, node: &str, collector: &RefCell<Collector>) {
+    let mut needed = collector.borrow().needs_nodes();
+    // The sender is in the collector, which outlives this loop.
+    while needed.wait_for(|needed| *needed).await.is_ok() {
+        let mut slices = NodeSlices::new(collector, node);
+        let mut list_watch = ListWatch::<UserspaceNodeSlice>::new(client.clone(), None);
+        let following = follow_kind(&mut list_watch, "UserspaceNodeSlices", |event| slices.on_event(event));
+        let mut no_longer_needed = needed.clone();
+        tokio::select! {
+            () = following => {}
+            _ = no_longer_needed.wait_for(|needed| !*needed) => {}
+        }
+        collector.borrow_mut().nodes(None);
+    }
+}
+
+async fn follow_kind<K>(list_watch: &mut ListWatch<K>, kind: &str, mut on_event: impl FnMut(Event<K>))
+where
+    Object<K>:
+        kube::Resource<DynamicType = ()> + serde::de::DeserializeOwned + Clone + std::fmt::Debug + Send + 'static,
+{
+    let mut backoff = ApiServerBackoff::default();
+    let mut is_disconnected = false;
+    loop {
+        let started = Instant::now();
+        match list_watch.next().await {
+            Ok(event) => {
+                if std::mem::take(&mut is_disconnected) {
+                    tracing::info!(kind, "watching the API server again");
+                }
+                // The back-off continues for an API server that accepts watches and then drops
+                // them.
+                if !matches!(event, Event::Opened) {
+                    backoff.reset();
+                }
+                on_event(event);
+            }
+            Err(error) => {
+                if started.elapsed() > STABLE_AFTER {
+                    backoff.reset();
+                }
+                let error_chain = ErrorChain(&error);
+                if backoff.is_active() {
+                    tracing::debug!(kind, error = %error_chain, "still cannot watch the API server");
+                } else {
+                    tracing::warn!(kind, error = %error_chain, "cannot watch the API server; continuing with the last known state");
+                    is_disconnected = true;
+                }
+                sleep(backoff.next(error.is_answer()).max(with_jitter(error.retry_after()))).await;
+            }
+        }
+    }
+}

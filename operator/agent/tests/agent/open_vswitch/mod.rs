@@ -1,0 +1,18 @@
+//! The agent with Open vSwitch.
+
+mod attachments;
+mod captures;
+mod forwarding;
+mod garbage;
+mod isolation;
+mod networks;
+mod offloads;
+mod outages;
+mod overlay_filter;
+mod overlay_reasons;
+mod overlays;
+mod restarts;
+pub(crate) mod testbed;
+mod tunnels;
+mod uplinks;
+mod writable_directories;

@@ -1,0 +1,17 @@
+//! What several programs of the operator use.
+//!
+//! - [`api`] (IO): the API server;
+//! - `telemetry` (feature, IO): metrics and health;
+//! - [`display`]: texts for users; [`redact`]: texts without secrets;
+//! - [`backoff`], [`channels`], [`shares`]: waits, channels and queues.
+
+pub mod api;
+pub mod backoff;
+pub mod channels;
+pub mod display;
+pub mod redact;
+pub mod shares;
+#[cfg(feature = "telemetry")]
+pub mod telemetry;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

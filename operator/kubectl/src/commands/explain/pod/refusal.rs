@@ -1,0 +1,85 @@
+//! Errors of the plugin, Multus and the container runtime in the pod's events.
+
+use super::context::Context;
+use crate::commands::explain::finding::Finding;
+use crate::model::snapshot::Event;
+
+const SANDBOX_FAILED: &str = "FailedCreatePodSandBox";
+/// The prefix of every error of the plugin.
+const ERROR_PREFIX: &str = "usnet[";
+/// The text of Multus' error for a missing definition.
+const NOT_FOUND: &str = "cannot find a network-attachment-definition";
+/// The maximum length of the cited part of an event, in characters.
+const CITED_MAX: usize = 600;
+
+/// The plugin rejected the interface: `usnet[102 NoVolume]: …`.
+pub(super) fn refused(context: &Context<'_>) -> Option<Finding> {
+    let event = last(context, |message| message.contains(ERROR_PREFIX))?;
+    let (_, said) = event.message.rsplit_once(ERROR_PREFIX)?;
+    let (head, text) = said.split_once("]: ")?;
+    let (code, reason) = head.split_once(' ')?;
+    let why =
+        format!("the CNI plugin rejected the interface (code {code}, {} times): {}", event.count, shortened(text));
+    Some(Finding::new(reason, why, remedy_for_code(code)))
+}
+
+/// Returns the remedy for a code of the plugin, a summary of docs/errors.md.
+fn remedy_for_code(code: &str) -> &'static str {
+    match code {
+        "1" | "6" | "7" => {
+            "correct the pod's annotation or the NetworkAttachmentDefinition as the message says, and create the pod again"
+        }
+        "2" => "remove what is not supported from the pod's annotation, and create the pod again",
+        "4" => "check the versions of the container runtime and of Multus; a requested MAC or IP address must be valid",
+        "5" => "the message names a file or program of the node: free space, or upgrade usnet there",
+        "11" => "wait: kubelet retries; if this persists: kubectl usnet explain node NAME",
+        "102" => "create the pod again with what the message asks for: the volumes of a pod cannot be changed",
+        "103" | "107" => "delete the pod so that it is created again",
+        "104" => {
+            "the message cites the engine: look at its log on the node, and check that it sees /run/usnet/ports as the host does"
+        }
+        "105" => "check the IPAM plugin of the network (spec.ipam) on the node",
+        "108" => "extend the ranges of spec.ipam of the network, or delete pods that have its addresses",
+        _ => "see the message; docs/errors.md describes each code",
+    }
+}
+
+pub(super) fn plugin_missing(context: &Context<'_>) -> Option<Finding> {
+    let is_it = |message: &str| message.contains("failed to find plugin \"userspace\"");
+    let event = last(context, is_it)?;
+    let node = context.pod.node.as_deref().unwrap_or("NAME");
+    let why = format!("the CNI plugin userspace is not installed on node {node}: {}", shortened(&event.message));
+    let remedy = format!(
+        "the agent installs it: kubectl usnet explain node {node}; check that its folder is the one that the runtime uses (bin_dir)"
+    );
+    Some(Finding::new("PluginMissing", why, remedy))
+}
+
+/// Multus does not find the definition, and the user may not list definitions.
+pub(super) fn definition_not_found(context: &Context<'_>) -> Option<Finding> {
+    let event = last(context, |message| message.contains(NOT_FOUND))?;
+    let why = shortened(&event.message);
+    let remedy = "the name in the annotation is wrong, or the network does not select the namespace: kubectl describe usn NAME names the labels that it requires";
+    Some(Finding::new("DefinitionMissing", why, remedy))
+}
+
+/// Returns the last matching event of this interface. Multus names the definition before the
+/// plugin's error.
+fn last<'a>(context: &Context<'a>, is_it: impl Fn(&str) -> bool) -> Option<&'a Event> {
+    let failed = context.snapshot.events.iter().filter(|event| event.reason == SANDBOX_FAILED && is_it(&event.message));
+    let failed: Vec<&Event> = failed.collect();
+    let name = format!("{}]", context.element.name);
+    let quoted = format!("\"{}\"", context.element.name);
+    let bracketed = format!("({})", context.element.name);
+    let names =
+        |event: &&&Event| [&name, &quoted, &bracketed].into_iter().any(|it| event.message.contains(it.as_str()));
+    let is_only = context.pod.networks.as_deref().is_some_and(|text| !text.contains(','));
+    failed.iter().rev().find(names).or_else(|| failed.last().filter(|_| is_only)).copied()
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(CITED_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

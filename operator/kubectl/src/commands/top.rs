@@ -1,0 +1,215 @@
+//! `kubectl usnet top`: `usnet node ports` of all nodes, the interfaces with the most traffic
+//! first.
+
+use super::shared::{query_agents, unread_text};
+use crate::api::{Cluster, read_usnet};
+use crate::error::{Error, SUCCESS};
+use crate::model::{Pod, Unread};
+use crate::output::{Format, Output, line, render, table};
+use clap::ValueEnum;
+use serde::Serialize;
+use std::cmp::Reverse;
+use usnet_crds::NetworkName;
+use usnet_node_output::ports::{Port, Reading};
+use usnet_planner::model::port_counters::PortCounters;
+
+/// The maximum interval, in seconds, with which an agent still responds within the shortest time
+/// limit.
+const INTERVAL_MAX: u64 = 15;
+
+/// Options of `kubectl usnet top`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Only the interfaces on this node.
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
+    /// Only the interfaces of this network.
+    #[arg(long, value_name = "NAME")]
+    network: Option<NetworkName>,
+    /// The interval over which rates are averaged, in seconds. Open vSwitch updates its counters
+    /// every 5 seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=INTERVAL_MAX))]
+    interval: u64,
+    /// Show totals instead of rates.
+    #[arg(long, conflicts_with = "interval")]
+    totals: bool,
+    /// The counter to sort by, the largest first.
+    #[arg(long, value_enum, default_value_t)]
+    sort: Sort,
+    /// The maximum number of interfaces to show.
+    #[arg(long, value_name = "NUMBER")]
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// Packets received and sent.
+    #[default]
+    Packets,
+    /// Bytes received and sent.
+    Bytes,
+    /// Dropped packets.
+    Dropped,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    /// The interval over which the counters are averaged; `None` if they are totals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval_seconds: Option<u64>,
+    ports: Vec<NodePort>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_read: Vec<Unread>,
+}
+
+/// An interface of a pod on a node.
+#[derive(Debug, Serialize)]
+struct NodePort {
+    node: String,
+    #[serde(flatten)]
+    port: Port,
+}
+
+/// Runs the command for all namespaces, unless the user chose one.
+pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Output, Error> {
+    let snapshot = read_usnet(cluster).await?;
+    let interval = options.interval.to_string();
+    let mut arguments = vec!["node", "ports", "-o", "json"];
+    if !options.totals {
+        arguments.extend(["--interval", &interval]);
+    }
+    arguments.extend(options.network.iter().flat_map(|network| ["--network", network.as_str()]));
+    let (answers, unread) = query_agents(cluster, &snapshot, options.node.as_deref(), &arguments).await?;
+    let report = report(answers, unread, options, cluster.chosen_namespace.as_deref());
+    Ok(Output { text: render(&report, format, text)?, exit_status: SUCCESS })
+}
+
+fn report(
+    answers: Vec<(&Pod, Result<Reading, String>)>,
+    mut unread: Vec<Unread>,
+    options: &Options,
+    namespace: Option<&str>,
+) -> Report {
+    let mut ports = Vec::new();
+    for (agent, answer) in answers {
+        let node = agent.node.clone().unwrap_or_default();
+        match answer {
+            Ok(reading) => {
+                ports.extend(reading.ports.into_iter().map(|port| NodePort { node: node.clone(), port }));
+                unread.extend(reading.failures.into_iter().map(|failure| Unread {
+                    what: format!("the counters of {} on node {node}", failure.engine),
+                    why: failure.message,
+                }));
+            }
+            Err(why) => unread.push(Unread { what: format!("the interfaces of node {node}"), why }),
+        }
+    }
+    ports.retain(|entry| namespace.is_none_or(|namespace| entry.port.namespace == namespace));
+    ports.sort_by_cached_key(|entry| {
+        let Port { namespace, pod, interface, counters, .. } = &entry.port;
+        (Reverse(options.sort.key(counters)), namespace.clone(), pod.clone(), interface.clone())
+    });
+    ports.truncate(options.limit.unwrap_or(usize::MAX));
+    let interval_seconds = (!options.totals).then_some(options.interval);
+    Report { interval_seconds, ports, not_read: unread }
+}
+
+impl Sort {
+    fn key(self, counters: &PortCounters) -> u64 {
+        let PortCounters { receive, transmit, .. } = counters;
+        let counts = match self {
+            Self::Packets => [receive.packets, transmit.packets],
+            Self::Bytes => [receive.bytes, transmit.bytes],
+            Self::Dropped => [receive.dropped, transmit.dropped],
+        };
+        counts.into_iter().flatten().fold(0, u64::saturating_add)
+    }
+}
+
+fn text(report: &Report) -> String {
+    let unit = if report.interval_seconds.is_some() { "/s" } else { "" };
+    let counters = ["RECEIVED", "BYTES", "DROPPED", "SENT", "BYTES", "DROPPED"].map(|head| format!("{head}{unit}"));
+    let [received, received_bytes, not_received, sent, sent_bytes, dropped] = counters.each_ref().map(String::as_str);
+    let heads = ["POD", "INTERFACE", "NETWORK", "NODE", "CONNECTED"];
+    let [pod, interface, network, node, connected] = heads;
+    let heads =
+        [pod, interface, network, node, connected, received, received_bytes, not_received, sent, sent_bytes, dropped];
+    let rows: Vec<_> = report.ports.iter().map(row).collect();
+    table(heads, &rows) + &unread_text(&report.not_read)
+}
+
+/// Returns the row of an interface, with a hyphen for what the engine does not count.
+fn row(NodePort { node, port }: &NodePort) -> [String; 11] {
+    let PortCounters { connected, receive, transmit, .. } = &port.counters;
+    let number = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
+    [
+        line(&format!("{}/{}", port.namespace, port.pod)),
+        line(&port.interface),
+        line(&port.network),
+        node.clone(),
+        if *connected { "yes" } else { "no" }.to_owned(),
+        number(receive.packets),
+        number(receive.bytes),
+        number(receive.dropped),
+        number(transmit.packets),
+        number(transmit.bytes),
+        number(transmit.dropped),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::snapshot::AGENT;
+    use crate::model::testing::usnet_pod;
+    use usnet_crds::EngineKind;
+    use usnet_node_output::ports::Failure;
+    use usnet_planner::model::port_counters::Traffic;
+
+    fn port(pod: &str, received: u64, dropped: u64) -> Port {
+        let receive = Traffic { packets: Some(received), bytes: Some(64), dropped: Some(dropped), errors: None };
+        Port {
+            namespace: "web".into(),
+            pod: pod.into(),
+            interface: "net1".into(),
+            network: "blue".into(),
+            engine: EngineKind::OpenVswitch,
+            port_type: "VhostUser".into(),
+            mac: String::new(),
+            counters: PortCounters { connected: true, receive, ..PortCounters::default() },
+        }
+    }
+
+    fn rows(sort: Sort, limit: Option<usize>, namespace: Option<&str>) -> Vec<String> {
+        let agents = ["node-a", "node-b", "node-c"].map(|node| usnet_pod(AGENT, node));
+        let failure = Failure { engine: EngineKind::Vpp, message: "refused\u{1b}[2J".into() };
+        let answers = vec![
+            (&agents[0], Ok(Reading { ports: vec![port("a", 10, 0), port("b", 5, 9)], failures: vec![failure] })),
+            (&agents[1], Ok(Reading { ports: vec![port("c", 7, 0)], failures: Vec::new() })),
+            (&agents[2], Err("no route to host".to_owned())),
+        ];
+        let options = Options { node: None, network: None, interval: 5, totals: false, sort, limit };
+        let text = text(&report(answers, Vec::new(), &options, namespace));
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn the_interfaces_of_all_nodes_are_ordered_by_traffic_and_what_failed_is_named() {
+        assert_eq!(
+            rows(Sort::Packets, None, Some("web")),
+            [
+                "POD INTERFACE NETWORK NODE CONNECTED RECEIVED/s BYTES/s DROPPED/s SENT/s BYTES/s DROPPED/s",
+                "web/a net1 blue node-a yes 10 64 0 - - -",
+                "web/c net1 blue node-b yes 7 64 0 - - -",
+                "web/b net1 blue node-a yes 5 64 9 - - -",
+                "",
+                "NOT READ, so the output may be incomplete",
+                "the counters of VPP on node node-a: refused\\u{1b}[2J",
+                "the interfaces of node node-c: no route to host",
+            ]
+        );
+        assert_eq!(rows(Sort::Packets, None, Some("db"))[1], "", "another namespace");
+        assert_eq!(rows(Sort::Dropped, Some(1), None)[1..3], ["web/b net1 blue node-a yes 5 64 9 - - -", ""]);
+    }
+}

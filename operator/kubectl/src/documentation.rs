@@ -1,0 +1,124 @@
+//! Checks docs/kubectl-usnet.md: it has every command, exit status and cause, and its examples are
+//! what the commands print for the cluster of [`example`]. `USNET_WRITE_DOCS=1` writes the
+//! examples.
+
+use super::command_line::{EXIT_STATUSES, command};
+use super::commands::{explain, graph, plan, pods, status};
+use super::model::Snapshot;
+use super::model::testing::{
+    add, add_network, attached, condition, merge, network_object, network_report, pod_object, snapshot, state_object,
+};
+use serde_json::json;
+use std::path::PathBuf;
+
+const PAGE: &str = "docs/kubectl-usnet.md";
+
+fn path() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(PAGE)
+}
+
+/// The cluster has two nodes, of which node-b does not have network blue. The program of web/dpdk-0
+/// does not listen, and web/dpdk-1 has no volume.
+fn example() -> Snapshot {
+    let mut snapshot = snapshot();
+    let mut blue = network_object("blue", &json!({}));
+    let message = "bridge br-blue exists and is not owned by usnet; it was not changed";
+    let failures = json!([{"node": "node-b", "reason": "BridgeExists", "message": message}]);
+    let conditions = json!([
+        condition("Ready", "False", "BridgeExists", "programmed on 1 of 2 nodes; node node-b: BridgeExists"),
+        condition("Accepted", "True", "Valid", ""),
+        condition("Stalled", "True", "BridgeExists", "see Ready"),
+    ]);
+    merge(&mut blue, &json!({"status": {"conditions": conditions, "failures": failures, "attachments": 1}}));
+    add_network(&mut snapshot, &blue);
+    let unconnected = "interface net1: Open vSwitch connects, and the program has to listen on net1.sock";
+    let degraded = json!([{"pod": "web/dpdk-0", "uid": "uid of dpdk-0", "interface": "net1", "reason": "NotConnected", "message": unconnected}]);
+    let report = network_report("blue", "Programmed", &json!({"attachments": 1, "degraded": degraded}));
+    add(&mut snapshot, &state_object("node-a", &json!([report])));
+    let failed = network_report("blue", "Failed", &json!({"reason": "BridgeExists", "message": message}));
+    let mut state = state_object("node-b", &json!([failed]));
+    state["status"]["conditions"][0] = condition("Ready", "False", "NotProgrammed", "0 of 1 networks are programmed");
+    add(&mut snapshot, &state);
+    add(&mut snapshot, &pod_object("dpdk-0", &attached()));
+    add(&mut snapshot, &pod_object("dpdk-1", &json!({"spec": {"volumes": []}})));
+    snapshot
+}
+
+/// Returns the arguments of `kubectl usnet` and the output of each example.
+fn examples() -> Vec<(&'static str, String)> {
+    let snapshot = example();
+    let pod = snapshot.pods.iter().find(|pod| pod.name == "dpdk-1").unwrap();
+    vec![
+        ("status", status::text::text(&status::report::report(&snapshot))),
+        ("pods blue", pods::text::text(&pods::report::report(&snapshot, "blue", None))),
+        ("explain pod web/dpdk-1", explain::text::text(&explain::pod::report(&snapshot, pod))),
+        ("explain network blue", explain::text::text(&explain::network::report(&snapshot, "blue"))),
+        ("explain node node-b", explain::text::text(&explain::node::report(&snapshot, "node-b"))),
+        ("plan -f network.yaml", plan::example(&snapshot)),
+        ("graph", graph::text::text(&graph::report::graph(&snapshot, None))),
+    ]
+}
+
+#[test]
+fn examples_are_what_the_commands_print() {
+    let mut page = std::fs::read_to_string(path()).unwrap();
+    for (arguments, text) in examples() {
+        let start = format!("```console\n$ kubectl usnet {arguments}\n");
+        let begin = page.find(&start).unwrap_or_else(|| panic!("{PAGE} has no example of kubectl usnet {arguments}"))
+            + start.len();
+        let end = begin + page[begin..].find("```\n").unwrap();
+        if std::env::var_os("USNET_WRITE_DOCS").is_some() {
+            page.replace_range(begin..end, &text);
+        }
+        let end = begin + page[begin..].find("```\n").unwrap();
+        assert_eq!(&page[begin..end], text, "{PAGE}, kubectl usnet {arguments}: USNET_WRITE_DOCS=1 writes it");
+    }
+    if std::env::var_os("USNET_WRITE_DOCS").is_some() {
+        std::fs::write(path(), page).unwrap();
+    }
+}
+
+#[test]
+fn every_command_and_exit_status_is_documented() {
+    let page = std::fs::read_to_string(path()).unwrap();
+    for subcommand in command().get_subcommands().filter(|it| it.get_name() != "help") {
+        let heading = format!("## `{}", subcommand.get_name());
+        assert!(page.contains(&heading), "{PAGE} has no heading that begins with {heading}");
+        for option in subcommand.get_arguments().filter(|it| !it.is_global_set()).filter_map(clap::Arg::get_long) {
+            let is_there = ["help", "version", "output"].contains(&option) || page.contains(&format!("--{option}"));
+            assert!(is_there, "{PAGE} does not have --{option} of {}", subcommand.get_name());
+        }
+    }
+    for line in EXIT_STATUSES.lines().skip(1) {
+        let (status, meaning) = line.trim().split_once("  ").unwrap();
+        let row = format!("| {status} | {meaning} |");
+        assert!(page.contains(&row), "{PAGE} does not have {row}");
+    }
+}
+
+#[test]
+fn every_cause_is_documented() {
+    let page = std::fs::read_to_string(path()).unwrap();
+    for source in [
+        include_str!("commands/explain/pod/all_interfaces.rs"),
+        include_str!("commands/explain/pod/definition.rs"),
+        include_str!("commands/explain/pod/placement.rs"),
+        include_str!("commands/explain/pod/attachment.rs"),
+        include_str!("commands/explain/pod/refusal.rs"),
+        include_str!("commands/explain/network/causes.rs"),
+        include_str!("commands/explain/node/causes.rs"),
+    ] {
+        let literals = source.split('"').skip(1).step_by(2);
+        let is_cause = |text: &&str| {
+            text.len() > 5
+                && text.chars().all(|letter| letter.is_ascii_alphabetic())
+                && text.starts_with(|first: char| first.is_uppercase())
+                && text.chars().filter(|letter| letter.is_uppercase()).count() > 1
+        };
+        for cause in literals.filter(is_cause).filter(|it| !it.contains("BackOff") && !it.ends_with("Error")) {
+            let is_there = page.contains(&format!("`{cause}`"))
+                || ["FailedCreatePodSandBox", "ErrImagePull", "ErrImageNeverPull"].contains(&cause);
+            assert!(is_there, "{PAGE} does not have `{cause}`");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The parts of the API server's objects that the commands use. Pure.
+//!
+//! - [`snapshot`]: the objects that were read, and what could not be read;
+//! - [`pod`]: the fields of a pod that concern its networks;
+//! - [`selection`]: the networks that a pod selects by its annotation;
+//! - [`interface`]: the interfaces of a pod, as Multus reports them;
+//! - [`placements`]: the nodes of a network, and the progress of each.
+
+pub(crate) mod interface;
+pub(crate) mod placements;
+pub(crate) mod pod;
+pub(crate) mod selection;
+pub(crate) mod snapshot;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub(crate) use pod::{Mount, Pod};
+pub(crate) use snapshot::{Objects, Snapshot, Unread};

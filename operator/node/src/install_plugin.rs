@@ -1,0 +1,117 @@
+//! Installs the CNI plugin into the CNI plugin directory of the node (IO). This is a command
+//! because the image has no shell and no `cp`. A container runtime may execute the old plugin at
+//! the same time, so that the new file replaces it atomically.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The mode of the plugin: executable by the container runtime, and writable by root only.
+const MODE: u32 = 0o755;
+
+/// Options of `usnet install-plugin`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The plugin in this image.
+    #[arg(long, default_value = "/usr/local/bin/userspace")]
+    pub from: PathBuf,
+    /// The node's folder of CNI plugins, as this container sees it.
+    #[arg(long, default_value = "/host/opt/cni/bin")]
+    pub to: PathBuf,
+}
+
+/// Why the plugin was not installed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot read the plugin {}: set its path with --from", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} has no file name: set the path of the plugin with --from", .0.display())]
+    NoFileName(PathBuf),
+    #[error("cannot install the plugin as {}: the node's folder of CNI plugins must be mounted there, and writable", path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// Installs the plugin, unless the same one is installed already. If that fails, the old plugin is
+/// still complete.
+pub fn run(options: &Options) -> Result<(), Error> {
+    let desired = fs::read(&options.from).map_err(|source| Error::Read { path: options.from.clone(), source })?;
+    let name = options.from.file_name().ok_or_else(|| Error::NoFileName(options.from.clone()))?;
+    let target = options.to.join(name);
+    if is_installed(&target, &desired) {
+        tracing::info!(plugin = %target.display(), "the plugin is installed already");
+        return Ok(());
+    }
+    replace(&options.to, &target, &desired).map_err(|source| Error::Write { path: target.clone(), source })?;
+    tracing::info!(plugin = %target.display(), bytes = desired.len(), "installed the plugin");
+    Ok(())
+}
+
+fn is_installed(target: &Path, desired: &[u8]) -> bool {
+    let executable = fs::metadata(target).is_ok_and(|found| found.permissions().mode() & 0o777 == MODE);
+    executable && fs::read(target).is_ok_and(|found| found == desired)
+}
+
+/// Writes into the same directory, so that the rename stays on one file system, and under a name
+/// that no network configuration can use as a plugin type.
+fn replace(folder: &Path, target: &Path, content: &[u8]) -> io::Result<()> {
+    let temporary = folder.join(format!(".usnet-install-{}", std::process::id()));
+    let result = write_whole(&temporary, content).and_then(|()| fs::rename(&temporary, target));
+    if result.is_err() {
+        // Only the first error is returned; a leftover is harmless, and the next attempt overwrites
+        // it.
+        let _ = fs::remove_file(&temporary);
+    }
+    result.and_then(|()| File::open(folder)?.sync_all())
+}
+
+fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    file.set_permissions(Permissions::from_mode(MODE))?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn folder_with_plugin(content: &str) -> (tempfile::TempDir, Options) {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { from: folder.path().join("userspace"), to: folder.path().join("bin") };
+        fs::create_dir(&options.to).unwrap();
+        fs::write(&options.from, content).unwrap();
+        (folder, options)
+    }
+
+    #[test]
+    fn installs_an_executable_and_leaves_no_temporary_file() {
+        let (_folder, options) = folder_with_plugin("new");
+        fs::write(options.to.join("userspace"), "old").unwrap();
+        run(&options).unwrap();
+        let names: Vec<_> = fs::read_dir(&options.to).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["userspace"]);
+        let target = options.to.join("userspace");
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+        assert_eq!(fs::metadata(target).unwrap().permissions().mode() & 0o777, 0o755);
+    }
+
+    #[test]
+    fn the_same_plugin_is_not_written_again() {
+        let (_folder, options) = folder_with_plugin("same");
+        run(&options).unwrap();
+        let inode = || fs::metadata(options.to.join("userspace")).unwrap().ino();
+        let before = inode();
+        run(&options).unwrap();
+        assert_eq!(inode(), before);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let (_folder, mut options) = folder_with_plugin("new");
+        options.to = options.to.join("missing");
+        let error = run(&options).unwrap_err();
+        assert!(matches!(&error, Error::Write { path, .. } if path.starts_with(&options.to)), "{error}");
+    }
+}
