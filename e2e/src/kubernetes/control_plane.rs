@@ -142,6 +142,8 @@ fn controller_manager(folder: &TestbedFolder, authority: &Authority) -> Result<C
         flag("service-account-private-key-file", authority.token_key()),
         flag("cluster-signing-cert-file", authority.certificate()),
         flag("cluster-signing-key-file", authority.key()),
+        // The default is a folder of the machine, which the program creates.
+        flag("flex-volume-plugin-dir", folder.root().join("volume-plugins")),
     ]);
     Ok(program(folder, name, arguments, probes::tcp(CONTROLLER_MANAGER)))
 }
