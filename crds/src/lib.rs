@@ -11,12 +11,14 @@
 //! - [`node_state`]: the spec and the status of one node.
 //! - [`conditions`]: the conditions of all objects, with their reasons and the texts of their
 //!   messages.
+//! - [`cni_error`]: the errors of the CNI plugin.
 //! - [`nad`], [`legacy`]: NetworkAttachmentDefinitions, and those of Intel's userspace CNI.
 //! - [`crdgen`]: the generated files in `config/crd` and `docs`.
 //!
 //! Without the feature `api` only the types remain that all programs share (names, limits, engines,
 //! the network of a node): the CNI plugin uses those and links no Kubernetes crates.
 
+pub mod cni_error;
 pub mod compiled_network;
 pub mod conditions;
 pub mod engine;

@@ -19,6 +19,7 @@ use crate::protocol::input::InputError;
 use crate::protocol::network_selection::annotation::AnnotationError;
 use crate::protocol::version::SpecVersion;
 use crate::verbs::multi_network::claims::ClaimsError;
+use usnet_crds::cni_error;
 use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::journal;
@@ -156,8 +157,8 @@ impl Error {
     fn reason(&self) -> &str {
         match self {
             Self::Admission(error) => error.reason(),
-            Self::PodDirectory(PodDirectoryError::NoVolume { .. }) => "NoVolume",
-            Self::DeviceAllocation(DeviceAllocationError::NoDeviceOrVolume { .. }) => "NoDeviceOrVolume",
+            Self::PodDirectory(PodDirectoryError::NoVolume { .. }) => cni_error::NO_VOLUME,
+            Self::DeviceAllocation(DeviceAllocationError::NoDeviceOrVolume { .. }) => cni_error::NO_DEVICE_OR_VOLUME,
             Self::RollbackFailed { cause, .. }
             | Self::NetworkSelectionElement { cause, .. }
             | Self::StatusFailed { cause, .. } => cause.reason(),

@@ -1,10 +1,12 @@
-//! The tables of reasons in `docs/errors.md`: generated from [`crate::conditions::reason`], each
-//! between two comments. One has all reasons, and for each place there is one with their names.
+//! What is generated of `docs/errors.md`, each part between two comments: a heading for each error
+//! of the plugin, from [`crate::cni_error`], and for each reason of [`crate::conditions::reason`],
+//! and for each place a table with the names of its reasons.
 
 use super::markdown::table;
+use crate::cni_error::{self, Case, CniError};
 use crate::conditions::reason::{self, Occurrence, Place, Reason};
 
-const END: &str = "<!-- end of reasons -->\n";
+const END: &str = "<!-- end -->\n";
 
 /// The order of the rows of the table of a place.
 const STATES: [&str; 21] = [
@@ -31,23 +33,27 @@ const STATES: [&str; 21] = [
     "Draining",
 ];
 
-/// The page has no place for one of the tables.
+/// The page has no place for a generated part.
 #[derive(Debug, thiserror::Error)]
 #[error("docs/errors.md has no {0:?} with {END:?} after it")]
 pub struct NoPlace(String);
 
-/// The page with its tables made again.
+/// The page with what is generated of it made again.
 pub fn page(page: &str) -> Result<String, NoPlace> {
-    let page = replaced(page, "all reasons", &all())?;
-    let of_place = |page: String, place| replaced(&page, &format!("reasons of: {}", name(place)), &names(place));
+    let page = replaced(page, "errors of the plugin; made by `make crds` from crds/src/cni_error", &of_plugin())?;
+    let of_reasons = |page: &str, what: &str, text: &str| {
+        replaced(page, &format!("{what}; made by `make crds` from crds/src/conditions/reason"), text)
+    };
+    let page = of_reasons(&page, "all reasons", &all())?;
+    let of_place = |page: String, place| of_reasons(&page, &format!("reasons of: {}", name(place)), &names(place));
     Place::ALL.into_iter().try_fold(page, of_place)
 }
 
-fn replaced(page: &str, what: &str, table: &str) -> Result<String, NoPlace> {
-    let start = format!("<!-- {what}; made by `make crds` from crds/src/conditions/reason -->\n");
+fn replaced(page: &str, what: &str, text: &str) -> Result<String, NoPlace> {
+    let start = format!("<!-- {what} -->\n");
     let found = page.split_once(&start).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) = found.ok_or_else(|| NoPlace(start.clone()))?;
-    Ok(format!("{before}{start}{table}\n{END}{after}"))
+    Ok(format!("{before}{start}{text}\n{END}{after}"))
 }
 
 const fn name(place: Place) -> &'static str {
@@ -64,22 +70,54 @@ const fn name(place: Place) -> &'static str {
     }
 }
 
+/// The errors of the plugin by their codes, each with its cases.
+fn of_plugin() -> String {
+    let mut errors: Vec<&CniError> = cni_error::all().collect();
+    errors.sort_by_key(|error| (error.code, error.reason));
+    let section = |error: &CniError| {
+        let cases: String = error.cases.iter().map(case).collect();
+        let gap = if cases.is_empty() { "" } else { "\n" };
+        format!("\n### {}\n\n{}\n{gap}{cases}", error.heading(), error.meaning)
+    };
+    errors.into_iter().map(section).collect()
+}
+
+fn case(case: &Case) -> String {
+    let message = if case.message.is_empty() { String::new() } else { format!(": `{}`", case.message) };
+    format!("- {}{message}.{}\n", capitalized(case.when), advice(case.remedy))
+}
+
+fn advice(remedy: &str) -> String {
+    if remedy.is_empty() { String::new() } else { format!(" **Do:** {remedy}.") }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// All reasons, with what they mean in each place and what to do.
 fn all() -> String {
     let mut reasons: Vec<&Reason> = reason::all().collect();
     reasons.sort_by_key(|reason| reason.name);
-    let row = |reason: &Reason| {
+    let section = |reason: &Reason| {
         let meaning = |one: &Occurrence| {
             let is_twice = reason.occurrences.iter().filter(|other| other.place == one.place).count() > 1;
             let state = if is_twice { format!(", {}", one.state) } else { String::new() };
-            format!("{}{state}: {}", name(one.place), one.meaning)
+            format!("{}{state}: {}.", capitalized(name(one.place)), one.meaning)
         };
+        let advice = advice(reason.remedy);
         let meanings: Vec<String> = reason.occurrences.iter().map(meaning).collect();
-        [format!("`{}`", reason.name), meanings.join("<br>"), reason.remedy.to_owned()]
+        let text = match meanings.as_slice() {
+            [only] => format!("{only}{advice}\n"),
+            several => {
+                let list: String = several.iter().map(|meaning| format!("- {meaning}\n")).collect();
+                if advice.is_empty() { list } else { format!("{list}\n{}\n", advice.trim_start()) }
+            }
+        };
+        format!("\n### {}\n\n{text}", reason.name)
     };
-    let mut text = String::new();
-    table(&mut text, ["reason", "of what, and what it means", "what to do"], reasons.into_iter().map(row));
-    text
+    reasons.into_iter().map(section).collect()
 }
 
 /// The names of the reasons of a place, with a star where an operator is needed.
@@ -88,7 +126,8 @@ fn names(place: Place) -> String {
         let is_here = |occurrence: &Occurrence| occurrence.place == place && occurrence.state == state;
         let here = reason::all().filter(|reason| reason.occurrences.iter().any(is_here));
         let star = |reason: &Reason| if reason.needs_operator && state == "Failed" { "\\*" } else { "" };
-        let mut names: Vec<String> = here.map(|reason| format!("`{}`{}", reason.name, star(reason))).collect();
+        let link = |reason: &Reason| format!("[{0}](#{1}){2}", reason.name, reason.name.to_lowercase(), star(reason));
+        let mut names: Vec<String> = here.map(link).collect();
         names.sort();
         names.join(", ")
     };
@@ -119,21 +158,31 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_has_one_row_and_its_name_is_in_the_table_of_each_place() {
-        let start =
-            "| `VniTaken` | network: another network has the VNI at that UDP port<br>network on a node: a VXLAN";
-        let rows: Vec<String> = all().lines().filter(|line| line.starts_with(start)).map(ToOwned::to_owned).collect();
-        assert_eq!(rows.len(), 1);
-        assert!(all().contains("| network on a node, Pending: operations"), "two states of one place are told apart");
+    fn a_reason_has_one_heading_and_is_linked_in_the_table_of_each_place() {
+        let headings = all().lines().filter(|line| *line == "### VniTaken").count();
+        assert_eq!(headings, 1);
+        assert!(all().contains("- Network on a node: a VXLAN device that is not the network's has its VNI"));
+        assert!(all().contains("- Network on a node, Pending: operations"), "two states of one place are told apart");
         let names = |place| names(place).lines().map(ToOwned::to_owned).collect::<Vec<_>>();
         let on_node = names(Place::UplinkOnNode);
         let failed = on_node.iter().find(|line| line.starts_with("| Failed |")).unwrap();
-        assert!(failed.contains("`NicLost`, `NicMergesPackets`, `NicMissing`\\*, `NicTaken`\\*"), "{failed}");
-        assert!(names(Place::Network).contains(&"| Accepted True | `Valid` |".to_owned()));
+        assert!(failed.contains("[NicMissing](#nicmissing)\\*, [NicTaken](#nictaken)\\*"), "{failed}");
+        assert!(names(Place::Network).contains(&"| Accepted True | [Valid](#valid) |".to_owned()));
+    }
+
+    #[test]
+    fn an_error_has_the_heading_that_its_anchor_names() {
+        let page = of_plugin();
+        for error in cni_error::all() {
+            let heading = format!("### {}", error.heading());
+            assert_eq!(page.lines().filter(|line| *line == heading).count(), 1, "{heading}");
+            assert_eq!(error.heading().to_lowercase().replace(' ', "-"), error.anchor());
+        }
+        assert!(page.contains("add `volumes: [{name: usnet, emptyDir: {}}]` to the pod"));
     }
 
     #[test]
     fn a_page_without_a_place_for_a_table_is_refused() {
-        assert!(page("# Errors\n").unwrap_err().to_string().contains("all reasons"));
+        assert!(page("# Errors\n").unwrap_err().to_string().contains("errors of the plugin"));
     }
 }

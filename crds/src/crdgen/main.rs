@@ -1,4 +1,4 @@
-//! Generates the CRDs in `config/crd`, and in `docs` the reference and the tables of reasons. With
+//! Generates the CRDs in `config/crd`, and in `docs` the reference, errors and reasons. With
 //! a folder as argument it writes only the CRDs, to that folder; with `-` it prints them.
 
 use std::error::Error;

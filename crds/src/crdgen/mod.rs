@@ -1,5 +1,5 @@
-//! The generated files: the CRDs in `config/crd`, `docs/reference.md`, and the tables of reasons in
-//! `docs/errors.md`.
+//! The generated files: the CRDs in `config/crd`, `docs/reference.md`, and the errors and reasons
+//! in `docs/errors.md`.
 
 mod applied;
 pub mod errors;

@@ -41,8 +41,8 @@ fn the_nad_policy_admits_what_the_controller_generates() {
 fn the_reference_has_fields_defaults_rules_and_conditions() {
     let page = reference::page().unwrap();
     for text in [
-        "| `spec.bridge.macAgeSeconds` | integer | `300` |",
-        "MTU is out of range: use 576 to 9702",
+        "| `spec.bridge.macAgeSeconds` | integer, default `300` |",
+        "an adopted bridge needs its name: set bridge.name, or ownership Managed",
         "| `DeletionBlocked` |",
     ] {
         assert!(page.contains(text), "{text:?} is not in the reference");
@@ -50,7 +50,7 @@ fn the_reference_has_fields_defaults_rules_and_conditions() {
 }
 
 #[test]
-fn the_tables_of_reasons_are_up_to_date() {
+fn errors_and_reasons_are_up_to_date() {
     let checked_in = std::fs::read_to_string(checkout().join("docs/errors.md")).unwrap();
     let made = errors::page(&checked_in).unwrap();
     assert!(checked_in == made, "docs/errors.md is stale: run make crds");
@@ -64,4 +64,17 @@ fn the_crds_have_nothing_that_api_servers_warn_about() {
         // They estimate the cost of `==`, and take `!=` for more expensive than any budget.
         assert!(!text.contains("!= cidr("), "{}", crd["metadata"]["name"]);
     }
+}
+
+/// The first table that users see, on the page that they start with.
+#[test]
+fn the_documented_columns_of_a_network_are_those_that_kubectl_prints() {
+    let page = std::fs::read_to_string(checkout().join("docs/getting-started.md")).unwrap();
+    let shown = page.split("$ kubectl get usn\n").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+    let crd = crds().unwrap().into_iter().find(|crd| crd["spec"]["names"]["kind"] == "UserspaceNetwork").unwrap();
+    let columns = crd["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap();
+    let narrow = columns.iter().filter(|column| column.get("priority").is_none());
+    let narrow: Vec<String> = narrow.map(|column| column["name"].as_str().unwrap().to_uppercase()).collect();
+    let shown: Vec<&str> = shown.split_whitespace().collect();
+    assert_eq!(shown, [vec!["NAME".to_owned()], narrow].concat());
 }

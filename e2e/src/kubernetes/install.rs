@@ -79,6 +79,19 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
+    /// Users of a test bed would otherwise miss these features in an installation of their own.
+    #[test]
+    fn the_components_of_the_test_bed_are_documented() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for page in ["e2e/README.md", "e2e/scripts/shell.txt"] {
+            let text = fs::read_to_string(checkout.join(page)).unwrap();
+            for component in COMPONENTS.into_iter().chain([RESOURCE_CLAIMS.0]) {
+                let name = component.trim_start_matches("components/");
+                assert!(text.contains(name), "{page} does not name {component}");
+            }
+        }
+    }
+
     #[test]
     fn relative_paths_lead_over_the_root() {
         let path = relative(Path::new("/tmp/usnet-1/install"), Path::new("/src/config/default"));

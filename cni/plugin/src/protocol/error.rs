@@ -1,7 +1,9 @@
-//! The error of a CNI plugin: one JSON object on standard output.
+//! The error of a CNI plugin: one JSON object on standard output. [`usnet_crds::cni_error`] says
+//! for users what each code and reason means.
 
 use crate::protocol::version::SpecVersion;
 use serde::Serialize;
+use usnet_crds::cni_error;
 
 /// The `code` of an error. The specification defines the codes below 100, this plugin the others. A
 /// code of the specification from an IPAM plugin is passed on unchanged.
@@ -58,25 +60,25 @@ impl ErrorCode {
     /// The name in CamelCase, for messages.
     pub const fn reason(self) -> &'static str {
         match self {
-            Self::IncompatibleVersion => "IncompatibleVersion",
-            Self::UnsupportedField => "UnsupportedField",
-            Self::InvalidEnvironment => "InvalidEnvironment",
-            Self::IoFailure => "IoFailure",
-            Self::DecodingFailure => "DecodingFailure",
-            Self::InvalidConfiguration => "InvalidConfiguration",
-            Self::TryAgainLater => "TryAgainLater",
-            Self::NotAvailable => "NotAvailable",
-            Self::LimitedConnectivity => "LimitedConnectivity",
-            Self::NamespaceNotAllowed => "NamespaceNotAllowed",
-            Self::NetworkDraining => "NetworkDraining",
-            Self::PodVolume => "PodVolume",
-            Self::AlreadyAttached => "AlreadyAttached",
-            Self::PortRejected => "PortRejected",
-            Self::IpamFailed => "IpamFailed",
-            Self::CheckFailed => "CheckFailed",
-            Self::InterfaceExists => "InterfaceExists",
-            Self::AddressesExhausted => "AddressesExhausted",
-            Self::Internal => "Internal",
+            Self::IncompatibleVersion => cni_error::INCOMPATIBLE_VERSION,
+            Self::UnsupportedField => cni_error::UNSUPPORTED_FIELD,
+            Self::InvalidEnvironment => cni_error::INVALID_ENVIRONMENT,
+            Self::IoFailure => cni_error::IO_FAILURE,
+            Self::DecodingFailure => cni_error::DECODING_FAILURE,
+            Self::InvalidConfiguration => cni_error::INVALID_CONFIGURATION,
+            Self::TryAgainLater => cni_error::UNAVAILABLE,
+            Self::NotAvailable => cni_error::NOT_AVAILABLE,
+            Self::LimitedConnectivity => cni_error::LIMITED_CONNECTIVITY,
+            Self::NamespaceNotAllowed => cni_error::NAMESPACE_NOT_ALLOWED,
+            Self::NetworkDraining => cni_error::NETWORK_DRAINING,
+            Self::PodVolume => cni_error::POD_VOLUME,
+            Self::AlreadyAttached => cni_error::ALREADY_ATTACHED,
+            Self::PortRejected => cni_error::PORT_REJECTED,
+            Self::IpamFailed => cni_error::IPAM_FAILED,
+            Self::CheckFailed => cni_error::CHECK_FAILED,
+            Self::InterfaceExists => cni_error::INTERFACE_EXISTS,
+            Self::AddressesExhausted => cni_error::ADDRESSES_EXHAUSTED,
+            Self::Internal => cni_error::INTERNAL,
         }
     }
 }
@@ -101,5 +103,39 @@ impl ErrorReply {
     /// some 300 characters of the container runtime and of Multus, where users search for it.
     pub fn new(version: SpecVersion, code: u32, reason: &str, message: &str, details: String) -> Self {
         Self { version, code, msg: format!("usnet[{code} {reason}]: {message}"), details }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_code_is_documented_with_its_reason() {
+        let codes = [
+            ErrorCode::IncompatibleVersion,
+            ErrorCode::UnsupportedField,
+            ErrorCode::InvalidEnvironment,
+            ErrorCode::IoFailure,
+            ErrorCode::DecodingFailure,
+            ErrorCode::InvalidConfiguration,
+            ErrorCode::TryAgainLater,
+            ErrorCode::NotAvailable,
+            ErrorCode::LimitedConnectivity,
+            ErrorCode::NamespaceNotAllowed,
+            ErrorCode::NetworkDraining,
+            ErrorCode::PodVolume,
+            ErrorCode::AlreadyAttached,
+            ErrorCode::PortRejected,
+            ErrorCode::IpamFailed,
+            ErrorCode::CheckFailed,
+            ErrorCode::InterfaceExists,
+            ErrorCode::AddressesExhausted,
+            ErrorCode::Internal,
+        ];
+        for code in codes {
+            let found = cni_error::find(code.number(), code.reason());
+            assert!(found.is_some_and(|error| error.reason == code.reason()), "{code:?}");
+        }
     }
 }

@@ -79,7 +79,8 @@ pub struct NadCounts {
 
 impl fmt::Display for NadCounts {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} of {} have the definition", self.present, count(self.desired, "namespace"))
+        let verb = if self.desired == 1 { "has" } else { "have" };
+        write!(formatter, "{} of {} {verb} the definition", self.present, count(self.desired, "namespace"))
     }
 }
 

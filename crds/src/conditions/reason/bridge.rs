@@ -5,8 +5,8 @@ use super::reasons;
 reasons! {
     BRIDGE;
     BRIDGE_CONFLICT = "BridgeConflict" needs operator {
-        Network "Accepted False": "on every node that it selects another network of that engine has that bridge; the message is that of the first node. It gets the bridge when the other one is deleted. Two networks with VPP and without `bridge.id` can have the same generated id"
-        NetworkOnNode "Failed": "another network has that bridge on this node: the one that was applied first, or else the older one. The message names it. Networks with Open vSwitch that adopt one bridge can share it: each needs `port.vlan`, and VLANs that no other has, in `attachments` as well; the network that has the bridge names the refused ones in its condition Accepted"
+        Network "Accepted False": "on every node that it selects another network of that engine has that bridge. It gets the bridge when the other one is deleted"
+        NetworkOnNode "Failed": "another network, which the message names, has that bridge on this node: the one that was applied first, or else the older one. Networks with Open vSwitch can share an adopted bridge if each has `port.vlan` with VLANs that no other has, in `attachments` as well"
         => "give one of the two networks another bridge (create it again: a bridge cannot change), or other nodes"
     }
     BRIDGE_EXISTS = "BridgeExists" needs operator {
@@ -19,7 +19,7 @@ reasons! {
         => "create the bridge that the network adopts on the node, or exclude the node with spec.nodeSelector"
     }
     BRIDGE_UNUSABLE = "BridgeUnusable" needs operator {
-        NetworkOnNode "Failed": "the adopted bridge does not support ports of usnet: `its datapath_type is \"system\"`, no flow of it has the action `NORMAL` (its `fail_mode` is `secure`, or a controller decides), a bridge domain that does not forward, or one that belongs to another network"
+        NetworkOnNode "Failed": "the adopted bridge does not support ports of usnet: its `datapath_type` is `system`, no flow of it has the action `NORMAL`, or it does not forward or belongs to another network"
         => "change the adopted bridge as the message says, or create a network that adopts another one"
     }
     GATEWAY_EXISTS = "GatewayExists" {

@@ -8,7 +8,7 @@ reasons! {
         Node "OVSConnected, VPPConnected True": "the agent reads the engine, and it acts"
     }
     NEVER_SEEN = "NeverSeen" {
-        Node "OVSConnected, VPPConnected False": "the engine has never been connected on this node; the message says why. Its networks without `nodeSelector` exclude this node. If the node should have it, its socket may not be in the folder that the overlay mounts"
+        Node "OVSConnected, VPPConnected False": "the engine has never been connected on this node; the message says why. Its networks without `nodeSelector` exclude this node"
         => "start the engine on the node, or give the networks a spec.nodeSelector without this node"
     }
     DISCONNECTED = "Disconnected" {
@@ -37,7 +37,7 @@ reasons! {
         => "as the message says: start Open vSwitch with DPDK, or load VPP's plugin; everything else recovers by itself"
     }
     ENGINE_ENDED = "EngineEnded" {
-        NodeEvent "": "the process of Open vSwitch's switch or of VPP ended, on purpose or not. It names up to three attached interfaces whose programs had connected last, with how long before, and up to three without a connected program: one that sends invalid messages may never count as connected. `status.engineEnds` has the last one of each engine, also on a node where the engine is not back. [What a pod's program can do](operations.md#tenants)"
+        NodeEvent "": "the process of the engine ended, on purpose or not. It names up to three interfaces whose programs had connected last, and up to three without a connected program: one that sends invalid messages may never count as connected. [What a pod's program can do](operations.md#tenants)"
         => "unless it was stopped on purpose, look at its log, and then at these pods"
     }
 }

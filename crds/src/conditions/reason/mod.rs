@@ -37,7 +37,7 @@ pub struct Occurrence {
     pub meaning: &'static str,
 }
 
-/// Where reasons are; each has a table in `docs/errors.md`.
+/// Where reasons are; each has a table in `docs/errors.md`, and each reason has a heading there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The conditions of a UserspaceNetwork.

@@ -25,7 +25,7 @@ reasons! {
         => "free space in /var/lib/usnet and /run/usnet on the node, or mount them writable"
     }
     ADDRESS_TAKEN = "AddressTaken" {
-        Node "MetricsServed False": "another program of the node listens where the agent serves metrics, probes or traffic of pods; the message says where. Networks are not concerned, and the condition is there only while that is so"
+        Node "MetricsServed False": "another program of the node listens where the agent serves metrics, probes or traffic of pods. Networks are not concerned"
         => "end the other program of the node, or set another port: agent.metricsPort of the chart, or --listen-metrics of the agent"
     }
     UNREADABLE = "Unreadable" {

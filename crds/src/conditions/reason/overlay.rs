@@ -22,21 +22,21 @@ reasons! {
         => "use another spec.topology.overlay.port, or remove the program or device that has it"
     }
     MTU_TOO_LARGE = "MtuTooLarge" needs operator {
-        NetworkOnNode "Failed": "frames of the network do not fit into the NIC of its uplink, or, with 50 bytes of VXLAN (70 over IPv6), into the device that has the node's address or into the NIC of its underlay. Both engines would silently drop the largest frames"
+        NetworkOnNode "Failed": "frames of the network do not fit into the NIC of its uplink, or, with 50 bytes of VXLAN (70 over IPv6), into the device that has the node's address"
         => "use a smaller spec.bridge.mtu, or a larger MTU of the node's device"
     }
     OVERLAY_UNPROTECTED = "OverlayUnprotected" {
-        NetworkOnNode "Failed": "the kernel did not take the rules (nftables) that keep packets of others out of overlays; the message has the kernel's error. What is connected stays so, and its pods attach; a new VXLAN device is not created"
+        NetworkOnNode "Failed": "the kernel did not take the rules (nftables) that keep packets of others out of overlays. What is connected stays so; a new VXLAN device is not created"
         => "load the kernel's module nf_tables on the node, or use a kernel that has it; until then no new overlay is created there"
     }
     MISSING_PRIVILEGE = "MissingPrivilege" needs operator {
-        NetworkOnNode "Failed": "the network is an overlay, and the agent may not create VXLAN devices: it has no `CAP_NET_ADMIN`, as with `config/overlays/node-local`"
+        NetworkOnNode "Failed": "the network is an overlay, and the agent has no `CAP_NET_ADMIN`, as with `config/overlays/node-local`"
         UplinkOnNode "Failed": "the agent is not in the node's network, or lacks `CAP_NET_ADMIN` (`config/overlays/node-local`)"
         => "install config/default, whose agents have CAP_NET_ADMIN, or set spec.topology to NodeLocal"
     }
     DEVICE_FAILED = "DeviceFailed" {
-        NetworkOnNode "Failed": "the kernel refused to create or change the network's VXLAN device or the veth pair behind it, or has no nftables to isolate them from the node and to forward frames between them (`CONFIG_NF_TABLES_NETDEV`, `CONFIG_NFT_FWD_NETDEV`); the message has its error"
-        UplinkOnNode "Failed": "the kernel refused the address of this node on the bridge of the uplink (`underlay`), or has no nftables to keep the NIC from the node (`CONFIG_NF_TABLES_NETDEV`); the message has its error"
+        NetworkOnNode "Failed": "the kernel refused the network's VXLAN device or the veth pair behind it, or has no nftables for them (`CONFIG_NF_TABLES_NETDEV`, `CONFIG_NFT_FWD_NETDEV`)"
+        UplinkOnNode "Failed": "the kernel refused the address of this node on the bridge of the uplink (`underlay`), or has no nftables for the NIC (`CONFIG_NF_TABLES_NETDEV`)"
         => "act on the kernel's error in the message; the agent retries, at most 30 s apart"
     }
 }

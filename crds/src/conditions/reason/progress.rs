@@ -31,7 +31,7 @@ reasons! {
         => "wait; if it stays, look at the log of the agent of the node"
     }
     COMPILED_NETWORK_REFUSED = "CompiledNetworkRefused" {
-        Network "Programmed False": "the API server rejects the CompiledNetwork that publishes this version to the nodes, which keep the previous one; the message has its text, which may also name a quota or an admission webhook"
+        Network "Programmed False": "the API server rejects the CompiledNetwork that publishes this version to the nodes, which keep the previous one"
         => "shorten what the message names, such as the list of namespaces or spec.attachments"
     }
     IN_USE = "InUse" {

@@ -13,7 +13,7 @@ reasons! {
         Network "Accepted False": "a field is invalid, possibly only for this engine, and the CRD did not reject it"
         Uplink "Accepted False": "the same"
         Attachment "Ready False": "the same"
-        Node "ManifestsAccepted False": "a file or document cannot be used, and its objects keep their previous version, or a NAD has one of the [problems](#events-of-a-networkattachmentdefinition) that are events in a cluster; `manifestProblems` has file, document, line and field of each"
+        Node "ManifestsAccepted False": "a file or document cannot be used, and its objects keep their previous version; `manifestProblems` has file, document, line and field of each"
         => "correct the field that the message names; an attachment has to be deleted and created again"
     }
     SUBNET_TAKEN = "SubnetTaken" {
@@ -21,7 +21,7 @@ reasons! {
         => "use another subnet in spec.gateway and spec.ipam, another spec.gateway.routingDomain or none, or delete the other network"
     }
     MULTICAST_GROUP_REQUIRED = "MulticastGroupRequired" {
-        Network "Accepted False": "the overlay has more than 250 nodes, each of which would send each broadcast to all others. New nodes join it all the same. The encapsulation Engine has no multicast groups"
+        Network "Accepted False": "the overlay has more than 250 nodes, each of which would send each broadcast to all others. New nodes join it all the same. Not available with the encapsulation Engine"
         => "set spec.topology.overlay.multicastGroup, or select fewer nodes"
     }
     ADDRESSES_NOT_UNIQUE = "AddressesNotUnique" {
@@ -45,7 +45,7 @@ reasons! {
         => "add these VLANs again, or set another vlan in the networks"
     }
     SYNCED = "Synced" {
-        Network "DefinitionsReady True": "each selected namespace has the NAD; with `definitions: Shared` the namespace `usnet-system` has it. The message names the first 10 and the labels that `namespaceSelector` requires"
+        Network "DefinitionsReady True": "each selected namespace, or with `definitions: Shared` the namespace `usnet-system`, has the NAD. The message names the labels that `namespaceSelector` requires"
     }
     SYNCING = "Syncing" {
         Network "DefinitionsReady False": "some NADs are not written yet"
@@ -56,7 +56,7 @@ reasons! {
         => "rename or delete the NetworkAttachmentDefinition that usnet does not own, or exclude its namespace with spec.namespaceSelector"
     }
     DEFINITION_REFUSED = "DefinitionRefused" {
-        Network "DefinitionsReady False": "the API server does not accept the NAD in some namespaces, by a quota, an admission policy or a webhook; the message names up to five of them, counts the rest and quotes the API server about the first. It is tried again at most 30 s apart"
+        Network "DefinitionsReady False": "the API server does not accept the NAD in some namespaces, by a quota, an admission policy or a webhook; the message names up to five and quotes it about the first"
         => "raise the quota or change the admission policy of the namespace that the message quotes, or exclude the namespace with spec.namespaceSelector"
     }
     UNAVAILABLE = "Unavailable" {

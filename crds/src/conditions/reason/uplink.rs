@@ -21,7 +21,7 @@ reasons! {
         => "connect the NIC again; everything else recovers by itself"
     }
     NIC_MERGES_PACKETS = "NicMergesPackets" {
-        UplinkOnNode "Failed": "the NIC merges packets that it receives (GRO, LRO), and its driver did not let the agent switch that off; frames pass, but TCP to pods is slow. Pods attach all the same"
+        UplinkOnNode "Failed": "the NIC merges packets that it receives (GRO, LRO), and its driver did not let the agent switch that off: TCP to pods is slow"
         => "switch off what merges received packets, with the command in the message (ethtool -K), or use another NIC"
     }
     UPLINK_NOT_READY = "UplinkNotReady" {

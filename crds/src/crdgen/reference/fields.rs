@@ -9,61 +9,130 @@ pub(super) struct Field {
     pub(super) path: String,
     /// The JSON type, or the values that can be chosen from.
     pub(super) kind: String,
+    pub(super) is_required: bool,
     /// The default as JSON.
     pub(super) default: String,
     pub(super) meaning: String,
-    /// The messages of its validation rules.
+    /// The messages of the validation rules about it.
     pub(super) rules: Vec<String>,
 }
 
 /// All fields of the schema of a CRD except `metadata`, which the reference omits: rules on the
-/// whole object are about its name.
+/// whole object are about its name. An object with the same fields as one before it refers to that
+/// one, and limits on the form of one value are left out: the API server's message has them.
 pub(super) fn fields(schema: &Value) -> Vec<Field> {
-    let mut found = Vec::new();
-    let rules = messages(schema);
-    if !rules.is_empty() {
-        found.push(Field { path: "metadata.name".to_owned(), kind: "string".to_owned(), rules, ..Field::default() });
-    }
-    children(schema, "", &mut found);
-    found
+    let mut found = Found::default();
+    let name = Field { path: "metadata.name".to_owned(), kind: "string".to_owned(), ..Field::default() };
+    found.fields.push(name);
+    found.rules("", schema);
+    found.children(schema, "");
+    found.with_rules_at_their_fields()
 }
 
-fn children(schema: &Value, path: &str, found: &mut Vec<Field>) {
-    let required = schema.get("required").and_then(Value::as_array);
-    for (name, child) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let is_kubernetes_own = path.is_empty() && ["apiVersion", "kind", "metadata"].contains(&name.as_str());
-        if !is_kubernetes_own {
-            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-            let is_required = required.is_some_and(|required| required.iter().any(|it| it == name));
-            add(child, path, is_required, found);
+#[derive(Default)]
+struct Found {
+    fields: Vec<Field>,
+    /// The messages of rules, with the path of the field that each is about.
+    rules: Vec<(String, String)>,
+    /// The properties of the objects that are described, with their paths.
+    objects: Vec<(Value, String)>,
+}
+
+impl Found {
+    fn children(&mut self, schema: &Value, path: &str) {
+        let required = schema.get("required").and_then(Value::as_array);
+        for (name, child) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let is_kubernetes_own = path.is_empty() && ["apiVersion", "kind", "metadata"].contains(&name.as_str());
+            if !is_kubernetes_own {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                let is_required = required.is_some_and(|required| required.iter().any(|it| it == name));
+                self.add(child, path, is_required);
+            }
         }
     }
-}
 
-fn add(schema: &Value, mut path: String, is_required: bool, found: &mut Vec<Field>) {
-    let mut rules: Vec<String> = is_required.then(|| "required".to_owned()).into_iter().collect();
-    rules.extend(limits(schema).chain(messages(schema)));
-    // A list and its items are one row.
-    let mut inner = schema;
-    while let Some(items) = inner.get("items") {
-        path.push_str("[]");
-        rules.extend(limits(items).chain(messages(items)));
-        inner = items;
+    fn add(&mut self, schema: &Value, mut path: String, is_required: bool) {
+        // A list and its items are one row.
+        let mut inner = schema;
+        let mut levels = vec![schema];
+        while let Some(items) = inner.get("items") {
+            path.push_str("[]");
+            levels.push(items);
+            inner = items;
+        }
+        let of_whole = ["spec", "status"].contains(&path.as_str());
+        let text = |key: &str| inner.get(key).and_then(Value::as_str).unwrap_or_default();
+        let mut meaning = schema.get("description").and_then(Value::as_str).unwrap_or(text("description")).to_owned();
+        let described = self.described(inner, &path, &mut meaning);
+        if !of_whole {
+            let default = schema.get("default").filter(|default| !default.is_object() && !path.starts_with("status."));
+            let default = default.map(Value::to_string).unwrap_or_default();
+            let is_required = is_required && !path.starts_with("status.");
+            let field =
+                Field { path: path.clone(), kind: kind(inner), is_required, default, meaning, rules: Vec::new() };
+            self.fields.push(field);
+        }
+        if !described {
+            levels.into_iter().for_each(|level| self.rules(&path, level));
+            self.children(inner, &path);
+        }
     }
-    let text = |key: &str| inner.get(key).and_then(Value::as_str).unwrap_or_default();
-    let description = schema.get("description").and_then(Value::as_str).unwrap_or(text("description"));
-    // A condition is described once for all of Kubernetes.
-    let is_condition = path == "status.conditions[]";
-    let meaning = if is_condition { "see [conditions](#conditions)" } else { description };
-    found.push(Field {
-        kind: kind(inner),
-        default: schema.get("default").map(Value::to_string).unwrap_or_default(),
-        meaning: meaning.to_owned(),
-        rules,
-        path: path.clone(),
-    });
-    if !is_condition {
-        children(inner, &path, found);
+
+    /// Whether an object is described elsewhere, where the meaning then refers to.
+    fn described(&mut self, schema: &Value, path: &str, meaning: &mut String) -> bool {
+        let Some(properties) = schema.get("properties") else { return false };
+        // A condition is described once for all of Kubernetes.
+        let elsewhere = if path == "status.conditions[]" {
+            "see [conditions](#conditions)".to_owned()
+        } else if properties.get("matchLabels").is_some() {
+            "`matchLabels` and `matchExpressions` as in Kubernetes".to_owned()
+        } else if let Some((_, before)) = self.objects.iter().find(|(object, _)| object == properties) {
+            format!("Fields as in `{before}`")
+        } else {
+            self.objects.push((properties.clone(), path.to_owned()));
+            return false;
+        };
+        let gap = if meaning.is_empty() { "" } else { " " };
+        meaning.push_str(&format!("{gap}{elsewhere}."));
+        true
+    }
+
+    /// Keeps the messages of the CEL rules of a schema for the fields that they are about. Rules on
+    /// the form of one value are left out, as limits are.
+    fn rules(&mut self, path: &str, schema: &Value) {
+        let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
+        if ["string", "integer"].contains(&kind) {
+            return;
+        }
+        let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
+        for rule in rules.into_iter().flatten() {
+            let inner = rule.get("fieldPath").and_then(Value::as_str).map(|inner| inner.trim_start_matches('.'));
+            let field = match (path, inner) {
+                ("", None) => "metadata.name".to_owned(),
+                (path, None) => path.to_owned(),
+                ("", Some(inner)) => inner.to_owned(),
+                (path, Some(inner)) => format!("{path}.{inner}"),
+            };
+            if let Some(message) = rule.get("message").and_then(Value::as_str) {
+                self.rules.push((field, message.to_owned()));
+            }
+        }
+    }
+
+    fn with_rules_at_their_fields(mut self) -> Vec<Field> {
+        for (path, message) in std::mem::take(&mut self.rules) {
+            let is_it = |field: &&mut Field| field.path.trim_end_matches("[]") == path.trim_end_matches("[]");
+            let field = match self.fields.iter_mut().find(is_it) {
+                Some(field) => Some(field),
+                // A rule on the whole of an object is about its first field.
+                None => self.fields.iter_mut().find(|field| field.path.starts_with(&path)),
+            };
+            if let Some(field) = field.filter(|field| !field.rules.contains(&message)) {
+                field.rules.push(message);
+            }
+        }
+        self.fields.retain(|field| field.path != "metadata.name" || !field.rules.is_empty());
+        self.fields
     }
 }
 
@@ -79,34 +148,6 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// The limits in the schema.
-fn limits(schema: &Value) -> impl Iterator<Item = String> {
-    const WORDS: [(&str, &str, &str); 8] = [
-        ("minimum", "at least ", ""),
-        ("maximum", "at most ", ""),
-        ("minLength", "at least ", " characters"),
-        ("maxLength", "at most ", " characters"),
-        ("minItems", "at least ", " items"),
-        ("maxItems", "at most ", " items"),
-        ("maxProperties", "at most ", " entries"),
-        // As code: a pattern can look like a link.
-        ("pattern", "matches `", "`"),
-    ];
-    WORDS.into_iter().filter_map(|(key, before, after)| Some(format!("{before}{}{after}", schema.get(key)?)))
-}
-
-/// The messages of CEL rules, prefixed with the nested field that they are about.
-fn messages(schema: &Value) -> Vec<String> {
-    let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
-    rules.into_iter().flatten().filter_map(message).collect()
-}
-
-fn message(rule: &Value) -> Option<String> {
-    let message = rule.get("message")?.as_str()?;
-    let inner = rule.get("fieldPath").and_then(Value::as_str).map(|path| path.trim_start_matches('.'));
-    Some(inner.map_or_else(|| message.to_owned(), |inner| format!("`{inner}`: {message}")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,23 +155,39 @@ mod tests {
 
     #[test]
     fn a_field_has_its_path_default_and_rules() {
+        let too_small = json!({"rule": "self > 0", "message": "too small"});
+        let twice = json!({"rule": "self[0] != self[1]", "message": "twice the same"});
+        let too_many = json!({"rule": "size(self.sizes) < 3", "message": "too many", "fieldPath": ".sizes"});
         let schema = json!({"properties": {"metadata": {"type": "object"}, "spec": {
             "type": "object",
             "required": ["sizes"],
+            "x-kubernetes-validations": [too_many],
             "properties": {"sizes": {
                 "type": "array", "maxItems": 2, "default": [1], "description": "Sizes.",
-                "items": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0", "message": "too small"}]},
+                "x-kubernetes-validations": [twice],
+                "items": {"type": "integer", "x-kubernetes-validations": [too_small]},
             }},
         }}});
-        let found = fields(&schema);
-        assert_eq!(found.len(), 2, "{found:?}");
         let expected = Field {
             path: "spec.sizes[]".to_owned(),
             kind: "integer".to_owned(),
+            is_required: true,
             default: "[1]".to_owned(),
             meaning: "Sizes.".to_owned(),
-            rules: ["required", "at most 2 items", "too small"].map(ToOwned::to_owned).into(),
+            rules: ["too many", "twice the same"].map(ToOwned::to_owned).into(),
         };
-        assert_eq!(found[1], expected);
+        assert_eq!(fields(&schema), [expected]);
+    }
+
+    #[test]
+    fn an_object_is_described_once() {
+        let rate = json!({"type": "object", "properties": {"kbps": {"type": "integer"}}});
+        let selector = json!({"type": "object", "properties": {"matchLabels": {"type": "object"}}});
+        let spec = json!({"type": "object", "properties": {"first": rate, "nodes": selector, "second": rate}});
+        let found = fields(&json!({"properties": {"spec": spec}}));
+        let paths: Vec<&str> = found.iter().map(|field| field.path.as_str()).collect();
+        assert_eq!(paths, ["spec.first", "spec.first.kbps", "spec.nodes", "spec.second"]);
+        assert_eq!(found[3].meaning, "Fields as in `spec.first`.");
+        assert!(found[2].meaning.contains("as in Kubernetes"));
     }
 }

@@ -12,9 +12,13 @@ use std::fmt::Write;
 
 const HEADER: &str = "<!-- Made by `make crds`; edit crds/src instead. -->\n\
 # Reference of the API\n\n\
-Every field of each kind, with its default and the rules that the API server checks, and every condition. Reasons, and what to do about them, are in\n\
-[errors.md](errors.md), samples in [config/samples](../config/samples).\n\n\
-A field without a default may be left out unless its rules say \"required\". Defaults are not stored in objects. `[]` stands for each item of a list. Objects may not have other fields.\n";
+The fields of each kind that users read or write, and the rules between them that the API server checks. Limits\n\
+on single values are in the schemas (`kubectl explain`), and it names them when it refuses an object. Reasons are\n\
+in [errors.md](errors.md), samples in [config/samples](../config/samples).\n\n\
+Defaults are not stored in objects. `[]` stands for each item of a list. Objects may not have other fields.\n";
+/// The kinds that only usnet writes. Users look at the status of nodes, of which the fields of the
+/// first level are listed.
+const READ_ONLY: [&str; 3] = ["CompiledNetwork", "UserspaceNodeSlice", "UserspaceNodeState"];
 
 /// The page as Markdown.
 pub fn page() -> Result<String, ManifestError> {
@@ -40,27 +44,49 @@ fn kind(page: &mut String, crd: &Value) {
         text("/spec/names/shortNames/0"),
     );
     let columns = crd.pointer(&format!("{version}/additionalPrinterColumns")).and_then(Value::as_array);
-    page.push_str("\nColumns of `kubectl get`; those with a star need `-o wide`:\n");
-    table(page, ["column", "shows"], columns.into_iter().flatten().map(column));
-    page.push_str("\nFields:\n");
+    let columns: Vec<String> = columns.into_iter().flatten().map(column).collect();
+    let _infallible = write!(page, "\n`kubectl get` shows, with a star only with `-o wide`: {}.\n", columns.join(", "));
     let schema = crd.pointer(&format!("{version}/schema/openAPIV3Schema")).unwrap_or(&Value::Null);
-    let fields = fields::fields(schema);
-    table(page, ["field", "type", "default", "meaning", "rules"], fields.into_iter().map(row));
+    let is_read_only = READ_ONLY.contains(&kind);
+    let is_listed =
+        |field: &Field| !is_read_only || field.path.matches('.').count() == 1 && field.path.starts_with("status.");
+    let mut fields = fields::fields(schema);
+    fields.retain(is_listed);
+    if is_read_only {
+        let _infallible = write!(
+            page,
+            "\nOnly usnet writes it; `kubectl explain {}` has all fields.\n",
+            text("/spec/names/singular")
+        );
+    }
+    if !fields.is_empty() {
+        table(page, ["field", "type", "meaning and rules"], fields.into_iter().map(row));
+    }
 }
 
-fn column(column: &Value) -> [String; 2] {
+fn column(column: &Value) -> String {
     let text = |key: &str| column.get(key).and_then(Value::as_str).unwrap_or_default();
-    let star = if column.get("priority").is_some() { " *" } else { "" };
+    let star = if column.get("priority").is_some() { "\\*" } else { "" };
     let description = match text("description") {
         "" => String::new(),
-        description => format!(": {description}"),
+        description => format!(" ({description})"),
     };
-    [format!("{}{star}", text("name").to_uppercase()), format!("`{}`{description}", text("jsonPath"))]
+    format!("{}{star}{description}", text("name").to_uppercase())
 }
 
-fn row(Field { path, kind, default, meaning, rules }: Field) -> [String; 5] {
-    let code = |text: String| if text.is_empty() { text } else { format!("`{text}`") };
-    [code(path), kind, code(default), meaning, rules.join("; ")]
+fn row(Field { path, kind, is_required, default, meaning, rules }: Field) -> [String; 3] {
+    let required = if is_required { ", required" } else { "" };
+    let default = if default.is_empty() { default } else { format!(", default `{default}`") };
+    let rules = rules.iter().map(|rule| format!("– {rule}"));
+    let lines: Vec<String> =
+        Some(without_tags(&meaning)).filter(|meaning| !meaning.is_empty()).into_iter().chain(rules).collect();
+    [format!("`{path}`"), format!("{kind}{required}{default}"), lines.join("<br>")]
+}
+
+/// The text with placeholders such as `<name>` that no reader takes for tags of HTML.
+fn without_tags(text: &str) -> String {
+    let part = |(index, part): (usize, &str)| if index % 2 == 0 { part.replace('<', "\\<") } else { part.to_owned() };
+    text.split('`').enumerate().map(part).collect::<Vec<_>>().join("`")
 }
 
 fn constant_row(Constant { value, meaning }: Constant) -> [String; 2] {

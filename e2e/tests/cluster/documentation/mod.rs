@@ -25,9 +25,16 @@ fn pages() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(checkout().join("docs")).unwrap().flatten();
     let mut pages: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
-    pages.retain(|page| !["reference.md", "CHANGELOG.md"].iter().any(|name| page.ends_with(name)));
+    pages.retain(|page| !["reference.md", "CHANGELOG.md", "SUMMARY.md"].iter().any(|name| page.ends_with(name)));
     pages.push(checkout().join("README.md"));
     pages
+}
+
+/// The commands that a shell in the test bed proposes.
+fn proposed() -> Vec<String> {
+    let text = std::fs::read_to_string(checkout().join("e2e/scripts/shell.txt")).unwrap();
+    let lines = text.lines().filter_map(|line| line.strip_prefix("  "));
+    lines.filter_map(|line| line.split("  ").next()).map(ToOwned::to_owned).collect()
 }
 
 /// The commands of all pages, with a page that has each.
@@ -38,7 +45,8 @@ fn documented() -> Vec<(String, String)> {
         let found = commands::commands(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         found.into_iter().map(move |command| (command, name.clone()))
     };
-    pages().into_iter().flat_map(of_page).collect()
+    let proposed = proposed().into_iter().map(|command| (command, "shell.txt".to_owned()));
+    pages().into_iter().flat_map(of_page).chain(proposed).collect()
 }
 
 #[test]
@@ -103,17 +111,17 @@ fn write_files(folder: &Path) {
     std::fs::write(folder.join("network.yaml"), changed.to_string()).unwrap();
 }
 
-/// The pods of the pages: that of "Getting started", and those of the examples of `kubectl usnet`.
+/// The pods of the pages: that of "Getting started" with its DPDK program, and those of the
+/// examples of `kubectl usnet`.
 fn start_pods(scene: &Scene) {
     kubectl(&["label", "namespace", &scene.name, "usnet.dev/blue=allowed"]);
-    let fragment = &yaml_of("getting-started.md")[1];
-    let mut pod = object(&format!("apiVersion: v1\nkind: Pod\n{fragment}"));
-    let complete = sleeping_pod(scene, "user", "blue");
+    let mut pod = object(&yaml_of("getting-started.md")[1]);
     pod["metadata"]["name"] = json!("user");
     pod["metadata"]["namespace"] = json!("default");
-    for field in ["name", "image", "imagePullPolicy", "command", "resources"] {
-        pod["spec"]["containers"][0][field] = complete["spec"]["containers"][0][field].clone();
-    }
+    let container = &mut pod["spec"]["containers"][0];
+    container["image"] = json!("testpmd:e2e");
+    container["imagePullPolicy"] = json!("Never");
+    container["resources"] = json!({"limits": {"cpu": "300m"}, "requests": {"cpu": "10m"}});
     apply(&pod);
     apply(&sleeping_pod(scene, "dpdk-0", "blue"));
     apply(&pod_without_volume(scene, "dpdk-1", "blue"));
@@ -122,11 +130,13 @@ fn start_pods(scene: &Scene) {
     scene.await_refusal("dpdk-1", &["NoVolume"]);
 }
 
-/// Waits until the node states have the pods, which reports and the CLI read.
+/// Waits until the node states have the pods, which reports and the CLI read, and the program of
+/// "Getting started" is connected.
 fn await_reported() {
     eventually("the pods are counted", || {
         let network = get(&["usn", "blue"]).ok_or("no network")?;
-        check(network["status"]["attachments"] == 2, network["status"].to_string())
+        let status = &network["status"];
+        check(status["attachments"] == 2 && status["connected"] == 1, status.to_string())
     });
 }
 
@@ -175,24 +185,27 @@ fn each_documented_command_does_what_its_page_says() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Whether this is a whole object: some pages show only a part.
-fn is_network(yaml: &str) -> bool {
-    yaml.contains("apiVersion: usnet.dev/") && yaml.contains("kind: UserspaceNetwork\n")
+/// The kinds of which whole objects are tried; other blocks show a part of one, or kinds of others.
+const KINDS: [&str; 4] = ["UserspaceNetwork", "UserspaceUplink", "Pod", "StatefulSet"];
+
+fn is_whole_object(yaml: &str) -> bool {
+    let has = |line: &str| yaml.lines().any(|it| it == line);
+    yaml.contains("apiVersion: ") && KINDS.iter().any(|kind| has(&format!("kind: {kind}")))
 }
 
 #[test]
-fn the_api_server_accepts_each_documented_network() {
+fn the_api_server_accepts_each_documented_object() {
     let mut count = 0;
     for page in pages() {
         let text = std::fs::read_to_string(&page).unwrap();
         for block in text.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
-            for object in block.split("---\n").filter(|object| is_network(object)) {
+            for object in block.split("---\n").filter(|object| is_whole_object(object)) {
                 let answer = try_run("kubectl", &["apply", "--dry-run=server", "-f", "-"], object);
                 assert!(answer.is_ok(), "{}: {answer:?}\n{object}", page.display());
                 count += 1;
             }
         }
     }
-    println!("{count} networks");
-    assert!(count > 5);
+    println!("{count} objects");
+    assert!(count > 8);
 }

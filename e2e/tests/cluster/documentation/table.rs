@@ -28,6 +28,9 @@ const SAMPLES: How = Tested("networks::samples::every_sample_works_unchanged");
 const ATTACHMENTS: How =
     Tested("pods::attachments::ports::every_type_of_port_is_plugged_into_running_pods_and_unplugged");
 const NAME: How = Tested("the name of a command");
+const DEBIAN: How = Tested("README.Debian of the package; the test bed starts the same programs");
+const ENGINE: How = Tested("every test bed configures Open vSwitch so, engines/open_vswitch.rs");
+const SHELL: How = Tested("outages::components and networks::samples do this");
 
 /// Run first: they create the network of "Getting started".
 pub(super) const NETWORK: &[Row] = &[
@@ -48,11 +51,8 @@ pub(super) const NETWORK: &[Row] = &[
         ),
     ),
     ("kubectl apply -k .", As("kubectl apply --dry-run=server -k $CHECKOUT/config/default")),
-    ("kubectl apply -k FOLDER", As("kubectl apply --dry-run=server -k $CHECKOUT/config/default")),
-    ("kubectl apply -k", NAME),
     // The CRDs are not deleted: a network exists.
     ("kubectl delete -k config/default", Exits(1, "kubectl delete --dry-run=server -k $CHECKOUT/config/default")),
-    ("kubectl delete -k", NAME),
     (
         "kubectl annotate crd NAME usnet.dev/force-delete=NAME",
         Tested("outages::crds_removed::crds_of_users_stay_while_a_network_or_an_uplink_exists"),
@@ -92,7 +92,6 @@ pub(super) const NETWORK: &[Row] = &[
     ("vpp-simulator --folder /tmp/vpp --fault 'die after 3' &", SIMULATOR),
     ("echo 'fail 2 -14' | socat - UNIX-CONNECT:/tmp/vpp/control.sock", SIMULATOR),
     ("tail -f /tmp/vpp/messages.log", SIMULATOR),
-    ("usnet agent --manifests", STANDALONE),
     ("usnet agent --node-name NAME --manifests FOLDER", STANDALONE),
     ("usnet agent --listen-port-metrics 127.0.0.1:8083", Tested("agent tests, port metrics")),
     ("usnet agent", NAME),
@@ -103,7 +102,28 @@ pub(super) const NETWORK: &[Row] = &[
     ("usnet ENGINE NETWORK", Tested("an example of a text")),
     ("kubectl usnet", NAME),
     ("kubectl diff", NAME),
-    ("kubectl get -l", NAME),
+    ("apt-get install openvswitch-switch-dpdk", Tested("e2e/scripts/setup")),
+    ("update-alternatives --set ovs-vswitchd /usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk", DEBIAN),
+    ("service openvswitch-switch restart", DEBIAN),
+    ("ovs-vsctl --no-wait set Open_vSwitch . other_config:dpdk-init=true", ENGINE),
+    ("ovs-vsctl --no-wait set Open_vSwitch . other_config:dpdk-socket-mem=2048", Tested("needs hugepages")),
+    (
+        "ovs-vsctl --no-wait set Open_vSwitch . other_config:dpdk-extra=\"--no-pci --no-huge --legacy-mem -m 512\"",
+        ENGINE,
+    ),
+    ("ovs-vsctl --no-wait set Open_vSwitch . other_config:per-port-memory=true", ENGINE),
+    ("ovs-vsctl set Open_vSwitch . other_config:pmd-cpu-mask=0x4", ENGINE),
+    ("ovs-vsctl set Open_vSwitch . other_config:pmd-maxsleep=200", ENGINE),
+    (
+        "ovs-vsctl get Open_vSwitch . dpdk_initialized",
+        As("on-node node-a ovs-vsctl get Open_vSwitch . dpdk_initialized | grep -qx true"),
+    ),
+    (
+        "ovs-vsctl get Open_vSwitch . iface_types",
+        As("on-node node-a ovs-vsctl get Open_vSwitch . iface_types | grep -qw dpdkvhostuserclient"),
+    ),
+    ("ls /run/openvswitch/db.sock", As("on-node node-a ls /run/openvswitch/db.sock")),
+    ("kubectl wait --for=condition=Ready usns/NODE", As("kubectl wait --for=condition=Ready usns/node-a")),
     ("kubectl describe pod", NAME),
 ];
 
@@ -117,6 +137,17 @@ pub(super) const PODS: &[Row] = &[
     ),
     ("kubectl usnet pods blue", Exits(1, "kubectl usnet pods blue")),
     ("kubectl usnet pods NETWORK", Exits(1, "kubectl usnet pods blue")),
+    ("kubectl usnet test", Tested("the same test as with --node")),
+    ("kubectl usnet explain", NAME),
+    ("kubectl usnet explain node NAME", As("kubectl usnet explain node node-b")),
+    ("kubectl usnet migrate check", Tested("usnet_kubectl, commands::migrate")),
+    ("kubectl drain", NAME),
+    // Pods with sockets are refused without the option.
+    (
+        "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data",
+        As("if kubectl drain node-a --dry-run=server --force --ignore-daemonsets; then exit 1; fi; \
+            kubectl drain node-a --dry-run=server --force --ignore-daemonsets --delete-emptydir-data"),
+    ),
     ("kubectl usnet explain pod", NAME),
     ("kubectl usnet explain pod NAME", As("kubectl usnet explain pod user")),
     ("kubectl usnet explain pod web/dpdk-1", Exits(1, "kubectl usnet explain pod web/dpdk-1")),
@@ -139,33 +170,39 @@ pub(super) const PODS: &[Row] = &[
     ("usnet node capture", NODE_CAPTURE),
     ("kubectl usnet top", As("kubectl usnet top --interval 1")),
     (
-        "kubectl exec -n usnet-system AGENT -- /usr/local/bin/usnet node ports",
-        As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node ports"),
+        "kubectl exec -n usnet-system AGENT -- usnet node ports",
+        As("kubectl exec -n usnet-system $AGENT -- usnet node ports"),
     ),
     (
-        "kubectl exec -n usnet-system AGENT -- /usr/local/bin/usnet node history",
-        As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node history"),
+        "kubectl exec -n usnet-system AGENT -- usnet node status",
+        As("kubectl exec -n usnet-system $AGENT -- usnet node status"),
     ),
-    (
-        "kubectl exec -n usnet-system AGENT -- /usr/local/bin/usnet node status",
-        As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node status"),
-    ),
-    ("usnet node ports", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node ports")),
-    ("usnet node history", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node history")),
-    ("usnet probe healthz", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet probe healthz")),
-    ("usnet probe readyz", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet probe readyz")),
-    ("usnet node status", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node status")),
-    ("usnet node attachments", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node attachments")),
+    ("usnet node ports", As("kubectl exec -n usnet-system $AGENT -- usnet node ports")),
+    ("usnet node history", As("kubectl exec -n usnet-system $AGENT -- usnet node history")),
+    ("usnet probe healthz", As("kubectl exec -n usnet-system $AGENT -- usnet probe healthz")),
+    ("usnet probe readyz", As("kubectl exec -n usnet-system $AGENT -- usnet probe readyz")),
+    ("usnet node status", As("kubectl exec -n usnet-system $AGENT -- usnet node status")),
+    ("usnet node attachments", As("kubectl exec -n usnet-system $AGENT -- usnet node attachments")),
     (
         "kubectl usnet trace POD POD",
         Tested("networks::kubectl_usnet::trace::the_path_between_pods_is_traced_on_one_node_and_across_nodes"),
     ),
-    ("usnet node bundle", As("kubectl exec -n usnet-system $AGENT -- /usr/local/bin/usnet node bundle")),
+    ("usnet node bundle", As("kubectl exec -n usnet-system $AGENT -- usnet node bundle")),
     ("vppctl show bridge-domain", Tested("a command of VPP")),
     ("vppctl show bridge-domain ID detail", Tested("a command of VPP")),
     ("vppctl show ip fib table ID", Tested("a command of VPP")),
     ("vppctl show version", Tested("a command of VPP")),
     ("kubectl apply -f config/samples/pod.yaml", SAMPLES),
+    ("kubectl wait --for=condition=Ready pod/receiver", SAMPLES),
+    ("kubectl apply -f config/samples/network.yaml", SAMPLES),
+    ("kubectl label ns default usnet.dev/blue=allowed", SAMPLES),
+    ("kubectl label ns default usnet.dev/memif=allowed", SAMPLES),
+    ("kubectl get usn,usns,net-attach-def", Run),
+    ("kubectl apply -f config/samples/vpp-memif.yaml", SAMPLES),
+    ("on-node node-a ovs-vsctl show", Run),
+    ("on-node node-a vppctl show bridge-domain 4 detail", Tested("a command of VPP")),
+    ("component stop ovs-vswitchd node-a", SHELL),
+    ("component stop vpp node-a", SHELL),
     ("kubectl exec receiver -- usnet-tools show", SAMPLES),
     ("kubectl exec sender -- usnet-tools ping 10.56.217.2 --count 3", SAMPLES),
     ("kubectl exec sender -- usnet-tools send --stream 7 --count 1000 --size 1500", SAMPLES),
@@ -175,17 +212,16 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl get usns", Run),
     ("kubectl get usns -o yaml", Run),
     ("kubectl get usu", Run),
-    ("kubectl get lease -n usnet-system", Run),
     ("kubectl get events --field-selector involvedObject.kind=UserspaceNetwork", Run),
-    ("kubectl describe usu NAME", As("kubectl describe usu")),
     ("kubectl get node -o wide", Run),
     ("kubectl get pods -n usnet-system -o wide", Run),
     ("kubectl replace --force", Tested("networks::in_use::a_network_in_use_is_not_deleted_until_its_pods_are_gone")),
-    ("kubectl explain", As("kubectl explain usn.spec.bridge")),
     ("kubectl describe usn NAME", As("kubectl describe usn blue")),
     ("kubectl describe usn blue", Run),
-    ("kubectl describe usns <node>", As("kubectl describe usns node-a")),
+    ("kubectl describe usn", Run),
     ("kubectl logs -n usnet-system", As("kubectl logs -n usnet-system $AGENT")),
+    ("kubectl get lease -n usnet-system", Run),
+    ("kubectl describe usns <node>", As("kubectl describe usns node-a")),
     ("kubectl label usn ovs-br0 usnet.dev/from-nad-", As("kubectl label usn blue usnet.dev/from-nad-")),
     (
         "kubectl annotate usn NAME usnet.dev/force-delete=NAME",

@@ -220,7 +220,7 @@ fn a_namespace_that_refuses_its_nad_is_named_and_affects_itself_alone() {
         assert_eq!(cluster.condition("blue", kind), expected);
     }
     let expected = format!(
-        "1 of 1 namespace have the definition; namespace team-a refuses NetworkAttachmentDefinition blue: {QUOTA}; it is tried again at most 30 s apart"
+        "1 of 1 namespace has the definition; namespace team-a refuses NetworkAttachmentDefinition blue: {QUOTA}; it is tried again at most 30 s apart"
     );
     assert_eq!(cluster.message("blue", "DefinitionsReady"), expected);
     assert_eq!(cluster.generated("blue"), ["third"]);

@@ -1,7 +1,7 @@
 //! The reasons why a pod may not attach to a network.
 
 use crate::protocol::error::ErrorCode;
-use usnet_crds::{BridgeName, EngineKind, NetworkName};
+use usnet_crds::{BridgeName, EngineKind, NetworkName, cni_error};
 use usnet_dataplane::attachment::Pod;
 use usnet_dataplane::network_file;
 
@@ -74,9 +74,9 @@ impl AdmissionError {
     /// The reason in one word.
     pub fn reason(&self) -> &str {
         match self {
-            Self::Unknown(_) => "NetworkUnknown",
-            Self::NotSelected { .. } => "NodeNotSelected",
-            Self::NoBridge { .. } => "NoNetworkOfBridge",
+            Self::Unknown(_) => cni_error::NETWORK_UNKNOWN,
+            Self::NotSelected { .. } => cni_error::NODE_NOT_SELECTED,
+            Self::NoBridge { .. } => cni_error::NO_NETWORK_OF_BRIDGE,
             Self::Unavailable { reason, .. } => reason,
             other => other.code().reason(),
         }

@@ -118,3 +118,30 @@ impl Description {
         text
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_key_is_documented_for_the_authors_of_programs() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/getting-started.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let (_, section) = page.split_once("### What the program finds\n").unwrap();
+        let (section, _) = section.split_once("\n### ").unwrap();
+        let example = json!({
+            "version": 1, "network": "blue", "interface": "net1", "type": "memif", "id": 0, "mode": "IP", "secret": "s",
+            "role": "client", "socket": "net1.sock", "mac": "02:00:00:00:00:01", "mtu": 1500, "queues": 1,
+            "ringSize": 1024, "ips": [{"address": "10.56.217.2/24", "gateway": "10.56.217.1"}],
+            "routes": [{"dst": "10.0.0.0/8"}], "dns": {"nameservers": ["10.0.0.1"]},
+        });
+        let description: Description = serde_json::from_value(example.clone()).unwrap();
+        let written = serde_json::to_value(&description).unwrap();
+        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&written), keys(&example), "the example has each key");
+        for key in keys(&written).iter().map(String::as_str).chain(["abstractSocket", "address", "gateway"]) {
+            assert!(section.contains(&format!("`{key}`")), "docs/getting-started.md does not have the key {key}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::time::Duration;
+use usnet_crds::{cni_error, conditions};
 
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -32,6 +33,7 @@ impl Output {
         let error: Value = serde_json::from_slice(&self.output.stdout).expect("one JSON document on standard output");
         let text = |key: &str| error[key].as_str().is_some_and(|text| !text.is_empty());
         assert!(text("cniVersion") && text("msg"), "{error}");
+        assert_documented(&error);
         error
     }
 
@@ -61,4 +63,19 @@ impl Output {
         assert!(self.output.status.success(), "{self:?}");
         assert_eq!(self.stdout(), "");
     }
+}
+
+/// Asserts that `docs/errors.md` has the code and the reason in the brackets of the message.
+#[track_caller]
+fn assert_documented(error: &Value) {
+    let message = error["msg"].as_str().expect("a message");
+    let head = message.strip_prefix("usnet[").and_then(|rest| Some(rest.split_once("]: ")?.0));
+    let (code, reason) = head.and_then(|head| head.split_once(' ')).expect("code and reason in front of the message");
+    let code = code.parse().expect("a code");
+    assert_eq!(error["code"], code, "{message}");
+    let found = cni_error::find(code, reason).unwrap_or_else(|| panic!("{message} is not documented"));
+    let is_known = found.reason == reason
+        || conditions::reason::find(reason).is_some()
+        || cni_error::all().any(|other| other.reason == reason);
+    assert!(is_known, "the reason of {message} is in no table");
 }

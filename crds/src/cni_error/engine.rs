@@ -1,0 +1,45 @@
+//! Errors of the network and its engine on the node.
+
+use super::errors;
+
+errors! {
+    ENGINE;
+    UNAVAILABLE = 11 "TryAgainLater" "The network cannot be used on this node now; kubelet repeats the call until it can. Where the agent knows why, its reason is in the brackets instead, one of [a network on a node](#a-network-on-a-node): `usnet[11 EngineUnreachable]`." {
+        "the engine does not answer or act"
+        says "Open vSwitch accepted the request but did not act on it within 3 s: is its switch process running?"
+        => "start `ovsdb-server` and `ovs-vswitchd`, or VPP; then wait";
+        "the bridge was just deleted, or an old port has the name or the socket"
+        says "bridge br-blue does not exist or is not owned by this network; the agent repairs it, try again";
+        "another call holds the attachment or the mounts";
+    }
+    NODE_NOT_SELECTED = 11 "NodeNotSelected" "The network is not on this node, after 3 s of waiting." {
+        "the labels of the node do not match, or its engine has never been connected"
+        says "its nodeSelector does not select this node: \"rack=a\" is required, and label rack of the node is \"b\""
+        => "label the node, change `nodeSelector`, start the engine, or use another node";
+    }
+    NETWORK_UNKNOWN = 11 "NetworkUnknown" "The agent of this node does not know the network, after 3 s of waiting." {
+        "there is no such network, or no agent runs on the node"
+        => "`kubectl get usn` lists networks, `kubectl get pods -n usnet-system -o wide` agents";
+    }
+    NO_NETWORK_OF_BRIDGE = 11 "NoNetworkOfBridge" "No network on this node has the bridge that a configuration of Intel's userspace CNI names, after 3 s of waiting." {
+        "the network that the operator creates for the bridge failed, or was not created"
+        => "`kubectl describe usn` of the network in the message, and the events of the NetworkAttachmentDefinition";
+    }
+    NOT_AVAILABLE = 50 "NotAvailable" "STATUS: pods cannot be attached now; in the brackets is the reason of the cause." {
+    }
+    LIMITED_CONNECTIVITY = 51 "LimitedConnectivity" "STATUS: attached pods may have lost connectivity as well: the engine does not respond, or lacks the bridge. In the brackets is the reason of the cause." {
+    }
+    PORT_REJECTED = 104 "PortRejected" "The engine rejected the port, or something of that name is not owned by usnet." {
+        "the text of the engine says why"
+        says "port vhu… could not be configured: the engine reports \"…\""
+        => "look at the engine's log; it has to see `/run/usnet/ports` (and `/run/netns`) as the host does";
+        "VPP lacks a plugin or is too old"
+        says "it does not know the message memif_create_v2; load the plugin memif_plugin.so in its startup.conf";
+        "the node has a device of the port's name"
+        says "device vhu… already exists on this node and is not owned by usnet";
+        "the bridge that the network adopts was just deleted or changed"
+        => "see [BridgeMissing](#bridgemissing) and [BridgeUnusable](#bridgeunusable)";
+        "no memif socket id is left"
+        => "configure a larger range with `--memif-socket-ids` of the agent";
+    }
+}
