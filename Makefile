@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines hot-plug resource-claims gitops fuzz lint bench shell crds image release release-test clean
+.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines hot-plug resource-claims gitops fuzz lint docs bench shell crds image release release-test clean
 
 # A cluster with a network and two pods whose packets are counted; nothing of it is left.
 demo:
@@ -62,15 +62,20 @@ fuzz:
 upgrade-test: setup
 	e2e/scripts/upgrade-test
 
-# Words, comments, links, format, lints, the documentation of the code, and what it depends on.
+# Words, comments, links, the site, format, lints, the documentation of the code, and what it depends on.
 lint:
 	.ci/check-words
 	.ci/check-comments
 	.ci/check-links
+	docs/site/build --quiet
 	.ci/check-dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --document-private-items
+
+# README and docs/ as a site with search, in target/docs.
+docs:
+	docs/site/build
 
 # PART=speed: the plugin, or with one engine PART=ovs, PART=vpp (docs/performance.md). PART=bulk: the agent with a thousand networks. PART=across: packets between two nodes, and a thousand overlays. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
 bench: setup
@@ -94,7 +99,7 @@ release: setup
 release-test: setup
 	e2e/scripts/release-test
 
-# The CRDs in config/crd and docs/reference.md, from the types in crds.
+# The CRDs in config/crd, docs/reference.md, and errors and reasons in docs/errors.md, from crds.
 crds:
 	cargo run -q -p usnet-crds --bin crdgen
 
