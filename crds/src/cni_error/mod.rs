@@ -76,11 +76,12 @@ pub fn all() -> impl Iterator<Item = &'static CniError> {
 }
 
 /// The error with a code and a reason, as they stand in the brackets of a message. Some have a
-/// reason of another table: [`UNAVAILABLE`] that of a network on a node, [`IPAM_FAILED`] the code
-/// of an IPAM plugin, and what STATUS prints that of its cause.
+/// reason of another table: [`UNAVAILABLE`] that of a network on a node, those of IPAM the code of
+/// an IPAM plugin, and what STATUS prints that of its cause.
 pub fn find(code: u32, reason: &str) -> Option<&'static CniError> {
     let exactly = |error: &&CniError| error.code == code && error.reason == reason;
-    let of_ipam_plugin = |error: &&CniError| code < 100 && error.reason == reason && reason == IPAM_FAILED;
+    let is_of_ipam = code < 100 && [IPAM_FAILED, ADDRESSES_EXHAUSTED].contains(&reason);
+    let of_ipam_plugin = |error: &&CniError| is_of_ipam && error.reason == reason;
     let of_other_reasons = |error: &&CniError| {
         error.code == code && [UNAVAILABLE, NOT_AVAILABLE, LIMITED_CONNECTIVITY].contains(&error.reason)
     };

@@ -1,6 +1,7 @@
 //! The fields of a schema, in the order of their names, each object before what is in it.
 
 use serde_json::Value;
+use std::fmt::Write;
 
 /// One row of the reference.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -13,27 +14,20 @@ pub(super) struct Field {
     /// The default as JSON.
     pub(super) default: String,
     pub(super) meaning: String,
-    /// The messages of the validation rules about it.
-    pub(super) rules: Vec<String>,
 }
 
-/// All fields of the schema of a CRD except `metadata`, which the reference omits: rules on the
-/// whole object are about its name. An object with the same fields as one before it refers to that
-/// one, and limits on the form of one value are left out: the API server's message has them.
+/// All fields of the schema of a CRD except `metadata`. An object with the same fields as one
+/// before it refers to that one. Rules are left out: the API server names the one that an object
+/// breaks.
 pub(super) fn fields(schema: &Value) -> Vec<Field> {
     let mut found = Found::default();
-    let name = Field { path: "metadata.name".to_owned(), kind: "string".to_owned(), ..Field::default() };
-    found.fields.push(name);
-    found.rules("", schema);
     found.children(schema, "");
-    found.with_rules_at_their_fields()
+    found.fields
 }
 
 #[derive(Default)]
 struct Found {
     fields: Vec<Field>,
-    /// The messages of rules, with the path of the field that each is about.
-    rules: Vec<(String, String)>,
     /// The properties of the objects that are described, with their paths.
     objects: Vec<(Value, String)>,
 }
@@ -54,32 +48,28 @@ impl Found {
     fn add(&mut self, schema: &Value, mut path: String, is_required: bool) {
         // A list and its items are one row.
         let mut inner = schema;
-        let mut levels = vec![schema];
         while let Some(items) = inner.get("items") {
             path.push_str("[]");
-            levels.push(items);
             inner = items;
         }
         let of_whole = ["spec", "status"].contains(&path.as_str());
         let text = |key: &str| inner.get(key).and_then(Value::as_str).unwrap_or_default();
         let mut meaning = schema.get("description").and_then(Value::as_str).unwrap_or(text("description")).to_owned();
-        let described = self.described(inner, &path, &mut meaning);
+        let is_elsewhere = self.is_described_elsewhere(inner, &path, &mut meaning);
         if !of_whole {
             let default = schema.get("default").filter(|default| !default.is_object() && !path.starts_with("status."));
             let default = default.map(Value::to_string).unwrap_or_default();
             let is_required = is_required && !path.starts_with("status.");
-            let field =
-                Field { path: path.clone(), kind: kind(inner), is_required, default, meaning, rules: Vec::new() };
+            let field = Field { path: path.clone(), kind: kind(inner), is_required, default, meaning };
             self.fields.push(field);
         }
-        if !described {
-            levels.into_iter().for_each(|level| self.rules(&path, level));
+        if !is_elsewhere {
             self.children(inner, &path);
         }
     }
 
     /// Whether an object is described elsewhere, where the meaning then refers to.
-    fn described(&mut self, schema: &Value, path: &str, meaning: &mut String) -> bool {
+    fn is_described_elsewhere(&mut self, schema: &Value, path: &str, meaning: &mut String) -> bool {
         let Some(properties) = schema.get("properties") else { return false };
         // A condition is described once for all of Kubernetes.
         let elsewhere = if path == "status.conditions[]" {
@@ -93,46 +83,8 @@ impl Found {
             return false;
         };
         let gap = if meaning.is_empty() { "" } else { " " };
-        meaning.push_str(&format!("{gap}{elsewhere}."));
+        let _infallible = write!(meaning, "{gap}{elsewhere}.");
         true
-    }
-
-    /// Keeps the messages of the CEL rules of a schema for the fields that they are about. Rules on
-    /// the form of one value are left out, as limits are.
-    fn rules(&mut self, path: &str, schema: &Value) {
-        let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
-        if ["string", "integer"].contains(&kind) {
-            return;
-        }
-        let rules = schema.get("x-kubernetes-validations").and_then(Value::as_array);
-        for rule in rules.into_iter().flatten() {
-            let inner = rule.get("fieldPath").and_then(Value::as_str).map(|inner| inner.trim_start_matches('.'));
-            let field = match (path, inner) {
-                ("", None) => "metadata.name".to_owned(),
-                (path, None) => path.to_owned(),
-                ("", Some(inner)) => inner.to_owned(),
-                (path, Some(inner)) => format!("{path}.{inner}"),
-            };
-            if let Some(message) = rule.get("message").and_then(Value::as_str) {
-                self.rules.push((field, message.to_owned()));
-            }
-        }
-    }
-
-    fn with_rules_at_their_fields(mut self) -> Vec<Field> {
-        for (path, message) in std::mem::take(&mut self.rules) {
-            let is_it = |field: &&mut Field| field.path.trim_end_matches("[]") == path.trim_end_matches("[]");
-            let field = match self.fields.iter_mut().find(is_it) {
-                Some(field) => Some(field),
-                // A rule on the whole of an object is about its first field.
-                None => self.fields.iter_mut().find(|field| field.path.starts_with(&path)),
-            };
-            if let Some(field) = field.filter(|field| !field.rules.contains(&message)) {
-                field.rules.push(message);
-            }
-        }
-        self.fields.retain(|field| field.path != "metadata.name" || !field.rules.is_empty());
-        self.fields
     }
 }
 
@@ -154,18 +106,12 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_field_has_its_path_default_and_rules() {
-        let too_small = json!({"rule": "self > 0", "message": "too small"});
-        let twice = json!({"rule": "self[0] != self[1]", "message": "twice the same"});
-        let too_many = json!({"rule": "size(self.sizes) < 3", "message": "too many", "fieldPath": ".sizes"});
+    fn a_field_has_its_path_type_and_default() {
         let schema = json!({"properties": {"metadata": {"type": "object"}, "spec": {
             "type": "object",
             "required": ["sizes"],
-            "x-kubernetes-validations": [too_many],
             "properties": {"sizes": {
-                "type": "array", "maxItems": 2, "default": [1], "description": "Sizes.",
-                "x-kubernetes-validations": [twice],
-                "items": {"type": "integer", "x-kubernetes-validations": [too_small]},
+                "type": "array", "default": [1], "description": "Sizes.", "items": {"type": "integer"},
             }},
         }}});
         let expected = Field {
@@ -174,7 +120,6 @@ mod tests {
             is_required: true,
             default: "[1]".to_owned(),
             meaning: "Sizes.".to_owned(),
-            rules: ["too many", "twice the same"].map(ToOwned::to_owned).into(),
         };
         assert_eq!(fields(&schema), [expected]);
     }

@@ -12,9 +12,9 @@ use std::fmt::Write;
 
 const HEADER: &str = "<!-- Made by `make crds`; edit crds/src instead. -->\n\
 # Reference of the API\n\n\
-The fields of each kind that users read or write, and the rules between them that the API server checks. Limits\n\
-on single values are in the schemas (`kubectl explain`), and it names them when it refuses an object. Reasons are\n\
-in [errors.md](errors.md), samples in [config/samples](../config/samples).\n\n\
+The fields of each kind that users read or write. The rules between them and the limits on values are in the\n\
+schemas: `kubectl apply --dry-run=server` names those that an object breaks. Reasons are in\n\
+[errors.md](errors.md), samples in [config/samples](../config/samples).\n\n\
 Defaults are not stored in objects. `[]` stands for each item of a list. Objects may not have other fields.\n";
 /// The kinds that only usnet writes. Users look at the status of nodes, of which the fields of the
 /// first level are listed.
@@ -60,7 +60,7 @@ fn kind(page: &mut String, crd: &Value) {
         );
     }
     if !fields.is_empty() {
-        table(page, ["field", "type", "meaning and rules"], fields.into_iter().map(row));
+        table(page, ["field", "type", "meaning"], fields.into_iter().map(row));
     }
 }
 
@@ -74,13 +74,10 @@ fn column(column: &Value) -> String {
     format!("{}{star}{description}", text("name").to_uppercase())
 }
 
-fn row(Field { path, kind, is_required, default, meaning, rules }: Field) -> [String; 3] {
+fn row(Field { path, kind, is_required, default, meaning }: Field) -> [String; 3] {
     let required = if is_required { ", required" } else { "" };
     let default = if default.is_empty() { default } else { format!(", default `{default}`") };
-    let rules = rules.iter().map(|rule| format!("– {rule}"));
-    let lines: Vec<String> =
-        Some(without_tags(&meaning)).filter(|meaning| !meaning.is_empty()).into_iter().chain(rules).collect();
-    [format!("`{path}`"), format!("{kind}{required}{default}"), lines.join("<br>")]
+    [format!("`{path}`"), format!("{kind}{required}{default}"), without_tags(&meaning)]
 }
 
 /// The text with placeholders such as `<name>` that no reader takes for tags of HTML.
