@@ -87,10 +87,7 @@ impl CommandLine {
                 usnet_controller::run(options, requested).await.map_err(Error::Controller)
             }),
             Program::Agent(options) => run_until_shutdown(&mut one_thread(), async |requested| {
-                tokio::select! {
-                    result = usnet_agent::run(options, usnet_standalone::follow) => result.map_err(Error::Agent),
-                    () = requested => Ok(()),
-                }
+                usnet_agent::run(options, usnet_standalone::follow, requested).await.map_err(Error::Agent)
             }),
             Program::CollectGarbage(options) => run_until_shutdown(&mut one_thread(), async |requested| {
                 tokio::select! {

@@ -2,6 +2,7 @@
 //! annotation or volume.
 
 mod failures;
+mod first;
 mod lifecycle;
 mod ports;
 mod requests;

@@ -3,11 +3,11 @@
 //! The networks with `spec.resourceClaims` are [offered](mod@offered) to the scheduler in
 //! [`slices`].
 //! For a pod that is about to start, kubelet calls the [`service`], which it finds by the
-//! registration of the [`server`]. The [`preparer`] reads the [`claim`], [plans](plan) its record,
-//! attaches its ports with the [`attacher`], and writes the [`files`] that tell the container
-//! runtime ([`cdi`]) and the pod's program ([`metadata`]) about them. The [`keeper`] restores
-//! missing files, and adds what the plugin attached with the [`sandbox`]. The [`reporter`] writes
-//! the status of claims.
+//! [`registration`] of the [`server`]. The [`preparer`] reads the [`claim`], [plans](plan) its
+//! record, attaches its ports with the [`attacher`], and writes the [`files`] that tell the
+//! container runtime ([`cdi`]) and the pod's program ([`metadata`]) about them. The [`keeper`]
+//! restores missing files, and adds what the plugin attached with the [`sandbox`]. The [`reporter`]
+//! writes the status of claims.
 
 pub mod api;
 mod attacher;
@@ -24,6 +24,7 @@ mod plan;
 mod port_request;
 mod preparer;
 mod reader;
+mod registration;
 mod reporter;
 mod sandbox;
 mod server;
@@ -41,6 +42,7 @@ use offered::{Offered, health, offered};
 use plan::Networks;
 use preparer::Preparer;
 use reader::{ApiServer, Claims};
+use registration::Registration;
 use reporter::Reporter;
 use server::Sockets;
 use service::Driver;
@@ -51,6 +53,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
+use usnet_common::api::client;
 use usnet_common::channels::send_if_changed;
 use usnet_common::display::ErrorChain;
 use usnet_dataplane::claim_records::ClaimRecords;
@@ -111,21 +114,33 @@ pub(super) async fn run(client: Client, node: String, inputs: Inputs) -> Infalli
     };
     let reporter = Reporter { records: records.clone(), busy: preparer.busy.clone(), claims };
     let driver = Driver { preparer: Arc::new(preparer), health: health_in_driver };
+    let (registration, registration_in_publisher) = channel(Registration::default());
     let published = slices::Inputs {
         networks: networks.subscribe(),
         offered: offered_in_publisher.clone(),
         owners: inputs.owners.clone(),
+        registration: registration_in_publisher,
     };
     let (serving, outputs) = (offered.subscribe(), Outputs { networks, offered, health });
     let (paths, attachments, kept) = (inputs.paths.clone(), inputs.attachments.clone(), offered_in_publisher);
     let (never, ..) = tokio::join!(
         derive(inputs, node.clone(), outputs),
         slices::publish(client, node, published),
-        serve(paths, records, serving, driver),
+        Server { sockets: Sockets::new(&paths), records, driver, registration }.run(serving),
         keeper.run(attachments, kept),
         reporter.run(unreported),
     );
     never
+}
+
+/// Removes the node's devices from the API server when the agent ends, before kubelet notices.
+pub(super) async fn withdraw(paths: &NodePaths, node: &str) {
+    // Without the folder there never were any.
+    if Sockets::new(paths).has_folder()
+        && let Ok(client) = client::client().await
+    {
+        slices::withdraw(client, node).await;
+    }
 }
 
 /// Computes the outputs whenever the spec of the node or a network file changes.
@@ -155,42 +170,51 @@ async fn derive(mut inputs: Inputs, node: String, outputs: Outputs) -> Infallibl
     }
 }
 
-/// Serves kubelet while a network has resource claims, or one is still prepared.
-async fn serve(
-    paths: NodePaths,
+/// Serves kubelet.
+struct Server {
+    sockets: Sockets,
     records: ClaimRecords,
-    mut offered: Receiver<Vec<Offered>>,
     driver: Driver,
-) -> Infallible {
-    let sockets = Sockets::new(&paths);
-    let mut is_failing = false;
-    loop {
-        while offered.borrow_and_update().is_empty() && records.is_empty() {
-            if offered.changed().await.is_err() {
-                pending::<()>().await;
-            }
-        }
-        let unused = async {
-            loop {
-                // The removal of a claim's record sends no event.
-                let _elapsed = timeout(CHECK_INTERVAL, offered.changed()).await;
-                if offered.borrow_and_update().is_empty() && records.is_empty() {
-                    return;
+    registration: Sender<Registration>,
+}
+
+impl Server {
+    /// Serves indefinitely where kubelet's folder of registrations is there, so that kubelet has
+    /// the driver before the first network has resource claims. Elsewhere it tries while one has,
+    /// or a claim is still prepared, and logs what is missing.
+    async fn run(self, mut offered: Receiver<Vec<Offered>>) -> Infallible {
+        let mut is_failing = false;
+        loop {
+            while !self.is_needed(&mut offered) {
+                if offered.changed().await.is_err() {
+                    pending::<()>().await;
                 }
             }
-        };
-        let ended = tokio::select! {
-            served = server::serve(&sockets, driver.clone()) => served.map(|never| match never {}),
-            () = unused => Ok(()),
-        };
-        match ended {
-            Ok(()) => is_failing = false,
-            Err(error) => {
-                if !std::mem::replace(&mut is_failing, true) {
-                    tracing::warn!(error = %ErrorChain(&error), "cannot serve resource claims; retrying");
+            let served = tokio::select! {
+                served = server::serve(&self.sockets, self.driver.clone(), &self.registration) => served,
+                () = self.until_unused(&mut offered) => Ok(()),
+            };
+            self.registration.send_modify(Registration::ended);
+            match served {
+                Ok(()) => is_failing = false,
+                Err(error) => {
+                    if !std::mem::replace(&mut is_failing, true) {
+                        tracing::warn!(error = %ErrorChain(&error), "cannot serve resource claims; retrying");
+                    }
+                    sleep(RETRY).await;
                 }
-                sleep(RETRY).await;
             }
         }
+    }
+
+    async fn until_unused(&self, offered: &mut Receiver<Vec<Offered>>) {
+        while self.is_needed(offered) {
+            // The removal of a claim's record sends no event.
+            let _elapsed = timeout(CHECK_INTERVAL, offered.changed()).await;
+        }
+    }
+
+    fn is_needed(&self, offered: &mut Receiver<Vec<Offered>>) -> bool {
+        !offered.borrow_and_update().is_empty() || !self.records.is_empty() || self.sockets.has_folder()
     }
 }

@@ -7,10 +7,10 @@ use super::resource::Resource;
 use super::server::{self, RegistrationError};
 use super::service::Service;
 use crate::report::metrics::Metrics;
+use crate::watch::file_identity::FileIdentity;
 use std::convert::Infallible;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +82,7 @@ impl Offer {
         changes.mark_unchanged();
         let kubelet = self.kubelet_folder.join(KUBELET_SOCKET);
         // Read before the registration: a kubelet that starts meanwhile has another socket.
-        let seen = Identity::of(&kubelet);
+        let seen = FileIdentity::of(&kubelet);
         let socket = Socket::new(self.kubelet_folder.join(format!("usnet-{}.sock", self.service.network)));
         let listener = socket.listen()?;
         let request = RegisterRequest {
@@ -109,13 +109,13 @@ impl Offer {
         &self,
         changes: &mut Receiver<()>,
         kubelet: &Path,
-        seen: Option<Identity>,
+        seen: Option<FileIdentity>,
         socket: &Socket,
     ) {
         let mut had_listener = true;
         loop {
             let is_notified = timeout(CHECK_INTERVAL, changes.changed()).await.is_ok();
-            if Identity::of(kubelet) != seen || !socket.0.exists() {
+            if FileIdentity::of(kubelet) != seen || !socket.0.exists() {
                 return;
             }
             let has_listener = self.service.listeners.receiver_count() > 0;
@@ -126,21 +126,6 @@ impl Offer {
                 had_listener = has_listener;
             }
         }
-    }
-}
-
-/// Distinguishes a file from a later one of the same name. The inode number alone does not: it may
-/// be reused at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    inode: (u64, u64),
-    changed: (i64, i64),
-}
-
-impl Identity {
-    fn of(path: &Path) -> Option<Self> {
-        let metadata = fs::symlink_metadata(path).ok()?;
-        Some(Self { inode: (metadata.dev(), metadata.ino()), changed: (metadata.ctime(), metadata.ctime_nsec()) })
     }
 }
 

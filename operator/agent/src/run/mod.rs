@@ -86,16 +86,35 @@ fn folder_of_node(text: &str) -> Result<PathBuf, String> {
     plain_path(text).ok_or_else(|| "must be an absolute path without \"..\"".to_owned())
 }
 
-/// Runs the agent until it is dropped. `follow` follows a folder of manifests until the agent ends.
+/// Runs the agent until its end is requested. `follow` follows a folder of manifests until the
+/// agent ends.
 ///
 /// # Errors
 /// The agent cannot start, or only its restart helps.
-pub async fn run(options: Options, follow: impl AsyncFnOnce(Manifests)) -> Result<(), Error> {
+pub async fn run(
+    options: Options,
+    follow: impl AsyncFnOnce(Manifests),
+    requested: impl Future<Output = ()>,
+) -> Result<(), Error> {
     let span = tracing::info_span!("agent", node = options.node_name);
-    run_at(&NodePaths::from_environment(), options, follow).instrument(span).await
+    let with_api_server = options.manifests.is_none().then(|| options.node_name.clone());
+    let paths = NodePaths::from_environment();
+    async {
+        tokio::select! {
+            result = run_at(&paths, options, follow) => return result,
+            () = requested => {}
+        }
+        // The agent was dropped, and publishes nothing any more.
+        if let Some(node) = with_api_server {
+            claims::withdraw(&paths, &node).await;
+        }
+        Ok(())
+    }
+    .instrument(span)
+    .await
 }
 
-/// Runs the agent of the node that has its files at `paths`, as [`run`] does.
+/// Runs the agent of the node that has its files at `paths`, as [`run`] does, until it is dropped.
 pub async fn run_at(paths: &NodePaths, options: Options, follow: impl AsyncFnOnce(Manifests)) -> Result<(), Error> {
     let telemetry = Arc::new(Telemetry::of_program()?);
     // Telemetry is served also while the agent waits for the lock: a container that does not answer

@@ -7,10 +7,12 @@
 //!   labels of the node and passes the stored status to the status writer, [`node_slices`] adds the
 //!   addresses of all nodes, and [`uplinks`] the uplinks.
 //! - [`link_watch`] (IO) reports changes of the node's network devices and of its packet rules.
-//! - [`folder_watch`] (IO) reports changes in folders of the node: journal, network files, devices.
+//! - [`folder_watch`] (IO) reports changes in folders of the node: journal, network files, devices;
+//!   [`file_identity`] (IO) tells a replaced file.
 
 pub(crate) mod api_backoff;
 mod collect;
+pub(crate) mod file_identity;
 pub(crate) mod folder_watch;
 mod follow;
 pub(crate) mod link_watch;

@@ -1,11 +1,14 @@
 //! Publishes the devices of the node as ResourceSlices, and restores them (IO): kubelet deletes all
-//! slices of its node when it starts.
+//! slices of its node when it starts. They are there only while kubelet has registered the driver:
+//! a pod that is placed before waits for minutes.
 
 mod build;
 mod slice;
+mod withdraw;
 
 use super::offered::Offered;
 use super::plan::Networks;
+use super::registration::{Registration, State};
 use crate::report::status_writer::FIELD_MANAGER;
 use crate::watch::Owners;
 use build::{Support, probe, slices};
@@ -29,6 +32,8 @@ use usnet_common::api::error::is_not_found;
 use usnet_common::api::reflector::Objects;
 use usnet_common::api::watch::watch;
 use usnet_common::display::FirstFailure;
+
+pub(super) use withdraw::withdraw;
 
 /// Delay between two attempts to write.
 const RETRY: Duration = Duration::from_secs(3);
@@ -54,6 +59,7 @@ pub(super) struct Inputs {
     pub(super) offered: Receiver<Vec<Offered>>,
     /// The owners of the node state.
     pub(super) owners: Receiver<Owners>,
+    pub(super) registration: Receiver<Registration>,
 }
 
 /// The slices of one node.
@@ -71,7 +77,7 @@ struct Slices {
 /// removed node loses its node state first, and slices that its agent wrote afterwards would stay
 /// indefinitely.
 pub(super) async fn publish(client: Client, node: String, inputs: Inputs) -> Infallible {
-    let Inputs { networks, mut offered, mut owners } = inputs;
+    let Inputs { networks, mut offered, mut owners, mut registration } = inputs;
     let (api, own) = (Api::all(client), format!("spec.driver={DRIVER},spec.nodeName={node}"));
     wait_until_needed(&api, &own, networks, &mut offered).await;
     let events = watch(api.clone(), watcher::Config::default().fields(&own));
@@ -81,9 +87,10 @@ pub(super) async fn publish(client: Client, node: String, inputs: Inputs) -> Inf
     // Events do not end the pause after a failure: some of them are caused by the last write.
     let mut paused_until: Option<Instant> = None;
     loop {
-        let wanted = offered.borrow_and_update().clone();
+        let wanted = wanted(&offered.borrow_and_update(), registration.borrow_and_update().state());
         let known = owners.borrow_and_update().clone();
-        if let (Some(known), true) = (known, paused_until.is_none_or(|end| end <= Instant::now())) {
+        let is_paused = paused_until.is_some_and(|end| end > Instant::now());
+        if let (Some(wanted), Some(known), false) = (wanted, known, is_paused) {
             slices.owner = node_among(&known);
             let result = slices.reconcile(&wanted).await;
             let failed = failure.log(&result, "cannot publish the node's devices for resource claims; retrying");
@@ -103,8 +110,21 @@ pub(super) async fn publish(client: Client, node: String, inputs: Inputs) -> Inf
             changed = owners.changed() => if changed.is_err() {
                 pending::<()>().await;
             },
+            changed = registration.changed() => if changed.is_err() {
+                pending::<()>().await;
+            },
             () = sleep_until(paused_until.unwrap_or_else(Instant::now)), if paused_until.is_some() => {}
         }
+    }
+}
+
+/// What is published; none if the slices stay as they are.
+fn wanted(offered: &[Offered], registration: State) -> Option<Vec<Offered>> {
+    match registration {
+        State::Registered => Some(offered.to_vec()),
+        State::Unregistered => Some(Vec::new()),
+        // It deletes them at its next start, before which no pod starts on the node.
+        State::KubeletGone => offered.is_empty().then(Vec::new),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::claims::offered::tests::available;
+use crate::claims::registration::tests::registered;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::watch::channel;
 use usnet_common::testing::api_server::{Answer, ApiServer};
@@ -61,7 +62,9 @@ async fn what_the_api_server_does_not_keep_is_not_written_again_without_a_pause(
     let server = stubborn();
     let (_sender, offered) = channel(vec![available("blue")]);
     let (_owners, owners) = channel(Some(Vec::new()));
-    let publish = publish(server.client(), "node-a".into(), Inputs { networks: channel(None).1, offered, owners });
+    let (_kubelet, registration) = channel(registered());
+    let inputs = Inputs { networks: channel(None).1, offered, owners, registration };
+    let publish = publish(server.client(), "node-a".into(), inputs);
     assert!(timeout(RETRY / 6, publish).await.is_err());
     let watched = server.requests().iter().filter(|line| line.contains("watch=")).count();
     assert_eq!((writes(&server), watched), (1, EVENTS + 1));
@@ -122,7 +125,8 @@ async fn slices_go_with_their_node_and_are_written_again_for_a_later_one() {
 async fn nothing_is_written_for_a_node_without_a_state() {
     let server = stubborn();
     let ((_sender, offered), (owners, known)) = (channel(vec![available("blue")]), channel(None));
-    let inputs = Inputs { networks: channel(None).1, offered, owners: known };
+    let (_kubelet, registration) = channel(registered());
+    let inputs = Inputs { networks: channel(None).1, offered, owners: known, registration };
     let publish = publish(server.client(), "node-a".into(), inputs);
     tokio::pin!(publish);
     assert!(timeout(RETRY / 12, publish.as_mut()).await.is_err());
@@ -142,7 +146,9 @@ async fn requests_without_networks(present: Option<Value>) -> (Vec<String>, Vec<
     });
     let ((networks, known), (_sender, offered)) = (channel(None), channel(Vec::new()));
     let (_owners, owners) = channel(Some(Vec::new()));
-    let publish = publish(server.client(), "node-a".into(), Inputs { networks: known, offered, owners });
+    let (_kubelet, registration) = channel(registered());
+    let inputs = Inputs { networks: known, offered, owners, registration };
+    let publish = publish(server.client(), "node-a".into(), inputs);
     tokio::pin!(publish);
     assert!(timeout(RETRY / 60, publish.as_mut()).await.is_err());
     let before = server.requests();
@@ -166,4 +172,38 @@ async fn a_slice_that_was_left_is_deleted_once_the_networks_are_known() {
 async fn without_the_right_to_list_slices_it_is_asked_once() {
     let (before, all) = requests_without_networks(None).await;
     assert_eq!((before.len(), all.len()), (0, 1), "{all:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn slices_are_there_while_kubelet_has_the_driver_and_stay_while_kubelet_is_gone() {
+    let network = available("blue");
+    let written = body(&slices(std::slice::from_ref(&network), "node-a", Support::ALL, 1).remove(0)).to_string();
+    let probed = body(&probe(&network, "node-a")).to_string();
+    let server = ApiServer::choosing(move |line| match line {
+        _ if line.contains("watch=") => None,
+        _ if line.starts_with("GET") => Some(list(&[kept("2")])),
+        _ if line.contains("dryRun") => Some(Answer::ok(probed.clone())),
+        _ => Some(Answer::ok(written.clone())),
+    });
+    let (_sender, offered) = channel(vec![network]);
+    let (_owners, owners) = channel(Some(Vec::new()));
+    let (kubelet, registration) = channel(Registration::default());
+    let inputs = Inputs { networks: channel(None).1, offered, owners, registration };
+    let publish = publish(server.client(), "node-a".into(), inputs);
+    tokio::pin!(publish);
+    let mut seen = 0;
+    let mut writes_after = async |change: fn(&mut Registration)| {
+        kubelet.send_modify(change);
+        // Long enough for the writes, and too short for a second attempt.
+        assert!(timeout(RETRY / 12, publish.as_mut()).await.is_err());
+        let requests = server.requests().split_off(seen);
+        seen += requests.len();
+        let writes = requests.iter().filter(|line| !line.starts_with("GET") && !line.contains("dryRun"));
+        writes.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(writes_after(|_| {}).await, ["DELETE"], "an earlier agent left a slice, and a pod would be placed");
+    assert_eq!(writes_after(Registration::connected).await, [""; 0]);
+    assert_eq!(writes_after(Registration::registered).await, ["PATCH"]);
+    assert_eq!(writes_after(Registration::disconnected).await, [""; 0], "kubelet deletes them at its start");
+    assert_eq!(writes_after(Registration::ended).await, ["DELETE"], "the socket was removed");
 }
