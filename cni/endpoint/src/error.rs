@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -15,8 +14,8 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
-    #[error("no engine connected to {path} within {limit:?}: is the port in the engine?", path = path.display())]
-    NotConnected { path: PathBuf, limit: Duration },
+    #[error("no engine connected to {path} in time: is the port in the engine?", path = path.display())]
+    NotConnected { path: PathBuf },
     #[error("the kernel refused {what}")]
     Resources {
         what: &'static str,

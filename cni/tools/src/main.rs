@@ -35,13 +35,10 @@ fn main() -> ExitCode {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(answer)) => {
             print(&answer);
-            let error = answer.result.get("error").is_some();
-            ExitCode::from(if answer.ok {
-                0
-            } else if error {
-                UNUSABLE
-            } else {
-                INCOMPLETE
+            ExitCode::from(match (answer.ok, answer.is_of_unusable_port()) {
+                (true, _) => 0,
+                (false, true) => UNUSABLE,
+                (false, false) => INCOMPLETE,
             })
         }
         Err(error) => {

@@ -17,6 +17,9 @@ use usnet_endpoint::Port;
 pub(crate) const WAIT: Duration = Duration::from_millis(10);
 /// A request fails if no engine connects within this time.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// `show` waits so long for the engine, which connects within a second of the start of a program
+/// that listens.
+const SHOW_WITHIN: Duration = Duration::from_secs(3);
 /// The most frames that are read at once.
 const BATCH: usize = 1024;
 
@@ -103,7 +106,10 @@ impl Owner {
     /// Executes a request. Received frames are handled meanwhile.
     pub(crate) fn handle(&mut self, request: &Request) -> Result<Answer, Error> {
         match request {
-            Request::Show => Ok(self.show()),
+            Request::Show => {
+                self.is_connected_within(SHOW_WITHIN);
+                Ok(self.show())
+            }
             Request::Ping { address, count, interval_ms, timeout_ms, size } => {
                 self.wait_for_connection()?;
                 let answered = std::mem::replace(&mut self.answers, true);
@@ -126,15 +132,20 @@ impl Owner {
     }
 
     fn wait_for_connection(&mut self) -> Result<(), Error> {
-        let deadline = Instant::now() + CONNECT_WITHIN;
-        while self.port.is_none() {
-            if Instant::now() > deadline {
-                let problem = self.problem.clone().unwrap_or_default();
-                return Err(Error::NotConnected(format!("{}: {problem}", self.interface.name)));
-            }
+        if self.is_connected_within(CONNECT_WITHIN) {
+            return Ok(());
+        }
+        let problem = self.problem.clone().unwrap_or_default();
+        Err(Error::NotConnected(format!("{}: {problem}", self.interface.name)))
+    }
+
+    /// Waits for the engine, and handles frames meanwhile.
+    fn is_connected_within(&mut self, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        while self.port.is_none() && Instant::now() < deadline {
             self.work(WAIT);
         }
-        Ok(())
+        self.port.is_some()
     }
 
     fn show(&self) -> Answer {

@@ -43,6 +43,13 @@ pub(crate) struct Answer {
     pub(crate) result: Value,
 }
 
+impl Answer {
+    /// Whether it says that the port cannot be used, rather than how many frames came.
+    pub(crate) fn is_of_unusable_port(&self) -> bool {
+        self.result.get("error").is_some() || self.result.get("connected") == Some(&Value::Bool(false))
+    }
+}
+
 /// The answer to [`Request::Show`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -3,7 +3,7 @@
 //! - [`api`] (IO): the API server;
 //! - `telemetry` (feature, IO): metrics and health;
 //! - [`display`]: texts for users; [`redact`]: texts without secrets;
-//! - [`backoff`], [`channels`], [`shares`]: waits, channels and queues.
+//! - [`backoff`], [`channels`], [`shares`], [`token_bucket`]: waits, channels, queues and rates.
 
 pub mod api;
 pub mod backoff;
@@ -15,3 +15,4 @@ pub mod shares;
 pub mod telemetry;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod token_bucket;

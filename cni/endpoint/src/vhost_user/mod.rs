@@ -49,7 +49,7 @@ impl Listener {
         let milliseconds = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX);
         let mut descriptors = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
         match poll(&mut descriptors, milliseconds) {
-            Ok(0) | Err(nix::Error::EINTR) => Err(Error::NotConnected { path: self.path.clone(), limit: timeout }),
+            Ok(0) | Err(nix::Error::EINTR) => Err(Error::NotConnected { path: self.path.clone() }),
             Ok(_) => Endpoint::new(self.socket.accept().map_err(failed)?.0),
             Err(error) => Err(failed(io::Error::from(error))),
         }

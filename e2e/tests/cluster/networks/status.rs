@@ -5,9 +5,12 @@ use crate::support::cluster::{check, eventually, get, kubectl, run, succeed, tim
 use crate::support::control_plane::controllers::{Controller, NAMESPACE, scrape, token_of};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::{ENGINE_GONE, Scene, agent_pod, await_condition};
+use crate::support::tools::run_tool;
 use serde_json::{Value, json};
 use std::io::Write;
+use std::time::Instant;
 use tempfile::NamedTempFile;
+use usnet_e2e::kubernetes::images::names::TOOLS_IMAGE;
 
 /// What GitOps programs make of a network: kstatus by the library of Flux, and the health of Argo
 /// CD by the check of `config/gitops`, in its Lua.
@@ -120,6 +123,43 @@ fn a_failure_on_one_node_is_failed_only_if_it_requires_operator_action() {
             format!("{reported:?}"),
         )
     });
+}
+
+/// A pod with the test program, which connects to its ports at once.
+fn pod_with_program(scene: &Scene, name: &str, network: &str) -> Value {
+    let mut pod = sleeping_pod(scene, name, network);
+    let container = pod["spec"]["containers"][0].as_object_mut().unwrap();
+    container.insert("image".to_owned(), TOOLS_IMAGE.into());
+    container.remove("command");
+    pod
+}
+
+/// Waits for what `kubectl get usn` prints as PODS and CONNECTED.
+fn await_columns(network: &str, pods: usize) {
+    let since = Instant::now();
+    eventually("PODS and CONNECTED", || {
+        let status = get(&["usn", network]).unwrap()["status"].take();
+        check(status["attachments"] == pods && status["connected"] == pods, status.to_string())
+    });
+    println!("PODS and CONNECTED of {network} are {pods} after {:.1} s", since.elapsed().as_secs_f64());
+}
+
+#[test]
+fn the_columns_of_a_network_follow_each_of_its_pods() {
+    let scene = Scene::new("columns");
+    scene.network("columns", &json!({}));
+    for number in 1..=3 {
+        let name = format!("c{number}");
+        start(&scene, &pod_with_program(&scene, &name, "columns"));
+        // The engine connects to the program within a second, for which it waits.
+        let shown = run_tool(&scene, &name, &["show"]).unwrap();
+        assert_eq!(shown["connected"], true, "{shown}");
+        await_columns("columns", number);
+    }
+    scene.delete_pods(["c1"]);
+    await_columns("columns", 2);
+    scene.delete_pods(["c2", "c3"]);
+    await_columns("columns", 0);
 }
 
 #[test]

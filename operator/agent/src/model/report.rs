@@ -85,4 +85,14 @@ impl Report {
         findings.for_each(|finding| finding.hash(&mut hasher));
         hasher.finish()
     }
+
+    /// A hash of which pods the networks have, and how many of their programs are connected. Valid
+    /// within this process.
+    pub fn pods(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for report in self.networks.iter().filter(|report| report.attachments > 0) {
+            (&report.name, report.attachments, report.connected, &report.pods).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
 }

@@ -213,7 +213,7 @@ impl Evaluator {
             return outbox.queue.remove(&target);
         }
         let urgency = Urgency::of_uplink(uplink.status.as_ref(), &status);
-        let class = if urgency == Urgency::Counts { Class::Counts } else { Class::Status };
+        let class = if urgency >= Urgency::Pods { Class::Counts } else { Class::Status };
         let due = self.uplink_times.due(name, &uplink.uid, urgency, &status, outbox.now.instant);
         let (name, uid) = (name.to_owned(), uplink.uid.clone());
         outbox.put(&target, Some(Write::UplinkStatus { uplink: name, uid, status: Box::new(status) }), class, due);
@@ -292,7 +292,7 @@ impl Evaluator {
         }
         let urgency = Urgency::of(old, &status, evaluation.has_unreachable_pods);
         let class = match urgency {
-            Urgency::Counts | Urgency::NodeCounts => Class::Counts,
+            Urgency::Pods | Urgency::Counts | Urgency::NodeCounts => Class::Counts,
             Urgency::Transition | Urgency::Begin if network.is_from_nad() => Class::LegacyNetwork,
             Urgency::Transition | Urgency::Begin => Class::Status,
         };

@@ -35,7 +35,7 @@ impl LeaderState {
             let nads = self.guards.in_flight(|target| matches!(target, Target::Nad(_)));
             let networks = self.guards.in_flight(|target| matches!(target, Target::NetworkFromNad(_)));
             let nad_limit = limit.saturating_sub(RESERVED_REQUESTS).max(1).min(limit.div_ceil(2));
-            let is_counts_due = self.counts_bucket.has_token(now);
+            let is_counts_due = self.counts_bucket.0.has_token(now.into_std());
             let may_send = |class| match class {
                 Class::Network | Class::Status => true,
                 Class::Attachment | Class::LegacyNetwork => in_flight < limit.saturating_sub(RESERVED_REQUESTS).max(1),
@@ -49,7 +49,7 @@ impl LeaderState {
             let write = match self.queue.pop(now, may_send, is_blocked) {
                 Some((class, write)) => {
                     if class == Class::Counts {
-                        self.counts_bucket.take_token();
+                        self.counts_bucket.0.take_token(now.into_std());
                     }
                     Some(write)
                 }

@@ -5,11 +5,11 @@ use crate::events::ReportedConditions;
 use crate::legacy;
 use crate::watch::{Kind, WatchUpdate};
 use crate::write::Target;
+use crate::write::counts_rate::CountsBucket;
 use crate::write::guards::Guards;
 use crate::write::limiter::Limiter;
 use crate::write::queue::Queue;
 use crate::write::request::Outcome;
-use crate::write::token_bucket::TokenBucket;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(super) struct LeaderState {
     pub(super) queue: Queue,
     pub(super) guards: Guards,
     pub(super) limiter: Limiter,
-    pub(super) counts_bucket: TokenBucket,
+    pub(super) counts_bucket: CountsBucket,
     pub(super) responses: FuturesUnordered<BoxFuture<'static, Response>>,
     /// Not counted by the limiter: each follows a failure, after a back-off.
     pub(super) reads: FuturesUnordered<BoxFuture<'static, Response>>,

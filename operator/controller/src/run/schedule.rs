@@ -72,9 +72,14 @@ impl LeaderState {
             self.guards.next_expiry(),
             self.limiter.paused_until().filter(|until| *until > now),
             self.queue.next_due(now).filter(|_| has_room),
-            self.counts_bucket.next_token(now).filter(|_| has_room && !self.queue.is_empty()),
+            self.next_counts().filter(|next| *next > now && has_room && !self.queue.is_empty()),
         ];
         candidates.into_iter().flatten().min()
+    }
+
+    /// When counts may be written again.
+    fn next_counts(&self) -> Option<Instant> {
+        self.counts_bucket.0.next_token().map(Instant::from_std)
     }
 }
 

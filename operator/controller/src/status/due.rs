@@ -6,6 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tokio::time::Instant;
+use usnet_common::token_bucket::TokenBucket;
 use usnet_crds::conditions::reason::{PENDING, SYNCING, TERMINATING};
 use usnet_crds::conditions::{READY, Status, find};
 use usnet_crds::{UserspaceNetworkStatus, UserspaceUplinkStatus};
@@ -16,6 +17,15 @@ pub const INTERVAL: Duration = Duration::from_secs(1);
 /// The delay before work in progress is reported: most of it is finished by then, which saves a
 /// write.
 pub const BEGIN: Duration = Duration::from_secs(1);
+/// The delay of statuses that change the number of interfaces or of connected programs, while the
+/// network has few of them: users wait for their pods. It combines the nodes of a Deployment.
+pub const PODS: Duration = Duration::from_millis(300);
+/// How many such statuses of a network are written after a pause: a Deployment of ten pods takes
+/// two for each at most.
+pub const PODS_BURST: u32 = 20;
+/// Afterwards there is one in each such interval, however many nodes and pods the network has. They
+/// share the rate of all counts, so that many such networks do not load the API server.
+pub const PODS_INTERVAL: Duration = Duration::from_secs(5);
 /// The delay of statuses that change only counts.
 pub const COUNTS: Duration = Duration::from_secs(10);
 /// The delay of statuses that change only node counts, of a network without pods on the nodes that
@@ -30,7 +40,9 @@ pub enum Urgency {
     Transition,
     /// Work has begun on a generation that is not ready yet.
     Begin,
-    /// Only counts and messages changed.
+    /// Pods were attached or detached, or programs connected or disconnected.
+    Pods,
+    /// Only counts of nodes and messages changed.
     Counts,
     /// Only counts of nodes without affected pods changed.
     NodeCounts,
@@ -68,6 +80,7 @@ impl Urgency {
         match Self::of_conditions(old, new) {
             Some(urgency) => urgency,
             None if may_be_deleted(old) != may_be_deleted(new) => Self::Transition,
+            None if old.attachments != new.attachments => Self::Pods,
             None => Self::Counts,
         }
     }
@@ -99,12 +112,13 @@ impl Urgency {
         if (old.attachments > 0) != (new.attachments > 0) || (old.connected > 0) != (new.connected > 0) {
             return Self::Transition;
         }
+        if (old.attachments, old.connected) != (new.attachments, new.connected) {
+            return Self::Pods;
+        }
         let failed = |status: &UserspaceNetworkStatus| -> Vec<(String, String)> {
             status.failures.iter().map(|failure| (failure.node.clone(), failure.reason.clone())).collect()
         };
-        let is_of_nodes_only = old.attachments == new.attachments
-            && old.connected == new.connected
-            && old.nodes.selected == new.nodes.selected
+        let is_of_nodes_only = old.nodes.selected == new.nodes.selected
             && old.nodes.failed == new.nodes.failed
             && failed(old) == failed(new)
             && old.nodes.unreachable != new.nodes.unreachable;
@@ -115,6 +129,7 @@ impl Urgency {
         match self {
             Self::Transition => Duration::ZERO,
             Self::Begin => BEGIN,
+            Self::Pods => PODS,
             Self::Counts => COUNTS,
             Self::NodeCounts => NODE_COUNTS,
         }
@@ -137,14 +152,32 @@ pub struct StatusTimes {
     networks: BTreeMap<String, Times>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Times {
     uid: String,
     written: Option<Instant>,
+    /// How many statuses of changed pods may be written soon.
+    pods: TokenBucket,
     /// The generation that was reported ready last.
     ready_generation: Option<i64>,
     /// The urgency of the pending status, and when it may be written.
     due: Option<(Urgency, Instant)>,
+}
+
+impl Times {
+    fn of(uid: &str) -> Self {
+        let pods = TokenBucket::new(PODS_BURST, PODS_INTERVAL);
+        Self { uid: uid.to_owned(), written: None, pods, ready_generation: None, due: None }
+    }
+
+    /// When a status of this urgency may be written that is not pending yet.
+    fn desired(&self, urgency: Urgency, now: Instant) -> Instant {
+        let soon = now + urgency.wait();
+        match self.pods.next_token().map(Instant::from_std) {
+            Some(next) if urgency == Urgency::Pods => soon.max(next),
+            _ => soon,
+        }
+    }
 }
 
 impl StatusTimes {
@@ -157,9 +190,9 @@ impl StatusTimes {
         status: &impl Conditions,
         now: Instant,
     ) -> Instant {
-        let times = self.networks.entry(network.to_owned()).or_default();
+        let times = self.networks.entry(network.to_owned()).or_insert_with(|| Times::of(uid));
         if times.uid != uid {
-            *times = Times { uid: uid.to_owned(), ..Times::default() };
+            *times = Times::of(uid);
         }
         let is_first_ready = is_ready(status) && times.ready_generation != status.generation();
         if is_first_ready && urgency == Urgency::Transition {
@@ -167,7 +200,7 @@ impl StatusTimes {
             return now;
         }
         // A pending status is not postponed by later changes.
-        let desired = now + urgency.wait();
+        let desired = times.desired(urgency, now);
         let desired = match times.due {
             Some((waiting, due)) if waiting == urgency || due < desired && waiting < urgency => due,
             _ => desired,
@@ -186,6 +219,9 @@ impl StatusTimes {
 
     pub fn record_write(&mut self, network: &str, status: &impl Conditions, now: Instant) {
         let Some(times) = self.networks.get_mut(network) else { return };
+        if matches!(times.due, Some((Urgency::Pods, _))) {
+            times.pods.take_token(now.into_std());
+        }
         (times.written, times.due) = (Some(now), None);
         if is_ready(status) {
             times.ready_generation = status.generation();

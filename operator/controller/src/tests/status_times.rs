@@ -1,6 +1,9 @@
-//! When statuses are written: transitions at once, counts later, and never more than one a second.
+//! When statuses are written: transitions at once, pods soon while there are few changes, counts
+//! later, and never more than one a second.
 
-use super::super::status::due::{BEGIN, COUNTS, INTERVAL, NODE_COUNTS, StatusTimes, Urgency};
+use super::super::status::due::{
+    BEGIN, COUNTS, INTERVAL, NODE_COUNTS, PODS, PODS_BURST, PODS_INTERVAL, StatusTimes, Urgency,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use std::time::Duration;
@@ -32,13 +35,16 @@ fn transitions_are_urgent_and_counts_are_not() {
     assert_eq!(urgency(&ready(), &pending(2)), Urgency::Begin, "a new generation");
     assert_eq!(urgency(&ready(), &pending(1)), Urgency::Counts, "a namespace or a node came");
     let attached = |attachments| UserspaceNetworkStatus { attachments, ..ready() };
-    assert_eq!(urgency(&attached(1), &attached(2)), Urgency::Counts);
+    assert_eq!(urgency(&attached(1), &attached(2)), Urgency::Pods);
     // It may not be deleted any more, and may again.
     assert_eq!(urgency(&attached(0), &attached(1)), Urgency::Transition);
     assert_eq!(urgency(&attached(2), &attached(0)), Urgency::Transition);
     let connected = |connected| UserspaceNetworkStatus { connected, ..attached(2) };
     assert_eq!(urgency(&connected(0), &connected(1)), Urgency::Transition, "the first program");
-    assert_eq!(urgency(&connected(1), &connected(2)), Urgency::Counts);
+    assert_eq!(urgency(&connected(1), &connected(2)), Urgency::Pods);
+    let mut fewer_nodes = ready();
+    fewer_nodes.nodes.selected = 1;
+    assert_eq!(urgency(&ready(), &fewer_nodes), Urgency::Counts);
 }
 
 #[test]
@@ -49,7 +55,7 @@ fn a_change_of_nodes_without_pods_waits_longest() {
     assert_eq!(Urgency::of(Some(&ready()), &unreachable, true), Urgency::Counts, "it has pods");
     unreachable.attachments = 2;
     let with_pod = UserspaceNetworkStatus { attachments: 1, ..ready() };
-    assert_eq!(Urgency::of(Some(&with_pod), &unreachable, false), Urgency::Counts);
+    assert_eq!(Urgency::of(Some(&with_pod), &unreachable, false), Urgency::Pods);
 }
 
 /// When a status is due, in seconds after the start.
@@ -71,6 +77,42 @@ fn frequent_changes_are_one_status_a_second() {
     times.record_write("blue", &failing, start);
     let at = Duration::from_millis(100);
     assert_eq!(due(&mut times, start, at, Urgency::Transition, &failing), INTERVAL.as_secs_f64());
+}
+
+/// The milliseconds at which a status is written while the pods change at each of these.
+fn pod_writes(times: &mut StatusTimes, start: Instant, changes: impl Iterator<Item = u64>) -> Vec<u64> {
+    let changes: Vec<u64> = changes.collect();
+    let (mut due, mut written): (Option<Instant>, _) = (None, Vec::new());
+    for millisecond in changes[0]..=changes[changes.len() - 1] + 20_000 {
+        let now = start + Duration::from_millis(millisecond);
+        if changes.contains(&millisecond) {
+            due = Some(times.due("blue", "1", Urgency::Pods, &ready(), now));
+        }
+        if due.is_some_and(|due| due <= now) {
+            due = None;
+            times.record_write("blue", &ready(), now);
+            written.push(millisecond);
+        }
+    }
+    written
+}
+
+#[test]
+fn pods_are_shown_soon_and_under_load_every_five_seconds() {
+    let (mut times, start) = (StatusTimes::default(), Instant::now());
+    // A pod is attached, and its program connects.
+    assert_eq!(pod_writes(&mut times, start, [0, 1_500].into_iter()), [300, 1_800]);
+    let interval = u64::try_from(PODS_INTERVAL.as_millis()).unwrap();
+    let quiet = u64::from(PODS_BURST) * interval;
+    // A thousand nodes, of which each reports a pod in 100 s.
+    let storm = pod_writes(&mut times, start, (0..1_000).map(|number| quiet + number * 100));
+    assert_eq!(storm[0], quiet + 300);
+    assert!(storm[1] - storm[0] >= 1_000, "one a second at most: {storm:?}");
+    let bound = u64::from(PODS_BURST) + 100_000 / interval + 1;
+    assert!(storm.len() as u64 <= bound, "{} writes: {storm:?}", storm.len());
+    let steady: Vec<u64> = storm[storm.len() - 3..].windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(steady.iter().all(|gap| *gap >= interval - 1_000), "{storm:?}");
+    assert!(PODS < INTERVAL, "it is not what a user waits for");
 }
 
 #[test]

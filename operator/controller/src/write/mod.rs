@@ -5,11 +5,12 @@
 //!    it changes;
 //! 2. [`queue`]: the pending writes by priority, one for each target;
 //! 3. [`guards`]: targets that may not be written now;
-//! 4. [`limiter`] and [`token_bucket`]: how many requests may be in flight, and how often counts
-//!    are written;
+//! 4. [`limiter`] and [`counts_rate`]: how many requests may be in flight, and how often counts are
+//!    written;
 //! 5. [`request`] (IO): sends a write.
 
 mod attachment;
+pub mod counts_rate;
 pub mod guards;
 pub mod limiter;
 mod operation;
@@ -17,7 +18,6 @@ pub mod queue;
 #[cfg(feature = "run")]
 pub mod request;
 mod target;
-pub mod token_bucket;
 
 pub use attachment::AttachmentWrite;
 pub use operation::{DesiredNad, FinalizerChange, Write};

@@ -5,6 +5,7 @@
 //! Their changes are written later, and delay no other.
 
 use std::time::{Duration, Instant};
+use usnet_common::token_bucket::TokenBucket;
 
 /// The limits of how long a write waits.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,16 @@ const BURST: Delays = Delays { quiet: Duration::from_secs(1), longest: Duration:
 const ATTACHMENT: Delays = Delays { quiet: Duration::from_millis(100), longest: Duration::from_secs(1) };
 /// The delays of an attachment that was attached: failures in other namespaces must not delay it.
 const ATTACHED: Delays = Delays { quiet: Duration::from_millis(100), longest: Duration::from_millis(100) };
+/// The delays of pods that were attached or detached, and of programs that connected or
+/// disconnected, while there are few such changes: a user waits for a pod also where a change of
+/// networks has begun a burst. 200 ms combine an ADD with its effects.
+const PODS: Delays = Delays { quiet: Duration::from_millis(200), longest: Duration::from_millis(500) };
+/// How many writes with these delays there are after a pause: a pod that starts is two, as its
+/// program connects later, and one that ends as well.
+const PODS_BURST: u32 = 10;
+/// One more of them is allowed in each such interval, in which changes that keep coming are written
+/// anyway: a node where pods come and go all the time writes no more often for it.
+const PODS_INTERVAL: Duration = BURST.longest;
 /// After this time without a change, the next change counts as a single one again.
 const QUIET_PERIOD: Duration = Duration::from_secs(3);
 
@@ -48,9 +59,11 @@ impl Pending {
 }
 
 /// The times of changes and writes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Debounce {
     urgent: Option<Pending>,
+    pods: Option<Pending>,
+    pods_bucket: TokenBucket,
     attachment: Option<Pending>,
     attached: Option<Pending>,
     deferrable: Option<Pending>,
@@ -62,6 +75,22 @@ pub(super) struct Debounce {
     recovery: Option<Instant>,
 }
 
+impl Default for Debounce {
+    fn default() -> Self {
+        Self {
+            urgent: None,
+            pods: None,
+            pods_bucket: TokenBucket::new(PODS_BURST, PODS_INTERVAL),
+            attachment: None,
+            attached: None,
+            deferrable: None,
+            last: None,
+            is_burst: false,
+            recovery: None,
+        }
+    }
+}
+
 impl Debounce {
     /// Called when something that users wait for has changed.
     pub(super) fn changed(&mut self, now: Instant) {
@@ -70,6 +99,11 @@ impl Debounce {
         }
         self.urgent = Some(Pending::merge(self.urgent, now));
         self.last = Some(now);
+    }
+
+    /// Called when the pods of networks, or which of their programs are connected, have changed.
+    pub(super) fn pods_changed(&mut self, now: Instant) {
+        self.pods = Some(Pending::merge(self.pods, now));
     }
 
     /// Called when an attachment of a running pod was attached, detached or has failed.
@@ -96,6 +130,16 @@ impl Debounce {
 
     /// When to write; none while there is nothing to write.
     pub(super) fn due(&self) -> Option<Instant> {
+        self.due_pods().into_iter().chain(self.due_otherwise()).min()
+    }
+
+    fn due_pods(&self) -> Option<Instant> {
+        let due = self.pods?.due(PODS);
+        Some(self.pods_bucket.next_token().map_or(due, |next| due.max(next)))
+    }
+
+    /// When to write if the changes of pods had no delays of their own.
+    fn due_otherwise(&self) -> Option<Instant> {
         let urgent = self.urgent.map(|changes| changes.due(if self.is_burst { BURST } else { SINGLE }));
         let deferrable = self.deferrable.map(|changes| changes.due(BURST));
         let attachment = self.attachment.map(|changes| changes.due(ATTACHMENT));
@@ -106,11 +150,15 @@ impl Debounce {
 
     /// Called when the status is again as it was last written.
     pub(super) fn reverted(&mut self) {
-        *self = Self { last: self.last, is_burst: self.is_burst, ..Self::default() };
+        (self.urgent, self.pods, self.attachment, self.attached) = (None, None, None, None);
+        (self.deferrable, self.recovery) = (None, None);
     }
 
     /// Called when the changes were written, or their write was attempted.
     pub(super) fn written(&mut self, now: Instant) {
+        if self.pods.is_some() && self.due_otherwise().is_none_or(|due| due > now) {
+            self.pods_bucket.take_token(now);
+        }
         if self.urgent.is_some() {
             self.is_burst = true;
             self.last = Some(now);
@@ -180,6 +228,39 @@ mod tests {
         assert_eq!(writes_with(&[], &[0]), [1_000]);
         assert_eq!(writes_with(&[], &steady), [10_000, 15_900]);
         assert_eq!(writes_with(&[2_050, 7_050], &steady), [2_250, 7_250, 15_900]);
+    }
+
+    /// When it is written, if the pods of networks change at each of these milliseconds.
+    fn pod_writes(changes: &[u64]) -> Vec<u64> {
+        let (start, mut debounce, mut written) = (Instant::now(), Debounce::default(), Vec::new());
+        for millisecond in 0..changes[changes.len() - 1] + 20_000 {
+            let now = start + Duration::from_millis(millisecond);
+            if changes.contains(&millisecond) {
+                debounce.changed(now);
+                debounce.pods_changed(now);
+            }
+            if debounce.due().is_some_and(|at| at <= now) {
+                debounce.written(now);
+                written.push(millisecond);
+            }
+        }
+        written
+    }
+
+    #[test]
+    fn the_pods_of_a_quiet_node_are_written_soon_also_in_a_burst() {
+        // Attached, connected; disconnected and detached.
+        assert_eq!(pod_writes(&[0, 900, 1_800, 1_900]), [200, 1_100, 2_100]);
+    }
+
+    #[test]
+    fn pods_that_come_and_go_all_the_time_are_written_as_often_as_other_changes() {
+        let steady: Vec<u64> = (0..1_000).map(|number| number * 100).collect();
+        let (pods, others) = (pod_writes(&steady), writes(&steady));
+        let allowed = others.len() + usize::try_from(PODS_BURST).unwrap() + 1;
+        assert!(pods.len() <= allowed, "{} writes instead of {}: {pods:?}", pods.len(), others.len());
+        let gaps: Vec<u64> = pods.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps[gaps.len() - 5..gaps.len() - 1].iter().all(|gap| *gap >= 9_000), "{pods:?}");
     }
 
     #[test]

@@ -81,6 +81,7 @@ pub(crate) async fn write(
             let attachments = attachments.borrow_and_update();
             let awaited = Awaited {
                 report: report.as_ref().filter(|_| present.is_some()).map(Report::awaited),
+                pods: report.as_ref().filter(|_| present.is_some()).map(Report::pods),
                 attachments: attachments.as_ref().map(Reported::awaited),
                 attached: attachments.as_ref().map(Reported::attached),
             };
@@ -141,6 +142,7 @@ struct Writer {
 #[derive(Debug, Default, PartialEq)]
 struct Awaited {
     report: Option<u64>,
+    pods: Option<u64>,
     attachments: Option<u64>,
     attached: Option<u64>,
 }
@@ -156,6 +158,9 @@ impl Debounce {
         }
         if now.attachments != before.attachments {
             self.attachment_changed(Instant::now());
+        }
+        if now.pods != before.pods {
+            self.pods_changed(Instant::now());
         }
         if now.report != before.report {
             self.changed(Instant::now());

@@ -154,9 +154,7 @@ impl CaptureRun<'_> {
             .map_err(|source| Error::Output { path: lease.socket(), source })?;
         self.start()?;
         accept(listener, stop).map_err(|error| match error {
-            usnet_endpoint::Error::NotConnected { path, .. } => {
-                Error::NotConnected { engine: record.engine, socket: path }
-            }
+            usnet_endpoint::Error::NotConnected { path } => Error::NotConnected { engine: record.engine, socket: path },
             other => other.into(),
         })
     }
