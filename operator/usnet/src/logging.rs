@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::FormatFields;
-use tracing_subscriber::fmt::format::debug_fn;
+use tracing_subscriber::fmt::format::{Format, Json, JsonFields, debug_fn};
 use usnet_common::display::OneLine;
 
 /// The default filter. Libraries log only warnings; `kube_client` returns all its errors to us for
@@ -33,8 +33,19 @@ pub(crate) fn start(format: LogFormat) {
         .with_ansi(std::io::stderr().is_terminal());
     match format {
         LogFormat::Text => subscriber.fmt_fields(one_line_fields()).init(),
-        LogFormat::Json => subscriber.json().flatten_event(true).with_span_list(false).init(),
+        LogFormat::Json => subscriber.event_format(json()).fmt_fields(JsonFields::new()).init(),
     }
+}
+
+/// A line as JSON: message and fields at the top, and the fields of all spans, of which the
+/// outermost has the node.
+fn json() -> Format<Json> {
+    tracing_subscriber::fmt::format()
+        .with_target(false)
+        .json()
+        .flatten_event(true)
+        .with_current_span(false)
+        .with_span_list(true)
 }
 
 /// Message and fields of a line as text. Foreign text (names of ports, messages of engines) cannot
@@ -85,5 +96,26 @@ mod tests {
         });
         let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
         assert_eq!(text, " INFO agent{node=\"node-a\"}: made x\\u{1b}[2J port=p\\nINFO forged count=2\n");
+    }
+    #[test]
+    fn a_line_of_json_has_the_fields_of_all_spans() {
+        let buffer = Buffer::default();
+        let writer = buffer.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .event_format(json())
+            .fmt_fields(JsonFields::new())
+            .finish();
+        tracing::subscriber::with_default(subscriber, || {
+            let _agent = tracing::info_span!("agent", node = "node-a").entered();
+            let _engine = tracing::info_span!("reconciler", engine = "VPP").entered();
+            tracing::warn!(network = "blue", "refused");
+        });
+        let line: serde_json::Value = serde_json::from_slice(&buffer.0.lock().unwrap()).unwrap();
+        assert_eq!(
+            (&line["message"], &line["network"], &line["level"]),
+            (&"refused".into(), &"blue".into(), &"WARN".into())
+        );
+        assert_eq!((&line["spans"][0]["node"], &line["spans"][1]["engine"]), (&"node-a".into(), &"VPP".into()));
     }
 }

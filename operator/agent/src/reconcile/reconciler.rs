@@ -26,7 +26,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use usnet_crds::{NetworkName, NodeNetwork};
-use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::network_file;
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::{Cause, Op, PlanContext, SpecOrigin, blockers};
@@ -237,7 +237,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         interim.extend(publish::refusals(&spec.refused));
         self.publish(spec, &interim)?;
 
-        let Applied { attempts, engine_error } = self.apply(&operations, causes, wake.since).await;
+        let Applied { attempts, engine_error } = self.apply(&operations, causes, &journal.records, wake.since).await;
         let view = self.observe_changed(engine, &operations, engine_error.is_some()).await;
         match view.unwrap_or_else(|| EngineView::Down(Outage::unknown(W::ENGINE))) {
             EngineView::Up(engine) => {
@@ -307,10 +307,11 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         self.transition_log.problem("history", written.as_ref().err());
     }
 
-    async fn apply(&mut self, operations: &[Op], causes: Vec<Cause>, since: Instant) -> Applied {
+    async fn apply(&mut self, operations: &[Op], causes: Vec<Cause>, records: &[Record], since: Instant) -> Applied {
         let context = ApplyContext {
             engine: W::ENGINE,
             metrics: &self.agent_state.metrics,
+            records,
             since,
             is_replay: self.replay.is_running(),
         };
@@ -345,7 +346,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         // A port that is configured but not running is no remaining operation: its state in the
         // engine says why.
         self.failures.retain_remaining(&remaining);
-        self.transition_log.failures(self.failures.as_slice());
+        self.transition_log.failures(self.failures.as_slice(), &journal.records);
         let evidence = Evidence {
             engine: W::ENGINE,
             desired,

@@ -6,15 +6,16 @@
 //! 4. [`status_writer`] (IO) writes it to the API server, [`state_writer`] (IO) to a file on the
 //!    node.
 //!
-//! Besides, [`metrics`] counts, [`transition_log`] and [`replay`] log what changed, and
-//! [`history_recorder`] records what was done for the history of the node. [`garbage_counter`] (IO)
-//! counts what the garbage collection did, [`call_counter`] (IO) the calls of the CNI plugin, and
-//! [`refused_counter`] (IO) refused packets to overlays.
+//! Besides, [`metrics`] counts, [`transition_log`] and [`replay`] log what changed, with the fields
+//! of [`log_subject`], and [`history_recorder`] records what was done for the history of the node.
+//! [`garbage_counter`] (IO) counts what the garbage collection did, [`call_counter`] (IO) the calls
+//! of the CNI plugin, and [`refused_counter`] (IO) refused packets to overlays.
 
 pub(crate) mod call_counter;
 pub(crate) mod engine_report;
 pub(crate) mod garbage_counter;
 pub(crate) mod history_recorder;
+pub(crate) mod log_subject;
 pub mod metrics;
 pub(crate) mod node_report;
 pub mod node_status;

@@ -2,13 +2,16 @@
 
 use crate::model::engine_view::{EngineView, Outage};
 use crate::model::health::NetworkHealth;
+use crate::report::log_subject::LogSubject;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::time::Duration;
+use tracing::field::display;
 use usnet_common::display::ErrorChain;
 use usnet_crds::conditions::reason::ENGINE_ENDED;
 use usnet_crds::node_state::{EngineEnd, NetworkState};
 use usnet_crds::{EngineKind, NetworkName};
+use usnet_dataplane::attachment::Record;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::Op;
 
@@ -117,14 +120,14 @@ impl TransitionLog {
     }
 
     /// Logs operations that failed, but not again while retries fail for the same reason.
-    pub(crate) fn failures(&mut self, failures: &[(Op, OpError)]) {
+    pub(crate) fn failures(&mut self, failures: &[(Op, OpError)], records: &[Record]) {
         let mut logged = BTreeSet::new();
         for (operation, error) in failures {
             let text = format!("{operation}: {error}");
             if !self.failures.contains(&text) {
-                let network = operation.network().map(NetworkName::as_str);
-                let attachment = operation.attachment().map(tracing::field::display);
-                tracing::warn!(network, attachment, op = %operation, %error, "failed; retrying until it succeeds");
+                let LogSubject { network, pod, interface, attachment } = LogSubject::of(operation, records);
+                let (pod, attachment) = (pod.map(display), attachment.map(display));
+                tracing::warn!(network, pod, interface, attachment, op = %operation, %error, "failed; retrying until it succeeds");
             }
             logged.insert(text);
         }

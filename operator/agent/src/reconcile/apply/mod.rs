@@ -6,10 +6,12 @@ pub(crate) use failed_operations::FailedOperations;
 
 use crate::reconcile::steps::Applied;
 use crate::report::history_recorder::{Attempt, Failure};
+use crate::report::log_subject::LogSubject;
 use crate::report::metrics::Metrics;
 use std::time::Instant;
+use tracing::field::display;
 use usnet_common::display::ErrorChain;
-use usnet_crds::NetworkName;
+use usnet_dataplane::attachment::Record;
 use usnet_dataplane::engine::{EngineDriver, EngineError, OpError};
 use usnet_dataplane::plan::{Cause, Op, PlannedOp};
 
@@ -18,6 +20,8 @@ use usnet_dataplane::plan::{Cause, Op, PlannedOp};
 pub(crate) struct ApplyContext<'a> {
     pub engine: usnet_crds::EngineKind,
     pub metrics: &'a Metrics,
+    /// The recorded attachments, with the pods of ports.
+    pub records: &'a [Record],
     /// When the event that triggered this reconcile was seen.
     pub since: Instant,
     /// Whether the engine was just connected to. Then its lost ports are logged in one line.
@@ -72,15 +76,15 @@ pub(crate) fn attempts(
 }
 
 fn log_success(operation: &Op, cause: Cause, context: ApplyContext<'_>, milliseconds: u64) {
-    let network = operation.network().map(NetworkName::as_str);
-    let attachment = operation.attachment().map(tracing::field::display);
+    let LogSubject { network, pod, interface, attachment } = LogSubject::of(operation, context.records);
+    let (pod, attachment) = (pod.map(display), attachment.map(display));
     let adds = !matches!(operation, Op::RemovePort { .. } | Op::RemoveBridge { .. });
     if context.is_replay && matches!(operation, Op::CreatePort { .. }) {
-        tracing::debug!(network, attachment, op = %operation, %cause, milliseconds, "recreated");
+        tracing::debug!(network, pod, interface, attachment, op = %operation, %cause, milliseconds, "recreated");
     } else if adds && cause == Cause::Drift {
         context.metrics.repair(context.engine);
-        tracing::info!(network, attachment, op = %operation, %cause, milliseconds, "repaired");
+        tracing::info!(network, pod, interface, attachment, op = %operation, %cause, milliseconds, "repaired");
     } else {
-        tracing::info!(network, attachment, op = %operation, %cause, milliseconds, "done");
+        tracing::info!(network, pod, interface, attachment, op = %operation, %cause, milliseconds, "done");
     }
 }
