@@ -1,20 +1,22 @@
 //! The fixed attachment of a StatefulSet's pod: it keeps its address and MAC after a recreation,
-//! also on another node.
+//! also on another node when its own is drained.
 
-use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout, try_run, vsctl};
 use crate::support::pods::{sleeping_pod, start, wait_running};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
 
 const POD: &str = "web-0";
 
-/// A StatefulSet of one pod on these networks, on that node.
+/// A StatefulSet of one pod on these networks, on that node as long as pods can be scheduled there.
 fn stateful_set(scene: &Scene, networks: &str, node: &str) -> Value {
     let mut template = sleeping_pod(scene, "template", networks);
     template["metadata"] = json!({"labels": {"app": "web"}, "annotations": template["metadata"]["annotations"]});
     let spec = &mut template["spec"];
     spec["nodeName"] = Value::Null;
-    spec["nodeSelector"] = json!({"kubernetes.io/hostname": node});
+    let expressions = json!([{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]);
+    let preference = json!({"weight": 100, "preference": {"matchExpressions": expressions}});
+    spec["affinity"] = json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [preference]}});
     json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "web", "namespace": scene.name},
         "spec": {"serviceName": "web", "replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": template["metadata"], "spec": template["spec"]}},
@@ -53,6 +55,48 @@ fn identity(scene: &Scene) -> Vec<String> {
     observed.iter().map(words).collect()
 }
 
+/// A node from which pods were drained. Pods can be scheduled there again afterwards, also when the
+/// test fails.
+struct Drained<'a>(&'a str);
+
+impl Drop for Drained<'_> {
+    fn drop(&mut self) {
+        let _failed = try_run("kubectl", &["uncordon", self.0], "");
+        // Its replica on this node was evicted as well.
+        let controller = ["rollout", "status", "-n", "usnet-system", timeout(), "deployment/usnet-controller"];
+        let _failed = try_run("kubectl", &controller, "");
+    }
+}
+
+/// Sockets of pods are in volumes of the type `emptyDir`, with which kubectl deletes no pod unless
+/// it is told to.
+fn drain(node: &str) -> Drained<'_> {
+    let drained = Drained(node);
+    let drain = ["drain", node, "--ignore-daemonsets", timeout()];
+    let error = try_run("kubectl", &drain, "").unwrap_err();
+    assert!(error.contains("--delete-emptydir-data") && error.contains(POD), "{error}");
+    kubectl(&[drain.as_slice(), &["--delete-emptydir-data"]].concat());
+    drained
+}
+
+/// Waits until nothing of the pod is left on a node.
+fn await_nothing(node: &str) {
+    eventually("the node counts no pod", || {
+        let state = get(&["usns", node]).unwrap();
+        let counts: Vec<_> = state["status"]["networks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|network| network["name"].as_str().unwrap().starts_with("stateful-"))
+            .map(|network| network["attachments"].as_u64().unwrap_or_default())
+            .collect();
+        check(counts.iter().sum::<u64>() == 0, format!("{counts:?}"))
+    });
+    for number in 1..=3 {
+        assert_eq!(vsctl(node, &["list-ports", &format!("br-stateful-{number}")]), "");
+    }
+}
+
 #[test]
 fn a_recreated_pod_keeps_its_addresses_and_mac_on_any_node() {
     let scene = Scene::new("stateful");
@@ -81,8 +125,8 @@ fn a_recreated_pod_keeps_its_addresses_and_mac_on_any_node() {
     assert_eq!(identity(&scene), expected);
     for number in 1..=3 {
         let bridge = format!("br-stateful-{number}");
-        let port = crate::support::cluster::vsctl("node-a", &["list-ports", &bridge]);
-        assert_eq!(crate::support::cluster::vsctl("node-a", &["get", "Port", &port, "tag"]), (60 + number).to_string());
+        let port = vsctl("node-a", &["list-ports", &bridge]);
+        assert_eq!(vsctl("node-a", &["get", "Port", &port, "tag"]), (60 + number).to_string());
     }
 
     scene.delete_pod(POD);
@@ -91,22 +135,11 @@ fn a_recreated_pod_keeps_its_addresses_and_mac_on_any_node() {
 
     a_pod_that_requests_an_address_of_another_is_rejected_with_its_name(&scene);
 
-    apply(&stateful_set(&scene, networks, "node-b"));
+    let _drained = drain("node-a");
     await_next(&scene, &second);
     assert_eq!(get(&["pod", POD, "-n", &scene.name]).unwrap()["spec"]["nodeName"], "node-b");
     assert_eq!(identity(&scene), expected, "on the other node");
-    // Nothing of it is left where it was.
-    eventually("the first node counts no pod", || {
-        let state = get(&["usns", "node-a"]).unwrap();
-        let counts: Vec<_> = state["status"]["networks"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter(|network| network["name"].as_str().unwrap().starts_with("stateful-"))
-            .map(|network| network["attachments"].as_u64().unwrap_or_default())
-            .collect();
-        check(counts.iter().sum::<u64>() == 0, format!("{counts:?}"))
-    });
+    await_nothing("node-a");
     kubectl(&["delete", "statefulset", "web", "-n", &scene.name, timeout()]);
 }
 
