@@ -86,11 +86,12 @@ shell:
 	@cat e2e/scripts/shell.txt
 	USNET_PACKAGES=install USNET_PROFILE=dev e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
 
-# The images as archives, dist/usnet-VERSION-oci.tar and that of the test program; IMAGE=registry.example/usnet names them. No container engine is needed.
+# The images as archives, dist/usnet-VERSION-oci.tar and that of the test program; IMAGE=registry.example/usnet names them. No container
+# engine is needed.
 image:
 	e2e/scripts/release image
 
-# All files of a release, in dist/ (docs/install.md).
+# All files of a release, in dist/ (docs/install.md). URL=https://… is where they will be published.
 release: setup
 	e2e/scripts/release all
 

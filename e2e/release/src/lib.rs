@@ -5,6 +5,7 @@
 //! - [`chart`] makes the Helm chart from `config/`.
 //! - [`sbom`] lists what the programs are made of.
 //! - [`plugin`] is the plugin of kubectl, for the systems of users.
+//! - [`samples`] joins the samples.
 //! - [`release`] puts all of them into one folder.
 
 pub mod chart;
@@ -13,5 +14,7 @@ pub mod digest;
 pub mod image;
 pub mod plugin;
 pub mod release;
+pub mod samples;
 pub mod sbom;
 pub mod tarball;
+pub mod target;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use usnet_release::plugin::Plugin;
 use usnet_release::release::{Release, ReleaseError};
+use usnet_release::target::{Built, Target};
 
 /// Makes the files of a release.
 #[derive(Debug, Parser)]
@@ -22,9 +22,17 @@ struct Arguments {
     #[arg(long, global = true, default_value = ".")]
     binaries: PathBuf,
 
-    /// The program `kubectl-usnet` for a target; more than one of them.
+    /// The same for nodes of another architecture; may be repeated.
+    #[arg(long, global = true, value_name = "TARGET=FOLDER")]
+    binaries_of: Vec<Built>,
+
+    /// The program `kubectl-usnet` for a target; may be repeated.
     #[arg(long = "plugin", global = true, value_name = "TARGET=FILE")]
-    plugins: Vec<Plugin>,
+    plugins: Vec<Built>,
+
+    /// Where the files of the release are published.
+    #[arg(long, global = true, value_name = "URL")]
+    url: Option<String>,
 
     /// Name of the image, with the registry that clusters pull it from.
     #[arg(long, global = true, default_value = "usnet")]
@@ -63,10 +71,13 @@ fn main() -> ExitCode {
 }
 
 fn make(arguments: &Arguments) -> Result<(), ReleaseError> {
+    let mut binaries = vec![Built { target: Target::node(), path: arguments.binaries.clone() }];
+    binaries.extend(arguments.binaries_of.iter().cloned());
     let release = Release {
         checkout: &arguments.checkout,
-        binaries: &arguments.binaries,
+        binaries: &binaries,
         plugins: &arguments.plugins,
+        url: arguments.url.as_deref(),
         image: &arguments.image,
         version: env!("CARGO_PKG_VERSION"),
         revision: &arguments.revision,

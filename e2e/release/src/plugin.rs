@@ -1,67 +1,67 @@
-//! The plugin of kubectl, for the systems of users.
+//! The plugin of kubectl, for the systems of users: a tar file for each, and a manifest by which
+//! krew, kubectl's manager of plugins, chooses one.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
+
+use serde_json::{Value, json};
 
 use crate::tarball::{Tarball, TarballError};
+use crate::target::{Built, Target};
 
-/// The program, for one target of rustc.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plugin {
-    system: &'static str,
-    architecture: &'static str,
-    program: PathBuf,
+/// The name of the tar file of a target.
+fn file_name(target: Target, version: &str) -> String {
+    format!("kubectl-usnet-{version}-{}-{}.tar.gz", target.system, target.architecture)
 }
 
-/// No name of a file follows from it.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} is not TARGET=FILE with a target of Linux, macOS or Windows on amd64 or arm64")]
-pub struct UnknownTarget(String);
-
-impl FromStr for Plugin {
-    type Err = UnknownTarget;
-
-    /// From `aarch64-apple-darwin=FILE`.
-    fn from_str(text: &str) -> Result<Self, UnknownTarget> {
-        let parse = || {
-            let (target, program) = text.split_once('=')?;
-            let architecture = match target.split('-').next()? {
-                "x86_64" => "amd64",
-                "aarch64" => "arm64",
-                _ => return None,
-            };
-            let system = match target {
-                _ if target.contains("-linux-") => "linux",
-                _ if target.ends_with("-apple-darwin") => "darwin",
-                _ if target.contains("-windows-") => "windows",
-                _ => return None,
-            };
-            Some(Self { system, architecture, program: program.into() })
-        };
-        parse().ok_or_else(|| UnknownTarget(text.to_owned()))
-    }
+fn program_name(target: Target) -> &'static str {
+    if target.system == "windows" { "kubectl-usnet.exe" } else { "kubectl-usnet" }
 }
 
-impl Plugin {
-    /// Writes the tar file into a folder. `time`, in seconds since 1970, is that of its entries.
-    ///
-    /// # Errors
-    /// When the program is missing or a file cannot be written.
-    pub fn write(&self, folder: &Path, version: &str, license: &Path, time: u64) -> Result<(), TarballError> {
-        let name = format!("kubectl-usnet-{version}-{}-{}.tar.gz", self.system, self.architecture);
-        let path = folder.join(name);
-        let top = PathBuf::from(format!("kubectl-usnet-{version}"));
-        let mut tarball = Tarball::create(&path.with_extension("part"), time)?;
-        if self.system == "windows" {
-            tarball.program(&top.join("kubectl-usnet.exe"), &self.program)?;
-        } else {
-            tarball.program(&top.join("kubectl-usnet"), &self.program)?;
-            // By this name kubectl asks what can be completed.
-            tarball.link(&top.join("kubectl_complete-usnet"), Path::new("kubectl-usnet"))?;
-        }
-        tarball.file(&top.join("LICENSE"), license)?;
-        tarball.finish_compressed(&path)
-    }
+/// Writes the tar file of a target into a folder, and gives its path. `time`, in seconds since
+/// 1970, is that of its entries. krew unpacks files and folders, and nothing else such as links.
+///
+/// # Errors
+/// When the program is missing or a file cannot be written.
+pub fn write(plugin: &Built, folder: &Path, version: &str, license: &Path, time: u64) -> Result<PathBuf, TarballError> {
+    let path = folder.join(file_name(plugin.target, version));
+    let top = top(version);
+    let mut tarball = Tarball::create(&path.with_extension("part"), time)?;
+    tarball.program(&top.join(program_name(plugin.target)), &plugin.path)?;
+    tarball.file(&top.join("LICENSE"), license)?;
+    tarball.finish_compressed(&path)?;
+    Ok(path)
+}
+
+/// The folder in the tar file.
+fn top(version: &str) -> PathBuf {
+    PathBuf::from(format!("kubectl-usnet-{version}"))
+}
+
+/// The manifest for krew, of targets with the SHA-256 of their tar files. `url` is the folder in
+/// which the files of the release are published.
+#[must_use]
+pub fn krew_manifest(plugins: &[(Target, String)], version: &str, url: &str) -> Value {
+    let platform = |(target, sha256): &(Target, String)| {
+        json!({
+            "selector": {"matchLabels": {"os": target.system, "arch": target.architecture}},
+            "uri": format!("{url}/{}", file_name(*target, version)),
+            "sha256": sha256,
+            "files": [{"from": format!("{}/*", top(version).display()), "to": "."}],
+            "bin": program_name(*target),
+        })
+    };
+    json!({
+        "apiVersion": "krew.googlecontainertools.github.com/v1alpha2",
+        "kind": "Plugin",
+        "metadata": {"name": "usnet"},
+        "spec": {
+            "version": format!("v{version}"),
+            "homepage": url,
+            "shortDescription": "Explain networks of DPDK and VPP pods",
+            "description": "The state of the networks, nodes and pods of usnet, and why something does not work.\n",
+            "platforms": plugins.iter().map(platform).collect::<Vec<_>>(),
+        },
+    })
 }
 
 #[cfg(test)]
@@ -69,13 +69,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn targets_have_the_names_that_go_gives_them() {
-        let names = |target: &str| format!("{target}=x").parse().map(|it: Plugin| (it.system, it.architecture)).ok();
-        assert_eq!(names("x86_64-unknown-linux-gnu"), Some(("linux", "amd64")));
-        assert_eq!(names("aarch64-unknown-linux-musl"), Some(("linux", "arm64")));
-        assert_eq!(names("aarch64-apple-darwin"), Some(("darwin", "arm64")));
-        assert_eq!(names("x86_64-pc-windows-gnu"), Some(("windows", "amd64")));
-        assert_eq!(names("wasm32-unknown-unknown"), None);
-        assert_eq!(names("riscv64gc-unknown-linux-gnu"), None);
+    fn krew_finds_the_program_of_a_system() {
+        let target = |system| Target { system, architecture: "arm64" };
+        let plugins = ["darwin", "windows"].map(|system| (target(system), format!("sum of {system}")));
+        let manifest = krew_manifest(&plugins, "0.1.0", "https://usnet.example/0.1.0");
+        assert_eq!(manifest["spec"]["version"], "v0.1.0");
+        let [darwin, windows] = [0, 1].map(|index| &manifest["spec"]["platforms"][index]);
+        assert_eq!(darwin["selector"]["matchLabels"], json!({"os": "darwin", "arch": "arm64"}));
+        assert_eq!(darwin["uri"], "https://usnet.example/0.1.0/kubectl-usnet-0.1.0-darwin-arm64.tar.gz");
+        assert_eq!(darwin["files"][0]["from"], "kubectl-usnet-0.1.0/*");
+        assert_eq!([&darwin["bin"], &windows["bin"]], ["kubectl-usnet", "kubectl-usnet.exe"]);
+        assert_eq!(windows["sha256"], "sum of windows");
     }
 }

@@ -12,9 +12,14 @@ use crate::chart::{Chart, ChartError};
 use crate::commands::{self, CommandError};
 use crate::digest;
 use crate::image::{self, Build, ImageError, archive};
-use crate::plugin::Plugin;
+use crate::plugin;
+use crate::samples::{self, SamplesError};
 use crate::sbom::{self, SbomError};
 use crate::tarball::{Tarball, TarballError};
+use crate::target::{Built, Target};
+
+/// The folder of the files where none is named: a name that no computer has.
+const NO_URL: &str = "https://usnet.invalid";
 
 /// Why a release could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +54,12 @@ pub enum ReleaseError {
     /// The manifests could not be made.
     #[error(transparent)]
     Kustomize(#[from] KustomizeError),
+    /// The manifest for krew could not be written as YAML.
+    #[error("cannot write the manifest for krew")]
+    Krew(#[source] serde_yaml::Error),
+    /// The samples could not be joined.
+    #[error(transparent)]
+    Samples(#[from] SamplesError),
     /// The SBOM could not be made.
     #[error(transparent)]
     Sbom(#[from] SbomError),
@@ -59,10 +70,13 @@ pub enum ReleaseError {
 pub struct Release<'a> {
     /// The checkout.
     pub checkout: &'a Path,
-    /// The folder with the static programs `usnet`, `userspace` and `usnet-tools`.
-    pub binaries: &'a Path,
+    /// Folders with the static programs `usnet`, `userspace` and `usnet-tools`, one for each
+    /// architecture of nodes.
+    pub binaries: &'a [Built],
     /// The plugin of kubectl, for each target.
-    pub plugins: &'a [Plugin],
+    pub plugins: &'a [Built],
+    /// The folder in which the files are published.
+    pub url: Option<&'a str>,
     /// Name of the image without a tag.
     pub image: &'a str,
     /// The version.
@@ -88,16 +102,21 @@ impl Release<'_> {
 
     fn write_image(&self, file: &str, name: &str, containerfile: &str) -> Result<(), ReleaseError> {
         let scratch = tempfile::tempdir().map_err(|source| failed(std::env::temp_dir(), source))?;
-        let build = Build {
-            containerfile: &self.checkout.join(containerfile),
-            context: self.binaries,
-            arguments: &[("VERSION", self.version), ("REVISION", self.revision)],
-            time: self.time,
-        };
         let name = format!("{name}:{}", self.version);
-        let image = image::build(&name, build, &scratch.path().join("layer.tar"))?;
+        let mut images = Vec::new();
+        for Built { target, path } in self.binaries {
+            let build = Build {
+                containerfile: &self.checkout.join(containerfile),
+                context: path,
+                architecture: target.architecture,
+                arguments: &[("VERSION", self.version), ("REVISION", self.revision)],
+                time: self.time,
+            };
+            let layer = scratch.path().join(format!("{}.tar", target.architecture));
+            images.push(image::build(&name, build, &layer)?);
+        }
         let path = self.output.join(format!("{file}-{}-oci.tar", self.version));
-        Ok(archive::write(&path, &[image], self.time)?)
+        Ok(archive::write(&path, &images, self.time)?)
     }
 
     /// Writes all files.
@@ -106,7 +125,9 @@ impl Release<'_> {
     /// When one of them cannot be made.
     pub fn write(&self) -> Result<(), ReleaseError> {
         self.write_images()?;
-        self.write_programs()?;
+        let license = self.checkout.join("LICENSE");
+        self.write_programs(&license)?;
+        self.write_plugins(&license)?;
         self.write_manifests()?;
         self.write_chart()?;
         self.write_sbom()?;
@@ -116,24 +137,32 @@ impl Release<'_> {
         self.write_checksums()
     }
 
-    fn write_programs(&self) -> Result<(), ReleaseError> {
-        let name = format!("usnet-{}-linux-{}.tar.gz", self.version, archive::architecture());
-        let path = self.output.join(name);
+    fn write_programs(&self, license: &Path) -> Result<(), ReleaseError> {
         let top = PathBuf::from(format!("usnet-{}", self.version));
-        let mut tarball = Tarball::create(&path.with_extension("part"), self.time)?;
-        for program in ["usnet", "userspace"] {
-            tarball.program(&top.join(program), &self.binaries.join(program))?;
-        }
-        let license = self.checkout.join("LICENSE");
-        tarball.file(&top.join("LICENSE"), &license)?;
-        tarball.finish_compressed(&path)?;
-        for plugin in self.plugins {
-            plugin.write(self.output, self.version, &license, self.time)?;
+        for Built { target: Target { system, architecture }, path: binaries } in self.binaries {
+            let path = self.output.join(format!("usnet-{}-{system}-{architecture}.tar.gz", self.version));
+            let mut tarball = Tarball::create(&path.with_extension("part"), self.time)?;
+            for program in ["usnet", "userspace"] {
+                tarball.program(&top.join(program), &binaries.join(program))?;
+            }
+            tarball.file(&top.join("LICENSE"), license)?;
+            tarball.finish_compressed(&path)?;
         }
         Ok(())
     }
 
-    /// What `kubectl apply -f` installs, and its definitions alone.
+    fn write_plugins(&self, license: &Path) -> Result<(), ReleaseError> {
+        let mut plugins = Vec::new();
+        for built in self.plugins {
+            let path = plugin::write(built, self.output, self.version, license, self.time)?;
+            plugins.push((built.target, digest::of_file(&path).map_err(|source| failed(path, source))?));
+        }
+        let manifest = plugin::krew_manifest(&plugins, self.version, self.url.unwrap_or(NO_URL));
+        let text = serde_yaml::to_string(&manifest).map_err(ReleaseError::Krew)?;
+        self.put("usnet-krew.yaml", text.as_bytes())
+    }
+
+    /// What `kubectl apply -f` installs, its definitions alone, and the samples.
     fn write_manifests(&self) -> Result<(), ReleaseError> {
         let config = self.checkout.join("config");
         let render =
@@ -145,11 +174,14 @@ impl Release<'_> {
         }
         let all = all.replace(&configured, &format!("image: {}:{}\n", self.image, self.version));
         self.put("install.yaml", all.as_bytes())?;
-        self.put("crds.yaml", render("crd")?.as_bytes())
+        self.put("crds.yaml", render("crd")?.as_bytes())?;
+        let samples = samples::join(&config.join("samples"), &format!("{}-tools", self.image), self.version)?;
+        self.put("samples.yaml", samples.as_bytes())
     }
 
     fn write_chart(&self) -> Result<(), ReleaseError> {
-        let chart = Chart { config: &self.checkout.join("config"), image: self.image, version: self.version };
+        let config = self.checkout.join("config");
+        let chart = Chart { config: &config, image: self.image, version: self.version, url: self.url };
         let path = self.output.join(format!("usnet-{}.tgz", self.version));
         let mut tarball = Tarball::create(&path.with_extension("part"), self.time)?;
         for (name, text) in chart.files()? {

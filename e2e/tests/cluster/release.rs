@@ -48,6 +48,7 @@ fn install_yaml_is_applied_and_deleted() {
     let manifests = manifests.to_str().unwrap();
     kubectl(&["apply", "-f", manifests]);
     await_rollout();
+    kubectl(&["apply", "--dry-run=server", "-f", dist.join("samples.yaml").to_str().unwrap()]);
     let scene = busy_scene("release-manifests");
     assert_traffic(&scene);
     end(scene);

@@ -41,8 +41,8 @@ const METRICS_PORT_VALUE: &str = "{{ .Values.agent.metricsPort }}";
 
 /// Folders of a node that differ among distributions; the mounts of the agent stay the same.
 const NODE_FOLDERS: [(&str, &str); 3] = [
-    ("/opt/cni/bin", "{{ .Values.cniBinDir | quote }}"),
-    ("/etc/cni/net.d", "{{ .Values.cniConfDir | quote }}"),
+    ("/opt/cni/bin", "{{ include \"usnet.cniBinDir\" . | quote }}"),
+    ("/etc/cni/net.d", "{{ include \"usnet.cniConfDir\" . | quote }}"),
     ("/var/lib/kubelet/device-plugins", "{{ printf \"%s/device-plugins\" .Values.kubeletDir | quote }}"),
 ];
 

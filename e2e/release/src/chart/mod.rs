@@ -25,8 +25,14 @@ use options::{OPTIONS, Switch};
 use tree::{Conflict, Guard, Slot, Tree};
 
 /// What is taken from `config/chart` as it is, except for versions and the image's name.
-const SOURCES: [&str; 5] =
-    ["Chart.yaml", "values.yaml", "values.schema.json", "templates/_helpers.tpl", "templates/NOTES.txt"];
+const SOURCES: [&str; 6] = [
+    "Chart.yaml",
+    "values.yaml",
+    "values.schema.json",
+    "templates/_helpers.tpl",
+    "templates/checks.yaml",
+    "templates/NOTES.txt",
+];
 
 /// Why the chart could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +67,8 @@ pub struct Chart<'a> {
     pub image: &'a str,
     /// Version of the chart and of usnet.
     pub version: &'a str,
+    /// Where the release is published.
+    pub url: Option<&'a str>,
 }
 
 impl Chart<'_> {
@@ -86,6 +94,8 @@ impl Chart<'_> {
         text.replace("version: 0.0.0", &format!("version: {}", self.version))
             .replace("appVersion: \"0.0.0\"", &format!("appVersion: \"{}\"", self.version))
             .replace("repository: usnet", &format!("repository: {}", self.image))
+            .replace("image: usnet:0.0.0", &format!("image: {}:{}", self.image, self.version))
+            .replace("# home: URL\n", &self.url.map_or_else(String::new, |url| format!("home: {url}\n")))
     }
 
     /// All objects by kind and name, with conditions.
@@ -95,8 +105,13 @@ impl Chart<'_> {
             base.iter().map(|(name, object)| (name.clone(), tree::always(object))).collect();
         for option in &OPTIONS {
             let guard = Guard { value: option.value, is_on: option.switch == Switch::Adds };
+            let with_included = match option.included() {
+                [] => None,
+                folders => Some(self.render(folders)?),
+            };
+            let without = with_included.as_ref().unwrap_or(&base);
             for (name, object) in self.render(&[option.folder])? {
-                match (base.get(&name), objects.get_mut(&name)) {
+                match (without.get(&name), objects.get_mut(&name)) {
                     (Some(before), Some(slot)) => tree::merge(slot, before, &object, &guard)
                         .map_err(|conflict| ChartError::Conflict { option: option.value, object: name, conflict })?,
                     _ => drop(objects.insert(name, vec![(vec![guard.clone()], Tree::from(&object))])),

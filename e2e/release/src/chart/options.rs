@@ -37,3 +37,22 @@ pub const OPTIONS: [ChartOption; 14] = [
     ChartOption { value: "hotPlug", folder: "components/hot-plug", switch: Switch::Adds },
     ChartOption { value: "tenantRoles", folder: "components/tenant-roles", switch: Switch::Adds },
 ];
+
+/// Components that include others, for which the chart has values of their own.
+const INCLUDED: [(&str, &[&str]); 3] = [
+    ("components/openshift", &["components/selinux", "components/cni-folders/openshift"]),
+    ("components/resource-claims", &["components/attachments"]),
+    ("components/hot-plug", &["components/attachments"]),
+];
+
+/// Values whose default follows from values that include their component: `_helpers.tpl` has a
+/// template `usnet.VALUE` for each, which is empty where the value is false.
+pub const DEFAULT_FOLLOWS: [&str; 2] = ["attachments", "selinux"];
+
+impl ChartOption {
+    /// The components that this one's includes.
+    #[must_use]
+    pub fn included(&self) -> &'static [&'static str] {
+        INCLUDED.iter().find(|(folder, _)| *folder == self.folder).map_or(&[], |(_, included)| included)
+    }
+}

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::options::DEFAULT_FOLLOWS;
 use super::tree::{Guard, Slot, Tree};
 
 /// The text of a whole file.
@@ -20,21 +21,26 @@ fn guarded(text: &mut String, conditions: &[Guard], body: impl FnOnce(&mut Strin
     if conditions.is_empty() {
         return body(text);
     }
-    let terms: Vec<String> = conditions
-        .iter()
-        .map(|guard| match guard.is_on {
-            true => format!(".Values.{}", guard.value),
-            false => format!("(not .Values.{})", guard.value),
-        })
-        .collect();
-    let condition = if let [term] = terms.as_slice() {
-        term.trim_matches(['(', ')']).to_owned()
-    } else {
-        format!("and {}", terms.join(" "))
+    let condition = match conditions {
+        [guard] => term(guard),
+        guards => guards.iter().fold("and".to_owned(), |and, guard| match term(guard) {
+            call if call.contains(' ') => format!("{and} ({call})"),
+            value => format!("{and} {value}"),
+        }),
     };
     text.push_str(&format!("{{{{- if {condition} }}}}\n"));
     body(text);
     text.push_str("{{- end }}\n");
+}
+
+fn term(guard: &Guard) -> String {
+    let Guard { value, is_on } = guard;
+    match (DEFAULT_FOLLOWS.contains(value), is_on) {
+        (false, true) => format!(".Values.{value}"),
+        (false, false) => format!("not .Values.{value}"),
+        (true, true) => format!("include \"usnet.{value}\" ."),
+        (true, false) => format!("not (include \"usnet.{value}\" .)"),
+    }
 }
 
 /// The lines of a map or a list.
@@ -169,6 +175,18 @@ zero: {}
 {{- end }}
 ";
         assert_eq!(write(&object), expected);
+    }
+
+    #[test]
+    fn values_with_a_default_that_follows_from_others_are_templates() {
+        let on = Guard { value: "selinux", is_on: true };
+        let off = Guard { value: "attachments", is_on: false };
+        assert_eq!(term(&on), "include \"usnet.selinux\" .");
+        assert_eq!(term(&off), "not (include \"usnet.attachments\" .)");
+        let mut text = String::new();
+        guarded(&mut text, &[on, Guard { value: "x.y", is_on: true }, off], |_| ());
+        let condition = "and (include \"usnet.selinux\" .) .Values.x.y (not (include \"usnet.attachments\" .))";
+        assert_eq!(text, format!("{{{{- if {condition} }}}}\n{{{{- end }}}}\n"));
     }
 
     #[test]

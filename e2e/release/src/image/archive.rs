@@ -18,14 +18,9 @@ const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 /// The name of an image.
 const NAME: &str = "io.containerd.image.name";
 
-/// The architecture of the images, as OCI and Go name it.
-#[must_use]
-pub fn architecture() -> &'static str {
-    if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" }
-}
-
-/// Writes images into one archive, which appears whole or not at all. `time`, in seconds since
-/// 1970, is when they were made.
+/// Writes images into one archive, which appears whole or not at all. Those of one name, next to
+/// each other, are one image for several architectures. `time`, in seconds since 1970, is when they
+/// were made.
 ///
 /// # Errors
 /// When a file cannot be read or written.
@@ -101,33 +96,58 @@ impl Blob {
 fn write_to(path: &Path, images: &[Image], time: u64) -> Result<(), ImageError> {
     let mut tarball = Tarball::create(path, time)?;
     tarball.content(Path::new("oci-layout"), br#"{"imageLayoutVersion":"1.0.0"}"#)?;
-    let (mut manifests, mut list) = (Vec::new(), Vec::new());
-    for image in images {
-        let layer = Blob::add_layer(&mut tarball, &image.layer)?;
-        let configuration = Blob::add_json(&mut tarball, CONFIGURATION, &configuration(image, &layer, time)?)?;
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": MANIFEST,
-            "config": configuration.descriptor(),
-            "layers": [layer.descriptor()],
-        });
-        let manifest = Blob::add_json(&mut tarball, MANIFEST, &manifest)?;
-        let reference = name::complete(&image.name);
-        manifests.push(json!({
-            "mediaType": MANIFEST,
-            "digest": manifest.name(),
-            "size": manifest.size,
-            "platform": {"architecture": architecture(), "os": "linux"},
+    let (mut named, mut list) = (Vec::new(), Vec::new());
+    for images in images.chunk_by(|one, other| one.name == other.name) {
+        let mut manifests = Vec::new();
+        for image in images {
+            let (manifest, of_docker) = add_image(&mut tarball, image, time)?;
+            manifests.push(manifest);
+            // `docker save` has one image of a name.
+            if manifests.len() == 1 {
+                list.push(of_docker);
+            }
+        }
+        let mut descriptor = match manifests.as_slice() {
+            [only] => only.clone(),
+            all => Blob::add_json(&mut tarball, INDEX, &index(all))?.descriptor(),
+        };
+        if let (Some(fields), Some(image)) = (descriptor.as_object_mut(), images.first()) {
+            let reference = name::complete(&image.name);
             // containerd and Docker take the name from the first, Podman from the second.
-            "annotations": {NAME: reference, "org.opencontainers.image.ref.name": reference},
-        }));
-        list.push(json!({"Config": configuration.path(), "RepoTags": [image.name], "Layers": [layer.path()]}));
+            let names = json!({NAME: reference, "org.opencontainers.image.ref.name": reference});
+            fields.insert("annotations".to_owned(), names);
+        }
+        named.push(descriptor);
     }
-    let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests});
-    tarball.content(Path::new("index.json"), index.to_string().as_bytes())?;
+    tarball.content(Path::new("index.json"), index(&named).to_string().as_bytes())?;
     tarball.content(Path::new("manifest.json"), json!(list).to_string().as_bytes())?;
     tarball.finish()?;
     Ok(())
+}
+
+fn index(manifests: &[Value]) -> Value {
+    json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})
+}
+
+/// Adds the files of an image. Returns the descriptor of its manifest, and its entry for Docker.
+fn add_image(tarball: &mut Tarball, image: &Image, time: u64) -> Result<(Value, Value), ImageError> {
+    let layer = Blob::add_layer(tarball, &image.layer)?;
+    let configuration = Blob::add_json(tarball, CONFIGURATION, &configuration(image, &layer, time)?)?;
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": configuration.descriptor(),
+        "layers": [layer.descriptor()],
+    });
+    let manifest = Blob::add_json(tarball, MANIFEST, &manifest)?;
+    let descriptor = json!({
+        "mediaType": MANIFEST,
+        "digest": manifest.name(),
+        "size": manifest.size,
+        "platform": {"architecture": image.architecture, "os": "linux"},
+    });
+    let of_docker = json!({"Config": configuration.path(), "RepoTags": [image.name], "Layers": [layer.path()]});
+    Ok((descriptor, of_docker))
 }
 
 fn configuration(image: &Image, layer: &Blob, time: u64) -> Result<Value, ImageError> {
@@ -135,7 +155,7 @@ fn configuration(image: &Image, layer: &Blob, time: u64) -> Result<Value, ImageE
     let created = created.ok_or(ImageError::Time(time))?.to_string();
     Ok(json!({
         "created": created,
-        "architecture": architecture(),
+        "architecture": image.architecture,
         "os": "linux",
         "config": {
             "Entrypoint": image.settings.entrypoint,
@@ -166,26 +186,57 @@ mod tests {
         archive.entries().unwrap().map(read).collect()
     }
 
+    /// The name of the file that a descriptor is of.
+    fn blob(files: &BTreeMap<String, Vec<u8>>, descriptor: &Value) -> String {
+        let digest = descriptor["digest"].as_str().unwrap().strip_prefix("sha256:").unwrap();
+        let content = &files[&format!("blobs/sha256/{digest}")];
+        assert_eq!(digest::of_bytes(content), digest);
+        assert_eq!(descriptor["size"], content.len());
+        format!("blobs/sha256/{digest}")
+    }
+
+    #[test]
+    fn an_image_for_two_architectures_is_one_name_with_an_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = |name: &str, architecture| {
+            let layer = folder.path().join(architecture);
+            fs::write(&layer, format!("programs for {architecture}")).unwrap();
+            Image { name: name.to_owned(), architecture, settings: Settings::default(), layer }
+        };
+        let images = [image("x:1", "amd64"), image("x:1", "arm64"), image("other:1", "arm64")];
+        let path = folder.path().join("x.tar");
+        write(&path, &images, 0).unwrap();
+        assert_eq!(names(&path).unwrap(), ["docker.io/library/x:1", "docker.io/library/other:1"]);
+        let files = files(&path);
+        let json = |name: &str| -> Value { serde_json::from_slice(&files[name]).unwrap() };
+        let index = json("index.json");
+        assert_eq!([&index["manifests"][0]["mediaType"], &index["manifests"][1]["mediaType"]], [INDEX, MANIFEST]);
+        let both = json(&blob(&files, &index["manifests"][0]));
+        for (number, architecture) in ["amd64", "arm64"].into_iter().enumerate() {
+            let descriptor = &both["manifests"][number];
+            assert_eq!(descriptor["platform"], json!({"architecture": architecture, "os": "linux"}));
+            let manifest = json(&blob(&files, descriptor));
+            assert_eq!(json(&blob(&files, &manifest["config"]))["architecture"], architecture);
+            let layer = &files[&blob(&files, &manifest["layers"][0])];
+            assert_eq!(String::from_utf8_lossy(layer), format!("programs for {architecture}"));
+        }
+        assert_eq!(json("manifest.json").as_array().map(Vec::len), Some(2));
+    }
+
     #[test]
     fn everything_that_an_archive_names_is_in_it_with_that_digest() {
         let folder = tempfile::tempdir().unwrap();
         let layer = folder.path().join("layer");
         fs::write(&layer, "files").unwrap();
         let settings = Settings { entrypoint: vec!["/x".to_owned()], ..Settings::default() };
-        let images = [Image { name: "registry.example/x:1".to_owned(), settings, layer }];
+        let images = [Image { name: "registry.example/x:1".to_owned(), architecture: "amd64", settings, layer }];
         let path = folder.path().join("x.tar");
         write(&path, &images, 1_700_000_000).unwrap();
         assert_eq!(names(&path).unwrap(), ["registry.example/x:1"]);
 
         let files = files(&path);
         let json = |name: &str| -> Value { serde_json::from_slice(&files[name]).unwrap() };
-        let blob = |descriptor: &Value| {
-            let digest = descriptor["digest"].as_str().unwrap().strip_prefix("sha256:").unwrap();
-            let content = &files[&format!("blobs/sha256/{digest}")];
-            assert_eq!(digest::of_bytes(content), digest);
-            assert_eq!(descriptor["size"], content.len());
-            format!("blobs/sha256/{digest}")
-        };
+        let blob = |descriptor: &Value| blob(&files, descriptor);
         let manifest = json(&blob(&json("index.json")["manifests"][0]));
         let configuration = blob(&manifest["config"]);
         assert_eq!(json(&configuration)["created"], "2023-11-14T22:13:20Z");

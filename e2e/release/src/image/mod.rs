@@ -49,6 +49,8 @@ pub struct Settings {
 pub struct Image {
     /// Name and tag, such as `registry.example/usnet:0.1.0`.
     pub name: String,
+    /// The architecture of its programs, as OCI names it.
+    pub architecture: &'static str,
     /// What the image says besides its files.
     pub settings: Settings,
     /// The layer's tar file.
@@ -62,6 +64,8 @@ pub struct Build<'a> {
     pub containerfile: &'a Path,
     /// The folder of the files that it copies.
     pub context: &'a Path,
+    /// Their architecture, as OCI names it.
+    pub architecture: &'static str,
     /// Values of its `ARG`s.
     pub arguments: &'a [(&'a str, &'a str)],
     /// The time of all files, in seconds since 1970.
@@ -78,5 +82,6 @@ pub fn build(name: &str, build: Build<'_>, layer: &Path) -> Result<Image, ImageE
     for copy in &containerfile.copies {
         tarball.program(&copy.target, &build.context.join(&copy.source))?;
     }
-    Ok(Image { name: name.to_owned(), settings: containerfile.settings, layer: tarball.finish()? })
+    let (settings, architecture) = (containerfile.settings, build.architecture);
+    Ok(Image { name: name.to_owned(), architecture, settings, layer: tarball.finish()? })
 }

@@ -1,9 +1,15 @@
-//! The chart is what kustomize makes of `config/`, and a release is the same twice.
+//! The chart is what kustomize makes of `config/`, for each supported version of Kubernetes; a
+//! release is the same twice, and complete.
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "all of this program is test code: a test fails by panicking, and says what it leaves out"
 )]
+
+mod release;
+mod values;
+mod versions;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -12,8 +18,6 @@ use std::path::{Path, PathBuf};
 use usnet_release::chart::Chart;
 use usnet_release::chart::kustomize::{Kustomization, objects};
 use usnet_release::commands::{self, program};
-use usnet_release::digest;
-use usnet_release::release::Release;
 
 type Objects = BTreeMap<String, Value>;
 
@@ -30,7 +34,12 @@ fn chart() -> Option<tempfile::TempDir> {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
-    let chart = Chart { config: &checkout().join("config"), image: "usnet", version: VERSION };
+    let chart = Chart {
+        config: &checkout().join("config"),
+        image: "usnet",
+        version: VERSION,
+        url: Some("https://usnet.example"),
+    };
     for (name, text) in chart.files().unwrap() {
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -49,6 +58,12 @@ fn helm(arguments: &[&str], chart: &Path, settings: &[&str]) -> Result<String, S
 fn template(chart: &Path, namespace: &str, settings: &[&str]) -> Objects {
     let arguments = ["template", "--kube-version=1.36.0", "--namespace", namespace, "usnet"];
     normal(objects(&helm(&arguments, chart, settings).unwrap()).unwrap())
+}
+
+/// What helm says of values that do not fit together.
+#[track_caller]
+fn refusal(chart: &Path, kubernetes: &str, settings: &[&str]) -> String {
+    helm(&["template", &format!("--kube-version={kubernetes}")], chart, settings).unwrap_err()
 }
 
 fn kustomize(resources: &[&str], components: &[&str]) -> Objects {
@@ -96,7 +111,7 @@ fn assert_same(chart: &Objects, config: &Objects, what: &str) {
 #[test]
 fn the_chart_is_what_kustomize_makes_of_config() {
     let Some(chart) = chart() else { return };
-    let cases: [(&[&str], &str, &[&str]); 13] = [
+    let cases: [(&[&str], &str, &[&str]); 16] = [
         (&[], "default", &[]),
         (&["engines.vpp=false"], "overlays/ovs", &[]),
         (&["engines.ovs=false"], "overlays/vpp", &[]),
@@ -106,21 +121,20 @@ fn the_chart_is_what_kustomize_makes_of_config() {
         (&["legacyNads=false"], "default", &["components/no-legacy-nads"]),
         (&["metricsCertificate=true"], "default", &["components/metrics-certificate"]),
         (&["tenantRoles=true"], "default", &["components/tenant-roles"]),
+        (&["resourceClaims=true"], "default", &["components/resource-claims"]),
+        (&["hotPlug=true", "attachments=true"], "default", &["components/attachments", "components/hot-plug"]),
         (
-            &["attachments=true", "resourceClaims=true", "hotPlug=true"],
+            &["resourceClaims=true", "hotPlug=true", "k3s=true"],
             "default",
-            &["components/attachments", "components/resource-claims", "components/hot-plug"],
+            &["components/hot-plug", "components/cni-folders/k3s", "components/resource-claims"],
         ),
+        (&["selinux=true"], "default", &["components/selinux"]),
         (
-            &["cniBinDir=/var/lib/rancher/k3s/data/cni", "cniConfDir=/var/lib/rancher/k3s/agent/etc/cni/net.d"],
+            &["openshift=true", "attachments=true", "garbageCollection=false"],
             "default",
-            &["components/cni-folders/k3s"],
+            &["components/openshift", "components/no-garbage-collection", "components/attachments"],
         ),
-        (
-            &["openshift=true", "selinux=true", "cniBinDir=/var/lib/cni/bin", "cniConfDir=/etc/kubernetes/cni/net.d"],
-            "default",
-            &["components/openshift", "components/selinux", "components/cni-folders/openshift"],
-        ),
+        (&["openshift=true"], "default", &["components/openshift"]),
         (
             &["networkPolicy=true", "garbageCollection=false", "engines.vpp=false"],
             "overlays/ovs",
@@ -140,6 +154,7 @@ fn values_of_the_chart_are_where_they_belong() {
     let settings = [
         "image.repository=registry.example/usnet",
         "image.tag=v7",
+        "attachments=true",
         "imagePullSecrets[0].name=key",
         "cniBinDir=/var/lib/cni/bin",
         "kubeletDir=/var/lib/k0s/kubelet",
@@ -158,7 +173,7 @@ fn values_of_the_chart_are_where_they_belong() {
     }
     let agent = &changed["DaemonSet/usnet-agent"];
     let text = agent.to_string();
-    assert_eq!(text.matches("\"image\":\"registry.example/usnet:v7\"").count(), 3, "{text}");
+    assert_eq!(text.matches("\"image\":\"registry.example/usnet:v7\"").count(), 4, "{text}");
     assert!(!text.contains("\"image\":\"usnet"), "{text}");
     let pod = &agent["spec"]["template"]["spec"];
     assert_eq!(pod["nodeSelector"]["dpdk"], "yes");
@@ -177,70 +192,29 @@ fn values_of_the_chart_are_where_they_belong() {
 }
 
 #[test]
-fn helm_accepts_the_chart_and_refuses_values_that_it_does_not_have() {
-    let Some(chart) = chart() else { return };
-    helm(&["lint", "--strict"], chart.path(), &[]).unwrap();
-    let error = helm(&["template", "--kube-version=1.36.0"], chart.path(), &["engine.ovs=false"]).unwrap_err();
-    assert!(error.contains("engine"), "{error}");
+fn the_chart_says_what_it_is() {
+    let config = checkout().join("config");
+    let chart = Chart { config: &config, image: "registry.example/usnet", version: VERSION, url: None };
+    let description =
+        |chart: &Chart<'_>| -> Value { serde_yaml::from_str(&chart.files().unwrap()["Chart.yaml"]).unwrap() };
+    let described = description(&chart);
+    assert!(described["home"].is_null() && described["icon"].is_string(), "{described}");
+    assert_eq!(description(&Chart { url: Some("https://usnet.example"), ..chart })["home"], "https://usnet.example");
+    let annotation = |name: &str| -> Value {
+        serde_yaml::from_str(described["annotations"][format!("artifacthub.io/{name}")].as_str().unwrap()).unwrap()
+    };
+    assert_eq!(annotation("images")[0]["image"], format!("registry.example/usnet:{VERSION}"));
+    let crds = Kustomization { config: &config, resources: &["crd"], components: &[] }.render().unwrap();
+    for crd in annotation("crds").as_array().unwrap() {
+        let spec = &crds[&format!("CustomResourceDefinition/{}", crd["name"].as_str().unwrap())]["spec"];
+        assert_eq!((&spec["names"]["kind"], &spec["versions"][0]["name"]), (&crd["kind"], &crd["version"]));
+    }
 }
 
 #[test]
-fn a_release_is_the_same_twice() {
-    let binaries = tempfile::tempdir().unwrap();
-    for name in ["usnet", "userspace", "usnet-tools"] {
-        fs::write(binaries.path().join(name), format!("program {name}")).unwrap();
-    }
-    let program = binaries.path().join("usnet").display().to_string();
-    let plugins = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-gnu"]
-        .map(|target| format!("{target}={program}").parse().unwrap());
-    let releases = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    for output in &releases {
-        let release = Release {
-            checkout: &checkout(),
-            binaries: binaries.path(),
-            plugins: &plugins,
-            image: "registry.example/usnet",
-            version: VERSION,
-            revision: "abc",
-            time: 1_700_000_000,
-            output: output.path(),
-        };
-        release.write().unwrap();
-    }
-    let [first, second] = releases.each_ref().map(|folder| files(folder.path()));
-    assert_eq!(first, second);
-    let names: Vec<&str> = first.keys().map(String::as_str).collect();
-    let arch = usnet_release::image::archive::architecture();
-    let expected = [
-        "CHANGELOG.md".to_owned(),
-        "SHA256SUMS".to_owned(),
-        "crds.yaml".to_owned(),
-        "install.yaml".to_owned(),
-        format!("kubectl-usnet-{VERSION}-darwin-arm64.tar.gz"),
-        format!("kubectl-usnet-{VERSION}-linux-amd64.tar.gz"),
-        format!("kubectl-usnet-{VERSION}-windows-amd64.tar.gz"),
-        format!("usnet-{VERSION}-linux-{arch}.tar.gz"),
-        format!("usnet-{VERSION}-oci.tar"),
-        format!("usnet-{VERSION}.cdx.json"),
-        format!("usnet-{VERSION}.tgz"),
-        format!("usnet-tools-{VERSION}-oci.tar"),
-    ];
-    assert_eq!(names, expected);
-    let sums = fs::read_to_string(releases[0].path().join("SHA256SUMS")).unwrap();
-    for line in sums.lines() {
-        let (sum, name) = line.split_once("  ").unwrap();
-        assert_eq!(first[name], sum, "{name}");
-    }
-    assert_eq!(sums.lines().count(), names.len() - 1);
-    let manifests = fs::read_to_string(releases[0].path().join("install.yaml")).unwrap();
-    assert_eq!(manifests.matches(&format!("image: registry.example/usnet:{VERSION}\n")).count(), 4);
-}
-
-/// The digests of the files of a folder by name.
-fn files(folder: &Path) -> BTreeMap<String, String> {
-    let read = |entry: std::io::Result<fs::DirEntry>| {
-        let entry = entry.unwrap();
-        (entry.file_name().into_string().unwrap(), digest::of_file(&entry.path()).unwrap())
-    };
-    fs::read_dir(folder).unwrap().map(read).collect()
+fn helm_accepts_the_chart_and_refuses_values_that_it_does_not_have() {
+    let Some(chart) = chart() else { return };
+    helm(&["lint", "--strict"], chart.path(), &[]).unwrap();
+    let error = refusal(chart.path(), "1.36.0", &["engine.ovs=false"]);
+    assert!(error.contains("engine"), "{error}");
 }

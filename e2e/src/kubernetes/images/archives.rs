@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use usnet_release::digest;
 use usnet_release::image::{self, Build, Image, archive};
 use usnet_release::tarball::Tarball;
+use usnet_release::target::Target;
 
 use crate::host::command::{self, CommandError};
 use crate::host::requirements;
@@ -65,13 +66,18 @@ pub fn base_archive(folder: &TestbedFolder, settings: &Settings) -> Result<PathB
 /// Builds the archive of usnet's images in `folder` like `make image`, from the static binaries
 /// `usnet`, `userspace` and `usnet-tools` in `binaries`.
 pub fn usnet_archive(folder: &Path, binaries: &Path, name: &str) -> Result<PathBuf, ArchiveError> {
-    let images = [(name, CONTAINERFILE, "usnet"), (TOOLS_IMAGE, TOOLS_CONTAINERFILE, "usnet-tools")];
+    // By the name in the samples, and by the one that `kubectl usnet test` uses.
+    let (repository, tag) = name.rsplit_once(':').unwrap_or((name, "latest"));
+    let beside = format!("{repository}-tools:{tag}");
+    let tools = |name| (name, TOOLS_CONTAINERFILE, "usnet-tools");
+    let images = [(name, CONTAINERFILE, "usnet"), tools(TOOLS_IMAGE), tools(&beside)];
     // Earlier versions have no test program.
     let present = images.into_iter().filter(|(_, _, program)| *program == "usnet" || binaries.join(program).exists());
     let built = present.map(|(name, containerfile, program)| {
         let build = Build {
             containerfile: Path::new(containerfile),
             context: binaries,
+            architecture: Target::node().architecture,
             arguments: &[("VERSION", "testbed"), ("REVISION", "testbed")],
             time: 0,
         };
@@ -96,7 +102,7 @@ pub(super) fn image_of(name: &str, entrypoint: &[&str], layer: PathBuf) -> Image
         environment: vec!["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned()],
         ..image::Settings::default()
     };
-    Image { name: name.to_owned(), settings, layer }
+    Image { name: name.to_owned(), architecture: Target::node().architecture, settings, layer }
 }
 
 /// Returns one digest of several files.

@@ -35,9 +35,14 @@ pub(crate) fn exchange(scene: &Scene, from: &str, to: &str, frames: u32) {
         let received = run_tool(scene, to, &["receive", stream, count]).unwrap();
         println!("{from} to {to}, {size}: {received}");
     }
-    let description = run_tool(scene, to, &["show"]).unwrap();
-    if let Some(address) = description["addresses"][0].as_str() {
-        let address = address.split('/').next().unwrap();
-        println!("{from} to {to}: {}", run_tool(scene, from, &["ping", address]).unwrap());
+    if let Some(answers) = ping(scene, from, to).unwrap() {
+        println!("{from} to {to}: {answers}");
     }
+}
+
+/// Pings a pod's first address from another pod; nothing without an address.
+pub(crate) fn ping(scene: &Scene, from: &str, to: &str) -> Result<Option<Value>, String> {
+    let description = run_tool(scene, to, &["show"])?;
+    let address = description["addresses"][0].as_str().and_then(|address| address.split('/').next());
+    address.map(|address| run_tool(scene, from, &["ping", address])).transpose()
 }
