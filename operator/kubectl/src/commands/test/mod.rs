@@ -1,9 +1,11 @@
 //! `kubectl usnet test`: whether pods can be attached and exchange frames, on each node and engine.
 //! It is the only command that changes something, in namespaces and networks of its own.
 //!
-//! - [`manifests`]: the objects that are created; [`report`]: the report. Pure;
+//! - [`manifests`]: the objects that are created; [`image`]: the image of their pods; [`report`]:
+//!   the report. Pure;
 //! - [`objects`] (IO): creates and deletes objects; [`steps`] (IO): the checks.
 
+mod image;
 mod manifests;
 mod objects;
 pub(crate) mod report;
@@ -41,9 +43,10 @@ pub(crate) struct Options {
     /// Test this existing network, instead of creating one for each engine.
     #[arg(long, value_name = "NAME")]
     pub network: Option<String>,
-    /// The image of the test program, which the nodes must have or be able to pull.
-    #[arg(long, default_value = concat!("usnet-tools:", env!("CARGO_PKG_VERSION")))]
-    pub image: String,
+    /// The image of the test program, which the nodes must have or be able to pull. Default: that
+    /// of the release, beside the image of the agents.
+    #[arg(long)]
+    pub image: Option<String>,
     /// The time limit of each step, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub step_timeout: u64,
@@ -130,7 +133,8 @@ fn nodes(snapshot: &Snapshot, engine: EngineKind, options: &Options) -> BTreeMap
 }
 
 async fn test(cluster: &Cluster, snapshot: &Snapshot, options: &Options, names: &Names, checks: &mut Vec<Check>) {
-    let step = Step { cluster, names, image: &options.image, limit: Duration::from_secs(options.step_timeout) };
+    let image = options.image.clone().unwrap_or_else(|| image::default_image(snapshot));
+    let step = Step { cluster, names, image: &image, limit: Duration::from_secs(options.step_timeout) };
     let prepared = prepare(cluster, snapshot, options, names).await;
     let engines = match prepared {
         Ok(engines) => engines,
