@@ -2,7 +2,7 @@
 
 use crate::EngineKind;
 
-/// Network and node: all is as the spec asks.
+/// Network: all is as the spec asks. Node: its agent and its engines work.
 pub const READY: &str = "Ready";
 /// Network: the spec is valid and conflicts with nothing.
 pub const ACCEPTED: &str = "Accepted";
@@ -16,6 +16,8 @@ pub const RECONCILING: &str = "Reconciling";
 pub const STALLED: &str = "Stalled";
 /// Network, only while true: it is being deleted, and pods still use it.
 pub const DELETION_BLOCKED: &str = "DeletionBlocked";
+/// Node: every network and uplink that selects it is programmed there.
+pub const NETWORKS_PROGRAMMED: &str = "NetworksProgrammed";
 /// Node: the agent is connected to Open vSwitch.
 pub const OVS_CONNECTED: &str = engine_connected(EngineKind::OpenVswitch);
 /// Node: the agent is connected to VPP.

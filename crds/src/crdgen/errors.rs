@@ -9,12 +9,15 @@ use crate::conditions::reason::{self, Occurrence, Place, Reason};
 const END: &str = "<!-- end -->\n";
 
 /// The order of the rows of the table of a place.
-const STATES: [&str; 21] = [
+const STATES: [&str; 24] = [
     "",
     "Ready True",
     "Ready, Programmed True",
     "Ready Unknown",
+    "Ready, NetworksProgrammed Unknown",
     "Ready False",
+    "NetworksProgrammed True",
+    "NetworksProgrammed False",
     "Accepted True",
     "Accepted False",
     "DefinitionsReady True",

@@ -46,6 +46,8 @@ table_row! {
         ovs_version: Option<String> = "ovs_version",
         /// Whether DPDK was initialized successfully.
         dpdk_initialized: bool = "dpdk_initialized",
+        /// The version of DPDK; `none` if `ovs-vswitchd` was built without it.
+        dpdk_version: Option<String> = "dpdk_version",
         /// The types of interfaces that `ovs-vswitchd` can create. It is empty until `ovs-vswitchd`
         /// has written it.
         iface_types: BTreeSet<String> = "iface_types",

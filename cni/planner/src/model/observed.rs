@@ -85,8 +85,21 @@ pub enum ElementState {
     Running,
     /// Not yet, and no error is known.
     Pending,
+    /// The program at the other end is connected, and the engine has no memory for its packets.
+    NoMemory,
     /// The engine failed, with its error text.
     Failed(String),
+}
+
+impl ElementState {
+    /// Why the engine does not run it; none while it runs, or while no error is known.
+    pub fn error(&self) -> Option<&str> {
+        match self {
+            Self::Running | Self::Pending => None,
+            Self::NoMemory => Some("its program is connected, and the engine has no memory for its packets"),
+            Self::Failed(error) => Some(error),
+        }
+    }
 }
 
 impl From<&DesiredPort> for ObservedPort {

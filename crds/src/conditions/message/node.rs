@@ -14,7 +14,10 @@ pub const UPLINKS_UNKNOWN: &str =
 /// Most ports in one message.
 const PORTS_MAX: usize = 10;
 
-/// Ready of a node; `first` is a network that is not programmed, with its message.
+/// Ready of a node is True.
+pub const AGENT_READY: &str = "the agent works, and so does each engine that was ever connected on this node";
+
+/// NetworksProgrammed of a node; `first` is a network that is not programmed, with its message.
 pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str, &str)>) -> String {
     match first {
         None => format!("{programmed} of {total} networks are programmed"),
@@ -24,7 +27,7 @@ pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str,
     }
 }
 
-/// Ready of a node that has all networks, and not this uplink.
+/// NetworksProgrammed of a node that has all networks, and not this uplink.
 pub fn uplink_not_programmed(name: &str, message: &str) -> String {
     format!("uplink {name}: {message}")
 }
@@ -228,6 +231,11 @@ pub fn port_failed(engine: EngineKind, port: &dyn Display, attachment: &dyn Disp
     format!("{engine} could not bring up port {port} of attachment {attachment}: {error}")
 }
 
+/// The engine has no ports of the type of the attachment's.
+pub fn port_unusable(interface: &dyn Display, reason: &str) -> String {
+    format!("interface {interface}: {reason}")
+}
+
 /// What is at the path on which the program of a pod should listen, while it is not connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodSocket {
@@ -266,6 +274,21 @@ pub fn device_missing(interface: &dyn Display, device: &dyn Display) -> String {
         "interface {interface}: device {device}, its end on the node, is gone, and with it the interface in the pod: \
          another program deleted it; delete the pod, whose successor gets a new one"
     )
+}
+
+/// The engine has no memory for the packets of a port whose program is connected.
+pub fn no_memory(interface: &dyn Display, engine: EngineKind) -> String {
+    match engine {
+        EngineKind::OpenVswitch => format!(
+            "interface {interface}: Open vSwitch has no DPDK memory for this port, so it carries no packets: raise \
+             other_config:dpdk-socket-mem (without hugepages -m in dpdk-extra) and restart ovs-vswitchd, or run fewer \
+             such pods on the node"
+        ),
+        EngineKind::Vpp => format!(
+            "interface {interface}: VPP has no memory for this port, so it carries no packets: raise buffers-per-numa \
+             or main-heap-size in its startup.conf and restart it, or run fewer such pods on the node"
+        ),
+    }
 }
 
 pub fn socket_unusable(interface: &dyn Display, error: &str) -> String {

@@ -73,8 +73,12 @@ reasons! {
         Interface "": "the device on the node that is the other end of a `Veth` interface is gone: another program deleted it. One that is only set down is set up again"
         => "delete the pod, whose successor gets a new interface; find out what deleted the device"
     }
+    NO_MEMORY = "NoMemory" {
+        Interface "": "the program of the pod is connected, and the engine has no memory for the packets of its port (DPDK's, with Open vSwitch), so that none pass. It stays until the port works, also while the program is not connected. Other interfaces of the network are not affected"
+        => "give the engine more memory and restart it, for Open vSwitch: ovs-vsctl set Open_vSwitch . other_config:dpdk-socket-mem=MEGABYTES (without hugepages -m in other_config:dpdk-extra), or run fewer such pods on the node: docs/open-vswitch-dpdk.md"
+    }
     PORT_FAILED = "PortFailed" {
-        Interface "": "the engine does not have the pod's port, or does not run it; the message has the engine's error, which the plugin's error 104 has as well: no memif socket id; another port has its name; \"no memory left\" means too little DPDK memory. The engine retries, or the agent, at most 30 s apart"
+        Interface "": "the engine does not have the pod's port, or does not run it; the message has the engine's error, which the plugin's error 104 has as well: no memif socket id; another port has its name. The engine retries, or the agent, at most 30 s apart"
         => "act on the engine's error in the message: it names the port; look at the log of the engine"
     }
     SOCKET_UNUSABLE = "SocketUnusable" {

@@ -26,7 +26,7 @@ reasons! {
         NetworkOnNode "Failed": "the network has a gateway, and its bridge domain has another BVI, which usnet does not own"
         => "remove the interface that usnet does not own from the bridge domain, or remove spec.gateway"
     }
-    GATEWAY_HELD = "GatewayHeld" {
+    GATEWAY_HELD = "GatewayHeld" ends within 480 {
         NetworkOnNode "Failed": "the network's gateway on this node had more than 8,192 neighbours of one family, or most of a table that was nearly full, which all networks of VPP share. It is down for 30 s, twice as long each time up to 480 s, and its neighbours are forgotten. Pods attach, and reach each other; they do not reach other networks. [`capture`](capture.md) shows who sends"
         => "find the pod that claims so many addresses and delete it; the gateway comes back by itself, later each time"
     }

@@ -11,23 +11,24 @@ reasons! {
         Node "OVSConnected, VPPConnected False": "the engine has never been connected on this node; the message says why. Its networks without `nodeSelector` exclude this node"
         => "start the engine on the node, or give the networks a spec.nodeSelector without this node"
     }
-    DISCONNECTED = "Disconnected" {
+    DISCONNECTED = "Disconnected" ends within 60 {
         Node "OVSConnected, VPPConnected False": "it was connected and no longer is, or is a VPP that does not respond (`…; does it hang?`), or is too old (`… does not know the message …`)"
         => "start the engine on the node (ovsdb-server and ovs-vswitchd, or VPP); everything else recovers by itself"
     }
-    ENGINE_STALLED = "NotActing" {
+    ENGINE_STALLED = "NotActing" ends within 60 {
         Node "OVSConnected False": "the database responds, but `ovs-vswitchd` ended, or applied no change (of the agent, or of a pod that starts or stops) for 10 s, or the database is empty or cannot be parsed"
         Node "VPPConnected False": "it is connected, but its state cannot be read: a message, which the condition names, is missing or not as documented. One that hangs is `Disconnected`"
         => "start ovs-vswitchd on the node and look at its log; for VPP use a release from 23.06 to 26.06"
     }
-    ENGINE_UNREACHABLE = "EngineUnreachable" {
+    ENGINE_UNREACHABLE = "EngineUnreachable" ends within 60 {
+        Node "Ready False": "an engine that was connected on the node is not connected any more, or does not act; the message is that of the condition of the engine"
         Network "Programmed False": "the engine of the network is not connected, or does not act, on a node that it selects; the message is that of the [condition of the engine](#conditions-of-a-userspacenodestate)"
         NetworkOnNode "Failed": "the engine cannot be reached or does not act: see `OVSConnected`, `VPPConnected`. Pods cannot attach. Running ones keep their ports; those of a VPP that terminated are recreated when it is back"
         UplinkOnNode "Failed": "the same, of the engine that has the NIC"
         AffectedPod "": "the engine that has the pod's interfaces cannot be reached: see the conditions of the node. Open vSwitch forwards on while only `ovsdb-server` is down. Once the engine is back, usnet attaches the pod again"
         => "start the engine on the node (ovsdb-server and ovs-vswitchd, or VPP); everything else recovers by itself"
     }
-    ENGINE_REFUSED = "EngineRefused" {
+    ENGINE_REFUSED = "EngineRefused" ends within 60 {
         NetworkOnNode "Failed": "the engine failed to create the bridge, or a tunnel to another node; the message has its text"
         UplinkOnNode "Failed": "the engine does not accept the NIC; the message has its text"
         => "look at the log of the engine on the node; the agent retries, at most 30 s apart"

@@ -22,6 +22,9 @@ pub struct Reason {
     /// Whether a network or uplink on a node stays as it is until an operator acts: retrying does
     /// not help.
     pub needs_operator: bool,
+    /// How long it may take until the problem ends without action, in seconds; none where nothing
+    /// makes it end.
+    pub ends_within: Option<u32>,
     /// What to do, in plain text; empty if there is nothing to do.
     pub remedy: &'static str,
 }
@@ -74,10 +77,10 @@ impl Place {
     ];
 }
 
-/// Declares a table of reasons: the constant and the value of each, `needs operator`, what it means
-/// in each place, and after the arrow what to do.
+/// Declares a table of reasons: the constant and the value of each, `needs operator` or `ends
+/// within` with seconds, what it means in each place, and after the arrow what to do.
 macro_rules! reasons {
-    ($table:ident; $($constant:ident = $name:literal $(needs $operator:ident)? {
+    ($table:ident; $($constant:ident = $name:literal $(needs $operator:ident)? $(ends within $seconds:literal)? {
         $($place:ident $state:literal: $meaning:literal)+
         $(=> $remedy:literal)?
     })+) => {
@@ -87,11 +90,14 @@ macro_rules! reasons {
             name: $name,
             occurrences: &[$(super::Occurrence { place: super::Place::$place, state: $state, meaning: $meaning }),+],
             needs_operator: super::reasons!(@needs $($operator)?),
+            ends_within: super::reasons!(@ends $($seconds)?),
             remedy: super::reasons!(@remedy $($remedy)?),
         }),+];
     };
     (@needs operator) => { true };
     (@needs) => { false };
+    (@ends $seconds:literal) => { Some($seconds) };
+    (@ends) => { None };
     (@remedy $remedy:literal) => { $remedy };
     (@remedy) => { "" };
 }
@@ -106,9 +112,19 @@ pub fn find(name: &str) -> Option<&'static Reason> {
     all().find(|reason| reason.name == name)
 }
 
+/// The names of the reasons of one place.
+pub fn names_of(place: Place) -> impl Iterator<Item = &'static str> {
+    all().filter(move |reason| reason.occurrences.iter().any(|it| it.place == place)).map(|reason| reason.name)
+}
+
 /// Whether a network or uplink on a node stays as it is until an operator acts.
 pub fn needs_operator(name: &str) -> bool {
     find(name).is_some_and(|reason| reason.needs_operator)
+}
+
+/// Whether a problem that began so many seconds ago may still end without action.
+pub fn may_end_by_itself(name: &str, seconds: i64) -> bool {
+    find(name).and_then(|reason| reason.ends_within).is_some_and(|within| seconds < i64::from(within))
 }
 
 #[cfg(test)]
@@ -137,6 +153,14 @@ mod tests {
             let needs_remedy = reason.occurrences.iter().any(|it| is_problem(it) || is_stalled(it));
             assert!(!needs_remedy || !reason.remedy.is_empty(), "{}", reason.name);
         }
+    }
+
+    #[test]
+    fn what_ends_by_itself_does_so_for_a_limited_time_and_needs_no_operator() {
+        assert!(all().all(|reason| !reason.needs_operator || reason.ends_within.is_none()));
+        let is_recovering = |seconds| may_end_by_itself(ENGINE_UNREACHABLE, seconds);
+        assert_eq!([-5, 59, 60].map(is_recovering), [true, true, false]);
+        assert!(!may_end_by_itself(ENGINE_UNSUITABLE, 0) && !may_end_by_itself("Other", 0));
     }
 
     /// The controller counts failures of networks and uplinks on nodes.

@@ -4,15 +4,18 @@ use super::reasons;
 
 reasons! {
     NODE;
+    AGENT_READY = "AgentReady" {
+        Node "Ready True": "the agent works, and so does each engine that was ever connected on the node. What single networks lack is in NetworksProgrammed"
+    }
     ALL_PROGRAMMED = "AllProgrammed" {
-        Node "Ready True": "every network is programmed or draining; also when there is none"
+        Node "NetworksProgrammed True": "every network is programmed or draining; also when there is none"
     }
     NOT_PROGRAMMED = "NotProgrammed" {
-        Node "Ready False": "a network or uplink is not programmed; the message names the first"
+        Node "NetworksProgrammed False": "a network or uplink is not programmed; the message names the first"
         => "look at status.networks and status.uplinks of the node"
     }
-    STARTING = "Starting" {
-        Node "Ready Unknown": "an engine has not been read within 1 s of the agent's start"
+    STARTING = "Starting" ends within 60 {
+        Node "Ready, NetworksProgrammed Unknown": "an engine has not been read within 1 s of the agent's start"
         => "wait; if it stays, look at the log of the agent of the node"
     }
     AGENT_FAILED = "AgentFailed" {
@@ -28,7 +31,7 @@ reasons! {
         Node "MetricsServed False": "another program of the node listens where the agent serves metrics, probes or traffic of pods. Networks are not concerned"
         => "end the other program of the node, or set another port: agent.metricsPort of the chart, or --listen-metrics of the agent"
     }
-    UNREADABLE = "Unreadable" {
+    UNREADABLE = "Unreadable" ends within 600 {
         NetworkOnNode "Failed": "the agent cannot read the CompiledNetwork; the node keeps the last version that it could read"
         => "use the same release of usnet for controllers and agents"
     }

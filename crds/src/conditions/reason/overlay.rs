@@ -4,7 +4,7 @@ use super::reasons;
 
 reasons! {
     OVERLAY;
-    PEERS_UNKNOWN = "PeersUnknown" {
+    PEERS_UNKNOWN = "PeersUnknown" ends within 60 {
         NetworkOnNode "Failed": "the network is an overlay, and the addresses of the nodes are not known: the agent has not read UserspaceNodeSlices yet, the Node has no address of the type InternalIP in the family `ipFamily`, there is no API server, or no device of the node has that address. A node that had peers keeps them"
         => "give the Node an InternalIP that a device of the node has; with an API server it then recovers by itself"
     }

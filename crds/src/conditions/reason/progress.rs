@@ -14,18 +14,18 @@ reasons! {
         Uplink "Ready, Programmed True": "no entry of `nics` is for a node of the cluster"
         => "check the nodeSelector, if that is not intended"
     }
-    WAITING_FOR_CONTROLLER = "WaitingForController" {
+    WAITING_FOR_CONTROLLER = "WaitingForController" ends within 300 {
         Network "Ready Unknown": "no controller has reconciled it; this is the default of the CRD. Check `deployment/usnet-controller` and `kubectl get lease -n usnet-system`"
         Uplink "Ready Unknown": "the same"
         Attachment "Ready Unknown": "no controller has seen it; `config/components/hot-plug` may not be installed"
         => "wait; if it stays, look at the log of the controller that leads"
     }
-    TERMINATING = "Terminating" {
+    TERMINATING = "Terminating" ends within 300 {
         Network "Ready False": "it is being deleted; the message says what it waits for. A node that does not report has to return or be removed from the cluster"
         Uplink "Ready False": "the same"
         => "wait; if it stays, look at the log of the controller that leads"
     }
-    PENDING = "Pending" {
+    PENDING = "Pending" ends within 300 {
         Network "Programmed False": "nodes are applying this version of the network, or their agents have not reported it yet; the message names the first: `kubectl logs -n usnet-system` of its agent"
         Uplink "Programmed False": "the same of this version of the uplink"
         => "wait; if it stays, look at the log of the agent of the node"
@@ -50,7 +50,7 @@ reasons! {
         NetworkOnNode "Draining": "its bridge may have a port of an attachment whose record on the node is damaged or of a later release"
         => "upgrade usnet on the node, or move the record away that the agent's log names if its pod is gone"
     }
-    WAITING = "Waiting" {
+    WAITING = "Waiting" ends within 300 {
         NetworkOnNode "Pending": "operations are pending, or the engine has not brought up the bridge yet"
         NetworkOnNode "Failed": "a change of the bridge failed because the bridge was deleted concurrently"
         UplinkOnNode "Pending": "operations are pending"

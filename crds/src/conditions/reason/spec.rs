@@ -47,7 +47,7 @@ reasons! {
     SYNCED = "Synced" {
         Network "DefinitionsReady True": "each selected namespace, or with `definitions: Shared` the namespace `usnet-system`, has the NAD. The message names the labels that `namespaceSelector` requires"
     }
-    SYNCING = "Syncing" {
+    SYNCING = "Syncing" ends within 300 {
         Network "DefinitionsReady False": "some NADs are not written yet"
         => "wait; if it stays, look at the log of the controller that leads"
     }

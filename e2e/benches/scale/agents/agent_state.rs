@@ -8,7 +8,8 @@ use kube::ResourceExt;
 use kube::core::Selector;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use usnet_crds::conditions::{OVS_CONNECTED, READY, VPP_CONNECTED, reason};
+use usnet_crds::conditions::message::node::AGENT_READY;
+use usnet_crds::conditions::{NETWORKS_PROGRAMMED, OVS_CONNECTED, READY, VPP_CONNECTED, reason};
 use usnet_crds::node_selection::{resource_version, selects};
 use usnet_crds::node_state::{
     EngineReport, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REPORTS_MAX, UserspaceNodeStateStatus,
@@ -159,7 +160,8 @@ pub(super) fn status(facts: &Facts) -> UserspaceNodeStateStatus {
         observed_generation: Some(*generation),
         programmed_through: Some(version.to_string()),
         conditions: vec![
-            condition(READY, "True", reason::ALL_PROGRAMMED, message),
+            condition(READY, "True", reason::AGENT_READY, AGENT_READY.to_owned()),
+            condition(NETWORKS_PROGRAMMED, "True", reason::ALL_PROGRAMMED, message),
             condition(OVS_CONNECTED, "True", reason::CONNECTED, "connected to Open vSwitch 3.5.0".to_owned()),
             condition(VPP_CONNECTED, "False", reason::NEVER_SEEN, "there is no /run/vpp/api.sock".to_owned()),
         ],

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use usnet_common::display::OneLine;
 use usnet_crds::NetworkName;
 use usnet_crds::conditions::reason::NEVER_SEEN;
-use usnet_crds::conditions::{ConditionUpdate, READY, Status};
+use usnet_crds::conditions::{ConditionUpdate, NETWORKS_PROGRAMMED, Status};
 use usnet_crds::node_state::{AffectedPod, EngineEnd, EngineReport, NetworkReport};
 use usnet_crds::uplink::report::UplinkReport;
 
@@ -80,8 +80,8 @@ impl Report {
         self.uplinks.hash(&mut hasher);
         self.engines.hash(&mut hasher);
         self.engine_ends.hash(&mut hasher);
-        // The message of the condition Ready counts all networks, deferrable ones included.
-        let findings = self.findings.iter().filter(|finding| finding.kind != READY);
+        // The message of this condition counts all networks, deferrable ones included.
+        let findings = self.findings.iter().filter(|finding| finding.kind != NETWORKS_PROGRAMMED);
         findings.for_each(|finding| finding.hash(&mut hasher));
         hasher.finish()
     }

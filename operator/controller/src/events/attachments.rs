@@ -1,10 +1,11 @@
-//! Attachments with a problem of their own: an event on the pod, once when an agent begins to
-//! report it. Agents have no right to create events, nor to read pods. Pure.
+//! Attachments with a problem of their own: an event on the pod for each interface, once when an
+//! agent begins to report it. Agents have no right to create events, nor to read pods. Pure.
 
 use super::record::{EventRecord, EventType, pod_reference};
 use crate::cache::NodeStatus;
+use k8s_openapi::api::core::v1::ObjectReference;
 use std::collections::BTreeSet;
-use usnet_crds::conditions::reason::{DEVICE_MISSING, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE};
+use usnet_crds::conditions::reason::{Place, names_of};
 use usnet_crds::node_state::DegradedAttachment;
 
 /// The events for the attachments that `now` reports and `before` did not. Without an earlier
@@ -26,8 +27,11 @@ fn identity(entry: &DegradedAttachment) -> (&str, &str, &str) {
 /// The event; none for a reason that this release does not know, because the token of an agent can
 /// be stolen.
 fn record(entry: &DegradedAttachment) -> Option<EventRecord> {
-    let regarding = pod_reference(&entry.pod, &entry.uid)?;
-    let is_known = [DEVICE_MISSING, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE].contains(&entry.reason.as_str());
+    // Events of one object and reason are counted as one, with the first text, unless they are
+    // about different parts of it.
+    let field_path = Some(format!("interfaces{{{}}}", entry.interface));
+    let regarding = ObjectReference { field_path, ..pod_reference(&entry.pod, &entry.uid)? };
+    let is_known = names_of(Place::Interface).any(|known| known == entry.reason);
     is_known.then(|| EventRecord {
         regarding,
         kind: EventType::Warning,
@@ -39,6 +43,7 @@ fn record(entry: &DegradedAttachment) -> Option<EventRecord> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use usnet_crds::conditions::reason::{NO_MEMORY, NOT_CONNECTED, SOCKET_UNUSABLE};
     use usnet_crds::node_state::{NetworkReport, NetworkState};
 
     fn entry(pod: &str, reason: &str) -> DegradedAttachment {
@@ -77,6 +82,18 @@ mod tests {
         assert_eq!(degraded(None, Some(&now)), [], "an earlier leader has reported it");
         let again = DegradedAttachment { reason: SOCKET_UNUSABLE.to_owned(), ..other };
         assert_eq!(degraded(Some(&now), Some(&status(&[one, again]))).len(), 1);
+    }
+
+    #[test]
+    fn each_interface_of_a_pod_has_its_own_event() {
+        let interfaces = ["net1", "net2"];
+        let entry =
+            |interface: &str| DegradedAttachment { interface: interface.to_owned(), ..entry("web/a", NO_MEMORY) };
+        let events = degraded(Some(&status(&[])), Some(&status(&interfaces.map(entry))));
+        let parts: Vec<_> = events.iter().map(|event| event.regarding.field_path.as_deref()).collect();
+        assert_eq!(parts, [Some("interfaces{net1}"), Some("interfaces{net2}")]);
+        let objects: BTreeSet<_> = events.iter().map(|event| event.regarding.uid.as_deref()).collect();
+        assert_eq!(objects, [Some("uid of web/a")].into());
     }
 
     #[test]

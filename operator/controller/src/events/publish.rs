@@ -108,15 +108,13 @@ mod tests {
         assert_eq!(kept.first().map(|record| record.message.as_str()), Some("0"));
     }
 
-    /// How often events of a reason are created, when two with different texts are published.
-    async fn created(reason: &str) -> usize {
+    /// How many events are created when two are published.
+    async fn created(published: [EventRecord; 2]) -> usize {
         let answer =
             r#"{"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e"}, "eventTime": null}"#;
         let server = ApiServer::choosing(move |_| Some(Answer::ok(answer.to_owned())));
         let (event_recorder, records) = queue(IntCounter::new("dropped", "Dropped.").unwrap());
-        for message in ["first", "second"] {
-            event_recorder.record(EventRecord { reason: reason.to_owned(), ..record(message) });
-        }
+        published.into_iter().for_each(|record| event_recorder.record(record));
         drop(event_recorder);
         publish(server.client(), "one".to_owned(), records).await;
         assert_eq!(server.requests().len(), 2);
@@ -125,6 +123,21 @@ mod tests {
 
     #[tokio::test]
     async fn each_end_of_an_engine_is_an_event_with_its_own_text() {
-        assert_eq!((created("Ready").await, created(ENGINE_ENDED).await), (1, 2));
+        let both =
+            |reason: &str| ["first", "second"].map(|text| EventRecord { reason: reason.to_owned(), ..record(text) });
+        assert_eq!((created(both("Ready")).await, created(both(ENGINE_ENDED)).await), (1, 2));
+    }
+
+    #[tokio::test]
+    async fn events_about_two_interfaces_of_a_pod_are_not_counted_as_one() {
+        let both = |interfaces: [&str; 2]| {
+            interfaces.map(|interface| {
+                let mut record = record("no memory");
+                record.regarding.field_path = Some(interface.to_owned());
+                record
+            })
+        };
+        assert_eq!(created(both(["interfaces{net1}", "interfaces{net2}"])).await, 2);
+        assert_eq!(created(both(["interfaces{net1}", "interfaces{net1}"])).await, 1);
     }
 }

@@ -138,9 +138,9 @@ fn port_facts(
         is_there: port.is_some(),
         is_connected: is_veth || port.is_some_and(|port| port.peer == Peer::Connected),
         problem: port.and_then(|port| match &port.state {
-            ElementState::Failed(problem) => Some(problem.clone()),
             ElementState::Pending => Some("the engine has not started it yet".to_owned()),
             ElementState::Running => (!port.settings.is_enabled).then(|| "it is not enabled".to_owned()),
+            state => state.error().map(str::to_owned),
         }),
         vlan: port.map_or_else(String::new, |port| tagging(&port.settings.tagging)),
         recorded_vlan: tagging(&record.port.settings.vlan.clone().into()),

@@ -24,12 +24,13 @@ pub(super) fn render(paths: &NodePaths, output: Output) -> Result<(String, Healt
     Ok((text(&state, is_running, seconds), health))
 }
 
-/// The health of the node, which the exit status reports to scripts.
+/// The health of the node, which the exit status reports to scripts: that of its agent and engines.
+/// A network with a wrong spec is not programmed on any node, and no fault of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Health {
-    /// The agent runs, and all networks are programmed.
+    /// The agent runs, and so do its engines.
     Ready,
-    /// The agent runs, and not all networks are programmed.
+    /// The agent runs, and it or one of its engines does not work.
     NotReady,
     /// The agent does not run, so that its report is out of date.
     NoAgent,

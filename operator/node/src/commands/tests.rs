@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use crate::state_file::{AgentLock, StateFile, is_agent_running};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, Time};
 use k8s_openapi::jiff::Timestamp;
-use usnet_crds::conditions::{ConditionUpdate, READY, Status, merge};
+use usnet_crds::conditions::{ConditionUpdate, NETWORKS_PROGRAMMED, READY, Status, merge};
 use usnet_crds::node_state::{NetworkReport, NetworkState, NodeSummary};
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_crds::{EngineKind, UserspaceNodeStateStatus};
@@ -27,11 +27,13 @@ fn state() -> StateFile {
         pods: Vec::new(),
         degraded: Vec::new(),
     };
-    let finding = ConditionUpdate::new(READY, Status::False, "NotProgrammed", "0 of 1 networks are programmed");
+    let ready = ConditionUpdate::new(READY, Status::False, "EngineUnreachable", "VPP does not answer");
+    let programmed =
+        ConditionUpdate::new(NETWORKS_PROGRAMMED, Status::False, "NotProgrammed", "0 of 1 networks are programmed");
     let status = UserspaceNodeStateStatus {
         observed_generation: Some(7),
         programmed_through: Some("48120".into()),
-        conditions: merge(&[], vec![finding], Some(7), &Time(Timestamp::UNIX_EPOCH)),
+        conditions: merge(&[], vec![ready, programmed], Some(7), &Time(Timestamp::UNIX_EPOCH)),
         networks: vec![network],
         uplinks: vec![UplinkReport {
             name: "fab".into(),
@@ -107,10 +109,10 @@ fn the_exit_status_says_whether_the_node_is_ready_and_its_agent_runs() {
     state.write(&paths).unwrap();
     assert_eq!(exit_status(), 4, "no agent runs");
     let _agent_lock = AgentLock::acquire(&paths).unwrap().unwrap();
-    assert_eq!(exit_status(), 3, "a network has failed");
+    assert_eq!(exit_status(), 3, "an engine does not work");
     state.status.conditions[0].status = "True".to_owned();
     state.write(&paths).unwrap();
-    assert_eq!(exit_status(), 0);
+    assert_eq!(exit_status(), 0, "a network that fails is not a fault of the node");
 }
 
 #[test]

@@ -34,10 +34,10 @@ pub fn describe_drift(desired: &DesiredPort, observed: &Observed) -> Vec<String>
     if !actual.settings.is_enabled {
         drift.push(format!("port {name} is administratively down"));
     }
-    match &actual.state {
-        ElementState::Running => {}
-        ElementState::Pending => drift.push(format!("the engine does not run port {name} yet")),
-        ElementState::Failed(reason) => drift.push(format!("the engine cannot run port {name}: {reason}")),
+    if let Some(reason) = actual.state.error() {
+        drift.push(format!("the engine cannot run port {name}: {reason}"));
+    } else if actual.state == ElementState::Pending {
+        drift.push(format!("the engine does not run port {name} yet"));
     }
     drift
 }

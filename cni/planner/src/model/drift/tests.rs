@@ -50,6 +50,7 @@ fn each_difference_is_reported_with_both_values() {
         (report_for(|port| port.backend = Some(testing::backend("c2"))), ["the endpoint", "is /run/usnet/ports/c2"]),
         (report_for(|port| port.settings.is_enabled = false), ["port", "administratively down"]),
         (report_for(|port| port.state = ElementState::Failed("no memory".to_owned())), ["cannot run", "no memory"]),
+        (report_for(|port| port.state = ElementState::NoMemory), ["cannot run", "no memory for its packets"]),
         (report_for(|port| port.state = ElementState::Pending), ["does not run", "yet"]),
         (report_for(|port| port.owner = None), ["no port for this attachment", "on bridge"]),
     ] {

@@ -85,7 +85,11 @@ impl SimulatedAgent {
         let statuses = networks.map(|networks| {
             let status = json!({
                 "observedGeneration": generation, "programmedThrough": through, "networks": networks,
-                "conditions": [condition("Ready", "AllProgrammed"), condition("OVSConnected", "Connected")],
+                "conditions": [
+                    condition("Ready", "AgentReady"),
+                    condition("NetworksProgrammed", "AllProgrammed"),
+                    condition("OVSConnected", "Connected"),
+                ],
                 "engines": [{"engine": "OVS", "version": "simulated", "epoch": 1}],
             });
             let metadata = json!({"name": self.node});

@@ -129,6 +129,8 @@ impl OpenVswitchWatcher {
     }
 }
 
+/// A port without memory does not count: to write its row again the switch ends the connection of
+/// its program, and then leaves the row like that of a port without one.
 fn has_failed_port(observed: &Observed) -> bool {
     let mut ports = observed.bridges.values().flat_map(|bridge| bridge.ports.values());
     ports.any(|port| port.owner.is_some() && matches!(port.state, ElementState::Failed(_)))

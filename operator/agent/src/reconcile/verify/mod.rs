@@ -144,12 +144,10 @@ fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwor
     }
     match evidence.observed.bridges.get(bridge.as_str()).map(|bridge| &bridge.state) {
         Some(ElementState::Running) => device_health(evidence, network),
-        Some(ElementState::Pending) | None => {
-            Some(NetworkHealth::pending(message::bridge_pending(engine, bridge, None)))
-        }
-        Some(ElementState::Failed(error)) => {
-            Some(NetworkHealth::failed(ENGINE_REFUSED, message::bridge_failed(engine, bridge, error)))
-        }
+        state => Some(match state.and_then(ElementState::error) {
+            Some(error) => NetworkHealth::failed(ENGINE_REFUSED, message::bridge_failed(engine, bridge, error)),
+            None => NetworkHealth::pending(message::bridge_pending(engine, bridge, None)),
+        }),
     }
 }
 
@@ -159,14 +157,8 @@ fn device_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<Networ
     let bridge = evidence.observed.bridges.get(network.bridge.name.as_str())?;
     let port = bridge.ports.get(&name)?;
     let is_desired = port.owner.as_ref().is_some_and(|owner| evidence.desired.ports.contains_key(&owner.owner));
-    match &port.state {
-        _ if !is_desired => None,
-        ElementState::Failed(error) => {
-            let message = overlay::port_failed(evidence.engine, &name, error);
-            Some(NetworkHealth::failed(ENGINE_REFUSED, message))
-        }
-        ElementState::Running | ElementState::Pending => None,
-    }
+    let error = port.state.error().filter(|_| is_desired)?;
+    Some(NetworkHealth::failed(ENGINE_REFUSED, overlay::port_failed(evidence.engine, &name, error)))
 }
 
 /// Returns none if the engine supports ports of the network's type, which all its pods get.
@@ -190,13 +182,14 @@ fn port_problem(evidence: Evidence<'_>, index: &Index<'_>, id: &AttachmentId, po
         (None, Some(operation), Some(error)) => change_failed(operation, error),
         (None, ..) => match &observed?.state {
             ElementState::Failed(error) => failed(message::port_failed(evidence.engine, &port.name, id, error)),
-            ElementState::Running | ElementState::Pending => None,
+            // A port is reported to have no memory only after some time: see `Programs`.
+            ElementState::Running | ElementState::Pending | ElementState::NoMemory => None,
         },
     }?;
     // A problem of all ports of a type explains more than the error of a single port.
     let unusable = port.backend.port_type().and_then(|kind| evidence.observed.unusable_port_types.get(&kind));
     match unusable {
-        Some(reason) => failed(message::port_failed(evidence.engine, &port.name, id, reason)),
+        Some(reason) => failed(message::port_unusable(&id.interface, reason)),
         None => Some(problem),
     }
 }

@@ -163,6 +163,13 @@ fn a_port_that_is_just_being_created_does_not_fail_its_network() {
 }
 
 #[test]
+fn a_port_without_memory_is_no_problem_of_its_network() {
+    let pods = [record("c1", &network("blue"))];
+    let (health, degraded) = both_in(&with_port(&pods[0], &ElementState::NoMemory), &pods, &[], None);
+    assert_eq!((health, degraded), (NetworkHealth::PROGRAMMED, BTreeMap::new()));
+}
+
+#[test]
 fn a_port_that_the_plugin_works_on_has_no_problem() {
     let record = record("c1", &network("blue"));
     let (health, degraded) = both_in(&healthy(), &[record], &[], None);

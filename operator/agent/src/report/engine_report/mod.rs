@@ -10,8 +10,8 @@ use std::sync::Arc;
 use usnet_common::display::OneLine;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{
-    CONNECTED, DEVICE_MISSING, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NETWORK_DRAINING, NOT_CONNECTED, PORT_FAILED,
-    RECORD_UNREADABLE, SOCKET_UNUSABLE,
+    CONNECTED, DEVICE_MISSING, ENGINE_UNREACHABLE, FOREIGN_PORTS, IN_USE, NETWORK_DRAINING, NO_MEMORY, Place,
+    RECORD_UNREADABLE, names_of,
 };
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
 use usnet_crds::node_state::{
@@ -71,8 +71,7 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
         EngineView::Down(_) => None,
     };
     let spec = facts.spec.map(|spec| Arc::clone(&spec.node));
-    let mut degraded =
-        BTreeMap::from([DEVICE_MISSING, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE].map(|reason| (reason, 0)));
+    let mut degraded: BTreeMap<_, _> = names_of(Place::Interface).map(|reason| (reason, 0)).collect();
     facts.degraded.values().for_each(|cause| *degraded.entry(cause.reason).or_default() += 1);
     let (uplinks, last_end) = (uplinks(facts), facts.last_end.cloned());
     let affected_pods = affected_pods(facts, &networks);
@@ -133,12 +132,12 @@ impl<'a> Users<'a> {
             let recorded: BTreeMap<&AttachmentId, &NetworkName> =
                 facts.records.iter().map(|record| (&record.id, &record.network)).collect();
             let ports = engine.observed.bridges.values().flat_map(|bridge| bridge.ports.values());
-            let has_device = |port: &ObservedPort| {
+            let carries_packets = |port: &ObservedPort| {
                 let attachment = port.owner.as_ref().and_then(|owner| owner.attachment());
                 let cause = attachment.and_then(|attachment| facts.degraded.get(attachment));
-                cause.is_none_or(|cause| cause.reason != DEVICE_MISSING)
+                cause.is_none_or(|cause| ![DEVICE_MISSING, NO_MEMORY].contains(&cause.reason))
             };
-            let connected = ports.filter(|port| port.peer == Peer::Connected && has_device(port));
+            let connected = ports.filter(|port| port.peer == Peer::Connected && carries_packets(port));
             for network in connected.filter_map(|port| network_of(port, &recorded)) {
                 *users.connected.entry(network).or_default() += 1;
             }

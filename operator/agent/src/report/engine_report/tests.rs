@@ -6,7 +6,7 @@ use crate::testing::{bridge_of, name, network, port_of, record};
 use prometheus::Registry;
 use prometheus::proto::Metric;
 use usnet_crds::conditions::OVS_CONNECTED;
-use usnet_crds::conditions::reason::NEVER_SEEN;
+use usnet_crds::conditions::reason::{NEVER_SEEN, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE};
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::owner::{NetworkDevice, PortOwner};
 use usnet_dataplane::port::PortName;
@@ -92,7 +92,13 @@ fn attachments_with_a_problem_are_counted_and_named_up_to_a_limit() {
     assert_eq!(red.degraded, []);
     assert_eq!(
         facts.degraded,
-        BTreeMap::from([(DEVICE_MISSING, 0), (NOT_CONNECTED, 40), (PORT_FAILED, 0), (SOCKET_UNUSABLE, 0)])
+        BTreeMap::from([
+            (DEVICE_MISSING, 0),
+            (NO_MEMORY, 0),
+            (NOT_CONNECTED, 40),
+            (PORT_FAILED, 0),
+            (SOCKET_UNUSABLE, 0)
+        ])
     );
     let counted = [NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| gauge(&facts, "attachments_degraded", Some(reason)));
     assert_eq!(counted, [40.0, 0.0]);

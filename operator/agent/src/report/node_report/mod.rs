@@ -9,9 +9,10 @@ use tokio::sync::watch::Sender;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{
-    ADDRESS_TAKEN, AGENT_FAILED, ALL_PROGRAMMED, NOT_PROGRAMMED, STARTING, STATE_NOT_WRITABLE,
+    ADDRESS_TAKEN, AGENT_FAILED, AGENT_READY, ALL_PROGRAMMED, ENGINE_UNREACHABLE, NEVER_SEEN, NOT_PROGRAMMED, STARTING,
+    STATE_NOT_WRITABLE,
 };
-use usnet_crds::conditions::{ConditionUpdate, METRICS_SERVED, READY, Status};
+use usnet_crds::conditions::{ConditionUpdate, METRICS_SERVED, NETWORKS_PROGRAMMED, READY, Status};
 use usnet_crds::node_state::{AFFECTED_PODS_MAX, AffectedPod, DEGRADED_MAX, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 
@@ -124,21 +125,22 @@ fn merge(
     let networks = networks(engines.values(), spec.as_deref().map(|spec| spec.refused.as_slice()).unwrap_or_default());
     let mut uplinks: Vec<_> = engines.values().flat_map(|facts| facts.uplinks.iter().cloned()).collect();
     uplinks.sort_by(|one, other| one.name.cmp(&other.name));
-    let ready = match (state_problem, problems.values().next(), unknown) {
-        (Some(problem), ..) => ConditionUpdate::new(READY, Status::False, STATE_NOT_WRITABLE, problem),
-        (None, Some(problem), _) => ConditionUpdate::new(READY, Status::False, AGENT_FAILED, problem),
-        (None, None, Some(engine)) => {
-            ConditionUpdate::new(READY, Status::Unknown, STARTING, message::not_observed(engine))
-        }
-        (None, None, None) => ready(&networks, &uplinks),
+    let starting = |kind| {
+        unknown.map(|engine| ConditionUpdate::new(kind, Status::Unknown, STARTING, message::not_observed(engine)))
     };
+    let ready = match (state_problem, problems.values().next()) {
+        (Some(problem), _) => ConditionUpdate::new(READY, Status::False, STATE_NOT_WRITABLE, problem),
+        (None, Some(problem)) => ConditionUpdate::new(READY, Status::False, AGENT_FAILED, problem),
+        (None, None) => starting(READY).unwrap_or_else(|| ready(engines.values())),
+    };
+    let programmed = starting(NETWORKS_PROGRAMMED).unwrap_or_else(|| programmed(&networks, &uplinks));
     let connected = engines.values().map(|facts| facts.connected.clone());
     Report {
         spec,
         engines: engines.values().filter_map(|facts| facts.engine.clone()).collect(),
         engine_ends: engines.values().filter_map(|facts| facts.last_end.clone()).collect(),
         affected_pods: affected_pods(engines.values()),
-        findings: std::iter::once(ready).chain(connected).collect(),
+        findings: [ready, programmed].into_iter().chain(connected).collect(),
         networks,
         uplinks,
     }
@@ -209,27 +211,36 @@ fn merge_pods(desired: &NetworkReport, leftover: &NetworkReport) -> Arc<NetworkR
     Arc::new(desired)
 }
 
-/// A node without networks is ready, with or without an engine: nothing is required of it.
-fn ready(networks: &[Arc<NetworkReport>], uplinks: &[UplinkReport]) -> ConditionUpdate {
+/// A node is ready if its agent and its engines work, whatever single networks lack: one with a
+/// wrong spec would make all nodes not ready. An engine that the node never had is no problem.
+fn ready<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> ConditionUpdate {
+    let connected = engines.map(|facts| &facts.connected);
+    let down = connected.filter(|connected| connected.status != Status::True && connected.reason != NEVER_SEEN);
+    let down: Vec<&str> = down.map(|connected| connected.message.as_str()).collect();
+    match down.as_slice() {
+        [] => ConditionUpdate::new(READY, Status::True, AGENT_READY, message::AGENT_READY),
+        messages => ConditionUpdate::new(READY, Status::False, ENGINE_UNREACHABLE, messages.join("; ")),
+    }
+}
+
+fn programmed(networks: &[Arc<NetworkReport>], uplinks: &[UplinkReport]) -> ConditionUpdate {
+    let update = |status, reason: &str, message| ConditionUpdate::new(NETWORKS_PROGRAMMED, status, reason, message);
     let is_done =
         |network: &&Arc<NetworkReport>| matches!(network.state, NetworkState::Programmed | NetworkState::Draining);
     let total = networks.len();
     let uplink = uplinks.iter().find(|uplink| uplink.state != UplinkState::Programmed);
     match networks.iter().find(|network| !is_done(network)) {
         None => match uplink {
-            None => {
-                let message = message::networks_programmed(total, total, None);
-                ConditionUpdate::new(READY, Status::True, ALL_PROGRAMMED, message)
-            }
+            None => update(Status::True, ALL_PROGRAMMED, message::networks_programmed(total, total, None)),
             Some(uplink) => {
                 let message = message::uplink_not_programmed(&uplink.name, &uplink.message);
-                ConditionUpdate::new(READY, Status::False, NOT_PROGRAMMED, message)
+                update(Status::False, NOT_PROGRAMMED, message)
             }
         },
         Some(first) => {
             let done = networks.iter().filter(is_done).count();
             let message = message::networks_programmed(done, total, Some((&first.name, &first.message)));
-            ConditionUpdate::new(READY, Status::False, NOT_PROGRAMMED, message)
+            update(Status::False, NOT_PROGRAMMED, message)
         }
     }
 }

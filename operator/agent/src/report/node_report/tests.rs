@@ -2,7 +2,7 @@ use super::*;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::slice::from_ref;
 use tokio::sync::watch;
-use usnet_crds::conditions::reason::IN_USE;
+use usnet_crds::conditions::reason::{CONNECTED, DISCONNECTED, IN_USE};
 use usnet_crds::conditions::{OVS_CONNECTED, VPP_CONNECTED};
 
 const ENGINES: [EngineKind; 2] = EngineKind::ALL;
@@ -51,7 +51,11 @@ fn merged(revisions: [u64; 2], networks: [&[NetworkReport]; 2]) -> Report {
 }
 
 fn ready_of(report: &Report) -> &ConditionUpdate {
-    report.findings.iter().find(|finding| finding.kind == READY).expect("each report says it")
+    finding(report, READY)
+}
+
+fn finding<'a>(report: &'a Report, kind: &str) -> &'a ConditionUpdate {
+    report.findings.iter().find(|finding| finding.kind == kind).expect("each report says it")
 }
 
 #[test]
@@ -61,19 +65,45 @@ fn both_engines_are_in_one_report() {
     let names: Vec<_> = report.networks.iter().map(|entry| entry.name.as_str()).collect();
     assert_eq!(names, ["a", "b", "c", "d"]);
     let kinds: Vec<_> = report.findings.iter().map(|finding| finding.kind).collect();
-    assert_eq!(kinds, [READY, OVS_CONNECTED, VPP_CONNECTED]);
-    assert_eq!((ready_of(&report).status, ready_of(&report).reason.as_str()), (Status::True, ALL_PROGRAMMED));
-    assert_eq!(ready_of(&merged([1, 1], [&[], &[]])).status, Status::True, "nothing is asked of this node");
+    assert_eq!(kinds, [READY, NETWORKS_PROGRAMMED, OVS_CONNECTED, VPP_CONNECTED]);
+    let said = |report: &Report| {
+        [READY, NETWORKS_PROGRAMMED].map(|kind| (finding(report, kind).status, finding(report, kind).reason.clone()))
+    };
+    let all = [AGENT_READY, ALL_PROGRAMMED].map(|reason| (Status::True, reason.to_owned()));
+    assert_eq!(said(&report), all);
+    assert_eq!(said(&merged([1, 1], [&[], &[]])), all, "nothing is asked of this node");
 }
 
 #[test]
-fn one_network_that_is_not_programmed_makes_the_node_unready_and_is_named() {
+fn a_network_that_is_not_programmed_is_named_and_the_node_stays_ready() {
     let blue = entry("blue", 1, NetworkState::Programmed, &[]);
     let red = entry("red", 1, NetworkState::Failed, &[]);
     let report = merged([1, 1], [&[blue], &[red]]);
-    let ready = ready_of(&report);
-    assert_eq!((ready.status, ready.reason.as_str()), (Status::False, NOT_PROGRAMMED));
-    assert!(ready.message.contains("1 of 2") && ready.message.contains("red: no tap"), "{}", ready.message);
+    let ConditionUpdate { status, reason, message, .. } = finding(&report, NETWORKS_PROGRAMMED);
+    assert_eq!((*status, reason.as_str()), (Status::False, NOT_PROGRAMMED));
+    assert!(message.contains("1 of 2") && message.contains("red: no tap"), "{message}");
+    assert_eq!(ready_of(&report).status, Status::True, "each node of a network with a wrong spec would be unready");
+}
+
+#[test]
+fn an_engine_that_is_down_makes_the_node_unready_and_one_that_it_never_had_does_not() {
+    let with = |status, reason: &str| {
+        let (sender, reports) = watch::channel(None);
+        let mut node_report = NodeReport::new(sender);
+        for (engine, kind) in ENGINES.into_iter().zip([OVS_CONNECTED, VPP_CONNECTED]) {
+            let connected = match engine {
+                EngineKind::OpenVswitch => ConditionUpdate::new(kind, Status::True, CONNECTED, ""),
+                EngineKind::Vpp => ConditionUpdate::new(kind, status, reason, "no connection to VPP"),
+            };
+            node_report.update(engine, EngineFacts { connected, ..facts(engine, 1, &[]) });
+        }
+        let report = reports.borrow().clone().unwrap();
+        let ready = ready_of(&report).clone();
+        (ready.status, ready.reason, ready.message)
+    };
+    let down = (Status::False, ENGINE_UNREACHABLE.to_owned(), "no connection to VPP".to_owned());
+    assert_eq!(with(Status::False, DISCONNECTED), down);
+    assert_eq!(with(Status::False, NEVER_SEEN).0, Status::True);
 }
 
 #[test]
@@ -98,7 +128,7 @@ fn an_engine_that_confirms_a_spec_is_reported_once_the_other_has_worked_on_it() 
     node_report.mark_failed(ENGINES[0], "no memory".to_owned());
     assert_eq!(ready_of(reports.borrow_and_update().as_ref().unwrap()).reason, AGENT_FAILED);
     node_report.confirm_spec(ENGINES[0], &Arc::new(NodeSpec { revision: 6, ..NodeSpec::default() }));
-    assert_eq!(ready_of(reports.borrow_and_update().as_ref().unwrap()).reason, ALL_PROGRAMMED);
+    assert_eq!(ready_of(reports.borrow_and_update().as_ref().unwrap()).reason, AGENT_READY);
 }
 
 #[test]
@@ -120,7 +150,7 @@ fn a_network_that_the_node_cannot_have_is_a_failure_with_the_pods_that_it_had() 
     let entries: Vec<_> = report.networks.iter().map(|it| (it.name.as_str(), it.state, it.attachments)).collect();
     assert_eq!(entries, [("green", NetworkState::Failed, 0), ("red", NetworkState::Failed, 1)]);
     assert_eq!((report.networks[1].reason.as_str(), report.networks[1].generation), ("BridgeConflict", 3));
-    assert_eq!(ready_of(&report).reason, NOT_PROGRAMMED);
+    assert_eq!(finding(&report, NETWORKS_PROGRAMMED).reason, NOT_PROGRAMMED);
 }
 
 #[test]
@@ -148,6 +178,7 @@ fn nothing_is_reported_before_both_engines_are_known_or_one_times_out() {
     let partial = reports.borrow().clone().expect("Open vSwitch does not wait for VPP");
     assert_eq!((ready_of(&partial).status, partial.revision()), (Status::Unknown, None));
     assert!(ready_of(&partial).message.contains("VPP"), "{partial:?}");
+    assert_eq!(finding(&partial, NETWORKS_PROGRAMMED).status, Status::Unknown);
 }
 
 #[test]
@@ -214,7 +245,7 @@ fn metrics_that_are_not_served_are_a_condition_of_their_own_and_the_node_stays_r
 }
 
 #[test]
-fn a_node_whose_uplink_is_not_programmed_is_not_ready() {
+fn a_node_whose_uplink_is_not_programmed_says_so() {
     let uplink = |name: &str, state, message: &str| UplinkReport {
         name: name.to_owned(),
         generation: 1,
@@ -232,9 +263,10 @@ fn a_node_whose_uplink_is_not_programmed_is_not_ready() {
     node_report.update(second, EngineFacts { uplinks: vec![lab.clone()], ..facts(second, 1, &[]) });
     let report = reports.borrow().clone().expect("both are known");
     assert_eq!(report.uplinks, [fab, lab]);
-    let ready = ready_of(&report);
-    assert_eq!((ready.status, ready.reason.as_str()), (Status::False, "NotProgrammed"));
-    assert_eq!(ready.message, "uplink fab: this node has no NIC eth1");
+    let programmed = finding(&report, NETWORKS_PROGRAMMED);
+    assert_eq!((programmed.status, programmed.reason.as_str()), (Status::False, "NotProgrammed"));
+    assert_eq!(programmed.message, "uplink fab: this node has no NIC eth1");
+    assert_eq!(ready_of(&report).status, Status::True);
 }
 
 #[test]

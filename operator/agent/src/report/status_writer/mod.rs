@@ -22,7 +22,7 @@ use tokio::time::{sleep_until, timeout};
 use usnet_common::backoff::Backoff;
 use usnet_common::display::ErrorChain;
 use usnet_crds::UserspaceNodeState;
-use usnet_crds::conditions::{READY, Status, find};
+use usnet_crds::conditions::{NETWORKS_PROGRAMMED, READY, Status, find};
 use usnet_crds::node_selection::resource_version;
 use usnet_crds::node_state::UserspaceNodeStateStatus;
 
@@ -202,13 +202,16 @@ impl Writer {
         (present.status != status).then_some(status)
     }
 
-    /// Whether the node is ready according to this status, but not according to the object.
+    /// Whether the node is ready, or has all its networks, according to this status, but not
+    /// according to the object.
     fn is_recovery(&self, due: Option<&UserspaceNodeStateStatus>, present: Option<&StoredStatus>) -> bool {
         let (Some(due), Some(present)) = (due, present) else { return false };
-        let is = |status: &UserspaceNodeStateStatus, value: Status| {
-            find(&status.conditions, READY).is_some_and(|ready| ready.status == value.as_str())
+        let present = &newest(present, self.written.as_ref()).status;
+        let is = |status: &UserspaceNodeStateStatus, kind: &str, value: Status| {
+            find(&status.conditions, kind).is_some_and(|condition| condition.status == value.as_str())
         };
-        is(due, Status::True) && is(&newest(present, self.written.as_ref()).status, Status::False)
+        let recovers = |kind| is(due, kind, Status::True) && is(present, kind, Status::False);
+        recovers(READY) || recovers(NETWORKS_PROGRAMMED)
     }
 
     async fn write(&mut self, status: &UserspaceNodeStateStatus, lists: u64) {

@@ -219,8 +219,16 @@ fn users_wait_for_their_networks_and_for_pods_but_not_for_networks_from_nads() {
 }
 
 #[tokio::test]
-async fn a_node_that_is_ready_again_recovers() {
+async fn a_node_that_is_ready_again_or_has_its_networks_again_recovers() {
     let status = |ready| report(1, ready).api_status(&[], &at(10));
+    let with_networks = |programmed| {
+        let mut report = report(1, Status::True);
+        report.findings.push(ConditionUpdate::new(NETWORKS_PROGRAMMED, programmed, "Reason", "text"));
+        report.api_status(&[], &at(10))
+    };
+    let stored = present(4, with_networks(Status::False));
+    assert!(writer(None).is_recovery(Some(&with_networks(Status::True)), Some(&stored)));
+    assert!(!writer(None).is_recovery(Some(&with_networks(Status::False)), Some(&stored)));
     let is_recovery = |due, stored| writer(None).is_recovery(Some(&status(due)), Some(&present(4, status(stored))));
     assert!(is_recovery(Status::True, Status::False));
     assert!(!is_recovery(Status::True, Status::True) && !is_recovery(Status::False, Status::False));

@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use usnet_crds::EngineKind;
-use usnet_crds::conditions::READY;
+use usnet_crds::conditions::{NETWORKS_PROGRAMMED, READY};
 use usnet_crds::node_state::NetworkState;
 use usnet_test_openvswitch::OpenVswitch;
 
@@ -64,7 +64,8 @@ fn end_is_reported(testbed: &mut OvsTestbed, agent: &RunningAgent, end: fn(&mut 
     let connection = agent.wait_for_connection("NotActing");
     assert!(connection.message.contains("ovs-vswitchd does not apply changes: its process ended"), "{connection:?}");
     assert_eq!(testbed.wait_until_unavailable("blue"), "EngineUnreachable");
-    agent.wait_for_condition(READY, "NotProgrammed");
+    agent.wait_for_condition(READY, "EngineUnreachable");
+    agent.wait_for_condition(NETWORKS_PROGRAMMED, "NotProgrammed");
     assert!(ended.elapsed() < END_REPORTED_WITHIN, "{:?}", ended.elapsed());
     assert_eq!(agent.metric("usnet_agent_engine_connected", EngineKind::OpenVswitch), 0.0);
 }
@@ -80,7 +81,8 @@ fn a_switch_that_ends_while_its_database_lives_is_reported_within_two_seconds() 
     for restarts in 1..=2 {
         testbed.ovs.start_vswitchd().unwrap();
         testbed.wait_until_programmed("blue");
-        agent.wait_for_condition(READY, "AllProgrammed");
+        agent.wait_for_condition(READY, "AgentReady");
+        agent.wait_for_condition(NETWORKS_PROGRAMMED, "AllProgrammed");
         assert_eq!(agent.epoch(EngineKind::OpenVswitch), epoch + restarts);
         assert_eq!(agent.metric("usnet_agent_engine_connected", EngineKind::OpenVswitch), 1.0);
         // As a service manager does: pid file and control socket are removed.
@@ -138,7 +140,7 @@ fn an_agent_that_cannot_use_its_files_says_so_and_recovers() {
     assert!(finding.message.contains("green.json"), "{}", finding.message);
     fs::remove_dir(&in_the_way).unwrap();
     testbed.wait_until_programmed("green");
-    ready("AllProgrammed");
+    ready("AgentReady");
 }
 
 #[test]

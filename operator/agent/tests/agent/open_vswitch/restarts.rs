@@ -7,7 +7,7 @@ use crate::support::running_agent::RunningAgent;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use usnet_crds::conditions::READY;
+use usnet_crds::conditions::NETWORKS_PROGRAMMED;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{EngineKind, SocketRole};
 use usnet_dataplane::attachment::Record;
@@ -53,7 +53,8 @@ fn pod(testbed: &OvsTestbed, container: &str) -> Record {
 /// What differs from the state before the restart; none if nothing does.
 fn problem(agent: &RunningAgent) -> Option<String> {
     agent.wait_for_report("one", |report| {
-        let is_ready = report.findings.iter().any(|finding| finding.kind == READY && finding.reason == "AllProgrammed");
+        let is_all = |kind: &str, reason: &str| kind == NETWORKS_PROGRAMMED && reason == "AllProgrammed";
+        let is_ready = report.findings.iter().any(|finding| is_all(finding.kind, &finding.reason));
         let is_whole = |entry: &usnet_crds::node_state::NetworkReport| {
             entry.state == NetworkState::Programmed && entry.connected == 2
         };

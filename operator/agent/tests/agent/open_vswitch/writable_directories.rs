@@ -10,8 +10,8 @@ use std::fs;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread;
-use usnet_crds::conditions::READY;
-use usnet_crds::conditions::reason::{ALL_PROGRAMMED, STATE_NOT_WRITABLE};
+use usnet_crds::conditions::reason::{AGENT_READY, ALL_PROGRAMMED, STATE_NOT_WRITABLE};
+use usnet_crds::conditions::{NETWORKS_PROGRAMMED, READY};
 use usnet_dataplane::node_file::NodeFile;
 
 const NONE: Option<&str> = None;
@@ -58,7 +58,8 @@ fn assert_reported(testbed: &OvsTestbed, agent: &RunningAgent, why: &str) {
 #[track_caller]
 fn assert_recovered(testbed: &OvsTestbed, agent: &RunningAgent) {
     testbed.wait_until_programmed("blue");
-    agent.wait_for_condition(READY, ALL_PROGRAMMED);
+    agent.wait_for_condition(READY, AGENT_READY);
+    agent.wait_for_condition(NETWORKS_PROGRAMMED, ALL_PROGRAMMED);
     assert_eq!(agent.node_metric(METRIC), 1.0);
 }
 

@@ -137,7 +137,8 @@ fn what_a_pod_leaves_at_its_socket_degrades_its_own_attachment_only(testbed: &mu
     let [degraded] = entry.degraded.as_slice() else { panic!("{entry:?}") };
     assert_eq!((degraded.pod.as_str(), degraded.interface.as_str()), ("default/c1", "net1"));
     assert_eq!(degraded.reason, "SocketUnusable", "{degraded:?}");
-    agent.wait_for_condition("Ready", "AllProgrammed");
+    agent.wait_for_condition("Ready", "AgentReady");
+    agent.wait_for_condition("NetworksProgrammed", "AllProgrammed");
     assert!(testbed.is_programmed("blue"));
     fs::remove_dir(socket).unwrap();
     testbed.wait_for_port(&pod);

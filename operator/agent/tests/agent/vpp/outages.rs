@@ -126,7 +126,8 @@ fn a_node_without_vpp_is_not_missed_until_it_is_there(testbed: &mut VppTestbed) 
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[]);
     agent.wait_for_condition(VPP_CONNECTED, "NeverSeen");
-    agent.wait_for_condition("Ready", "AllProgrammed");
+    agent.wait_for_condition("Ready", "AgentReady");
+    agent.wait_for_condition("NetworksProgrammed", "AllProgrammed");
     agent.set_spec(2, &[network("blue")]);
     agent.wait_for_network("blue", "failed", |entry| entry.state == NetworkState::Failed);
     testbed.vpp.start_again().unwrap();

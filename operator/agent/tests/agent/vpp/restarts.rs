@@ -7,7 +7,7 @@ use crate::support::restarts::{self, Restarts};
 use crate::support::running_agent::RunningAgent;
 use std::time::Instant;
 use usnet_crds::EngineKind;
-use usnet_crds::conditions::READY;
+use usnet_crds::conditions::NETWORKS_PROGRAMMED;
 use usnet_crds::conditions::reason::ALL_PROGRAMMED;
 
 on_each_vpp!(a_vpp_that_restarts_has_its_ports_and_is_ready_again_each_time);
@@ -16,7 +16,8 @@ const PODS: usize = 10;
 
 fn await_ready(agent: &RunningAgent, is_ready: bool) {
     agent.wait_for_report(&format!("Ready: {is_ready}"), |report| {
-        let found = report.findings.iter().any(|finding| finding.kind == READY && finding.reason == ALL_PROGRAMMED);
+        let is_all = |kind: &str, reason: &str| kind == NETWORKS_PROGRAMMED && reason == ALL_PROGRAMMED;
+        let found = report.findings.iter().any(|finding| is_all(finding.kind, &finding.reason));
         (found == is_ready).then_some(())
     });
 }

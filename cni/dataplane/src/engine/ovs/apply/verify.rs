@@ -17,7 +17,7 @@ const NAMES_QUERIED_ONE_BY_ONE: usize = 8;
 /// the switch takes to apply them.
 const BRIDGE_COLUMNS: [&str; 2] = ["name", "datapath_id"];
 const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
-const ROOT_COLUMNS: [&str; 2] = ["dpdk_initialized", "iface_types"];
+const ROOT_COLUMNS: [&str; 3] = ["dpdk_initialized", "dpdk_version", "iface_types"];
 
 pub(super) struct Queries {
     bridges: Vec<RowsIndex<Bridge>>,
@@ -113,8 +113,10 @@ impl Answers {
         };
         match state {
             Some(ElementState::Running) => Ok(()),
-            Some(ElementState::Failed(reason)) => refused(self.unusable(operation).unwrap_or(&reason)),
-            Some(ElementState::Pending) => refused("no error, but it does not run"),
+            Some(state) => {
+                let error = state.error().unwrap_or("no error, but it does not run");
+                refused(self.unusable(operation).unwrap_or(error))
+            }
             None => refused("no error, but another client removed it"),
         }
     }

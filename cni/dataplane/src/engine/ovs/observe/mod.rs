@@ -74,7 +74,7 @@ pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort 
 /// and no error either.
 pub(super) fn bridge_state(bridge: &Bridge, own_interface: Option<&Interface>) -> ElementState {
     match own_interface.map(interface_state) {
-        Some(ElementState::Failed(reason)) => ElementState::Failed(reason),
+        Some(failed @ ElementState::Failed(_)) => failed,
         _ if bridge.datapath_id.is_some() => ElementState::Running,
         _ => ElementState::Pending,
     }
@@ -90,13 +90,14 @@ pub(super) fn interface_state(interface: &Interface) -> ElementState {
     }
 }
 
-/// The state of a port that may have a peer. Open vSwitch does not report in any way that DPDK has
-/// no memory for its packets.
+/// The state of a port that may have a peer. Open vSwitch says only in its log that DPDK has no
+/// memory for the packets of a port: it removes the port from its datapath, and the row of its
+/// interface keeps the number, no error, and the MTU 0 that it had before the program connected.
+/// A port that works has that MTU for an instant, and after a restart until the switch writes its
+/// rows again, so that it is only reported after some time.
 fn port_state(interface: &Interface) -> ElementState {
     match interface_state(interface) {
-        ElementState::Running if is_connected(interface) && interface.mtu == Some(0) => {
-            ElementState::Failed("connected, but DPDK has no memory left for its packets".to_owned())
-        }
+        ElementState::Running if is_connected(interface) && interface.mtu == Some(0) => ElementState::NoMemory,
         state => state,
     }
 }

@@ -5,9 +5,17 @@ use std::collections::BTreeMap;
 use usnet_crds::{EngineKind, PortType};
 use usnet_ovsdb::OpenVswitch;
 
-/// Why a switch without DPDK has no vhost-user ports, and what to do.
-const WITHOUT_DPDK: &str = "Open vSwitch runs without DPDK, which vhost-user ports need: set \
-     other_config:dpdk-init=true of its database, look for the reason in the log of ovs-vswitchd, and restart it";
+/// Why a switch without DPDK has no vhost-user ports, and what to do. The memory comes first: a
+/// running switch starts DPDK as soon as `dpdk-init` is set, and ends if it has too little.
+const WITHOUT_DPDK: &str = "Open vSwitch runs without DPDK, which vhost-user ports need: \
+     ovs-vsctl set Open_vSwitch . other_config:dpdk-socket-mem=1024; \
+     ovs-vsctl set Open_vSwitch . other_config:dpdk-init=true; restart ovs-vswitchd, and see its log if that fails";
+/// The same of a switch that was built without DPDK.
+const BUILT_WITHOUT_DPDK: &str = "Open vSwitch is built without DPDK, which vhost-user ports need: install an \
+     ovs-vswitchd with DPDK (of Debian and Ubuntu: openvswitch-switch-dpdk), and set \
+     other_config:dpdk-socket-mem=1024 and other_config:dpdk-init=true with ovs-vsctl set Open_vSwitch .";
+/// What Open vSwitch gives as its version of DPDK if it was built without.
+const NO_VERSION: &str = "none";
 
 /// The types that a switch cannot create interfaces for, each with the reason. Before the switch
 /// has written what it can create, everything is taken to be possible.
@@ -16,7 +24,8 @@ pub(in crate::engine::ovs) fn unusable_types(open_vswitch: &OpenVswitch) -> BTre
     types.filter_map(|port_type| Some((*port_type, unusable(open_vswitch, *port_type)?))).collect()
 }
 
-fn unusable(OpenVswitch { iface_types, dpdk_initialized, .. }: &OpenVswitch, port_type: PortType) -> Option<String> {
+fn unusable(open_vswitch: &OpenVswitch, port_type: PortType) -> Option<String> {
+    let OpenVswitch { iface_types, dpdk_initialized, dpdk_version, .. } = open_vswitch;
     let interface_type = match port_type {
         PortType::VhostUser => vhost_user::INTERFACE_TYPE,
         PortType::Veth => device::INTERFACE_TYPE,
@@ -27,6 +36,7 @@ fn unusable(OpenVswitch { iface_types, dpdk_initialized, .. }: &OpenVswitch, por
         return None;
     }
     Some(match port_type {
+        PortType::VhostUser if dpdk_version.as_deref() == Some(NO_VERSION) => BUILT_WITHOUT_DPDK.to_owned(),
         PortType::VhostUser if !dpdk_initialized => WITHOUT_DPDK.to_owned(),
         _ => format!("Open vSwitch has no interfaces of the type {interface_type}: use a release that has them"),
     })
@@ -38,8 +48,12 @@ mod tests {
     use usnet_ovsdb::{Row, TableRow, Value};
 
     fn unusable(dpdk: bool, types: &[&str]) -> Vec<(PortType, String)> {
+        unusable_of_version(dpdk, "DPDK 22.11.11", types)
+    }
+
+    fn unusable_of_version(dpdk: bool, version: &str, types: &[&str]) -> Vec<(PortType, String)> {
         let types = Value::set(types.iter().copied());
-        let row = Row::new().with("dpdk_initialized", dpdk).with("iface_types", types);
+        let row = Row::new().with("dpdk_initialized", dpdk).with("dpdk_version", version).with("iface_types", types);
         let uuid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
         unusable_types(&OpenVswitch::from_row(uuid, &row).unwrap()).into_iter().collect()
     }
@@ -50,7 +64,11 @@ mod tests {
         assert_eq!(unusable(false, &[]), [], "it has not written anything yet");
         let found = unusable(false, &["internal", "system"]);
         let [(PortType::VhostUser, reason)] = found.as_slice() else { panic!("{found:?}") };
-        assert!(reason.contains("without DPDK") && reason.contains("dpdk-init=true"), "{reason}");
+        assert!(reason.contains("without DPDK") && reason.matches("ovs-vsctl set").count() == 2, "{reason}");
+        // It is in the message of an attachment, after the name of the interface.
+        assert!(reason.len() + "interface net1: ".len() <= 256, "{}", reason.len());
+        let found = unusable_of_version(false, "none", &["internal", "system"]);
+        assert!(found[0].1.contains("built without DPDK") && found[0].1.contains("install"), "{found:?}");
     }
 
     #[test]

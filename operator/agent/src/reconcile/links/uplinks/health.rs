@@ -16,7 +16,6 @@ use usnet_crds::conditions::reason::{
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_crds::{NetworkName, NodeUplink, UplinkName};
 use usnet_dataplane::links::nics::{NicBlocker, ResolvedUplink};
-use usnet_dataplane::observed::ElementState;
 use usnet_dataplane::owner::{NetworkTunnel, Owner};
 use usnet_dataplane::plan::{Op, UplinkBlocker, has_address, has_port, uplink_blockers};
 use usnet_dataplane::port::DesiredPort;
@@ -104,13 +103,13 @@ fn of_uplink(
     let nic = ports.find(|(_, port)| port.owner.as_ref().is_some_and(|owner| is_nic(&owner.owner)));
     match nic.map(|(name, port)| (name, &port.state)) {
         None => UplinkHealth { is_pending: true, ..UplinkHealth::default() },
-        Some((name, ElementState::Failed(problem))) => {
-            let message = message::nic_failed(uplink.engine, name, problem);
-            UplinkHealth::failed(Cause { reason: ENGINE_REFUSED, message })
-        }
-        Some((_, ElementState::Running | ElementState::Pending)) => {
-            UplinkHealth { is_attachable: merging.is_some(), cause: merging, is_pending: false }
-        }
+        Some((name, state)) => match state.error() {
+            Some(problem) => {
+                let message = message::nic_failed(uplink.engine, name, problem);
+                UplinkHealth::failed(Cause { reason: ENGINE_REFUSED, message })
+            }
+            None => UplinkHealth { is_attachable: merging.is_some(), cause: merging, is_pending: false },
+        },
     }
 }
 
@@ -189,7 +188,7 @@ fn of_each(
     let engine = prepared.specs.get(&tunnels.uplink)?.engine;
     let bridge = evidence.observed.bridges.get(tunnels.bridge.as_str())?;
     let failed = |tunnel: &DesiredPort| {
-        let ElementState::Failed(problem) = &bridge.ports.get(&tunnel.name)?.state else { return None };
+        let problem = bridge.ports.get(&tunnel.name)?.state.error()?;
         let Owner::Tunnel(NetworkTunnel { peer, .. }) = &tunnel.owner.owner else { return None };
         Some(overlay::tunnel_failed(engine, *peer, problem))
     };

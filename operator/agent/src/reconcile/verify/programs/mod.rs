@@ -4,6 +4,7 @@
 mod last_connected;
 mod pod_socket;
 mod unconnected;
+mod without_memory;
 
 use crate::engines::Reconnected;
 use crate::model::engine_view::EngineView;
@@ -15,18 +16,21 @@ use unconnected::UnconnectedPorts;
 use usnet_crds::EngineKind;
 use usnet_crds::node_state::EngineEnd;
 use usnet_dataplane::attachment::{AttachmentId, Record};
+use without_memory::PortsWithoutMemory;
 
 #[derive(Debug)]
 pub(crate) struct Programs {
     engine: EngineKind,
     unconnected: UnconnectedPorts,
+    without_memory: PortsWithoutMemory,
     last_connected: LastConnected,
 }
 
 impl Programs {
     pub(crate) fn of(engine: EngineKind) -> Self {
         let unconnected = UnconnectedPorts::new(pod_socket::look);
-        Self { engine, unconnected, last_connected: LastConnected::default() }
+        let without_memory = PortsWithoutMemory::default();
+        Self { engine, unconnected, without_memory, last_connected: LastConnected::default() }
     }
 
     /// Called with each observation of the engine, before the reconcile. Returns the end of the
@@ -44,8 +48,9 @@ impl Programs {
         if has_ended { self.last_connected.on_end(self.engine, now) } else { None }
     }
 
-    /// Updates the programs from an observation. Returns the attachments to report, because they
-    /// have no connected program or have lost their device on the node.
+    /// Updates the programs from an observation. Returns the attachments to report, because the
+    /// engine has no memory for them, or because they have no connected program or have lost their
+    /// device on the node.
     pub(crate) fn update(
         &mut self,
         records: &[Record],
@@ -54,12 +59,15 @@ impl Programs {
         now: Instant,
     ) -> BTreeMap<AttachmentId, Cause> {
         self.last_connected.update(records, view, now);
-        self.unconnected.update(self.engine, records, view, missing, now)
+        let mut causes = self.unconnected.update(self.engine, records, view, missing, now);
+        // It also explains why a program is not connected: the engine ended the connection.
+        causes.extend(self.without_memory.update(self.engine, records, view, now));
+        causes
     }
 
     /// When the next attachment becomes due for a report.
     pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
-        self.unconnected.next_due(now)
+        self.unconnected.next_due(now).into_iter().chain(self.without_memory.next_due(now)).min()
     }
 
     /// The last end of the engine since the agent was started.
