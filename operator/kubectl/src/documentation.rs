@@ -37,7 +37,8 @@ fn example() -> Snapshot {
     add(&mut snapshot, &state_object("node-a", &json!([report])));
     let failed = network_report("blue", "Failed", &json!({"reason": "BridgeExists", "message": message}));
     let mut state = state_object("node-b", &json!([failed]));
-    state["status"]["conditions"][0] = condition("Ready", "False", "NotProgrammed", "0 of 1 networks are programmed");
+    state["status"]["conditions"][3] =
+        condition("NetworksProgrammed", "False", "NotProgrammed", "0 of 1 networks are programmed");
     add(&mut snapshot, &state);
     add(&mut snapshot, &pod_object("dpdk-0", &attached()));
     add(&mut snapshot, &pod_object("dpdk-1", &json!({"spec": {"volumes": []}})));

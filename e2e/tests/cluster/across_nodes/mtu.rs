@@ -3,6 +3,7 @@
 use super::uplink::{OVS, VPP};
 use super::{overlay, uplink};
 use crate::support::cluster::{check, condition, eventually, get, kubectl, nodes, timeout};
+use crate::support::kubectl_usnet::ask;
 use crate::support::scene::{Scene, wait_ready};
 use serde_json::{Value, json};
 
@@ -20,6 +21,25 @@ fn await_too_large(network: &str, nic: &str) {
     });
 }
 
+/// The network is one problem, which no node has.
+fn assert_one_problem_of_no_node(network: &str) {
+    for node in nodes() {
+        let state = get(&["usns", node]).unwrap();
+        let status = |kind| condition(&state, kind).map(|condition| condition["status"].clone());
+        assert_eq!(
+            (status("Ready"), status("NetworksProgrammed")),
+            (Some("True".into()), Some("False".into())),
+            "{state}"
+        );
+    }
+    let (_, report) = ask(&["status"]);
+    let subject = format!("network {network}");
+    let problems = report["needsAction"].as_array().unwrap();
+    let problem = problems.iter().filter(|problem| problem["subject"] == subject.as_str()).collect::<Vec<_>>();
+    let [problem] = problem.as_slice() else { panic!("{report}") };
+    assert_eq!((&problem["reason"], &problem["nodes"]), (&"MtuTooLarge".into(), &json!(nodes())), "{report}");
+}
+
 /// With one byte less, the network is ready.
 fn one_byte(scene: &Scene, name: &str, engine: &str, (topology, nic, mtu): (Value, &str, usize)) {
     let spec = |mtu: usize| {
@@ -28,6 +48,7 @@ fn one_byte(scene: &Scene, name: &str, engine: &str, (topology, nic, mtu): (Valu
     };
     scene.apply_network(name, &spec(mtu + 1));
     await_too_large(name, nic);
+    assert_one_problem_of_no_node(name);
     scene.apply_network(name, &spec(mtu));
     wait_ready(name);
     kubectl(&["delete", "usn", name, timeout()]);

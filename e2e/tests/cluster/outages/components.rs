@@ -2,6 +2,7 @@
 
 use crate::support::cluster::{NODES, apply, check, condition, eventually, get, kubectl, on_node, run, try_run, vsctl};
 use crate::support::direct_cni::DirectPods;
+use crate::support::kubectl_usnet::ask;
 use crate::support::pods::{NODE, await_packets, sleeping_pod, start, testpmd_pod, uid};
 use crate::support::scene::{ENGINE_GONE, Scene, agent_log, agent_pod, await_condition, wait_ready};
 use crate::support::testpmd::flowing_counters;
@@ -70,6 +71,25 @@ impl Drop for WithoutDpdk {
     }
 }
 
+/// Each command names DPDK and how to set it, and does not say that it recovers by itself.
+fn assert_dpdk_is_named(network: &str) {
+    let says = |text: &str| text.contains("without DPDK") && text.matches("ovs-vsctl set").count() == 2;
+    let (_, report) = ask(&["status"]);
+    let is_it = |problem: &&Value| problem["reason"] == "EngineUnsuitable";
+    let found = |list: &str| report[list].as_array().unwrap().iter().find(is_it).cloned();
+    let problem = found("needsAction").unwrap_or_else(|| panic!("{report}"));
+    assert_eq!((&problem["subject"], &problem["nodes"]), (&"engine Open vSwitch".into(), &json!([NODE])), "{report}");
+    let networks = problem["networks"].as_array().unwrap();
+    assert!(networks.contains(&network.into()) && says(problem["message"].as_str().unwrap()), "{report}");
+    assert_eq!(found("recovers"), None, "{report}");
+    for subject in [["node", NODE], ["network", network]] {
+        let (status, report) = ask(&[["explain"].as_slice(), &subject].concat());
+        let findings = report["findings"].as_array().unwrap();
+        let finding = findings.iter().find(|finding| finding["cause"] == "EngineUnsuitable").unwrap_or(&Value::Null);
+        assert!(status == 1 && says(finding["why"].as_str().unwrap_or_default()), "{report}");
+    }
+}
+
 fn restart_switch(node: &str) {
     run("component", &["stop", "ovs-vswitchd", node]);
     run("component", &["start", "ovs-vswitchd", node]);
@@ -85,6 +105,7 @@ fn a_switch_that_comes_back_without_dpdk_fails_networks_of_vhost_user_ports_alon
         let _without = WithoutDpdk::start(NODE);
         let message = await_condition("nodpdk", "Ready", "False", "EngineUnsuitable");
         assert!(message.contains("without DPDK") && message.contains(NODE), "{message}");
+        assert_dpdk_is_named("nodpdk");
         kubectl(&["wait", "--for=condition=Ready", "usn/nodpdk-veth", "--timeout=30s"]);
         start(&scene, &sleeping_pod(&scene, "during", "nodpdk-veth"));
         // The event of a pod that has to be on that node.
@@ -126,6 +147,18 @@ fn pods_start_and_stop_without_the_api_server() {
     start(&scene, &sleeping_pod(&scene, "after", "headless-2"));
 }
 
+/// The engine is one problem with its networks and pods, which are none of their own.
+fn assert_the_engine_is_the_problem(network: &str, pod: &str) {
+    let (_, report) = ask(&["status"]);
+    let lists = ["needsAction", "recovers"].iter().flat_map(|list| report[*list].as_array().unwrap());
+    let problems: Vec<&Value> = lists.collect();
+    let engine = problems.iter().find(|problem| problem["subject"] == "engine Open vSwitch");
+    let engine = engine.unwrap_or_else(|| panic!("{report}"));
+    let has = |field: &str, name: &str| engine[field].as_array().is_some_and(|names| names.contains(&name.into()));
+    assert!(has("nodes", NODE) && has("networks", network) && has("pods", pod), "{report}");
+    assert!(problems.iter().all(|problem| problem["subject"] != format!("network {network}").as_str()), "{report}");
+}
+
 #[test]
 fn an_outage_of_open_vswitch_is_reported_and_ends_by_itself() {
     let scene = Scene::new("ovsgone");
@@ -141,6 +174,9 @@ fn an_outage_of_open_vswitch_is_reported_and_ends_by_itself() {
         check(observed["status"] == "False" && observed["reason"] == "Disconnected", state["status"].to_string())
     });
     await_condition("ovsgone", "Ready", "False", ENGINE_GONE);
+    let ready = condition(&get(&["usns", NODE]).unwrap(), "Ready").cloned().unwrap_or_default();
+    assert_eq!((&ready["status"], &ready["reason"]), (&"False".into(), &ENGINE_GONE.into()), "{ready}");
+    assert_the_engine_is_the_problem("ovsgone", &format!("{}/runs", scene.name));
     apply(&sleeping_pod(&scene, "waits", "ovsgone"));
     scene.await_refusal("waits", &["ovsgone", "Open vSwitch"]);
     // A pod can go meanwhile; the agent cleans up what it could not.

@@ -72,9 +72,10 @@ pub(crate) fn state_object(name: &str, networks: &Value) -> Value {
             "observedGeneration": 1,
             "programmedThrough": "100",
             "conditions": [
-                condition("Ready", "True", "AllProgrammed", "all networks are programmed"),
+                condition("Ready", "True", "AgentReady", "the agent works"),
                 condition("OVSConnected", "True", "Connected", "connected to Open vSwitch 3.1.0"),
                 condition("VPPConnected", "True", "Connected", "connected to VPP 26.06"),
+                condition("NetworksProgrammed", "True", "AllProgrammed", "all networks are programmed"),
             ],
             "networks": networks,
             "engines": [

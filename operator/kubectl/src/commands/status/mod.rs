@@ -1,8 +1,10 @@
 //! `kubectl usnet status`: whether all of usnet works, and what needs action.
 //!
 //! - [`report`]: the report of a snapshot;
+//! - [`problems`]: problems, grouped by their causes;
 //! - [`text`]: the report as text.
 
+mod problems;
 pub(crate) mod report;
 pub(crate) mod text;
 

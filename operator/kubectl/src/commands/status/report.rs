@@ -1,16 +1,25 @@
 //! The state of all of usnet. The controller has already counted networks on nodes: this reads its
-//! counts, so the effort does not grow with networks × nodes.
+//! counts, and the reports of nodes only of networks that fail on many.
 
+use super::problems::{Owner, Problem, Problems, seconds_between};
+use crate::model::placements::{Placement, placements};
 use crate::model::snapshot::{AGENT, CONTROLLER};
 use crate::model::{Objects, Pod, Snapshot, Unread};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use usnet_crds::conditions::reason::{NOT_CONNECTED, needs_operator};
+use usnet_controller::status::tally::NodeProgress;
+use usnet_crds::conditions::reason::{ENGINE_UNREACHABLE, NOT_CONNECTED};
 use usnet_crds::conditions::{
     DELETION_BLOCKED, METRICS_SERVED, READY, STALLED, Status, engine_connected, find, reason,
 };
 use usnet_crds::network::NodeFailure;
-use usnet_crds::{EngineKind, UserspaceNodeStateStatus};
+use usnet_crds::uplink::report::UplinkState;
+use usnet_crds::{EngineKind, UserspaceNetworkStatus, UserspaceNodeStateStatus, UserspaceUplinkStatus};
+
+/// How long controllers may take until one of them leads, in seconds.
+const ELECTION: i64 = 60;
+/// How long a pod of usnet may take to start, in seconds.
+const STARTS: i64 = 300;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -61,16 +70,6 @@ pub(crate) struct Interfaces {
     pub connected: i64,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(crate) struct Problem {
-    /// The object with the problem, such as `network blue`.
-    pub subject: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node: Option<String>,
-    pub reason: String,
-    pub message: String,
-}
-
 /// An attached interface without a connected program, or with another problem.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct NotConnected {
@@ -86,10 +85,6 @@ impl Report {
     pub(crate) fn is_ok(&self) -> bool {
         self.needs_action.is_empty() && self.recovers.is_empty() && self.not_connected.is_empty()
     }
-
-    fn add(&mut self, needs_action: bool, problem: Problem) {
-        if needs_action { &mut self.needs_action } else { &mut self.recovers }.push(problem);
-    }
 }
 
 pub(crate) fn report(snapshot: &Snapshot) -> Report {
@@ -102,19 +97,12 @@ pub(crate) fn report(snapshot: &Snapshot) -> Report {
         not_read: snapshot.unread.clone(),
         ..Report::default()
     };
-    programs(snapshot, &mut report);
-    networks(snapshot, &mut report);
-    uplinks(snapshot, &mut report);
-    for (name, _, state) in cache.nodes_with_states() {
-        let status = state.and_then(|_| snapshot.reports.get(name));
-        let is_ready = status.is_some_and(|status| is_true(status, READY));
-        report.nodes.ready += usize::from(is_ready);
-        if let Some(status) = status {
-            node(name, status, &mut report);
-        }
-    }
-    report.needs_action.sort();
-    report.recovers.sort();
+    let mut problems = Problems::at(snapshot.now);
+    programs(snapshot, &mut report, &mut problems);
+    nodes(snapshot, &mut report, &mut problems);
+    uplinks(snapshot, &mut problems);
+    networks(snapshot, &mut report, &mut problems);
+    (report.needs_action, report.recovers) = problems.grouped();
     report.not_connected.sort();
     report
 }
@@ -123,7 +111,7 @@ fn is_true(status: &UserspaceNodeStateStatus, kind: &str) -> bool {
     find(&status.conditions, kind).is_some_and(|condition| condition.status == Status::True.as_str())
 }
 
-fn programs(snapshot: &Snapshot, report: &mut Report) {
+fn programs(snapshot: &Snapshot, report: &mut Report, problems: &mut Problems) {
     if !snapshot.has_read(Objects::UsnetPods) {
         return;
     }
@@ -132,34 +120,98 @@ fn programs(snapshot: &Snapshot, report: &mut Report) {
         Count { ready: pods.iter().filter(|pod| pod.is_ready).count(), total: pods.len() }
     };
     (report.controllers, report.agents) = (count(CONTROLLER), count(AGENT));
+    let is_young =
+        |pod: &Pod, seconds| pod.created.is_none_or(|created| seconds_between(created, snapshot.now) < seconds);
     if report.controllers.ready == 0 {
         let message = "no controller is ready, so changes of networks have no effect: kubectl logs -n usnet-system deployment/usnet-controller";
-        report.add(true, problem("controllers", "NoController", message));
+        problems.add(true, Problem::of("controllers", "NoController", message));
     } else if snapshot.has_read(Objects::Lease) && snapshot.leader.is_none() {
-        let message = "no controller is the leader, so changes of networks have no effect";
-        report.add(false, problem("controllers", "NoLeader", message));
+        let message = "no controller is the leader, so changes of networks have no effect: kubectl logs -n usnet-system deployment/usnet-controller";
+        let is_starting = snapshot.component(CONTROLLER).any(|pod| is_young(pod, ELECTION));
+        problems.add(!is_starting, Problem::of("controllers", "NoLeader", message));
     }
     for pod in snapshot.usnet_pods.iter().filter(|pod| !pod.is_ready && !pod.has_ended()) {
         let Some(component) = pod.component.as_deref().filter(|it| [AGENT, CONTROLLER].contains(it)) else { continue };
         let message =
             format!("pod {} is not ready ({}): kubectl logs -n {} {}", pod.name, pod.state(), pod.namespace, pod.name);
-        let problem = Problem { node: pod.node.clone(), ..problem(component, "NotReady", &message) };
-        report.add(pod.node.is_some() && pod.containers.iter().any(|it| it.restarts > 0), problem);
+        let has_restarted = pod.node.is_some() && pod.containers.iter().any(|it| it.restarts > 0);
+        let problem = Problem::of(component, "NotReady", &message).on(pod.node.iter());
+        problems.add(has_restarted || !is_young(pod, STARTS), problem);
     }
-    let without_agent = snapshot.cache.states.keys().filter(|node| snapshot.agent(node).is_none());
-    for node in without_agent {
+    for node in snapshot.cache.states.keys().filter(|node| snapshot.agent(node).is_none()) {
         let message =
             "the node has no agent, so its networks are not updated: kubectl get daemonset -n usnet-system usnet-agent";
-        let problem = Problem { node: Some(node.clone()), ..problem("agent", "NoAgent", message) };
-        report.needs_action.push(problem);
+        problems.add(true, Problem::of("agent", "NoAgent", message).on([node]));
     }
 }
 
-fn problem(subject: &str, reason: &str, message: &str) -> Problem {
-    Problem { subject: subject.to_owned(), node: None, reason: reason.to_owned(), message: message.to_owned() }
+fn nodes(snapshot: &Snapshot, report: &mut Report, problems: &mut Problems) {
+    for (name, node, state) in snapshot.cache.nodes_with_states() {
+        let Some(status) = state.and_then(|_| snapshot.reports.get(name)) else { continue };
+        report.nodes.ready += usize::from(node.is_ready && is_true(status, READY));
+        of_node(name, status, problems);
+        report.not_connected.extend(interfaces(name, status));
+    }
+    without_memory(snapshot, &report.not_connected, problems);
 }
 
-fn networks(snapshot: &Snapshot, report: &mut Report) {
+/// Adds the problems of a node that no network reports.
+fn of_node(name: &str, status: &UserspaceNodeStateStatus, problems: &mut Problems) {
+    if let Some(ready) = find(&status.conditions, READY)
+        && [reason::STATE_NOT_WRITABLE, reason::AGENT_FAILED].contains(&ready.reason.as_str())
+    {
+        problems.add(true, Problem::of("agent", &ready.reason, &ready.message).on([name]));
+        problems.explain(name, reason::STATE_NOT_WRITABLE, None, ("agent", &ready.reason));
+    }
+    let unserved = find(&status.conditions, METRICS_SERVED).filter(|it| it.status == Status::False.as_str());
+    if let Some(unserved) = unserved {
+        problems.add(true, Problem::of("metrics", &unserved.reason, &unserved.message).on([name]));
+    }
+    for engine in EngineKind::ALL {
+        let down = find(&status.conditions, engine_connected(engine));
+        let down = down.filter(|it| it.status == Status::False.as_str() && it.reason != reason::NEVER_SEEN);
+        if let Some(down) = down {
+            let subject = format!("engine {engine}");
+            let pods =
+                status.affected_pods.iter().filter(|pod| pod.engine == engine && pod.reason == ENGINE_UNREACHABLE);
+            let pods = pods.map(|pod| pod.pod.clone());
+            problems.add_condition(down, Problem { pods: pods.collect(), ..Problem::of(&subject, "", "").on([name]) });
+            problems.explain(name, ENGINE_UNREACHABLE, Some(engine), (&subject, &down.reason));
+        }
+    }
+}
+
+fn interfaces<'a>(node: &'a str, status: &'a UserspaceNodeStateStatus) -> impl Iterator<Item = NotConnected> + use<'a> {
+    let entries =
+        status.networks.iter().flat_map(|network| network.degraded.iter().map(|entry| (&network.name, entry)));
+    entries.map(|(network, entry)| NotConnected {
+        pod: entry.pod.clone(),
+        interface: entry.interface.clone(),
+        network: network.clone(),
+        node: node.to_owned(),
+        reason: entry.reason.clone(),
+        message: entry.message.clone(),
+    })
+}
+
+/// An engine without memory for the ports of pods: a problem of the engine, not of each pod.
+fn without_memory(snapshot: &Snapshot, interfaces: &[NotConnected], problems: &mut Problems) {
+    for entry in interfaces.iter().filter(|entry| entry.reason == reason::NO_MEMORY) {
+        let subject =
+            engine_of(snapshot, &entry.network).map_or_else(|| "engine".to_owned(), |it| format!("engine {it}"));
+        let remedy = reason::find(reason::NO_MEMORY).map_or("", |reason| reason.remedy);
+        let pods = [entry.pod.clone()].into();
+        let networks = [entry.network.clone()].into();
+        let problem = Problem { pods, networks, ..Problem::of(&subject, reason::NO_MEMORY, remedy).on([&entry.node]) };
+        problems.add(true, problem);
+    }
+}
+
+fn engine_of(snapshot: &Snapshot, network: &str) -> Option<EngineKind> {
+    Some(snapshot.cache.networks.get(network)?.spec.as_ref().ok()?.engine)
+}
+
+fn networks(snapshot: &Snapshot, report: &mut Report, problems: &mut Problems) {
     for (name, network) in &snapshot.cache.networks {
         report.networks.total += 1;
         let Some(status) = &network.status else { continue };
@@ -167,74 +219,79 @@ fn networks(snapshot: &Snapshot, report: &mut Report) {
         report.interfaces.connected += status.connected;
         let (ready, stalled) = (find(&status.conditions, READY), find(&status.conditions, STALLED));
         let is_ready = ready.is_some_and(|ready| ready.status == Status::True.as_str());
-        let (networks, subject) = (&mut report.networks, format!("network {name}"));
+        let networks = &mut report.networks;
         match (is_ready, stalled) {
             (true, _) => networks.ready += 1,
             (false, Some(_)) => networks.stalled += 1,
             (false, None) => networks.reconciling += 1,
         }
-        failures(report, &subject, &status.failures);
+        let failures = all_failures(snapshot, name, status);
+        let owner =
+            Owner { kind: "network", name, engine: engine_of(snapshot, name), uplink: uplink_of(snapshot, name) };
+        problems.add_failures(owner, &failures, ready);
         if let Some(blocked) = find(&status.conditions, DELETION_BLOCKED) {
-            report.add(true, problem(&subject, &blocked.reason, &blocked.message));
-        } else if status.failures.is_empty()
-            && let Some(ready) = ready.filter(|_| !is_ready)
-        {
-            report.add(stalled.is_some(), problem(&subject, &ready.reason, &ready.message));
+            problems.add(true, Problem::of(&owner.subject(), &blocked.reason, &blocked.message));
+        } else if let Some(ready) = ready.filter(|_| !is_ready && failures.is_empty()) {
+            problems.add_not_ready(&owner.subject(), ready, &status.conditions);
         }
     }
 }
 
-fn uplinks(snapshot: &Snapshot, report: &mut Report) {
+/// The failures of a network; where its status has only some of them, from the reports of nodes.
+fn all_failures(snapshot: &Snapshot, name: &str, status: &UserspaceNetworkStatus) -> Vec<NodeFailure> {
+    let is_complete = usize::try_from(status.nodes.failed).unwrap_or_default() <= status.failures.len();
+    if is_complete || !snapshot.has_read(Objects::Compiled) {
+        return status.failures.clone();
+    }
+    let failure = |placement: &Placement<'_>| match placement.progress {
+        Some(NodeProgress::Failed { reason, message }) => Some(NodeFailure {
+            node: placement.node.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }),
+        _ => None,
+    };
+    placements(snapshot, name).iter().filter_map(failure).collect()
+}
+
+fn uplink_of<'a>(snapshot: &'a Snapshot, network: &str) -> Option<&'a str> {
+    Some(snapshot.cache.compiled.get(network)?.selection.as_ref()?.uplink_name()?.as_str())
+}
+
+fn uplinks(snapshot: &Snapshot, problems: &mut Problems) {
     for (name, uplink) in &snapshot.cache.uplinks {
         let Some(status) = &uplink.status else { continue };
-        let subject = format!("uplink {name}");
-        failures(report, &subject, &status.failures);
-        let not_ready = find(&status.conditions, READY).filter(|ready| ready.status != Status::True.as_str());
-        if let Some(ready) = not_ready.filter(|_| status.failures.is_empty()) {
-            report.add(find(&status.conditions, STALLED).is_some(), problem(&subject, &ready.reason, &ready.message));
+        let engine = uplink.spec.as_ref().ok().map(|valid| valid.engine);
+        let owner = Owner { kind: "uplink", name, engine, uplink: None };
+        let ready = find(&status.conditions, READY);
+        let failures = uplink_failures(snapshot, name, status);
+        problems.add_failures(owner, &failures, ready);
+        for failure in &failures {
+            problems.explain_uplink(&failure.node, name, (&owner.subject(), &failure.reason));
+        }
+        let not_ready = ready.filter(|ready| ready.status != Status::True.as_str());
+        if let Some(ready) = not_ready.filter(|_| failures.is_empty()) {
+            problems.add_not_ready(&owner.subject(), ready, &status.conditions);
         }
     }
 }
 
-fn failures(report: &mut Report, subject: &str, failures: &[NodeFailure]) {
-    for NodeFailure { node, reason, message } in failures {
-        let problem = Problem { node: Some(node.clone()), ..problem(subject, reason, message) };
-        report.add(needs_operator(reason), problem);
+/// The failures of an uplink; where its status has only some of them, from the reports of nodes.
+fn uplink_failures(snapshot: &Snapshot, name: &str, status: &UserspaceUplinkStatus) -> Vec<NodeFailure> {
+    if usize::try_from(status.nodes.failed).unwrap_or_default() <= status.failures.len() {
+        return status.failures.clone();
     }
-}
-
-/// Adds the problems of a node that no network reports.
-fn node(name: &str, status: &UserspaceNodeStateStatus, report: &mut Report) {
-    if let Some(ready) = find(&status.conditions, READY)
-        && [reason::STATE_NOT_WRITABLE, reason::AGENT_FAILED].contains(&ready.reason.as_str())
-    {
-        let problem = Problem { node: Some(name.to_owned()), ..problem("agent", &ready.reason, &ready.message) };
-        report.needs_action.push(problem);
-    }
-    let unserved = find(&status.conditions, METRICS_SERVED).filter(|it| it.status == Status::False.as_str());
-    if let Some(unserved) = unserved {
-        let problem = problem("metrics", &unserved.reason, &unserved.message);
-        report.needs_action.push(Problem { node: Some(name.to_owned()), ..problem });
-    }
-    for engine in EngineKind::ALL {
-        let down = find(&status.conditions, engine_connected(engine));
-        let down = down.filter(|it| it.status == Status::False.as_str() && it.reason != reason::NEVER_SEEN);
-        if let Some(down) = down {
-            let problem = problem(&format!("engine {engine}"), &down.reason, &down.message);
-            report.recovers.push(Problem { node: Some(name.to_owned()), ..problem });
-        }
-    }
-    for network in &status.networks {
-        let entry = |entry: &usnet_crds::node_state::DegradedAttachment| NotConnected {
-            pod: entry.pod.clone(),
-            interface: entry.interface.clone(),
-            network: network.name.clone(),
-            node: name.to_owned(),
-            reason: entry.reason.clone(),
-            message: entry.message.clone(),
-        };
-        report.not_connected.extend(network.degraded.iter().map(entry));
-    }
+    let ready = snapshot.cache.nodes.iter().filter(|(_, node)| node.is_ready);
+    let reports = ready.filter_map(|(node, _)| Some((node, &snapshot.reports.get(node)?.uplinks)));
+    let failed = reports.flat_map(|(node, uplinks)| uplinks.iter().map(move |uplink| (node, uplink)));
+    failed
+        .filter(|(_, uplink)| uplink.name == name && uplink.state == UplinkState::Failed)
+        .map(|(node, uplink)| NodeFailure {
+            node: node.clone(),
+            reason: uplink.reason.clone(),
+            message: uplink.message.clone(),
+        })
+        .collect()
 }
 
 fn engines(snapshot: &Snapshot) -> Vec<Engine> {

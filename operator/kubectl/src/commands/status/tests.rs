@@ -1,10 +1,11 @@
 use super::report::report;
 use super::text::text;
 use crate::model::testing::{
-    add, add_network, condition, merge, network_object, network_report, snapshot, state_object,
+    add, add_network, condition, merge, network_object, network_report, node_object, snapshot, state_object, usnet_pod,
 };
 use crate::model::{Objects, Snapshot};
-use serde_json::json;
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Value, json};
 
 fn lines(snapshot: &Snapshot) -> Vec<String> {
     let text = text(&report(snapshot));
@@ -68,19 +69,197 @@ fn problems_are_listed_by_what_they_need() {
             "Interfaces 2, 1 with a connected program",
             "",
             "NEEDS ACTION",
-            "SUBJECT NODE REASON MESSAGE",
-            "agent node-a NoAgent the node has no agent, so its networks are not updated: kubectl get daemonset -n usnet-system usnet-agent",
-            "network mine node-a BridgeExists bridge br-mine exists",
-            "",
-            "RECOVERS WITHOUT ACTION",
-            "SUBJECT NODE REASON MESSAGE",
-            "engine VPP node-b Disconnected no connection to VPP",
+            "agent: NoAgent on node-a",
+            "the node has no agent, so its networks are not updated: kubectl get daemonset -n usnet-system usnet-agent",
+            "engine VPP: Disconnected on node-b",
+            "no connection to VPP",
+            "network mine: BridgeExists on node-a",
+            "bridge br-mine exists",
             "",
             "NOT CONNECTED",
             "POD INTERFACE NETWORK NODE MESSAGE",
             "web/dpdk-0 net1 mine node-b the program must listen",
         ]
     );
+}
+
+/// The condition of an engine that was lost so many seconds before the time of the snapshot.
+fn lost(kind: &str, seconds: i64) -> Value {
+    let mut lost = condition(kind, "False", "NotActing", "its process ended: start it");
+    lost["lastTransitionTime"] = json!(Timestamp::from_second(3600 - seconds).unwrap().to_string());
+    lost
+}
+
+/// The cluster with networks n0 to n6 of Open vSwitch, which has ended on node-b.
+fn without_switch(seconds: i64) -> Snapshot {
+    let mut snapshot = snapshot();
+    for number in 0..7 {
+        let mut network = network_object(&format!("n{number}"), &json!({}));
+        let failures = json!([{"node": "node-b", "reason": "EngineUnreachable", "message": "its process ended"}]);
+        let conditions = json!([condition("Ready", "False", "EngineUnreachable", "programmed on 1 of 2 nodes")]);
+        merge(&mut network, &json!({"status": {"conditions": conditions, "failures": failures}}));
+        add_network(&mut snapshot, &network);
+    }
+    let mut state = state_object("node-b", &json!([]));
+    state["status"]["conditions"][1] = lost("OVSConnected", seconds);
+    let affected = |number: usize, network: &str| json!({"pod": format!("web/p{number}"), "uid": format!("u{number}"), "network": network, "engine": "OVS", "reason": "EngineUnreachable"});
+    state["status"]["affectedPods"] =
+        json!([affected(0, "n0"), affected(0, "n1"), affected(1, "n0"), affected(2, "n6")]);
+    add(&mut snapshot, &state);
+    snapshot
+}
+
+#[test]
+fn an_engine_that_ended_is_one_problem_and_recovers_only_in_its_first_minute() {
+    let found = report(&without_switch(59));
+    assert_eq!((found.needs_action.len(), found.recovers.len()), (0, 1), "{found:?}");
+    let snapshot = without_switch(60);
+    let lines = lines(&snapshot);
+    let start = lines.iter().position(|line| line == "NEEDS ACTION").unwrap();
+    let expected = ["engine Open vSwitch: NotActing on node-b: 7 networks, 3 pods", "its process ended: start it"];
+    assert_eq!(lines[start + 1..], expected);
+    assert_eq!(lines[2], "Nodes 2 of 2 ready", "what the agent reports is the node's own readiness");
+}
+
+#[test]
+fn a_network_that_no_node_can_have_is_one_problem() {
+    let mut snapshot = many(200, &["bigover"], |_| "MtuTooLarge");
+    // The status of a network has only the first failures.
+    let lines = lines(&snapshot);
+    assert!(
+        lines.contains(&"network bigover: MtuTooLarge on 200 nodes (node-000, node-001, …)".to_owned()),
+        "{lines:?}"
+    );
+    assert!(lines.contains(&"Nodes 200 of 200 ready".to_owned()), "{lines:?}");
+    assert!(lines.contains(&"node-000: bigover is too large".to_owned()), "{lines:?}");
+    snapshot.mark_unread(Objects::Compiled, "compiled networks", "you may not read them");
+    let found = report(&snapshot);
+    assert_eq!(found.needs_action[0].nodes.len(), 10, "only those of the status are known");
+}
+
+/// So many nodes, on which these networks fail for a reason that depends on the number of the node.
+fn many(nodes: usize, networks: &[&str], reason: impl Fn(usize) -> &'static str) -> Snapshot {
+    let mut snapshot = snapshot();
+    for node in ["node-a", "node-b"] {
+        snapshot.cache.nodes.remove(node);
+        snapshot.cache.states.remove(node);
+        snapshot.reports.remove(node);
+    }
+    snapshot.usnet_pods.retain(|pod| pod.component.as_deref() == Some("controller"));
+    let message = |name: &str| format!("{name} is too large");
+    for number in 0..nodes {
+        let node = format!("node-{number:03}");
+        let failed =
+            |name: &&str| network_report(name, "Failed", &json!({"reason": reason(number), "message": message(name)}));
+        add(&mut snapshot, &node_object(&node));
+        add(&mut snapshot, &state_object(&node, &Value::Array(networks.iter().map(failed).collect())));
+        snapshot.usnet_pods.push(usnet_pod("agent", &node));
+    }
+    for name in networks {
+        let failure =
+            |number| json!({"node": format!("node-{number:03}"), "reason": reason(number), "message": message(name)});
+        let failures: Vec<_> = (0..nodes.min(10)).map(failure).collect();
+        let mut network = network_object(name, &json!({}));
+        let counts = json!({"selected": nodes, "programmed": 0, "failed": nodes, "unreachable": 0, "summary": ""});
+        let conditions = json!([condition("Ready", "False", reason(0), "programmed on none")]);
+        merge(&mut network, &json!({"status": {"conditions": conditions, "failures": failures, "nodes": counts}}));
+        add_network(&mut snapshot, &network);
+    }
+    snapshot
+}
+
+/// The reasons of failures, each on every fourth node.
+const REASONS: [&str; 4] = ["EngineRefused", "BridgeExists", "EngineUnsuitable", "Waiting"];
+
+#[test]
+fn with_200_nodes_and_100_networks_the_report_fits_on_a_screen() {
+    let names: Vec<String> = (0..100).map(|number| format!("n{number:02}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut snapshot = many(200, &names, |number| REASONS[number % REASONS.len()]);
+    let unconnected = |number: usize| json!({"pod": format!("web/p{number}"), "uid": "u", "interface": "net1", "reason": "NotConnected", "message": "it has to listen"});
+    for number in 0..200 {
+        let node = format!("node-{number:03}");
+        let degraded = json!([unconnected(number), unconnected(1000 + number)]);
+        let reports = names.iter().take(20).map(|name| {
+            network_report(
+                name,
+                "Failed",
+                &json!({"reason": REASONS[number % 4], "message": "no", "attachments": 2, "degraded": degraded}),
+            )
+        });
+        let others = names
+            .iter()
+            .skip(20)
+            .map(|name| network_report(name, "Failed", &json!({"reason": REASONS[number % 4], "message": "no"})));
+        let mut state = state_object(&node, &Value::Array(reports.chain(others).collect()));
+        if number % 10 == 0 {
+            state["status"]["conditions"][2] = lost("VPPConnected", 600);
+        }
+        add(&mut snapshot, &state);
+    }
+    let lines = lines(&snapshot);
+    assert!(lines.len() <= 40, "{} lines:\n{}", lines.len(), lines.join("\n"));
+    for expected in [
+        "engine VPP: NotActing on 20 nodes (node-000, node-010, …)",
+        "engine Open vSwitch: EngineUnsuitable on 50 nodes (node-002, node-006, …): 100 networks",
+        "100 networks (n00, n01, n02, …): BridgeExists on 50 nodes (node-001, node-005, …)",
+        "100 networks (n00, n01, n02, …): EngineRefused on 50 nodes (node-000, node-004, …)",
+        "web/p0 and 399 more net1 n00 200 nodes it has to listen",
+        "and 10 more: use -o json",
+    ] {
+        assert!(lines.iter().any(|line| line == expected), "no {expected:?} in\n{}", lines.join("\n"));
+    }
+    let found = report(&snapshot);
+    assert_eq!(found.not_connected.len(), 200 * 20 * 2, "JSON has all");
+}
+
+#[test]
+fn what_explains_others_is_one_problem_with_their_number() {
+    let mut snapshot = many(2, &["n0", "n1", "n2", "n3"], |_| "StateNotWritable");
+    let mut state = state_object("node-001", &json!([]));
+    state["status"]["conditions"][0] = condition("Ready", "False", "StateNotWritable", "no space left");
+    add(&mut snapshot, &state);
+    let found = report(&snapshot);
+    let headlines: Vec<String> = found.needs_action.iter().map(super::problems::Problem::headline).collect();
+    assert_eq!(
+        headlines,
+        [
+            "agent: StateNotWritable on node-001: 4 networks",
+            // Its agent no longer reports it.
+            "4 networks (n0, n1, n2, …): StateNotWritable on node-000",
+        ]
+    );
+    assert_eq!(found.nodes.ready, 1);
+}
+
+#[test]
+fn an_engine_without_memory_for_the_ports_of_a_pod_needs_action_and_the_pod_does_not() {
+    let mut snapshot = snapshot();
+    add_network(&mut snapshot, &network_object("blue", &json!({})));
+    let entry = |interface: &str| json!({"pod": "web/ten", "uid": "u", "interface": interface, "reason": "NoMemory", "message": "Open vSwitch has no DPDK memory"});
+    let degraded = json!([entry("net1"), entry("net2")]);
+    let report_of = network_report("blue", "Programmed", &json!({"attachments": 2, "degraded": degraded}));
+    add(&mut snapshot, &state_object("node-b", &json!([report_of])));
+    let lines = lines(&snapshot);
+    let start = lines.iter().position(|line| line == "NEEDS ACTION").unwrap();
+    assert_eq!(lines[start + 1], "engine Open vSwitch: NoMemory on node-b: 1 network, 1 pod");
+    assert!(lines[start + 2].contains("dpdk-socket-mem") && lines.len() == start + 3, "{lines:?}");
+    assert_eq!(report(&snapshot).not_connected.len(), 2);
+}
+
+#[test]
+fn work_in_progress_recovers_for_some_minutes_and_then_needs_action() {
+    let with = |seconds: i64| {
+        let mut ready = condition("Ready", "False", "Pending", "waiting for 1 node");
+        ready["lastTransitionTime"] = json!(Timestamp::from_second(3600 - seconds).unwrap().to_string());
+        let mut network = network_object("blue", &json!({}));
+        merge(&mut network, &json!({"status": {"conditions": [ready]}}));
+        let mut snapshot = snapshot();
+        add_network(&mut snapshot, &network);
+        let found = report(&snapshot);
+        (found.needs_action.len(), found.recovers.len())
+    };
+    assert_eq!([299, 300].map(with), [(0, 1), (1, 0)]);
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! The state of all of usnet as text.
 
-use super::report::{Engine, NotConnected, Problem, Report};
+use super::problems::Problem;
+use super::report::{Engine, NotConnected, Report};
 use crate::commands::shared::{join_first, unread_text};
 use crate::output::{count, line, table};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use usnet_crds::conditions::reason::NO_MEMORY;
 
-/// The maximum number of rows of each list in the text; JSON has all.
-const ROWS_MAX: usize = 20;
+/// The maximum number of rows of each list in the text, which fits on a screen; JSON has all.
+const ROWS_MAX: usize = 10;
+/// More interfaces of a network than this with the same problem are one row.
+const ALONE_MAX: usize = 3;
 
 pub(crate) fn text(report: &Report) -> String {
     let leader = report.leader.as_deref().map(|name| format!(", leader {}", line(name))).unwrap_or_default();
@@ -56,33 +61,55 @@ fn problems(text: &mut String, title: &str, problems: &[Problem]) {
         return;
     }
     let row = |problem: &Problem| {
-        let node = problem.node.clone().unwrap_or_default();
-        [line(&problem.subject), line(&node), line(&problem.reason), line(&problem.message)]
+        // The message is about the first of these nodes.
+        let first = problem.nodes.first().filter(|_| problem.nodes.len() > 1);
+        let first = first.map(|node| format!("{node}: ")).unwrap_or_default();
+        format!("{}\n  {}\n", line(&problem.headline()), line(&format!("{first}{}", problem.message)))
     };
-    let rows: Vec<_> = problems.iter().take(ROWS_MAX).map(row).collect();
-    section(text, title, &table(["SUBJECT", "NODE", "REASON", "MESSAGE"], &rows), problems.len());
+    section(text, title, &problems.iter().take(ROWS_MAX).map(row).collect::<String>(), problems.len());
 }
 
 fn not_connected(text: &mut String, entries: &[NotConnected]) {
+    // What an engine has no memory for is among its problems.
+    let entries: Vec<&NotConnected> = entries.iter().filter(|entry| entry.reason != NO_MEMORY).collect();
     if entries.is_empty() {
         return;
     }
-    let row = |entry: &NotConnected| {
-        [&entry.pod, &entry.interface, &entry.network, &entry.node, &entry.message].map(|text| line(text))
-    };
-    let rows: Vec<_> = entries.iter().take(ROWS_MAX).map(row).collect();
+    let rows = grouped(&entries);
     let title =
-        if entries.iter().all(NotConnected::is_unconnected) { "NOT CONNECTED" } else { "INTERFACES WITH A PROBLEM" };
-    section(text, title, &table(["POD", "INTERFACE", "NETWORK", "NODE", "MESSAGE"], &rows), entries.len());
+        if entries.iter().all(|entry| entry.is_unconnected()) { "NOT CONNECTED" } else { "INTERFACES WITH A PROBLEM" };
+    let shown = rows.get(..ROWS_MAX).unwrap_or(&rows);
+    section(text, title, &table(["POD", "INTERFACE", "NETWORK", "NODE", "MESSAGE"], shown), rows.len());
 }
 
-fn section(text: &mut String, title: &str, table: &str, total: usize) {
-    let _ = write!(text, "\n{title}\n{}", indented(table));
+/// The interfaces as rows: one for each, or one for many of a network with the same problem.
+fn grouped(entries: &[&NotConnected]) -> Vec<[String; 5]> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&NotConnected>> = BTreeMap::new();
+    for entry in entries {
+        groups.entry((&entry.network, &entry.reason)).or_default().push(entry);
+    }
+    let rows = |group: Vec<&NotConnected>| match group.as_slice() {
+        [first, rest @ ..] if rest.len() >= ALONE_MAX => {
+            let nodes: BTreeSet<&str> = group.iter().map(|entry| entry.node.as_str()).collect();
+            let pods = format!("{} and {} more", line(&first.pod), rest.len());
+            let node = if nodes.len() == 1 { line(&first.node) } else { count(nodes.len(), "node") };
+            vec![[pods, line(&first.interface), line(&first.network), node, line(&first.message)]]
+        }
+        group => group
+            .iter()
+            .map(|it| [&it.pod, &it.interface, &it.network, &it.node, &it.message].map(|text| line(text)))
+            .collect(),
+    };
+    groups.into_values().flat_map(rows).collect()
+}
+
+fn section(text: &mut String, title: &str, lines: &str, total: usize) {
+    let _ = write!(text, "\n{title}\n{}", indented(lines));
     if total > ROWS_MAX {
         let _ = writeln!(text, "  and {} more: use -o json", total - ROWS_MAX);
     }
 }
 
-fn indented(table: &str) -> String {
-    table.lines().map(|line| format!("  {line}\n")).collect()
+fn indented(lines: &str) -> String {
+    lines.lines().map(|line| format!("  {line}\n")).collect()
 }

@@ -5,6 +5,7 @@ use crate::commands::explain::remedy::remedy;
 use crate::commands::shared::join_first;
 use crate::model::snapshot::CONTROLLER;
 use crate::model::{Objects, Pod, Snapshot};
+use std::collections::BTreeMap;
 use usnet_controller::cache::NodeState;
 use usnet_crds::conditions::reason::{AGENT_FAILED, NEVER_SEEN, NOT_CONNECTED, STATE_NOT_WRITABLE};
 use usnet_crds::conditions::{METRICS_SERVED, READY, Status, engine_connected, find};
@@ -26,7 +27,7 @@ pub(crate) fn causes(snapshot: &Snapshot, name: &str) -> Vec<Finding> {
     found.extend(files(status));
     found.extend(EngineKind::ALL.into_iter().filter_map(|engine| engine_down(snapshot, name, status, engine)));
     let is_up = |report: &&NetworkReport| report.reason != "EngineUnreachable";
-    found.extend(status.networks.iter().filter(is_up).filter_map(network));
+    found.extend(networks(status.networks.iter().filter(is_up)));
     found.extend(status.uplinks.iter().filter(|uplink| uplink.state == UplinkState::Failed).map(|uplink| {
         Finding::new(&uplink.reason, uplink.message.clone(), remedy(&uplink.reason))
             .of(format!("uplink {}", uplink.name))
@@ -169,15 +170,26 @@ fn selects(snapshot: &Snapshot, name: &str, selection: &usnet_controller::cache:
     selection.nodes.as_ref().zip(labels).is_some_and(|(selector, labels)| selector.matches(labels))
 }
 
-fn network(report: &NetworkReport) -> Option<Finding> {
-    let is_problem = match report.state {
+/// Returns a finding for each problem; networks often have the same.
+fn networks<'a>(reports: impl Iterator<Item = &'a NetworkReport>) -> Vec<Finding> {
+    let mut problems: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for report in reports.filter(|report| is_problem(report)) {
+        let cause = if report.reason.is_empty() { "Pending" } else { &report.reason };
+        problems.entry((cause, &report.message)).or_default().push(report.name.clone());
+    }
+    let finding = |((cause, message), names): ((&str, &str), Vec<String>)| {
+        let noun = if names.len() == 1 { "network" } else { "networks" };
+        Finding::new(cause, message, remedy(cause)).of(format!("{noun} {}", join_first(&names, NAMED)))
+    };
+    problems.into_iter().map(finding).collect()
+}
+
+fn is_problem(report: &NetworkReport) -> bool {
+    match report.state {
         NetworkState::Programmed => false,
         NetworkState::Pending | NetworkState::Failed => true,
         NetworkState::Draining => !report.reason.is_empty(),
-    };
-    let cause = if report.reason.is_empty() { "Pending" } else { &report.reason };
-    is_problem
-        .then(|| Finding::new(cause, report.message.clone(), remedy(cause)).of(format!("network {}", report.name)))
+    }
 }
 
 fn interfaces(report: &NetworkReport) -> Option<Finding> {

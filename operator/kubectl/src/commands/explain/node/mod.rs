@@ -5,7 +5,7 @@ mod causes;
 use super::finding::{Parts, Report};
 use crate::model::Snapshot;
 use crate::output::count;
-use usnet_crds::conditions::{READY, find};
+use usnet_crds::conditions::{NETWORKS_PROGRAMMED, READY, find};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 
 pub(crate) fn report(snapshot: &Snapshot, name: &str) -> Report {
@@ -21,8 +21,11 @@ pub(crate) fn report(snapshot: &Snapshot, name: &str) -> Report {
                 .filter(|engines| !engines.is_empty())
                 .map_or_else(|| "no engine".to_owned(), |it| it.join(", "));
             let networks = status.map_or(0, |status| status.networks.len());
+            let programmed = status.and_then(|status| find(&status.conditions, NETWORKS_PROGRAMMED));
+            let programmed =
+                programmed.map(|it| format!("NetworksProgrammed={} ({}), ", it.status, it.reason)).unwrap_or_default();
             format!(
-                "Ready={} ({}), {engines}, {} with pods or a problem",
+                "Ready={} ({}), {programmed}{engines}, {} with pods or a problem",
                 ready.status,
                 ready.reason,
                 count(networks, "network")

@@ -106,6 +106,17 @@ fn files_that_cannot_be_written() {
 }
 
 #[test]
+fn networks_with_the_same_problem_are_one_finding() {
+    let names: Vec<String> = (0..100).map(|number| format!("n{number:02}")).collect();
+    let message = "Open vSwitch runs without DPDK: ovs-vsctl set Open_vSwitch . other_config:dpdk-init=true";
+    let failed =
+        |name: &String| network_report(name, "Failed", &json!({"reason": "EngineUnsuitable", "message": message}));
+    let reports = names.iter().map(failed).collect();
+    let snapshot = with(|state| state["status"]["networks"] = reports);
+    check(&snapshot, "EngineUnsuitable", &["of networks n00, n01", "and 95 more", "without DPDK: ovs-vsctl set"]);
+}
+
+#[test]
 fn an_address_of_metrics_that_another_program_uses() {
     let unserved = condition("MetricsServed", "False", "AddressTaken", "cannot listen at 127.0.0.1:28181");
     let snapshot = with(|state| state["status"]["conditions"].as_array_mut().unwrap().push(unserved));
