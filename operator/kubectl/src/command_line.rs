@@ -2,7 +2,7 @@
 
 use super::api::{Cluster, ConnectionOptions};
 use super::commands::{
-    capture, explain, graph, history, migrate, plan, pods, status, support_bundle, test, top, trace, version,
+    capture, explain, graph, history, migrate, plan, pods, report, status, support_bundle, test, top, trace, version,
 };
 use super::completion;
 use super::error::{Error, SUCCESS};
@@ -109,6 +109,9 @@ enum Command {
     },
     /// Show networks, nodes and pods as a graph.
     Graph(graph::Options),
+    /// Write the state of all of usnet as a page for a browser: problems, the graph, traffic and
+    /// changes. The page is one file and loads nothing.
+    Report(report::Options),
     /// Show the path of packets from one pod to another step by step, and where it is broken.
     Trace {
         #[command(flatten)]
@@ -178,6 +181,7 @@ async fn run(command_line: CommandLine) -> Result<Output, Error> {
         Command::Plan { options, output } => plan::run(&cluster, &options, output.format).await,
         Command::Test { options, output } => test::run(&cluster, &options, output.format).await,
         Command::Graph(options) => graph::run(&cluster, &options).await,
+        Command::Report(options) => report::run(&cluster, &options).await,
         Command::Trace { options, output } => trace::run(&cluster, &options, output.format).await,
         Command::SupportBundle(options) => support_bundle::run(&cluster, &options).await,
         Command::Version(output) => version::run(&cluster, output.format).await,

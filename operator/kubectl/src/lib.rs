@@ -6,19 +6,23 @@
 //! - [`api`] (IO): objects of the API server, and the programs in agents' containers;
 //! - [`model`]: the parts of these objects that commands use. Pure;
 //! - [`commands`]: each command, as a pure function from these values to a report, and its text;
-//! - [`output`]: a report as text, JSON or YAML; [`error`]: errors and exit statuses.
+//! - [`output`]: a report as text, JSON or YAML; [`html`]: as a page;
+//! - [`error`]: errors and exit statuses.
 
 pub(crate) mod api;
 pub(crate) mod command_line;
 pub(crate) mod commands;
 pub(crate) mod completion;
 pub(crate) mod error;
+pub(crate) mod html;
 pub(crate) mod model;
 pub(crate) mod output;
 mod private_file;
 
 pub use command_line::main;
 
+#[cfg(test)]
+mod browser;
 #[cfg(test)]
 mod documentation;
 #[cfg(test)]

@@ -161,6 +161,12 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl usnet graph", Run),
     ("kubectl usnet graph [NETWORK]", As("kubectl usnet graph blue")),
     ("kubectl usnet graph -o dot | dot -Tsvg", As("kubectl usnet graph -o dot | grep -q graph")),
+    (
+        "kubectl usnet report --write usnet.html",
+        As(
+            "kubectl usnet report --interval 1 | grep -q 'Content-Security-Policy'; kubectl usnet graph -o svg | grep -q '</svg>'",
+        ),
+    ),
     ("kubectl usnet plan -f network.yaml", Exits(1, "kubectl usnet plan -f network.yaml")),
     ("kubectl usnet plan -f FILE", As("kubectl usnet plan -f blue.yaml")),
     ("kubectl usnet history", Run),

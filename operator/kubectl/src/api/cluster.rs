@@ -40,6 +40,8 @@ pub(crate) struct ConnectionOptions {
 #[derive(Clone)]
 pub(crate) struct Cluster {
     pub client: Client,
+    /// The address of the API server.
+    pub server: String,
     /// The namespace of pods that the user chose; `None` for that of the context.
     pub chosen_namespace: Option<String>,
     pub default_namespace: String,
@@ -113,10 +115,11 @@ impl Cluster {
         config.default_retry = false;
         config.connect_timeout = Some(timeout);
         config.read_timeout = Some(timeout);
-        let default_namespace = config.default_namespace.clone();
+        let (server, default_namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
         let client = Client::try_from(config).map_err(|error| Error::Client(Box::new(error)))?;
         Ok(Self {
             client,
+            server,
             chosen_namespace: options.namespace.clone(),
             default_namespace,
             usnet_namespace: options.usnet_namespace.clone(),
@@ -217,6 +220,7 @@ mod tests {
     fn cluster(server: &ApiServer) -> Cluster {
         Cluster {
             client: server.client(),
+            server: String::new(),
             chosen_namespace: None,
             default_namespace: "default".to_owned(),
             usnet_namespace: "usnet-system".to_owned(),

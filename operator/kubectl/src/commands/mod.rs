@@ -9,6 +9,7 @@ pub(crate) mod migrate;
 mod names;
 pub(crate) mod plan;
 pub(crate) mod pods;
+pub(crate) mod report;
 mod shared;
 pub(crate) mod status;
 pub(crate) mod support_bundle;

@@ -4,7 +4,7 @@
 use super::shared::{query_agents, unread_text};
 use crate::api::{Cluster, read_usnet};
 use crate::error::{Error, SUCCESS};
-use crate::model::{Pod, Unread};
+use crate::model::{Pod, Snapshot, Unread};
 use crate::output::{Format, Output, line, render, table};
 use clap::ValueEnum;
 use serde::Serialize;
@@ -52,37 +52,50 @@ enum Sort {
     Dropped,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
+pub(crate) struct Report {
     /// The interval over which the counters are averaged; `None` if they are totals.
     #[serde(skip_serializing_if = "Option::is_none")]
-    interval_seconds: Option<u64>,
-    ports: Vec<NodePort>,
+    pub interval_seconds: Option<u64>,
+    pub ports: Vec<NodePort>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    not_read: Vec<Unread>,
+    pub not_read: Vec<Unread>,
 }
 
 /// An interface of a pod on a node.
 #[derive(Debug, Serialize)]
-struct NodePort {
-    node: String,
+pub(crate) struct NodePort {
+    pub node: String,
     #[serde(flatten)]
-    port: Port,
+    pub port: Port,
+}
+
+impl Options {
+    /// Returns the options for all interfaces: for rates over this interval in seconds, or for
+    /// totals.
+    pub(crate) fn all(interval: Option<u64>) -> Self {
+        let (totals, interval) = (interval.is_none(), interval.unwrap_or_default());
+        Self { node: None, network: None, interval, totals, sort: Sort::default(), limit: None }
+    }
 }
 
 /// Runs the command for all namespaces, unless the user chose one.
 pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Output, Error> {
     let snapshot = read_usnet(cluster).await?;
+    let report = read(cluster, &snapshot, options).await?;
+    Ok(Output { text: render(&report, format, text)?, exit_status: SUCCESS })
+}
+
+pub(crate) async fn read(cluster: &Cluster, snapshot: &Snapshot, options: &Options) -> Result<Report, Error> {
     let interval = options.interval.to_string();
     let mut arguments = vec!["node", "ports", "-o", "json"];
     if !options.totals {
         arguments.extend(["--interval", &interval]);
     }
     arguments.extend(options.network.iter().flat_map(|network| ["--network", network.as_str()]));
-    let (answers, unread) = query_agents(cluster, &snapshot, options.node.as_deref(), &arguments).await?;
-    let report = report(answers, unread, options, cluster.chosen_namespace.as_deref());
-    Ok(Output { text: render(&report, format, text)?, exit_status: SUCCESS })
+    let (answers, unread) = query_agents(cluster, snapshot, options.node.as_deref(), &arguments).await?;
+    Ok(report(answers, unread, options, cluster.chosen_namespace.as_deref()))
 }
 
 fn report(

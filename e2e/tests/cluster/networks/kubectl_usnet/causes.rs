@@ -52,6 +52,8 @@ fn the_status_names_a_stalled_network_with_its_node_and_nothing_else() {
     }
     let graph = usnet(&["graph", "ask-stalled"]).stdout;
     assert!(graph.contains("node-b Failed: BridgeExists") && graph.contains("node-a Programmed"), "{graph}");
+    let picture = usnet(&["graph", "ask-stalled", "-o", "svg"]).stdout;
+    assert!(picture.contains("class=\"problem\"") && picture.contains(">BridgeExists<"), "{picture}");
 
     vsctl("node-b", &["--no-wait", "del-br", "br-ask-stalled"]);
     wait_ready("ask-stalled");

@@ -104,6 +104,11 @@ fn a_bundle_has_diagnostic_data_and_no_secrets() {
     assert!(definitions.contains("(removed)") && definitions.contains("type: macvlan"), "{definitions}");
     assert!(all("pods.txt").contains("NoVolume of net1") && all("pods.txt").contains("ask-bundle/keeper"));
     assert!(all("cluster/userspacenetworks.yaml").contains(NETWORK));
+    let report = all("report.html");
+    for part in ["</svg>", "ask-bundle/keeper", "create port", "totals since each port was created"] {
+        assert!(report.contains(part), "no {part} in {report}");
+    }
+    assert!(!report.contains("NOT READ"), "{report}");
     for node in nodes() {
         for (name, text) in [
             ("state.json", "\"node\""),

@@ -3,7 +3,7 @@
 use super::shared::{query_agents, unread_text};
 use crate::api::{Cluster, read_usnet};
 use crate::error::{Error, SUCCESS};
-use crate::model::{Pod, Unread};
+use crate::model::{Pod, Snapshot, Unread};
 use crate::output::{Format, Output, line, render, table};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -24,29 +24,39 @@ pub(crate) struct Options {
     since: Option<SignedDuration>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
-    changes: Vec<NodeChange>,
+    pub changes: Vec<NodeChange>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    not_read: Vec<Unread>,
+    pub not_read: Vec<Unread>,
 }
 
 #[derive(Debug, Serialize)]
 pub(crate) struct NodeChange {
-    node: String,
+    pub node: String,
     #[serde(flatten)]
-    change: Change,
+    pub change: Change,
+}
+
+impl Options {
+    /// Returns the options for all changes of this duration.
+    pub(crate) const fn since(duration: SignedDuration) -> Self {
+        Self { node: None, network: None, since: Some(duration) }
+    }
 }
 
 pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Output, Error> {
-    let snapshot = read_usnet(cluster).await?;
+    let report = read(cluster, &read_usnet(cluster).await?, options).await?;
+    Ok(Output { text: render(&report, format, text)?, exit_status: SUCCESS })
+}
+
+pub(crate) async fn read(cluster: &Cluster, snapshot: &Snapshot, options: &Options) -> Result<Report, Error> {
     let mut arguments = vec!["node", "history", "-o", "json"];
     arguments.extend(options.network.iter().flat_map(|network| ["--network", network.as_str()]));
-    let (answers, unread) = query_agents(cluster, &snapshot, options.node.as_deref(), &arguments).await?;
+    let (answers, unread) = query_agents(cluster, snapshot, options.node.as_deref(), &arguments).await?;
     let since = options.since.and_then(|since| snapshot.now.checked_sub(since).ok());
-    let report = report(answers, unread, since);
-    Ok(Output { text: render(&report, format, text)?, exit_status: SUCCESS })
+    Ok(report(answers, unread, since))
 }
 
 fn report(

@@ -67,6 +67,7 @@ mod tests {
         let reply = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": "x", "message": "spec.engine: no"});
         let server = ApiServer::answering(vec![Answer::new(code, reply.to_string())]);
         let cluster = Cluster {
+            server: String::new(),
             client: server.client(),
             chosen_namespace: None,
             default_namespace: String::new(),

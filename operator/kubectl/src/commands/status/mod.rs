@@ -4,7 +4,7 @@
 //! - [`problems`]: problems, grouped by their causes;
 //! - [`text`]: the report as text.
 
-mod problems;
+pub(crate) mod problems;
 pub(crate) mod report;
 pub(crate) mod text;
 

@@ -13,7 +13,9 @@ mod pods;
 
 use crate::api::{Cluster, MULTUS_MISSING, read_definitions, read_usnet};
 use crate::commands::pods::read_pods;
+use crate::commands::report;
 use crate::error::{Error, PROBLEM, SUCCESS};
+use crate::model::Snapshot;
 use crate::output::{Output, count};
 use archive::Archive;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
@@ -79,6 +81,7 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, 
         collection.fail(&entry.what, &entry.why);
     }
     pods::collect(&mut collection, &mut snapshot).await?;
+    add_report(&mut collection, &snapshot, options.since).await?;
     let (answered, total) = nodes::collect(&mut collection, &snapshot).await?;
     logs::collect(&mut collection, &snapshot, options.since).await?;
     let Collection { archive, mut errors, .. } = collection;
@@ -97,6 +100,16 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, 
         }
     );
     Ok(Output { text, exit_status: if errors.is_empty() { SUCCESS } else { PROBLEM } })
+}
+
+/// Adds the page of `kubectl usnet report`, with totals of traffic, which need no interval.
+async fn add_report(collection: &mut Collection<'_>, snapshot: &Snapshot, since: SignedDuration) -> Result<(), Error> {
+    progress("reading traffic and changes");
+    let content = report::content::read(collection.cluster, snapshot, None, report::content::Since(since)).await?;
+    for entry in content.not_read.iter().filter(|entry| entry.why != MULTUS_MISSING) {
+        collection.fail(&entry.what, &entry.why);
+    }
+    collection.add("report.html", &report::page(&content))
 }
 
 /// Returns a duration in seconds, at least one.
