@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test world-test upgrade-test life faults across virtual-machines hot-plug resource-claims gitops fuzz lint docs bench shell crds image release release-test clean
+.PHONY: demo test unit-test screenshots world-test upgrade-test life faults across virtual-machines hot-plug resource-claims gitops fuzz lint docs bench shell crds image release release-test clean
 
 # A cluster with a network and two pods whose packets are counted; nothing of it is left.
 demo:
@@ -12,6 +12,10 @@ test: unit-test world-test
 # Most tests wait for an engine to start: twice as many at once as there are cores keep the cores busy.
 unit-test: setup
 	USNET_TOOLS=$$(e2e/tools/build) RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} cargo test --workspace
+
+# The pages of `kubectl usnet report` and `graph` of a small and of a large cluster, in a browser: screenshots/*.png, to look at.
+screenshots: setup
+	USNET_SCREENSHOTS=$(CURDIR)/screenshots cargo test -p usnet-kubectl --lib browser -- --nocapture
 
 # The test bed itself, and all cluster tests in it.
 world-test: setup
