@@ -10,15 +10,21 @@ reasons! {
     NEVER_SEEN = "NeverSeen" {
         Node "OVSConnected, VPPConnected False": "the engine has never been connected on this node; the message says why. Its networks without `nodeSelector` exclude this node"
         => "start the engine on the node, or give the networks a spec.nodeSelector without this node"
+        OVS "start ovsdb-server and ovs-vswitchd on the node, or give the networks a spec.nodeSelector without this node"
+        VPP "start VPP on the node, or give the networks a spec.nodeSelector without this node"
     }
     DISCONNECTED = "Disconnected" ends within 60 {
         Node "OVSConnected, VPPConnected False": "it was connected and no longer is, or is a VPP that does not respond (`…; does it hang?`), or is too old (`… does not know the message …`)"
         => "start the engine on the node (ovsdb-server and ovs-vswitchd, or VPP); everything else recovers by itself"
+        OVS "start ovsdb-server and ovs-vswitchd on the node; everything else recovers by itself"
+        VPP "start VPP on the node, and see its log; everything else recovers by itself"
     }
     ENGINE_STALLED = "NotActing" ends within 60 {
         Node "OVSConnected False": "the database responds, but `ovs-vswitchd` ended, or applied no change (of the agent, or of a pod that starts or stops) for 10 s, or the database is empty or cannot be parsed"
         Node "VPPConnected False": "it is connected, but its state cannot be read: a message, which the condition names, is missing or not as documented. One that hangs is `Disconnected`"
         => "start ovs-vswitchd on the node and look at its log; for VPP use a release from 23.06 to 26.06"
+        OVS "start ovs-vswitchd on the node and look at its log"
+        VPP "use a release of VPP from 23.06 to 26.06, and look at its log on the node"
     }
     ENGINE_UNREACHABLE = "EngineUnreachable" ends within 60 {
         Node "Ready False": "an engine that was connected on the node is not connected any more, or does not act; the message is that of the condition of the engine"
@@ -27,6 +33,8 @@ reasons! {
         UplinkOnNode "Failed": "the same, of the engine that has the NIC"
         AffectedPod "": "the engine that has the pod's interfaces cannot be reached: see the conditions of the node. Open vSwitch forwards on while only `ovsdb-server` is down. Once the engine is back, usnet attaches the pod again"
         => "start the engine on the node (ovsdb-server and ovs-vswitchd, or VPP); everything else recovers by itself"
+        OVS "start ovsdb-server and ovs-vswitchd on the node; everything else recovers by itself"
+        VPP "start VPP on the node, and see its log; everything else recovers by itself"
     }
     ENGINE_REFUSED = "EngineRefused" ends within 60 {
         NetworkOnNode "Failed": "the engine failed to create the bridge, or a tunnel to another node; the message has its text"

@@ -11,6 +11,8 @@ mod progress;
 mod spec;
 mod uplink;
 
+use crate::EngineKind;
+
 pub use {attachment::*, bridge::*, engine::*, node::*, overlay::*, progress::*, spec::*, uplink::*};
 
 /// A reason.
@@ -27,6 +29,23 @@ pub struct Reason {
     pub ends_within: Option<u32>,
     /// What to do, in plain text; empty if there is nothing to do.
     pub remedy: &'static str,
+    /// What to do where it differs between the engines: with Open vSwitch, and with VPP.
+    pub remedies: Option<[&'static str; 2]>,
+}
+
+impl Reason {
+    /// Returns what to do with this engine, where it differs between the engines.
+    pub fn remedy_of(&self, engine: EngineKind) -> Option<&'static str> {
+        let [open_vswitch, vpp] = self.remedies?;
+        Some(match engine {
+            EngineKind::OpenVswitch => open_vswitch,
+            EngineKind::Vpp => vpp,
+        })
+    }
+
+    pub fn is_in(&self, place: Place) -> bool {
+        self.occurrences.iter().any(|occurrence| occurrence.place == place)
+    }
 }
 
 /// What a reason means in one place.
@@ -78,11 +97,12 @@ impl Place {
 }
 
 /// Declares a table of reasons: the constant and the value of each, `needs operator` or `ends
-/// within` with seconds, what it means in each place, and after the arrow what to do.
+/// within` with seconds, what it means in each place, and after the arrow what to do; where it
+/// differs, also with each engine.
 macro_rules! reasons {
     ($table:ident; $($constant:ident = $name:literal $(needs $operator:ident)? $(ends within $seconds:literal)? {
         $($place:ident $state:literal: $meaning:literal)+
-        $(=> $remedy:literal)?
+        $(=> $remedy:literal $(OVS $open_vswitch:literal VPP $vpp:literal)?)?
     })+) => {
         $(pub const $constant: &str = $name;)+
 
@@ -92,6 +112,7 @@ macro_rules! reasons {
             needs_operator: super::reasons!(@needs $($operator)?),
             ends_within: super::reasons!(@ends $($seconds)?),
             remedy: super::reasons!(@remedy $($remedy)?),
+            remedies: super::reasons!(@remedies $($([$open_vswitch, $vpp])?)?),
         }),+];
     };
     (@needs operator) => { true };
@@ -100,6 +121,8 @@ macro_rules! reasons {
     (@ends) => { None };
     (@remedy $remedy:literal) => { $remedy };
     (@remedy) => { "" };
+    (@remedies $remedies:expr) => { Some($remedies) };
+    (@remedies) => { None };
 }
 use reasons;
 
@@ -161,6 +184,19 @@ mod tests {
         let is_recovering = |seconds| may_end_by_itself(ENGINE_UNREACHABLE, seconds);
         assert_eq!([-5, 59, 60].map(is_recovering), [true, true, false]);
         assert!(!may_end_by_itself(ENGINE_UNSUITABLE, 0) && !may_end_by_itself("Other", 0));
+    }
+
+    #[test]
+    fn each_engine_has_its_own_remedy() {
+        for engine in [EngineKind::OpenVswitch, EngineKind::Vpp] {
+            for reason in all() {
+                let Some(remedy) = reason.remedy_of(engine) else { continue };
+                let other = if engine == EngineKind::Vpp { ["ovs", "vSwitch"] } else { ["VPP", "vpp"] };
+                assert!(!other.iter().any(|word| remedy.contains(word)), "{}: {remedy}", reason.name);
+            }
+        }
+        let stalled = find(ENGINE_STALLED).and_then(|reason| reason.remedy_of(EngineKind::OpenVswitch));
+        assert!(stalled.is_some_and(|remedy| remedy.contains("ovs-vswitchd")), "{stalled:?}");
     }
 
     /// The controller counts failures of networks and uplinks on nodes.

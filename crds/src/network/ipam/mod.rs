@@ -24,5 +24,5 @@ pub use check::check_definition;
 pub(super) use check::ipam;
 pub(super) use plugin_cel::static_addresses;
 pub(super) use plugin_rules::check_fixed;
-pub use ranges::range_sets;
+pub use ranges::{AssignedRange, assigned_ranges, range_sets};
 pub use spec::{IpamAddress, IpamRange, IpamRoute, IpamSpec};

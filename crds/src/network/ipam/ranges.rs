@@ -2,6 +2,8 @@
 
 use super::spec::{IpamRange, IpamSpec};
 use ipnet::IpNet;
+use serde_json::Value;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The sets of ranges as host-local reads them: the only range of the other form is one as well.
@@ -13,6 +15,39 @@ pub fn range_sets(ipam: &IpamSpec) -> Vec<Vec<IpamRange>> {
         gateway: ipam.gateway.clone(),
     });
     only.map(|range| vec![range]).into_iter().chain(ipam.ranges.iter().cloned()).collect()
+}
+
+/// A range of addresses that host-local assigns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AssignedRange {
+    pub first: IpAddr,
+    pub last: IpAddr,
+    pub subnet: IpNet,
+    /// The gateway, which is never assigned.
+    pub gateway: IpAddr,
+}
+
+impl AssignedRange {
+    pub fn contains(&self, address: IpAddr) -> bool {
+        self.subnet.contains(&address) && self.first <= address && address <= self.last
+    }
+}
+
+impl fmt::Display for AssignedRange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} to {}", self.first, self.last)
+    }
+}
+
+/// The ranges of a configuration of host-local; none of one that cannot be read.
+pub fn assigned_ranges(ipam: &Value) -> Vec<AssignedRange> {
+    let spec: IpamSpec = serde_json::from_value(ipam.clone()).unwrap_or_default();
+    let range = |range: &IpamRange| {
+        let Ends { first, last, subnet, .. } = Ends::of(range)?;
+        let gateway = range.gateway.as_ref().and_then(|text| text.parse().ok());
+        Some(AssignedRange { first, last, subnet, gateway: gateway.unwrap_or_else(|| next(subnet.network())) })
+    };
+    range_sets(&spec).iter().flatten().filter_map(range).collect()
 }
 
 /// The first and the last address of a range as host-local fills them in.

@@ -2,7 +2,7 @@
 
 use super::error::IpamError;
 use super::process::{Output, Program};
-use crate::attachment::request::static_ips;
+use crate::attachment::request::{host_local, static_ips};
 use crate::protocol::environment::Environment;
 use crate::protocol::error::ErrorCode;
 use crate::protocol::result::Assignment;
@@ -23,6 +23,9 @@ pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum length of a plugin's name, which is part of a path. All known plugins have much
 /// shorter names.
 const NAME_MAX: usize = 63;
+
+/// The text of host-local when a requested address is in no range.
+const NOT_IN_RANGES: &str = "failed to allocate all requested IPs";
 
 /// Whether the IPAM plugin is CNI's `dhcp`, which sends requests over the pod's interface: the
 /// interface has to exist in the kernel.
@@ -78,10 +81,26 @@ impl<'a> IpamPlugin<'a> {
     /// Assigns addresses to the attachment of the environment. If it fails, the caller has to
     /// release them: the plugin may have assigned some.
     pub fn assign(&self) -> Result<Assignment, IpamError> {
-        let output = self.call("ADD")?;
+        let output = self.call("ADD").map_err(|error| self.add_ranges(error))?;
         let assignment: Assignment =
             serde_json::from_slice(&output).map_err(|source| IpamError::Undecodable(self.plugin.to_owned(), source))?;
         if assignment.ips.is_empty() { Err(IpamError::NoAddress(self.plugin.to_owned())) } else { Ok(assignment) }
+    }
+
+    /// Adds the addresses that host-local assigns to its error about others, which lacks them.
+    fn add_ranges(&self, error: IpamError) -> IpamError {
+        match error {
+            IpamError::Rejected { plugin, code, msg, details } if msg.contains(NOT_IN_RANGES) => {
+                let assigned = self.configuration.get("ipam").and_then(host_local::assigned);
+                let advice = assigned.map(|assigned| {
+                    format!(
+                        " (this node assigns {assigned}, of which some may be taken: request another address, or none)"
+                    )
+                });
+                IpamError::Rejected { plugin, code, msg: msg + &advice.unwrap_or_default(), details }
+            }
+            other => other,
+        }
     }
 
     /// Assigns static addresses, which are in the configuration. The plugin may ignore them and

@@ -62,6 +62,18 @@ fn exhausted_addresses_have_their_own_code_and_other_codes_of_plugins_are_not_pa
 }
 
 #[test]
+fn an_address_outside_of_the_ranges_is_refused_with_the_ranges() {
+    let (_folder, environment) =
+        plugin(r#"echo '{"code": 999, "msg": "failed to allocate all requested IPs: 10.9.9.9"}'; exit 1"#);
+    let mut configuration = configuration();
+    configuration["ipam"]["ranges"] =
+        json!([[{"subnet": "10.56.0.0/24", "rangeStart": "10.56.0.9", "rangeEnd": "10.56.0.20"}]]);
+    let error = IpamPlugin::find(&configuration, &environment).unwrap().assign().unwrap_err();
+    assert_eq!(error.number(), 105);
+    assert!(error.to_string().contains("10.9.9.9 (this node assigns 10.56.0.9 to 10.56.0.20,"), "{error}");
+}
+
+#[test]
 fn a_failure_without_json_shows_what_was_written() {
     let (_folder, environment) = plugin("echo 'no such disk' >&2; exit 3");
     let configuration = configuration();

@@ -8,9 +8,10 @@ use usnet_dataplane::journal;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PodDirectoryError {
-    /// The pod does not declare the volume. `path` is where kubelet would create it.
+    /// The pod does not declare the volume, or no container mounts it. `path` is where kubelet
+    /// would create it.
     #[error(
-        "pod {pod} has no emptyDir volume \"{volume}\" (expected at {}): add `volumes: [{{name: {volume}, emptyDir: {{}}}}]` to the pod and mount it in the container, for example at /run/usnet",
+        "pod {pod} has no emptyDir volume \"{volume}\" that a container mounts (expected at {}): the pod needs `volumes: [{{name: {volume}, emptyDir: {{}}}}]`, and its container `volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}]`",
         path.display()
     )]
     NoVolume { pod: Pod, volume: Box<str>, path: PathBuf },

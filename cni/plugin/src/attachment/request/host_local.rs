@@ -29,6 +29,25 @@ pub fn add_ranges(ipam: &mut Map<String, Value>, addresses: impl Iterator<Item =
     }
 }
 
+/// The addresses that host-local assigns with this configuration, for users; none if it has no
+/// ranges.
+pub fn assigned(ipam: &Value) -> Option<String> {
+    let sets = ipam.get("ranges").and_then(Value::as_array).into_iter().flatten();
+    let texts: Vec<String> = sets.filter_map(Value::as_array).flatten().chain([ipam]).filter_map(range_text).collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+fn range_text(range: &Value) -> Option<String> {
+    let text = |key: &str| range.get(key).and_then(Value::as_str);
+    let subnet = text("subnet")?;
+    Some(match (text("rangeStart"), text("rangeEnd")) {
+        (Some(start), Some(end)) => format!("{start} to {end}"),
+        (Some(start), None) => format!("those of {subnet} from {start}"),
+        (None, Some(end)) => format!("those of {subnet} up to {end}"),
+        (None, None) => format!("those of {subnet}"),
+    })
+}
+
 fn is_in_subnet(range: &Value, address: IpAddr) -> bool {
     let subnet: Option<IpNet> = range.get("subnet").and_then(Value::as_str).and_then(|text| text.parse().ok());
     subnet.is_some_and(|subnet| subnet.contains(&address))
@@ -62,6 +81,16 @@ mod tests {
             json!({"subnet": "10.1.0.0/16", "rangeStart": "10.1.9.9", "rangeEnd": "10.1.9.9", "gateway": "10.1.0.1"});
         let own_six = json!({"subnet": "fd00::/64", "rangeStart": "fd00::9", "rangeEnd": "fd00::9"});
         assert_eq!(found, json!([[part, own], [six, own_six]]));
+    }
+
+    #[test]
+    fn the_assigned_addresses_are_described() {
+        let part = json!({"subnet": "10.1.0.0/16", "rangeStart": "10.1.3.0", "rangeEnd": "10.1.3.255"});
+        let ranges =
+            json!({"type": "host-local", "ranges": [[part, {"subnet": "10.2.0.0/16", "rangeEnd": "10.2.0.9"}]]});
+        assert_eq!(assigned(&ranges).unwrap(), "10.1.3.0 to 10.1.3.255, those of 10.2.0.0/16 up to 10.2.0.9");
+        assert_eq!(assigned(&json!({"subnet": "fd00::/64"})).unwrap(), "those of fd00::/64");
+        assert_eq!(assigned(&json!({"type": "host-local"})), None);
     }
 
     #[test]
