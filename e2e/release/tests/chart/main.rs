@@ -120,7 +120,7 @@ fn the_chart_is_what_kustomize_makes_of_config() {
         (&["prometheus=true"], "default", &["components/prometheus"]),
         (&["legacyNads=false"], "default", &["components/no-legacy-nads"]),
         (&["metricsCertificate=true"], "default", &["components/metrics-certificate"]),
-        (&["tenantRoles=true"], "default", &["components/tenant-roles"]),
+        (&["tenantRoles=false"], "base", &["components/node-network", "engines/ovs", "engines/vpp"]),
         (&["resourceClaims=true"], "default", &["components/resource-claims"]),
         (&["hotPlug=true", "attachments=true"], "default", &["components/attachments", "components/hot-plug"]),
         (

@@ -65,10 +65,10 @@ const SERVED_BY_OLDEST: [&str; 8] = [
 /// The component that needs a newer version.
 const NEEDS_NEWER: &str = "components/resource-claims";
 
-/// Of what the components make of `config/default`.
+/// Of what the components make of `config/base`, which includes none of them.
 fn api_versions(components: &[&str]) -> BTreeSet<String> {
     let config = checkout().join("config");
-    let rendered = Kustomization { config: &config, resources: &["default"], components }.render().unwrap();
+    let rendered = Kustomization { config: &config, resources: &["base"], components }.render().unwrap();
     rendered.values().map(|object| object["apiVersion"].as_str().unwrap().to_owned()).collect()
 }
 
