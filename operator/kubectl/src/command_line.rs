@@ -76,9 +76,10 @@ enum Command {
     },
     /// Copy the frames of a pod's interface to a file, for Wireshark and tcpdump.
     Capture(capture::Options),
-    /// Show why a pod, a network or a node does not work, and what to do.
+    /// Show why a pod, a network or a node does not work, and what to do. Of a Deployment and the
+    /// like it explains the worst of its pods, of a UserspaceAttachment (usna) its interface.
     Explain {
-        #[command(subcommand)]
+        #[command(flatten)]
         subject: explain::Subject,
         #[command(flatten)]
         output: OutputOptions,

@@ -101,7 +101,16 @@ fn every_command_and_exit_status_is_documented() {
 fn every_cause_is_documented() {
     let page = std::fs::read_to_string(path()).unwrap();
     for source in [
+        include_str!("commands/explain/workload/mod.rs"),
+        include_str!("commands/explain/pod/added.rs"),
+        include_str!("commands/explain/pod/address.rs"),
         include_str!("commands/explain/pod/all_interfaces.rs"),
+        include_str!("commands/explain/pod/annotation.rs"),
+        include_str!("commands/explain/pod/claims.rs"),
+        include_str!("commands/explain/pod/known_texts.rs"),
+        include_str!("commands/explain/pod/last_resort.rs"),
+        include_str!("commands/explain/pod/scheduling.rs"),
+        include_str!("commands/explain/pod/volume.rs"),
         include_str!("commands/explain/pod/definition.rs"),
         include_str!("commands/explain/pod/placement.rs"),
         include_str!("commands/explain/pod/attachment.rs"),
@@ -117,8 +126,9 @@ fn every_cause_is_documented() {
                 && text.chars().filter(|letter| letter.is_uppercase()).count() > 1
         };
         for cause in literals.filter(is_cause).filter(|it| !it.contains("BackOff") && !it.ends_with("Error")) {
-            let is_there = page.contains(&format!("`{cause}`"))
-                || ["FailedCreatePodSandBox", "ErrImagePull", "ErrImageNeverPull"].contains(&cause);
+            let is_event = cause.starts_with("Failed") || ["DNSConfigForming", "InspectFailed"].contains(&cause);
+            let is_of_kubernetes = ["ErrImagePull", "ErrImageNeverPull", "ReplicaSet"].contains(&cause);
+            let is_there = page.contains(&format!("`{cause}`")) || is_event || is_of_kubernetes;
             assert!(is_there, "{PAGE} does not have `{cause}`");
         }
     }

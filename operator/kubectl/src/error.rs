@@ -9,7 +9,8 @@ use usnet_common::display::ErrorChain;
 pub(crate) const SUCCESS: u8 = 0;
 /// The command succeeded, and something is wrong or would change.
 pub(crate) const PROBLEM: u8 = 1;
-// clap exits with 2 for invalid options.
+/// The exit status of clap for invalid options.
+pub(crate) const USAGE: u8 = 2;
 pub(crate) const NOT_FOUND: u8 = 3;
 pub(crate) const FORBIDDEN: u8 = 4;
 pub(crate) const UNREACHABLE: u8 = 5;
@@ -30,7 +31,7 @@ pub(crate) enum Error {
     },
     #[error("no response from the API server to the request for {what} within {} s: increase --request-timeout", .after.as_secs())]
     Timeout { what: String, after: Duration },
-    #[error("you may not read {what} ({}): ask for a role with that right", message(source))]
+    #[error("you may not read {what}{}", remedy(what, source))]
     Forbidden {
         what: String,
         /// The text of the error contains it already.
@@ -57,6 +58,33 @@ pub(crate) enum Error {
     File { path: PathBuf, problem: String },
     #[error("cannot write the output: {0}")]
     Output(String),
+    #[error("{0}")]
+    Usage(String),
+}
+
+/// Says who can give a missing right. The text of the API server names the user and the right.
+fn remedy(what: &str, source: &kube::Error) -> String {
+    match role(what) {
+        Some(role) => format!(": ask for {role}"),
+        None => format!(" ({}): ask for a role with that right", message(source)),
+    }
+}
+
+/// Returns the role that allows to read objects, by their plural name. The component tenant-roles
+/// has those of usnet.
+fn role(what: &str) -> Option<&'static str> {
+    match what {
+        "userspacenetworks" | "userspacenodestates" | "compilednetworks" | "userspaceuplinks" => {
+            Some("the ClusterRole usnet-networks-view, bound by a ClusterRoleBinding")
+        }
+        "network-attachment-definitions" => {
+            Some("the ClusterRole usnet-definitions-view, which view, edit and admin of a namespace contain")
+        }
+        "userspaceattachments" => {
+            Some("the ClusterRole usnet-attachments-view, which view, edit and admin of a namespace contain")
+        }
+        _ => None,
+    }
 }
 
 impl Error {
@@ -74,6 +102,7 @@ impl Error {
         match self {
             Self::NotFound { .. } | Self::Ambiguous { .. } | Self::MultusMissing => NOT_FOUND,
             Self::Forbidden { .. } => FORBIDDEN,
+            Self::Usage(_) => USAGE,
             Self::Kubeconfig(_) | Self::Client(_) | Self::Read { .. } | Self::Timeout { .. } => UNREACHABLE,
             Self::NotInstalled(_) => NOT_INSTALLED,
             Self::File { .. } | Self::Output(_) => FILE,
@@ -127,6 +156,11 @@ mod tests {
                 Error::of_request("pods", response(403, "Forbidden")),
                 4,
                 "you may not read pods (pods is forbidden: User \"eve\"): ask for a role with that right",
+            ),
+            (
+                Error::of_request("userspacenetworks", response(403, "Forbidden")),
+                4,
+                "you may not read userspacenetworks: ask for the ClusterRole usnet-networks-view, bound by a ClusterRoleBinding",
             ),
             (
                 Error::of_request("pods", response(500, "InternalError")),

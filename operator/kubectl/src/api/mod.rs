@@ -2,14 +2,20 @@
 //!
 //! - [`cluster`]: the connection, and lists of objects;
 //! - [`read`]: all objects of usnet, with what could not be read;
+//! - [`pods`]: pods, and the interfaces that they have without a NetworkAttachmentDefinition;
 //! - [`exec`], [`stream`]: programs in the containers of usnet.
 
 mod cluster;
 mod exec;
+mod pods;
 mod read;
 mod stream;
 
 pub(crate) use cluster::{Cluster, ConnectionOptions, Scope};
 pub(crate) use exec::{log_of, run_command, run_on_nodes, run_usnet};
-pub(crate) use read::{MULTUS_MISSING, is_unknown_kind, optional, read_definitions, read_usnet, unreadable};
+pub(crate) use pods::{read_interfaces, read_pods};
+pub(crate) use read::{
+    MULTUS_MISSING, is_unknown_kind, optional, read_allowed, read_definitions, read_definitions_for, read_usnet,
+    unreadable,
+};
 pub(crate) use stream::stream_from;

@@ -16,12 +16,32 @@ use usnet_controller::cache::partial_objects::{
 /// Why a cluster has no NetworkAttachmentDefinitions; this is not a problem.
 pub(crate) const MULTUS_MISSING: &str = "Multus is not installed";
 
+/// Whether a command can do without networks and node states.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Essential,
+    IfAllowed,
+}
+
 /// Reads networks, compiled networks, uplinks, nodes with their states, namespaces, and the pods of
 /// usnet.
 ///
 /// # Errors
-/// When networks or node states, which every command needs, cannot be read.
+/// When networks or node states cannot be read.
 pub(crate) async fn read_usnet(cluster: &Cluster) -> Result<Snapshot, Error> {
+    read(cluster, Need::Essential).await
+}
+
+/// Reads the same for the commands about pods, which users run who have rights in their own
+/// namespace only.
+///
+/// # Errors
+/// When networks or node states cannot be read for another reason than a missing right.
+pub(crate) async fn read_allowed(cluster: &Cluster) -> Result<Snapshot, Error> {
+    read(cluster, Need::IfAllowed).await
+}
+
+async fn read(cluster: &Cluster, need: Need) -> Result<Snapshot, Error> {
     let mut snapshot = Snapshot { now: Timestamp::now(), ..Snapshot::default() };
     let (networks, states, compiled, uplinks, nodes, namespaces, pods, lease) = futures::join!(
         cluster.list(Scope::Cluster, None, |object: NetworkObject| parse::network(&object)),
@@ -33,8 +53,9 @@ pub(crate) async fn read_usnet(cluster: &Cluster) -> Result<Snapshot, Error> {
         cluster.list(Scope::Namespace(&cluster.usnet_namespace), None, |pod: v1::Pod| Pod::from(pod)),
         cluster.get::<Lease>(Scope::Namespace(&cluster.usnet_namespace), LEASE_NAME),
     );
-    snapshot.cache.networks.extend(required(&mut snapshot.unread, "networks", networks)?);
-    for state in required(&mut snapshot.unread, "node states", states)? {
+    let networks = needed(&mut snapshot, (Objects::Networks, "networks"), networks, need)?;
+    snapshot.cache.networks.extend(networks);
+    for state in needed(&mut snapshot, (Objects::States, "node states"), states, need)? {
         if state.status.is_some() && parse::node_state(&state).1.status.is_none() {
             let (what, why) = (format!("the state of node {}", name_of(&state)), "its agent is of another release");
             snapshot.unread.push(Unread { what, why: why.to_owned() });
@@ -58,14 +79,30 @@ pub(crate) async fn read_usnet(cluster: &Cluster) -> Result<Snapshot, Error> {
         Ok(lease) => snapshot.leader = lease.and_then(|lease| lease.spec?.holder_identity).filter(|it| !it.is_empty()),
         Err(error) => snapshot.mark_unread(Objects::Lease, &format!("Lease {LEASE_NAME}"), error.sentence()),
     }
-    snapshot.unread_objects.extend([Objects::Definitions, Objects::Pods, Objects::Events]);
+    let unasked = [Objects::Definitions, Objects::Pods, Objects::Added, Objects::Claims, Objects::Events];
+    snapshot.unread_objects.extend(unasked);
     Ok(snapshot)
 }
 
-/// Reads NetworkAttachmentDefinitions into the snapshot.
+/// Reads NetworkAttachmentDefinitions into the snapshot; those of the user's namespace if the
+/// others may not be read.
 pub(crate) async fn read_definitions(cluster: &Cluster, snapshot: &mut Snapshot) {
+    read_definitions_for(cluster, snapshot, cluster.namespace()).await;
+}
+
+/// Like [`read_definitions`], for the pods of a namespace, of which the labels are read as well.
+pub(crate) async fn read_definitions_for(cluster: &Cluster, snapshot: &mut Snapshot, namespace: &str) {
+    if !snapshot.has_read(Objects::Namespaces)
+        && let Ok(Some(object)) = cluster.get::<NamespaceObject>(Scope::Cluster, namespace).await
+    {
+        snapshot.cache.namespaces.extend([parse::namespace(&object)]);
+    }
     snapshot.unread_objects.remove(&Objects::Definitions);
-    let listed = cluster.list(Scope::Cluster, None, |object: NadObject| parse::nad(&object)).await;
+    let mut listed = cluster.list(Scope::Cluster, None, |object: NadObject| parse::nad(&object)).await;
+    if matches!(listed, Err(Error::Forbidden { .. })) {
+        snapshot.definitions_namespace = Some(namespace.to_owned());
+        listed = cluster.list(Scope::Namespace(namespace), None, |object: NadObject| parse::nad(&object)).await;
+    }
     let definitions = match listed {
         Err(error @ Error::Read { .. }) if is_unknown_kind(&error) => {
             snapshot.mark_unread(Objects::Definitions, "NetworkAttachmentDefinitions", MULTUS_MISSING);
@@ -76,12 +113,20 @@ pub(crate) async fn read_definitions(cluster: &Cluster, snapshot: &mut Snapshot)
     snapshot.definitions.extend(definitions);
 }
 
-/// Returns objects that every command needs.
-pub(crate) fn required<T>(
-    unread: &mut Vec<Unread>,
-    what: &str,
+/// Returns networks or node states.
+fn needed<T>(
+    snapshot: &mut Snapshot,
+    (objects, what): (Objects, &str),
     listed: Result<Listed<T>, Error>,
+    need: Need,
 ) -> Result<Vec<T>, Error> {
+    match listed {
+        Err(Error::Forbidden { .. }) if need == Need::IfAllowed => Ok(optional(snapshot, objects, what, listed)),
+        listed => required(&mut snapshot.unread, what, listed),
+    }
+}
+
+fn required<T>(unread: &mut Vec<Unread>, what: &str, listed: Result<Listed<T>, Error>) -> Result<Vec<T>, Error> {
     match listed {
         Ok(listed) => {
             unread.extend(unreadable(what, &listed));

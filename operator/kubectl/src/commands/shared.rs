@@ -2,7 +2,7 @@
 
 use crate::api::{Cluster, run_on_nodes};
 use crate::error::Error;
-use crate::model::{Pod, Snapshot, Unread};
+use crate::model::{Objects, Pod, Snapshot, Unread};
 use crate::output::{age, line};
 use k8s_openapi::jiff::Timestamp;
 use serde::de::DeserializeOwned;
@@ -46,7 +46,8 @@ pub(crate) async fn query_agents<'a, T: DeserializeOwned>(
     node: Option<&str>,
     arguments: &[&str],
 ) -> Result<(Vec<(&'a Pod, Result<T, String>)>, Vec<Unread>), Error> {
-    if let Some(name) = node.filter(|node| !snapshot.cache.states.contains_key(*node)) {
+    let is_unknown = |node: &&str| snapshot.has_read(Objects::States) && !snapshot.cache.states.contains_key(*node);
+    if let Some(name) = node.filter(is_unknown) {
         let suggestion = " with an agent of usnet: kubectl get usns".to_owned();
         return Err(Error::NotFound { kind: "node", name: name.to_owned(), suggestion });
     }

@@ -1,9 +1,11 @@
 //! `kubectl usnet top`: `usnet node ports` of all nodes, the interfaces with the most traffic
 //! first.
 
+use super::pods::report::{interface_text, uses};
 use super::shared::{query_agents, unread_text};
-use crate::api::{Cluster, read_usnet};
+use crate::api::{Cluster, read_allowed, read_definitions, read_pods};
 use crate::error::{Error, SUCCESS};
+use crate::model::snapshot::Objects;
 use crate::model::{Pod, Snapshot, Unread};
 use crate::output::{Format, Output, line, render, table};
 use clap::ValueEnum;
@@ -59,8 +61,21 @@ pub(crate) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_seconds: Option<u64>,
     pub ports: Vec<NodePort>,
+    /// The interfaces of pods whose nodes the user may not query.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without_counters: Vec<WithoutCounters>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_read: Vec<Unread>,
+}
+
+/// An interface of a pod, by the API server alone.
+#[derive(Debug, Serialize)]
+pub(crate) struct WithoutCounters {
+    pod: String,
+    interface: String,
+    network: String,
+    node: String,
+    addresses: Vec<String>,
 }
 
 /// An interface of a pod on a node.
@@ -82,11 +97,21 @@ impl Options {
 
 /// Runs the command for all namespaces, unless the user chose one.
 pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Output, Error> {
-    let snapshot = read_usnet(cluster).await?;
-    let report = read(cluster, &snapshot, options).await?;
+    let mut snapshot = read_allowed(cluster).await?;
+    let mut report = read(cluster, &snapshot, options).await?;
+    if !snapshot.has_read(Objects::UsnetPods) {
+        read_definitions(cluster, &mut snapshot).await;
+        read_pods(cluster, &mut snapshot).await;
+        report.without_counters = without_counters(&snapshot, options);
+        report.not_read = snapshot.unread.clone();
+        let (what, why) =
+            ("counters", "they are read from agents, by a right to their nodes that no role of usnet has");
+        report.not_read.push(Unread { what: what.to_owned(), why: why.to_owned() });
+    }
     Ok(Output { text: render(&report, format, text)?, exit_status: SUCCESS })
 }
 
+/// Reads the counters of the nodes that the user may query.
 pub(crate) async fn read(cluster: &Cluster, snapshot: &Snapshot, options: &Options) -> Result<Report, Error> {
     let interval = options.interval.to_string();
     let mut arguments = vec!["node", "ports", "-o", "json"];
@@ -125,7 +150,27 @@ fn report(
     });
     ports.truncate(options.limit.unwrap_or(usize::MAX));
     let interval_seconds = (!options.totals).then_some(options.interval);
-    Report { interval_seconds, ports, not_read: unread }
+    Report { interval_seconds, ports, without_counters: Vec::new(), not_read: unread }
+}
+
+/// Returns the attached interfaces of the pods in the snapshot.
+fn without_counters(snapshot: &Snapshot, options: &Options) -> Vec<WithoutCounters> {
+    let is_chosen = |network: &str| options.network.as_ref().is_none_or(|chosen| chosen.as_str() == network);
+    let mut found = Vec::new();
+    for (network, used) in uses(snapshot).into_iter().filter(|(network, _)| is_chosen(network)) {
+        for used in used {
+            let Some(attached) = used.attached else { continue };
+            found.push(WithoutCounters {
+                pod: used.pod.reference(),
+                interface: interface_text(&used.interface, used.source.as_deref()),
+                network: network.clone(),
+                node: used.pod.node.clone().unwrap_or_default(),
+                addresses: attached.ips,
+            });
+        }
+    }
+    found.retain(|it| options.node.as_ref().is_none_or(|node| *node == it.node));
+    found
 }
 
 impl Sort {
@@ -149,7 +194,16 @@ fn text(report: &Report) -> String {
     let heads =
         [pod, interface, network, node, connected, received, received_bytes, not_received, sent, sent_bytes, dropped];
     let rows: Vec<_> = report.ports.iter().map(row).collect();
-    table(heads, &rows) + &unread_text(&report.not_read)
+    let mut text = table(heads, &rows);
+    if !report.without_counters.is_empty() {
+        let row = |it: &WithoutCounters| {
+            let addresses = it.addresses.join(",");
+            [&it.pod, &it.interface, &it.network, &it.node, &addresses].map(|cell| line(cell))
+        };
+        let rows: Vec<_> = report.without_counters.iter().map(row).collect();
+        text = table(["POD", "INTERFACE", "NETWORK", "NODE", "ADDRESSES"], &rows);
+    }
+    text + &unread_text(&report.not_read)
 }
 
 /// Returns the row of an interface, with a hyphen for what the engine does not count.

@@ -4,8 +4,11 @@
 //! - [`pod`]: the fields of a pod that concern its networks;
 //! - [`selection`]: the networks that a pod selects by its annotation;
 //! - [`interface`]: the interfaces of a pod, as Multus reports them;
+//! - [`claim`], [`added`]: interfaces by resource claims, and those added to running pods;
 //! - [`placements`]: the nodes of a network, and the progress of each.
 
+pub(crate) mod added;
+pub(crate) mod claim;
 pub(crate) mod interface;
 pub(crate) mod placements;
 pub(crate) mod pod;
@@ -14,5 +17,7 @@ pub(crate) mod snapshot;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub(crate) use added::Added;
+pub(crate) use claim::Claim;
 pub(crate) use pod::{Mount, Pod};
 pub(crate) use snapshot::{Objects, Snapshot, Unread};

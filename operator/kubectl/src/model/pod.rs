@@ -31,6 +31,7 @@ pub(crate) struct Pod {
     pub network_status: Option<String>,
     /// The owner, as `kind name`.
     pub owner: Option<String>,
+    pub labels: BTreeMap<String, String>,
     pub created: Option<Timestamp>,
     pub is_deleting: bool,
     /// `None` while the pod is not scheduled.
@@ -42,18 +43,35 @@ pub(crate) struct Pod {
     pub mounted: BTreeMap<String, Vec<Mount>>,
     /// The extended resources of networks that the containers request.
     pub resources: BTreeSet<String>,
+    pub claims: Vec<PodClaim>,
     /// `Pending`, `Running`, `Succeeded` or `Failed`.
     pub phase: String,
     pub is_ready: bool,
     /// The scheduler's message if the pod cannot be scheduled.
     pub unscheduled: Option<String>,
+    /// Why the whole pod has failed, in one word, and the message.
+    pub failure: Option<(String, String)>,
+    /// The containers without init containers.
     pub containers: Vec<Container>,
+    pub init_containers: Vec<Container>,
+}
+
+/// A resource claim that a pod lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct PodClaim {
+    /// The name in the pod.
+    pub name: String,
+    /// The name of the ResourceClaim; `None` while it is not created from its template.
+    pub claim: Option<String>,
+    /// The name of the ResourceClaimTemplate, if there is one.
+    pub template: Option<String>,
 }
 
 /// A mount of a volume in a container.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Mount {
     pub container: String,
+    pub path: String,
     /// The value of `subPath` or `subPathExpr`.
     pub sub_path: Option<String>,
     pub is_read_only: bool,
@@ -66,6 +84,8 @@ pub(crate) struct Container {
     pub image: String,
     /// The digest of the image.
     pub image_id: String,
+    /// The command and its arguments, as the pod has them.
+    pub command: Vec<String>,
     pub is_running: bool,
     /// The reason why the container is waiting or terminated.
     pub reason: Option<String>,
@@ -106,7 +126,8 @@ impl From<v1::Pod> for Pod {
         let unscheduled = condition("PodScheduled").filter(|condition| condition.status == "False");
         let volumes = spec.volumes.iter().flatten();
         let containers = spec.containers.iter().chain(spec.init_containers.iter().flatten());
-        let statuses: Vec<_> = status.container_statuses.iter().flatten().collect();
+        let statuses = [&status.container_statuses, &status.init_container_statuses];
+        let statuses: Vec<_> = statuses.into_iter().flatten().flatten().collect();
         let view = |container: &v1::Container| {
             let status = statuses.iter().find(|status| status.name == container.name);
             container_view(container, status.copied())
@@ -117,6 +138,8 @@ impl From<v1::Pod> for Pod {
             networks: annotation(NETWORKS),
             network_status: annotation(NETWORK_STATUS),
             owner: owner.map(|owner| format!("{} {}", owner.kind, owner.name)),
+            labels: metadata.labels.clone().unwrap_or_default(),
+            claims: claims(&spec, &status),
             namespace: metadata.namespace.unwrap_or_default(),
             name: metadata.name.unwrap_or_default(),
             runtime_uid: annotation(MIRROR).or_else(|| metadata.uid.clone()).unwrap_or_default(),
@@ -128,12 +151,27 @@ impl From<v1::Pod> for Pod {
             mounted: mounts(containers.clone()),
             resources: containers.flat_map(resources).collect(),
             containers: spec.containers.iter().map(view).collect(),
+            init_containers: spec.init_containers.iter().flatten().map(view).collect(),
+            failure: status.reason.clone().map(|reason| (reason, status.message.clone().unwrap_or_default())),
             node: spec.node_name.filter(|node| !node.is_empty()),
             is_ready: condition("Ready").is_some_and(|condition| condition.status == "True"),
             unscheduled: unscheduled.map(|condition| condition.message.clone().unwrap_or_default()),
             phase: status.phase.unwrap_or_default(),
         }
     }
+}
+
+fn claims(spec: &v1::PodSpec, status: &v1::PodStatus) -> Vec<PodClaim> {
+    let created = |name: &str| {
+        let status = status.resource_claim_statuses.iter().flatten().find(|status| status.name == name);
+        status.and_then(|status| status.resource_claim_name.clone())
+    };
+    let claim = |claim: &v1::PodResourceClaim| PodClaim {
+        name: claim.name.clone(),
+        claim: claim.resource_claim_name.clone().or_else(|| created(&claim.name)),
+        template: claim.resource_claim_template_name.clone(),
+    };
+    spec.resource_claims.iter().flatten().map(claim).collect()
 }
 
 fn mounts<'a>(containers: impl Iterator<Item = &'a v1::Container>) -> BTreeMap<String, Vec<Mount>> {
@@ -143,6 +181,7 @@ fn mounts<'a>(containers: impl Iterator<Item = &'a v1::Container>) -> BTreeMap<S
             let sub_path = mount.sub_path.clone().or_else(|| mount.sub_path_expr.clone());
             mounted.entry(mount.name.clone()).or_default().push(Mount {
                 container: container.name.clone(),
+                path: mount.mount_path.clone(),
                 sub_path: sub_path.filter(|path| !path.is_empty()),
                 is_read_only: mount.read_only == Some(true),
             });
@@ -163,6 +202,7 @@ fn container_view(container: &v1::Container, status: Option<&ContainerStatus>) -
     Container {
         name: container.name.clone(),
         image: container.image.clone().unwrap_or_default(),
+        command: container.command.iter().chain(&container.args).flatten().cloned().collect(),
         image_id: status.map(|status| status.image_id.clone()).unwrap_or_default(),
         is_running: state.is_some_and(|state| state.running.is_some()),
         reason: waiting.or(terminated),
@@ -209,7 +249,7 @@ mod tests {
         assert_eq!((pod.reference().as_str(), pod.state()), ("web/dpdk-0", "ContainerCreating"));
         assert_eq!((pod.networks.as_deref(), pod.owner.as_deref()), (Some("blue"), Some("StatefulSet dpdk")));
         assert_eq!(pod.volumes, BTreeMap::from([("usnet".to_owned(), true)]));
-        let mount = Mount { container: "app".to_owned(), ..Mount::default() };
+        let mount = Mount { container: "app".to_owned(), path: "/run/usnet".to_owned(), ..Mount::default() };
         assert_eq!((pod.mounted.get("usnet"), pod.has_ended()), (Some(&vec![mount]), false));
         assert_eq!((pod.uid.as_str(), pod.runtime_uid.as_str()), ("u", "u"));
         assert_eq!(pod.resources, BTreeSet::from(["usnet.dev/blue".to_owned()]));

@@ -2,6 +2,7 @@
 //! Unlike usnet's parser for nodes without Multus, this one accepts all that Multus accepts.
 
 use serde::Deserialize;
+use serde_json::Value;
 use std::fmt;
 
 /// A network selection element of the annotation.
@@ -13,6 +14,8 @@ pub(crate) struct Selected {
     pub name: String,
     /// The name of the interface in the pod.
     pub interface: String,
+    /// The IP addresses that the pod requests, with or without prefix lengths.
+    pub ips: Vec<String>,
 }
 
 impl fmt::Display for Selected {
@@ -27,6 +30,19 @@ struct Element {
     namespace: Option<String>,
     #[serde(alias = "interfaceRequest")]
     interface: Option<String>,
+    #[serde(default)]
+    ips: Value,
+    #[serde(default, rename = "cni-args")]
+    arguments: Value,
+}
+
+impl Element {
+    /// Returns the requested addresses. What else is in their place is Multus' to reject.
+    fn requested_ips(&self) -> Vec<String> {
+        let lists = [&self.ips, self.arguments.get("ips").unwrap_or(&Value::Null)];
+        let texts = lists.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str);
+        texts.map(str::to_owned).collect()
+    }
 }
 
 /// Parses the annotation of a pod in `namespace`. The error says what is wrong and what to write.
@@ -42,6 +58,7 @@ pub(crate) fn selected(annotation: &str, namespace: &str) -> Result<Vec<Selected
         text.split(',').enumerate().map(|(index, part)| short(index, part)).collect::<Result<_, _>>()?
     };
     let selected = elements.into_iter().enumerate().map(|(index, element)| Selected {
+        ips: element.requested_ips(),
         namespace: element.namespace.filter(|given| !given.is_empty()).unwrap_or_else(|| namespace.to_owned()),
         name: element.name,
         interface: element.interface.filter(|given| !given.is_empty()).unwrap_or_else(|| format!("net{}", index + 1)),
@@ -55,7 +72,8 @@ fn short(index: usize, text: &str) -> Result<Element, String> {
     let is_valid = |part: &str| !part.is_empty() && !part.contains(['/', '@', ' ']);
     if [Some(name), namespace, interface].into_iter().flatten().all(is_valid) {
         let (namespace, interface) = (namespace.map(str::to_owned), interface.map(str::to_owned));
-        return Ok(Element { name: name.to_owned(), namespace, interface });
+        let (ips, arguments) = (Value::Null, Value::Null);
+        return Ok(Element { name: name.to_owned(), namespace, interface, ips, arguments });
     }
     Err(format!("element {} is {:?}: write NAMESPACE/NAME@INTERFACE, of which only NAME is required", index + 1, text))
 }

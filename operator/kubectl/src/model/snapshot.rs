@@ -1,6 +1,8 @@
 //! The objects that were read, and what could not be read. Objects of usnet are parsed into the
 //! types of the controller, whose functions are applied to them.
 
+use super::added::Added;
+use super::claim::Claim;
 use super::pod::Pod;
 use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
@@ -15,6 +17,9 @@ use usnet_crds::legacy::NadConfig;
 /// Objects that are not essential to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Objects {
+    Networks,
+    /// The states of nodes.
+    States,
     Compiled,
     Uplinks,
     Nodes,
@@ -24,6 +29,10 @@ pub(crate) enum Objects {
     UsnetPods,
     /// The pods of users.
     Pods,
+    /// UserspaceAttachments.
+    Added,
+    /// ResourceClaims.
+    Claims,
     Events,
     /// The Lease of the controllers.
     Lease,
@@ -41,6 +50,8 @@ pub(crate) struct Unread {
 pub(crate) struct Event {
     pub reason: String,
     pub message: String,
+    /// Whether the event reports a problem.
+    pub is_warning: bool,
     /// The time of the last occurrence.
     pub time: Option<Timestamp>,
     pub count: i32,
@@ -55,9 +66,13 @@ pub(crate) struct Snapshot {
     /// The full statuses of node states, by node.
     pub reports: BTreeMap<String, UserspaceNodeStateStatus>,
     pub definitions: BTreeMap<NadKey, Nad>,
+    /// The only namespace whose definitions were read; `None` if those of all were.
+    pub definitions_namespace: Option<String>,
     pub usnet_pods: Vec<Pod>,
     /// The pods of users.
     pub pods: Vec<Pod>,
+    pub claims: Vec<Claim>,
+    pub added: Vec<Added>,
     /// The events of the pod that is explained, the latest last.
     pub events: Vec<Event>,
     /// The leader of the controllers.
@@ -72,6 +87,12 @@ impl Snapshot {
     /// Whether these objects were read. Otherwise their absence means nothing.
     pub(crate) fn has_read(&self, objects: Objects) -> bool {
         !self.unread_objects.contains(&objects)
+    }
+
+    /// Whether the NetworkAttachmentDefinitions of a namespace were read.
+    pub(crate) fn has_read_definitions(&self, namespace: &str) -> bool {
+        let is_in_part = self.definitions_namespace.as_deref().is_none_or(|only| only == namespace);
+        self.has_read(Objects::Definitions) && is_in_part
     }
 
     pub(crate) fn add_state(&mut self, object: &NodeStateObject) {

@@ -1,5 +1,7 @@
 //! Snapshots for tests, from objects as the API server has them.
 
+use super::added::Added;
+use super::claim::{Claim, ResourceClaim};
 use super::pod::{Container, Pod};
 use super::snapshot::{Objects, Snapshot};
 use k8s_openapi::api::core::v1;
@@ -7,6 +9,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use usnet_controller::cache::parse;
+use usnet_crds::UserspaceAttachment;
 
 /// A running pod of usnet with one container, of the image `usnet:test`.
 pub(crate) fn usnet_pod(component: &str, node: &str) -> Pod {
@@ -211,6 +214,8 @@ pub(crate) fn add(snapshot: &mut Snapshot, object: &Value) {
         "Node" => cache.nodes.extend([parse::node(&read(object))]),
         "UserspaceNodeState" => snapshot.add_state(&read(object)),
         "NetworkAttachmentDefinition" => snapshot.definitions.extend([parse::nad(&read(object))]),
+        "ResourceClaim" => snapshot.claims.push(Claim::from(read::<ResourceClaim>(object))),
+        "UserspaceAttachment" => snapshot.added.push(Added::from(read::<UserspaceAttachment>(object))),
         "Pod" => snapshot.pods.push(Pod::from(read::<v1::Pod>(object))),
         kind => panic!("{kind}"),
     }

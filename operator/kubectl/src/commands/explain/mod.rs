@@ -2,60 +2,63 @@
 //! cause is a pure function of a snapshot. Objects take precedence over events, which may be
 //! outdated.
 //!
+//! - [`subject`]: what is explained, as users name it;
 //! - [`finding`]: a cause with its remedy, and the report; [`text`]: the report as text;
 //! - [`pod`], [`network`], [`node`]: the causes of each;
+//! - [`workload`]: the worst of the pods of a Deployment or the like; [`attachment`]: an interface
+//!   that is added to a running pod;
 //! - [`remedy`]: what to do about a reason that the agent or the controller reports.
 
+mod attachment;
 pub(crate) mod finding;
 pub(crate) mod network;
 pub(crate) mod node;
 pub(crate) mod pod;
 pub(crate) mod remedy;
+mod subject;
 pub(crate) mod text;
+mod workload;
 
 use super::names::{find_network, find_node};
-use crate::api::{Cluster, read_definitions, read_usnet};
+use crate::api::{Cluster, Scope, read_allowed, read_definitions_for, read_interfaces, read_usnet};
 use crate::error::{Error, PROBLEM, SUCCESS};
+use crate::model::Snapshot;
 use crate::output::{Format, Output, render};
 use finding::Report;
-
-#[derive(Debug, Clone, clap::Subcommand)]
-pub(crate) enum Subject {
-    /// Explain a pod that does not start, or that no packets reach.
-    Pod {
-        /// The pod, as NAME or NAMESPACE/NAME.
-        name: String,
-    },
-    /// Explain a network that is not Ready, or that cannot be deleted.
-    Network {
-        /// The name of the network.
-        name: String,
-    },
-    /// Explain a node on which networks or pods do not work.
-    Node {
-        /// The name of the node.
-        name: String,
-    },
-}
+use subject::Kind;
+pub(crate) use subject::Subject;
 
 pub(crate) async fn run(cluster: &Cluster, subject: &Subject, format: Format) -> Result<Output, Error> {
-    let mut snapshot = read_usnet(cluster).await?;
-    let report = match subject {
-        Subject::Pod { name } => {
-            read_definitions(cluster, &mut snapshot).await;
-            let pod = pod::read::read(cluster, &mut snapshot, name).await?;
-            pod::report(&snapshot, &pod)
-        }
-        Subject::Network { name } => {
+    let (kind, name) = subject.object()?;
+    let report = match kind {
+        Kind::Network => {
+            let snapshot = read_usnet(cluster).await?;
             find_network(&snapshot, name)?;
             network::report(&snapshot, name)
         }
-        Subject::Node { name } => {
+        Kind::Node => {
+            let snapshot = read_usnet(cluster).await?;
             find_node(&snapshot.cache.nodes, name)?;
             node::report(&snapshot, name)
         }
+        _ => {
+            let mut snapshot = read_allowed(cluster).await?;
+            match kind {
+                Kind::Pod => explain_pod(cluster, &mut snapshot, name).await?,
+                Kind::Attachment => attachment::explain(cluster, &mut snapshot, name).await?,
+                kind => workload::explain(cluster, &mut snapshot, kind, name).await?,
+            }
+        }
     };
     output(&report, format)
+}
+
+async fn explain_pod(cluster: &Cluster, snapshot: &mut Snapshot, name: &str) -> Result<Report, Error> {
+    let pod = pod::read::read(cluster, snapshot, name).await?;
+    read_definitions_for(cluster, snapshot, &pod.namespace).await;
+    snapshot.pods = vec![pod.clone()];
+    read_interfaces(cluster, snapshot, Scope::Namespace(&pod.namespace)).await;
+    Ok(pod::report(snapshot, &pod))
 }
 
 fn output(report: &Report, format: Format) -> Result<Output, Error> {

@@ -3,7 +3,7 @@
 
 use super::nodes::{ClusterNode, NodeUplink};
 use super::report::{Graph, NodeVertex, first_word, is_of_node};
-use crate::commands::pods::report::{Attached, Program, Waiting};
+use crate::commands::pods::report::{Attached, Program, Waiting, interface_text};
 use crate::output::{count, line};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -195,7 +195,7 @@ fn attached_port(network: usize, attached: &Attached) -> Port<'_> {
     };
     Port {
         network,
-        interface: attached.interface.clone(),
+        interface: interface_text(&attached.interface, attached.source.as_deref()),
         addresses: &attached.addresses,
         level,
         state: state.to_owned(),
@@ -204,7 +204,13 @@ fn attached_port(network: usize, attached: &Attached) -> Port<'_> {
 
 fn port_of(network: usize, waiting: &Waiting) -> Port<'_> {
     let state = format!("not attached: {}", line(&waiting.state));
-    Port { network, interface: waiting.interface.clone(), addresses: &[], level: Level::Waiting, state }
+    Port {
+        network,
+        interface: interface_text(&waiting.interface, waiting.source.as_deref()),
+        addresses: &[],
+        level: Level::Waiting,
+        state,
+    }
 }
 
 /// Counts the networks without pods that do not work because of a problem of the node, which is

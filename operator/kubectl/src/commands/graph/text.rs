@@ -2,7 +2,7 @@
 
 use super::frames::kind;
 use super::report::{Graph, NetworkVertex, NodeVertex};
-use crate::commands::pods::report::{Attached, Program, Waiting};
+use crate::commands::pods::report::{Attached, Program, Waiting, interface_text};
 use crate::commands::shared::{join_first, unread_text};
 use crate::output::{count, line};
 use std::collections::BTreeMap;
@@ -184,7 +184,7 @@ fn problems(node: &NodeVertex) -> Vec<Branch> {
 fn interface_branch(attached: &Attached) -> Branch {
     let parts = [
         line(&attached.pod),
-        line(&attached.interface),
+        line(&interface_text(&attached.interface, attached.source.as_deref())),
         line(&attached.addresses.join(",")),
         program(attached.program).to_owned(),
     ];
@@ -193,7 +193,8 @@ fn interface_branch(attached: &Attached) -> Branch {
 }
 
 fn waiting_branch(waiting: &Waiting) -> Branch {
-    let text = format!("{}  {}  NOT ATTACHED: {}", line(&waiting.pod), line(&waiting.interface), line(&waiting.state));
+    let interface = interface_text(&waiting.interface, waiting.source.as_deref());
+    let text = format!("{}  {}  NOT ATTACHED: {}", line(&waiting.pod), line(&interface), line(&waiting.state));
     Branch { text, is_problem: true, below: Vec::new() }
 }
 

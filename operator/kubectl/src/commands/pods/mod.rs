@@ -2,19 +2,22 @@
 //! connected.
 //!
 //! - [`mod@report`]: the report of a snapshot, and of the records of nodes if they were requested;
+//! - [`uses`]: the interfaces that pods have or are to get, from whatever requests them;
 //! - [`text`]: the report as text.
 
 pub(crate) mod report;
 pub(crate) mod text;
+mod uses;
+
+pub(crate) use crate::api::read_pods;
 
 use super::names::find_network;
 use super::shared::agents;
-use crate::api::{Cluster, Scope, optional, read_definitions, read_usnet, run_on_nodes};
+use crate::api::{Cluster, read_allowed, read_definitions, run_on_nodes};
 use crate::error::{Error, PROBLEM, SUCCESS};
 use crate::model::snapshot::Objects;
-use crate::model::{Pod, Snapshot, Unread};
+use crate::model::{Snapshot, Unread};
 use crate::output::{Format, Output, render};
-use k8s_openapi::api::core::v1;
 use report::report;
 use std::collections::BTreeSet;
 use usnet_planner::model::attachment::Record;
@@ -31,8 +34,10 @@ pub(crate) struct Options {
 }
 
 pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Output, Error> {
-    let mut snapshot = read_usnet(cluster).await?;
-    find_network(&snapshot, &options.network)?;
+    let mut snapshot = read_allowed(cluster).await?;
+    if snapshot.has_read(Objects::Networks) {
+        find_network(&snapshot, &options.network)?;
+    }
     read_definitions(cluster, &mut snapshot).await;
     read_pods(cluster, &mut snapshot).await;
     let records = match options.from_nodes {
@@ -44,19 +49,11 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) ->
     Ok(Output { text: render(&report, format, text::text)?, exit_status })
 }
 
-/// Reads the pods of the chosen namespace, or of all namespaces, into the snapshot.
-pub(crate) async fn read_pods(cluster: &Cluster, snapshot: &mut Snapshot) {
-    snapshot.unread_objects.remove(&Objects::Pods);
-    let scope = cluster.chosen_namespace.as_deref().map_or(Scope::Cluster, Scope::Namespace);
-    let listed = cluster.list(scope, None, |pod: v1::Pod| Pod::from(pod)).await;
-    snapshot.pods = optional(snapshot, Objects::Pods, "pods", listed);
-}
-
 /// Reads the records, without secrets, of the nodes that report attachments of a network or have
 /// pods of it: reports follow pods by some seconds.
 pub(crate) async fn read_records(cluster: &Cluster, snapshot: &mut Snapshot, network: &str) -> Vec<(String, Record)> {
     let of_pods = report::uses(snapshot).remove(network).unwrap_or_default().into_iter();
-    let of_pods: BTreeSet<String> = of_pods.filter_map(|(pod, _)| pod.node.clone()).collect();
+    let of_pods: BTreeSet<String> = of_pods.filter_map(|of_pod| of_pod.pod.node.clone()).collect();
     let has_pods = |node: &str| {
         let report = snapshot.cache.states.get(node).and_then(|state| state.report(network));
         of_pods.contains(node) || report.is_some_and(|report| report.attachments > 0)

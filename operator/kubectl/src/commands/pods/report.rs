@@ -1,12 +1,14 @@
-//! The pods of a network: those that select it, and those that agents report.
+//! The pods of a network: those that select it, claim it or have it added, and those that agents
+//! report.
 
-use crate::model::interface::interface;
+pub(crate) use super::uses::{
+    ClaimedPort, PodClaimed, Use, Uses, claims_of, has_definition, network_of, uses, uses_of,
+};
 use crate::model::placements::{Placement, placements};
-use crate::model::selection::{Selected, selected};
-use crate::model::{Objects, Pod, Snapshot, Unread};
+use crate::model::{Objects, Snapshot, Unread};
 use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use usnet_crds::PortType;
 use usnet_crds::conditions::reason::NOT_CONNECTED;
 use usnet_planner::model::attachment::{Progress, Record};
@@ -32,6 +34,10 @@ pub(crate) struct Report {
 pub(crate) struct Attached {
     pub pod: String,
     pub interface: String,
+    /// What requests the interface, such as `claim uplink/port` or `usna/extra`; `None` for the
+    /// annotation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     pub node: String,
     pub program: Program,
     pub addresses: Vec<String>,
@@ -53,6 +59,9 @@ pub(crate) struct Attached {
 pub(crate) struct Waiting {
     pub pod: String,
     pub interface: String,
+    /// As that of [`Attached`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     pub node: Option<String>,
     pub state: String,
 }
@@ -72,6 +81,14 @@ pub(crate) enum Program {
     Unknown,
 }
 
+/// Returns the name of an interface with what requests it, for users.
+pub(crate) fn interface_text(interface: &str, source: Option<&str>) -> String {
+    match source {
+        None => interface.to_owned(),
+        Some(source) => format!("{interface} ({source})").trim_start().to_owned(),
+    }
+}
+
 impl Report {
     /// Whether all pods that select the network have a working port, even if programs are not
     /// connected.
@@ -81,47 +98,15 @@ impl Report {
     }
 }
 
-/// Pods and the elements of their annotations, by the network that the element selects.
-pub(crate) type Uses<'a> = BTreeMap<String, Vec<(&'a Pod, Selected)>>;
-
-/// Returns the pods that select each network.
-pub(crate) fn uses(snapshot: &Snapshot) -> Uses<'_> {
-    let mut uses = Uses::new();
-    for pod in snapshot.pods.iter().filter(|pod| !pod.has_ended()) {
-        let elements = pod.networks.as_deref().map(|text| selected(text, &pod.namespace));
-        for element in elements.and_then(Result::ok).unwrap_or_default() {
-            if let Some(network) = network_of(snapshot, &element) {
-                uses.entry(network).or_default().push((pod, element));
-            }
-        }
-    }
-    uses
-}
-
-/// Returns the network that an element selects; without a definition, the one of the same name.
-pub(crate) fn network_of(snapshot: &Snapshot, element: &Selected) -> Option<String> {
-    match snapshot.network_of_definition(&element.namespace, &element.name) {
-        Some(found) => found.ok(),
-        None if has_definition(snapshot, element) => None,
-        None => Some(element.name.clone()).filter(|name| snapshot.cache.networks.contains_key(name)),
-    }
-}
-
-/// Whether the NetworkAttachmentDefinition exists, for any plugin.
-pub(crate) fn has_definition(snapshot: &Snapshot, element: &Selected) -> bool {
-    let (namespace, name) = (element.namespace.clone(), element.name.clone());
-    snapshot.definitions.contains_key(&usnet_controller::cache::NadKey { namespace, name })
-}
-
 pub(crate) fn report(snapshot: &Snapshot, network: &str, records: Option<&[(String, Record)]>) -> Report {
     report_of(snapshot, network, uses(snapshot).get(network).map(Vec::as_slice).unwrap_or_default(), records)
 }
 
-/// Like [`report`], with the pods that select the network.
+/// Like [`report`], with the interfaces that pods have, or are to get, on the network.
 pub(crate) fn report_of(
     snapshot: &Snapshot,
     network: &str,
-    uses: &[(&Pod, Selected)],
+    uses: &[Use<'_>],
     records: Option<&[(String, Record)]>,
 ) -> Report {
     let placements = placements(snapshot, network);
@@ -133,19 +118,19 @@ pub(crate) fn report_of(
         not_read: snapshot.unread.clone(),
         now: snapshot.now,
     };
-    for (pod, element) in uses {
-        let found = interface(pod, &element.interface);
+    for Use { pod, interface, source, attached } in uses {
         let placement = placements.iter().find(|placement| Some(placement.node) == pod.node.as_deref());
-        let (name, interface) = (pod.reference(), element.interface.clone());
-        let Some(found) = found else {
+        let (name, interface, source) = (pod.reference(), interface.clone(), source.clone());
+        let Some(found) = attached.clone() else {
             let (node, state) = (pod.node.clone(), pod.state().to_owned());
-            report.waiting.push(Waiting { pod: name, interface, node, state });
+            report.waiting.push(Waiting { pod: name, interface, source, node, state });
             continue;
         };
         report.interfaces.push(Attached {
             program: program(snapshot, network, placement, (&pod.runtime_uid, &interface)),
             pod: name,
             interface,
+            source,
             node: pod.node.clone().unwrap_or_default(),
             addresses: found.ips,
             mac: found.mac,

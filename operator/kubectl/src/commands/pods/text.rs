@@ -1,6 +1,6 @@
 //! The pods of a network as text.
 
-use super::report::{Attached, Program, Report, Waiting};
+use super::report::{Attached, Program, Report, Waiting, interface_text};
 use crate::commands::shared::{age_at, unread_text};
 use crate::output::{count, line, table};
 use std::fmt::Write;
@@ -44,7 +44,7 @@ fn row(report: &Report, attached: &Attached) -> [String; 7] {
     };
     [
         line(&attached.pod),
-        line(&attached.interface),
+        line(&interface_text(&attached.interface, attached.source.as_deref())),
         line(&attached.node),
         program.to_owned(),
         line(&attached.addresses.join(",")),
@@ -57,7 +57,8 @@ fn waiting(text: &mut String, waiting: &[Waiting]) {
     let Some(first) = waiting.first() else { return };
     let row = |waiting: &Waiting| {
         let node = waiting.node.as_deref().unwrap_or("-");
-        [&waiting.pod, &waiting.interface, node, &waiting.state].map(line)
+        let interface = interface_text(&waiting.interface, waiting.source.as_deref());
+        [&waiting.pod, &interface, node, &waiting.state].map(line)
     };
     let rows: Vec<_> = waiting.iter().map(row).collect();
     let _ = write!(text, "\nWAITING FOR THE NETWORK\n{}", table(["POD", "INTERFACE", "NODE", "STATE"], &rows));

@@ -2,9 +2,8 @@
 
 use super::{Collection, progress};
 use crate::commands::explain;
-use crate::commands::pods::report::uses;
+use crate::commands::pods::report::{interface_text, uses};
 use crate::error::Error;
-use crate::model::interface::interface;
 use crate::model::{Objects, Pod, Snapshot};
 use crate::output::{line, table};
 use std::collections::BTreeMap;
@@ -42,10 +41,10 @@ pub(super) async fn collect(collection: &mut Collection<'_>, snapshot: &mut Snap
 fn rows(snapshot: &Snapshot) -> (Vec<[String; 4]>, Vec<Pod>) {
     let mut pods: BTreeMap<String, (&Pod, Vec<String>, bool)> = BTreeMap::new();
     for (network, users) in uses(snapshot) {
-        for (pod, element) in users {
-            let entry = pods.entry(pod.reference()).or_insert((pod, Vec::new(), false));
-            entry.1.push(format!("{}={network}", element.interface));
-            entry.2 |= interface(pod, &element.interface).is_none();
+        for used in users {
+            let entry = pods.entry(used.pod.reference()).or_insert((used.pod, Vec::new(), false));
+            entry.1.push(format!("{}={network}", interface_text(&used.interface, used.source.as_deref())));
+            entry.2 |= used.attached.is_none();
         }
     }
     let row = |(name, (pod, networks, _)): (&String, &(&Pod, Vec<String>, bool))| {

@@ -4,8 +4,8 @@ use super::facts::Endpoint;
 use super::path::Path;
 use super::report::Conclusion;
 use crate::commands::explain::remedy::remedy;
-use crate::model::Snapshot;
 use crate::model::placements::placements;
+use crate::model::{Objects, Snapshot};
 use usnet_controller::status::tally::NodeProgress;
 use usnet_node_output::bridge::PortFacts;
 
@@ -19,6 +19,9 @@ pub(super) fn add_network(path: &mut Path, snapshot: &Snapshot, network: &str, e
         Some((Some(NodeProgress::Failed { reason, message }), _)) => {
             let why = format!("network {network} on node {node}: {message}");
             path.failed(node, what, Conclusion::new(reason, why, remedy(reason)));
+        }
+        None if !snapshot.has_read(Objects::States) || !snapshot.has_read(Objects::Compiled) => {
+            path.unknown(node, format!("{what}: you may not read it"));
         }
         None => {
             let why = format!("node {node} does not have network {network}");
@@ -42,15 +45,22 @@ pub(super) fn add_network(path: &mut Path, snapshot: &Snapshot, network: &str, e
 /// Checks the port of an endpoint and its program. `sends` holds for the sending endpoint.
 pub(super) fn add_endpoint(path: &mut Path, endpoint: &Endpoint<'_>, sends: bool) {
     let (node, name) = (endpoint.node(), endpoint.name());
-    let bridge = match &endpoint.bridge {
-        Ok(bridge) => bridge,
-        Err(why) => return path.unknown(node, format!("the port of {name}: {why}")),
-    };
     let attached = format!("{name} is attached");
-    let Some(port) = endpoint.port().filter(|port| port.is_attached) else {
+    let not_attached = |path: &mut Path| {
         let why = format!("{name} is not attached on node {node}");
         let remedy = format!("kubectl usnet explain pod {}", endpoint.pod.reference());
-        return path.failed(node, attached, Conclusion::new("NotAttached", why, remedy));
+        path.failed(node, attached.clone(), Conclusion::new("NotAttached", why, remedy));
+    };
+    let bridge = match &endpoint.bridge {
+        Ok(bridge) => bridge,
+        Err(_) if !endpoint.is_attached => return not_attached(path),
+        Err(why) => {
+            path.passed(node, attached.clone());
+            return path.unknown(node, format!("the port of {name}: {why}"));
+        }
+    };
+    let Some(port) = endpoint.port().filter(|port| port.is_attached) else {
+        return not_attached(path);
     };
     if !bridge.failures.is_empty() {
         return path.unknown(node, format!("port {} of {name}", port.name));

@@ -1,7 +1,6 @@
 //! The facts about both endpoints.
 
-use crate::commands::pods::report::network_of;
-use crate::model::selection::{Selected, selected};
+use crate::commands::pods::report::uses_of;
 use crate::model::{Pod, Snapshot};
 use usnet_crds::NetworkName;
 use usnet_node_output::bridge::{BridgeFacts, PortFacts};
@@ -10,6 +9,8 @@ use usnet_node_output::bridge::{BridgeFacts, PortFacts};
 pub(super) struct Endpoint<'a> {
     pub pod: &'a Pod,
     pub interface: String,
+    /// Whether the API server has the interface as attached.
+    pub is_attached: bool,
     /// The network on the pod's node, or why that is unknown.
     pub bridge: Result<BridgeFacts, String>,
 }
@@ -57,21 +58,14 @@ pub(super) enum NoCommonNetwork {
     None([String; 2]),
 }
 
-/// Returns the networks that a pod selects, with the interface of each.
-pub(super) fn networks(snapshot: &Snapshot, pod: &Pod) -> Vec<(String, Selected)> {
-    let elements = pod.networks.as_deref().map(|text| selected(text, &pod.namespace));
-    let elements = elements.and_then(Result::ok).unwrap_or_default();
-    elements.into_iter().filter_map(|element| Some((network_of(snapshot, &element)?, element))).collect()
-}
-
-/// Returns the network that both pods select.
+/// Returns the network that both pods have an interface on.
 pub(super) fn common_network(
     snapshot: &Snapshot,
     pods: [&Pod; 2],
     wanted: Option<&NetworkName>,
 ) -> Result<String, NoCommonNetwork> {
     let [of_from, of_to] = pods.map(|pod| {
-        let mut names: Vec<String> = networks(snapshot, pod).into_iter().map(|(name, _)| name).collect();
+        let mut names: Vec<String> = uses_of(snapshot, pod).into_iter().map(|(name, _)| name).collect();
         names.sort();
         names.dedup();
         names

@@ -17,10 +17,11 @@ mod steps;
 mod tests;
 mod text;
 
-use crate::api::{Cluster, read_definitions, read_usnet};
+use crate::api::{Cluster, Scope, read_allowed, read_definitions_for, read_interfaces};
 use crate::commands::explain;
 use crate::error::{Error, PROBLEM, SUCCESS};
 use crate::output::{Format, Output, render};
+use std::collections::BTreeSet;
 use usnet_crds::NetworkName;
 
 /// Options of `kubectl usnet trace`.
@@ -40,11 +41,16 @@ pub(crate) struct Options {
 }
 
 pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Output, Error> {
-    let mut snapshot = read_usnet(cluster).await?;
-    read_definitions(cluster, &mut snapshot).await;
+    let mut snapshot = read_allowed(cluster).await?;
     let from = explain::pod::read::read(cluster, &mut snapshot, &options.from).await?;
     let to = explain::pod::read::read(cluster, &mut snapshot, &options.to).await?;
     snapshot.events.clear();
+    read_definitions_for(cluster, &mut snapshot, &from.namespace).await;
+    snapshot.pods = vec![from.clone(), to.clone()];
+    let namespaces = [from.namespace.as_str(), to.namespace.as_str()];
+    for namespace in namespaces.into_iter().collect::<BTreeSet<_>>() {
+        read_interfaces(cluster, &mut snapshot, Scope::Namespace(namespace)).await;
+    }
     let pods = [&from, &to];
     let report = match facts::common_network(&snapshot, pods, options.network.as_ref()) {
         Ok(network) => {

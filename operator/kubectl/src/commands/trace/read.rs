@@ -1,8 +1,9 @@
 //! Reads the facts about the network from both nodes (IO).
 
-use super::facts::{Endpoint, Facts, networks};
+use super::facts::{Endpoint, Facts};
 use crate::api::{Cluster, run_usnet};
-use crate::model::{Pod, Snapshot};
+use crate::commands::pods::report::uses_of;
+use crate::model::{Objects, Pod, Snapshot};
 use usnet_node_output::bridge::BridgeFacts;
 
 pub(super) async fn facts<'a>(
@@ -13,9 +14,10 @@ pub(super) async fn facts<'a>(
     interval: u64,
 ) -> Facts<'a> {
     let endpoint = async |pod: &'a Pod| {
-        let element = networks(snapshot, pod).into_iter().find(|(name, _)| name == network);
-        let interface = element.map(|(_, element)| element.interface).unwrap_or_default();
-        Endpoint { pod, interface, bridge: bridge(cluster, snapshot, pod, network, interval).await }
+        let used = uses_of(snapshot, pod).into_iter().find(|(name, _)| name == network).map(|(_, used)| used);
+        let is_attached = used.as_ref().is_some_and(|used| used.attached.is_some());
+        let interface = used.map(|used| used.interface).unwrap_or_default();
+        Endpoint { pod, interface, is_attached, bridge: bridge(cluster, snapshot, pod, network, interval).await }
     };
     let (from, to) = futures::join!(endpoint(from), endpoint(to));
     Facts { network: network.to_owned(), from, to }
@@ -29,7 +31,11 @@ async fn bridge(
     interval: u64,
 ) -> Result<BridgeFacts, String> {
     let node = pod.node.as_deref().ok_or("the pod is on no node yet")?;
-    let agent = snapshot.agent(node).ok_or_else(|| format!("node {node} has no agent"))?;
+    let missing = match snapshot.has_read(Objects::UsnetPods) {
+        true => format!("node {node} has no agent"),
+        false => "you may not query the agent of its node".to_owned(),
+    };
+    let agent = snapshot.agent(node).ok_or(missing)?;
     let interval = interval.to_string();
     let arguments = ["node", "bridge", network, "--interval", &interval];
     let text = run_usnet(cluster, agent, "agent", &arguments).await?;

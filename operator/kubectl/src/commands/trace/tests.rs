@@ -120,6 +120,7 @@ impl Scene {
         let end = |name: &str, bridge: &BridgeFacts| Endpoint {
             pod: self.pod(name),
             interface: "net1".to_owned(),
+            is_attached: true,
             bridge: Ok(bridge.clone()),
         };
         let facts = Facts { network: "blue".into(), from: end("a", &self.from), to: end("b", &self.to) };

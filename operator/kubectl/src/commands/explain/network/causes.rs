@@ -1,7 +1,7 @@
 //! The causes of problems with a network, those of the whole network first.
 
 use crate::commands::explain::finding::Finding;
-use crate::commands::explain::remedy::remedy;
+use crate::commands::explain::remedy::{remedy, remedy_for};
 use crate::commands::shared::join_first;
 use crate::model::placements::Placement;
 use crate::model::snapshot::CONTROLLER;
@@ -32,7 +32,7 @@ pub(crate) fn causes(
         found.extend(no_node(snapshot, (name, network), placements));
         found.extend(refused_compiled(network));
     }
-    found.extend(nodes(snapshot, placements));
+    found.extend(nodes(snapshot, network, placements));
     found.extend(without_agent(snapshot, placements));
     found.extend(interfaces(placements));
     found
@@ -134,7 +134,8 @@ fn refused_compiled(network: &Network) -> Option<Finding> {
 }
 
 /// Returns the failures of nodes, grouped by reason.
-fn nodes(snapshot: &Snapshot, placements: &[Placement<'_>]) -> Vec<Finding> {
+fn nodes(snapshot: &Snapshot, network: &Network, placements: &[Placement<'_>]) -> Vec<Finding> {
+    let engine = network.spec.as_ref().ok().map(|valid| valid.engine);
     let mut failed: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
     let mut unreachable = Vec::new();
     for placement in placements {
@@ -148,7 +149,8 @@ fn nodes(snapshot: &Snapshot, placements: &[Placement<'_>]) -> Vec<Finding> {
     }
     let finding = |(reason, (nodes, message)): (&str, (Vec<String>, &str))| {
         let of = format!("{}: {}", count(nodes.len(), "node"), join_first(&nodes, NAMED));
-        Finding::new(reason, message, remedy(reason)).of(of)
+        let remedy = engine.map_or_else(|| remedy(reason), |engine| remedy_for(reason, engine));
+        Finding::new(reason, message, remedy).of(of)
     };
     let mut findings: Vec<_> = failed.into_iter().map(finding).collect();
     if !unreachable.is_empty() && snapshot.has_read(Objects::Nodes) {

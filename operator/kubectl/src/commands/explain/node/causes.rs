@@ -1,7 +1,7 @@
 //! The causes of problems on a node, those of the whole node first.
 
 use crate::commands::explain::finding::Finding;
-use crate::commands::explain::remedy::remedy;
+use crate::commands::explain::remedy::{remedy, remedy_for};
 use crate::commands::shared::join_first;
 use crate::model::snapshot::CONTROLLER;
 use crate::model::{Objects, Pod, Snapshot};
@@ -143,8 +143,9 @@ fn engine_down(
     if condition.status != Status::False.as_str() {
         return None;
     }
-    let finding =
-        |cause: &str| Finding::new(cause, condition.message.clone(), remedy(&condition.reason)).of(engine.to_string());
+    let finding = |cause: &str| {
+        Finding::new(cause, condition.message.clone(), remedy_for(&condition.reason, engine)).of(engine.to_string())
+    };
     if condition.reason != NEVER_SEEN {
         return Some(finding(&format!("Engine{}", condition.reason)));
     }

@@ -125,7 +125,10 @@ fn an_address_of_metrics_that_another_program_uses() {
 
 #[test]
 fn engines_that_are_not_connected() {
-    for (reason, remedy) in [("Disconnected", "start the engine"), ("NotActing", "start ovs-vswitchd")] {
+    for (reason, remedy) in [
+        ("Disconnected", "start ovsdb-server and ovs-vswitchd on the node; everything"),
+        ("NotActing", "start ovs-vswitchd"),
+    ] {
         let down = condition("OVSConnected", "False", reason, "connection refused");
         let snapshot = with(|state| state["status"]["conditions"][1] = down);
         check(&snapshot, &format!("Engine{reason}"), &["of Open vSwitch", "connection refused", remedy]);

@@ -1,94 +1,10 @@
 //! Causes that concern the attachment of the interface.
 
 use super::context::Context;
+use super::program;
 use crate::commands::explain::finding::Finding;
 use crate::commands::explain::remedy::remedy;
-use crate::model::Mount;
 use usnet_crds::conditions::reason::NOT_CONNECTED;
-use usnet_crds::device::resource_name;
-use usnet_crds::{MemifSecretKind, MemifSocketKind, Port, PortType, SocketRole};
-
-/// Whether the port needs a volume that the pod shares with the engine, by the rules of the plugin.
-fn needs_volume(context: &Context<'_>) -> bool {
-    let Some(valid) = context.valid() else { return false };
-    match valid.port.port_type {
-        PortType::VhostUser => true,
-        PortType::Memif => {
-            let memif = valid.port.memif;
-            memif.socket == MemifSocketKind::Volume || memif.secret == MemifSecretKind::Generated
-        }
-        PortType::Veth => false,
-    }
-}
-
-/// The pod has neither a volume nor a device.
-pub(super) fn no_volume(context: &Context<'_>) -> Option<Finding> {
-    let (valid, pod) = (context.valid()?, context.pod);
-    let resource = resource_name(&valid.name);
-    let has_device = valid.device_plugin.is_some() && pod.resources.contains(&resource);
-    let volume = valid.port.volume_name();
-    let is_empty_dir = pod.volumes.get(volume).copied();
-    if !needs_volume(context) || is_empty_dir == Some(true) || has_device {
-        return None;
-    }
-    let created_by =
-        pod.owner.as_ref().map_or_else(|| "the pod".to_owned(), |owner| format!("{owner}, which creates the pod"));
-    let socket = valid.port.port_type.as_str();
-    let (cause, why) = match is_empty_dir {
-        None => ("NoVolume", format!("the pod has no emptyDir volume {volume:?} for the socket of its {socket} port")),
-        Some(_) => ("VolumeNotEmptyDir", format!("volume {volume:?} of the pod is not an emptyDir")),
-    };
-    let device = match valid.device_plugin {
-        Some(_) => format!(", or request {resource}: 1 in the limits of its container"),
-        None => String::new(),
-    };
-    let remedy = format!(
-        "the volumes of a pod cannot be changed: in {created_by}, add volumes: [{{name: {volume}, emptyDir: {{}}}}] and volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}]{device}"
-    );
-    Some(Finding::new(cause, why, remedy))
-}
-
-pub(super) fn volume_not_mounted(context: &Context<'_>) -> Option<Finding> {
-    let pod = context.pod;
-    let volume = context.valid()?.port.volume_name();
-    let has_volume = pod.volumes.contains_key(volume);
-    let is_hidden = has_volume && !pod.mounted.contains_key(volume) && needs_volume(context) && !pod.has_ended();
-    let why = format!("no container of the pod mounts its volume {volume:?}, so no program finds the socket");
-    let remedy = format!(
-        "add volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}] to the container of the program, and create the pod again"
-    );
-    is_hidden.then(|| Finding::new("VolumeNotMounted", why, remedy).warning().of(context.subject()))
-}
-
-/// No mount of the volume allows a program to create or find the socket.
-pub(super) fn mount_unusable(context: &Context<'_>) -> Option<Finding> {
-    let pod = context.pod;
-    let valid = context.valid()?;
-    let volume = valid.port.volume_name();
-    let mounts = pod.mounted.get(volume)?;
-    let problem = |mount: &Mount| match &mount.sub_path {
-        Some(path) => Some(format!(
-            "container {} mounts subPath {path:?} of volume {volume:?}, and the socket is in the volume itself",
-            mount.container
-        )),
-        None if mount.is_read_only && program_listens(&valid.port) => Some(format!(
-            "container {} mounts volume {volume:?} with readOnly, so its program cannot create the socket on which it has to listen",
-            mount.container
-        )),
-        None => None,
-    };
-    let problems: Option<Vec<String>> = mounts.iter().map(problem).collect();
-    let problems = problems.filter(|_| needs_volume(context) && !pod.has_ended())?;
-    let remedy = format!(
-        "mount the whole volume, writable, into the container of the program: volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}], and create the pod again"
-    );
-    Some(Finding::new("MountUnusable", problems.join("; "), remedy).warning().of(context.subject()))
-}
-
-/// Whether the program listens on the socket, and the engine connects.
-fn program_listens(port: &Port) -> bool {
-    port.port_type == PortType::VhostUser && port.vhost_user.engine_role == SocketRole::Client
-}
 
 /// The pod is running without the interface.
 pub(super) fn added_later(context: &Context<'_>) -> Option<Finding> {
@@ -113,7 +29,10 @@ pub(super) fn added_later(context: &Context<'_>) -> Option<Finding> {
 
 /// The interface is attached, and has a problem.
 pub(super) fn degraded(context: &Context<'_>) -> Option<Finding> {
-    let entry = context.placement.as_ref()?.degraded(&context.pod.runtime_uid, &context.element.interface)?;
-    let found = Finding::new(&entry.reason, entry.message.clone(), remedy(&entry.reason));
-    Some(found.warning_if(entry.reason == NOT_CONNECTED).of(context.subject()))
+    let problem = context.problem()?;
+    let found = match problem.reason == NOT_CONNECTED {
+        true => program::not_connected(context, &problem.message),
+        false => Finding::new(&problem.reason, problem.message, remedy(&problem.reason)),
+    };
+    Some(found.of(context.subject()))
 }

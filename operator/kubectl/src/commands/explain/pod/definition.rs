@@ -13,6 +13,9 @@ use usnet_crds::network::{Definitions, SHARED_NAMESPACE};
 use usnet_crds::node_selection::selector_text;
 
 pub(super) fn unknown_network(context: &Context<'_>) -> Option<Finding> {
+    if !context.snapshot.has_read(Objects::Networks) {
+        return unknown_definition(context);
+    }
     let networks = &context.snapshot.cache.networks;
     let element = context.element;
     let (what, name) = match &context.network {
@@ -21,7 +24,9 @@ pub(super) fn unknown_network(context: &Context<'_>) -> Option<Finding> {
             format!("NetworkAttachmentDefinition {element} names UserspaceNetwork {network}, which does not exist"),
             network,
         ),
-        None if context.has_definition || !context.snapshot.has_read(Objects::Definitions) => return None,
+        None if context.has_definition || !context.snapshot.has_read_definitions(&context.element.namespace) => {
+            return None;
+        }
         None => (
             format!("there is neither a NetworkAttachmentDefinition {element} nor a UserspaceNetwork {}", element.name),
             &element.name,
@@ -32,6 +37,24 @@ pub(super) fn unknown_network(context: &Context<'_>) -> Option<Finding> {
         None => format!("create network {name}, or correct the name: kubectl get usn"),
     };
     Some(Finding::new("UnknownNetwork", what, remedy))
+}
+
+/// The definition does not exist, for a user who may not read networks.
+fn unknown_definition(context: &Context<'_>) -> Option<Finding> {
+    let (snapshot, element) = (context.snapshot, context.element);
+    if context.has_definition || !snapshot.has_read_definitions(&element.namespace) {
+        return None;
+    }
+    let of_namespace = snapshot.definitions.keys().filter(|key| key.namespace == element.namespace);
+    let remedy = match nearest(&element.name, of_namespace.map(|key| key.name.as_str())) {
+        Some(nearest) => format!("write {nearest} if that network was meant, and create the pod again"),
+        None => format!(
+            "correct the name: kubectl get net-attach-def -n {}; those that are not there are not for the namespace",
+            element.namespace
+        ),
+    };
+    let why = format!("there is no NetworkAttachmentDefinition {element}");
+    Some(Finding::new("DefinitionMissing", why, remedy))
 }
 
 pub(super) fn namespace_not_selected(context: &Context<'_>) -> Option<Finding> {
@@ -68,7 +91,7 @@ fn labels_for(selector: &Selector) -> Option<String> {
 /// The definition of the network is only in the namespace of usnet.
 pub(super) fn shared(context: &Context<'_>) -> Option<Finding> {
     let valid = context.valid().filter(|valid| valid.definitions == Definitions::Shared)?;
-    if context.has_definition || !context.snapshot.has_read(Objects::Definitions) {
+    if context.has_definition || !context.snapshot.has_read_definitions(&context.element.namespace) {
         return None;
     }
     let why = format!(
@@ -121,7 +144,7 @@ pub(super) fn deleted_network(context: &Context<'_>) -> Option<Finding> {
 
 /// The controller should have created the definition.
 pub(super) fn missing(context: &Context<'_>) -> Option<Finding> {
-    let is_missing = context.snapshot.has_read(Objects::Definitions) && !context.has_definition;
+    let is_missing = context.snapshot.has_read_definitions(&context.element.namespace) && !context.has_definition;
     let name = context.network.as_deref()?;
     context.object()?;
     let why = format!(

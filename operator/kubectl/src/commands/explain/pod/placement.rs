@@ -2,22 +2,12 @@
 
 use super::context::Context;
 use crate::commands::explain::finding::Finding;
-use crate::commands::explain::remedy::remedy;
+use crate::commands::explain::remedy::remedy_for;
 use crate::model::Objects;
 use usnet_controller::status::tally::NodeProgress;
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_crds::conditions::{Status, engine_connected, find};
-use usnet_crds::device::resource_name;
 use usnet_crds::node_selection::unmet_requirement;
-
-pub(super) fn resource(context: &Context<'_>) -> Option<Finding> {
-    let (valid, message) = (context.valid()?, context.pod.unscheduled.as_ref()?);
-    let resource = resource_name(&valid.name);
-    let is_it = context.pod.resources.contains(&resource) && message.contains(&resource);
-    let why = format!("no node has a free {resource}: {message}");
-    let remedy = "raise spec.devicePlugin.devices of the network, delete other pods, or extend the network to more nodes; kubectl describe node shows what is allocated";
-    is_it.then(|| Finding::new("NoFreeDevice", why, remedy))
-}
 
 pub(super) fn node_not_selected(context: &Context<'_>) -> Option<Finding> {
     let (node, selection) = (context.pod.node.as_deref()?, context.selection()?);
@@ -46,7 +36,7 @@ pub(super) fn engine(context: &Context<'_>) -> Option<Finding> {
             "EngineNeverSeen",
             format!("start {engine} on node {node}, or give the pod a nodeSelector for nodes that have it"),
         ),
-        false => ("EngineUnreachable", remedy(&condition.reason).to_owned()),
+        false => ("EngineUnreachable", remedy_for(&condition.reason, engine).to_owned()),
     };
     Some(Finding::new(cause, format!("{engine} on node {node}: {}", condition.message), remedy))
 }
@@ -62,7 +52,7 @@ pub(super) fn network_failed(context: &Context<'_>) -> Option<Finding> {
     Some(Finding::new(
         reason,
         format!("network {} on node {node}: {message}", context.network.as_deref()?),
-        remedy(reason),
+        remedy_for(reason, context.valid()?.engine),
     ))
 }
 

@@ -30,9 +30,13 @@ pub(crate) async fn read_events(cluster: &Cluster, snapshot: &mut Snapshot, pod:
     snapshot.events = events(listed, pod);
 }
 
+/// Returns a pod; `None` if it does not exist.
+pub(crate) async fn find(cluster: &Cluster, namespace: &str, name: &str) -> Result<Option<Pod>, Error> {
+    Ok(cluster.get::<v1::Pod>(Scope::Namespace(namespace), name).await?.map(Pod::from))
+}
+
 pub(crate) async fn get(cluster: &Cluster, namespace: &str, name: &str) -> Result<Pod, Error> {
-    let found = cluster.get::<v1::Pod>(Scope::Namespace(namespace), name).await?;
-    found.map(Pod::from).ok_or_else(|| Error::NotFound {
+    find(cluster, namespace, name).await?.ok_or_else(|| Error::NotFound {
         kind: "pod",
         name: format!("{namespace}/{name}"),
         suggestion: format!(": kubectl get pods -n {namespace}"),
@@ -66,15 +70,20 @@ fn only(mut pods: Vec<Pod>, name: &str) -> Result<Option<Pod>, Error> {
 /// Returns the events of this pod, the latest last, without those of an earlier pod of the same
 /// name. Events of kubelet and agents about a static pod have the uid that it has on its node.
 fn events(listed: Vec<v1::Event>, pod: &Pod) -> Vec<Event> {
-    let is_uid = |uid: &str| ["", &pod.uid, &pod.runtime_uid].contains(&uid);
-    let is_of_pod = |event: &v1::Event| event.involved_object.uid.as_deref().is_none_or(is_uid);
+    events_of(listed.into_iter(), |uid| ["", &pod.uid, &pod.runtime_uid].contains(&uid))
+}
+
+/// Returns the events of objects with such a uid, the latest last.
+pub(crate) fn events_of(listed: impl Iterator<Item = v1::Event>, is_uid: impl Fn(&str) -> bool) -> Vec<Event> {
+    let is_of_object = |event: &v1::Event| event.involved_object.uid.as_deref().is_none_or(&is_uid);
     let event = |event: v1::Event| Event {
         reason: event.reason.unwrap_or_default(),
         message: event.message.unwrap_or_default(),
+        is_warning: event.type_.as_deref() == Some("Warning"),
         time: event.last_timestamp.map(|time| time.0).or_else(|| event.event_time.map(|time| time.0)),
-        count: event.count.unwrap_or(1),
+        count: event.series.and_then(|series| series.count).or(event.count).unwrap_or(1),
     };
-    let mut events: Vec<Event> = listed.into_iter().filter(is_of_pod).map(event).collect();
+    let mut events: Vec<Event> = listed.filter(is_of_object).map(event).collect();
     events.sort_by_key(|event| event.time);
     events
 }

@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use crate::commands::explain::finding::Finding;
+use crate::model::Snapshot;
 use crate::model::snapshot::Event;
 
 const SANDBOX_FAILED: &str = "FailedCreatePodSandBox";
@@ -15,11 +16,24 @@ const CITED_MAX: usize = 600;
 /// The plugin rejected the interface: `usnet[102 NoVolume]: …`.
 pub(super) fn refused(context: &Context<'_>) -> Option<Finding> {
     let event = last(context, |message| message.contains(ERROR_PREFIX))?;
-    let (_, said) = event.message.rsplit_once(ERROR_PREFIX)?;
+    plugin_error(&event.message, tries(context.snapshot, &event.message))
+}
+
+/// Returns how often an error of the plugin occurred. Each sandbox has its own event, because its
+/// name is in the message.
+pub(super) fn tries(snapshot: &Snapshot, message: &str) -> i32 {
+    let error = |message: &str| message.rsplit_once(ERROR_PREFIX).map(|(_, said)| said.to_owned());
+    let same = snapshot.events.iter().filter(|event| error(&event.message) == error(message));
+    same.map(|event| event.count).sum()
+}
+
+/// Returns the error of the plugin in a message, if it has one.
+pub(super) fn plugin_error(message: &str, tries: i32) -> Option<Finding> {
+    let (_, said) = message.rsplit_once(ERROR_PREFIX)?;
     let (head, text) = said.split_once("]: ")?;
     let (code, reason) = head.split_once(' ')?;
-    let why =
-        format!("the CNI plugin rejected the interface (code {code}, {} times): {}", event.count, shortened(text));
+    let times = if tries == 1 { "once".to_owned() } else { format!("{tries} times") };
+    let why = format!("the CNI plugin rejected the interface (code {code}, {times}): {}", shortened(text));
     Some(Finding::new(reason, why, remedy_for_code(code)))
 }
 
@@ -38,7 +52,9 @@ fn remedy_for_code(code: &str) -> &'static str {
         "104" => {
             "the message cites the engine: look at its log on the node, and check that it sees /run/usnet/ports as the host does"
         }
-        "105" => "check the IPAM plugin of the network (spec.ipam) on the node",
+        "105" => {
+            "act on the message of the IPAM plugin: it concerns spec.ipam of the network, or the addresses that the pod requests"
+        }
         "108" => "extend the ranges of spec.ipam of the network, or delete pods that have its addresses",
         _ => "see the message; docs/errors.md describes each code",
     }
@@ -77,7 +93,7 @@ fn last<'a>(context: &Context<'a>, is_it: impl Fn(&str) -> bool) -> Option<&'a E
     failed.iter().rev().find(names).or_else(|| failed.last().filter(|_| is_only)).copied()
 }
 
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     match text.char_indices().nth(CITED_MAX) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),

@@ -1,5 +1,15 @@
 //! Each test makes one mistake, and checks the cause that is found. Without the mistake there is
 //! none.
+//!
+//! - [`annotations`]: mistakes in the annotation, and texts of other programs;
+//! - [`programs`]: programs that are not connected;
+//! - [`claims`]: resource claims and UserspaceAttachments;
+//! - [`rights`]: users who may read little.
+
+mod annotations;
+mod claims;
+mod programs;
+mod rights;
 
 use super::report;
 use crate::commands::explain::finding::Report;
@@ -30,7 +40,7 @@ fn explain(snapshot: &mut Snapshot, pod: &Value) -> Report {
 }
 
 /// The causes with which usnet has done its part.
-const WARNINGS: &[&str] = &["NotConnected", "MountUnusable", "VolumeNotMounted"];
+const WARNINGS: &[&str] = &["NotConnected", "MountUnusable"];
 
 #[track_caller]
 fn check(snapshot: &mut Snapshot, pod: &Value, cause: &str, words: &[&str]) {
@@ -54,13 +64,14 @@ fn selecting(networks: &str) -> Value {
 fn sandbox_failed(snapshot: &mut Snapshot, message: &str) {
     let message =
         format!("Failed to create pod sandbox: plugin type=\"multus-shim\" failed (add): [web/app/u:blue]: {message}");
-    snapshot.events.push(Event { reason: "FailedCreatePodSandBox".to_owned(), message, time: None, count: 9 });
+    let reason = "FailedCreatePodSandBox".to_owned();
+    snapshot.events.push(Event { reason, message, is_warning: true, time: None, count: 9 });
 }
 
 #[test]
 fn a_pod_without_a_mistake_has_no_cause() {
     let mut snapshot = cluster();
-    assert_eq!(explain(&mut snapshot, &waiting()).findings, [], "the pod is starting");
+    check(&mut snapshot, &waiting(), "Starting", &["created 10m ago", "log of the kubelet on node node-a"]);
     add(
         &mut snapshot,
         &state_object(
@@ -129,7 +140,9 @@ fn volume_without_a_mount() {
     check(&mut cluster(), &pod_object("app", &containers), "VolumeNotMounted", &["mountPath: /run/usnet"]);
     let mut veth = cluster();
     add_network(&mut veth, &network_object("blue", &json!({"port": {"type": "Veth"}})));
-    assert_eq!(explain(&mut veth, &pod_object("app", &containers)).findings, [], "a device needs no volume");
+    let mut running = attached();
+    merge(&mut running, &containers);
+    assert_eq!(explain(&mut veth, &pod_object("app", &running)).findings, [], "a device needs no volume");
 }
 
 #[test]
@@ -190,7 +203,7 @@ fn program_on_the_wrong_side() {
         &mut snapshot,
         &pod_object("app", &attached()),
         "NotConnected",
-        &["has to listen on net1.sock", "attached, program not connected"],
+        &["has to listen on net1.sock. The socket is /run/usnet/net1.sock in container app", "program not connected"],
     );
 }
 
@@ -236,7 +249,7 @@ fn engine_that_ended() {
     let mut state = state_object("node-a", &json!([]));
     state["status"]["conditions"][1] = condition("OVSConnected", "False", "Disconnected", "connection refused");
     add(&mut snapshot, &state);
-    check(&mut snapshot, &waiting(), "EngineUnreachable", &["start the engine on the node"]);
+    check(&mut snapshot, &waiting(), "EngineUnreachable", &["start ovsdb-server and ovs-vswitchd on the node"]);
     check(&mut snapshot, &pod_object("app", &attached()), "EngineUnreachable", &["net1, network blue"]);
 }
 
@@ -293,7 +306,7 @@ fn definition_that_is_shared() {
     add(&mut snapshot, &network_object("blue", &json!({"definitions": "Shared"})));
     add(&mut snapshot, &definition_object("usnet-system", "blue"));
     check(&mut snapshot, &waiting(), "SharedDefinition", &["write usnet-system/blue"]);
-    assert_eq!(explain(&mut snapshot, &selecting("usnet-system/blue")).findings, []);
+    check(&mut snapshot, &selecting("usnet-system/blue"), "Starting", &["usnet-system/blue"]);
 }
 
 #[test]
@@ -423,9 +436,7 @@ fn nothing_is_concluded_from_what_cannot_be_read() {
     {
         snapshot.mark_unread(part, what, "you may not read them");
     }
-    let report = explain(&mut snapshot, &waiting());
-    assert_eq!(report.findings, []);
-    assert!(text(&report).contains("NOT READ"), "{}", text(&report));
+    check(&mut snapshot, &waiting(), "Starting", &["NOT READ"]);
     sandbox_failed(&mut snapshot, "cannot find a network-attachment-definition (blue) in namespace (web)");
     check(&mut snapshot, &waiting(), "DefinitionMissing", &["cannot find a network-attachment-definition"]);
 }
