@@ -154,9 +154,12 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl usnet explain network blue", Run),
     ("kubectl usnet explain network NAME", As("kubectl usnet explain network blue")),
     ("kubectl usnet explain node node-b", Run),
+    ("kubectl usnet explain TYPE NAME", As("kubectl usnet explain network blue; kubectl usnet explain node/node-b")),
     (
-        "kubectl usnet explain pod|network|node NAME",
-        As("kubectl usnet explain network blue; kubectl usnet explain node node-b"),
+        "kubectl create clusterrolebinding usnet-networks --clusterrole=usnet-networks-view --group=system:authenticated",
+        As(
+            "kubectl create --dry-run=server clusterrolebinding usnet-networks --clusterrole=usnet-networks-view --group=system:authenticated",
+        ),
     ),
     ("kubectl usnet graph", Run),
     ("kubectl usnet graph [NETWORK]", As("kubectl usnet graph blue")),

@@ -1,33 +1,15 @@
 //! A tenant whose Kustomization acts with the rights of a service account: pods and interfaces of
-//! its own, and no networks.
+//! its own, and no networks. The roles are those that config/default has.
 
 use super::figures::{Figures, is_long};
 use super::flux::Flux;
 use super::tool::Tool;
-use crate::support::cluster::{apply, check, eventually, get, kubectl};
+use crate::support::cluster::{apply, check, eventually, get};
 use crate::support::pods::{sleeping_pod, wait_running};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
 
 const TENANT: &str = "gitops-tenant";
-const ROLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/components/tenant-roles/roles.yaml");
-
-/// The roles of the component, until this is dropped.
-struct Roles;
-
-impl Roles {
-    fn apply() -> Self {
-        kubectl(&["apply", "-f", ROLES]);
-        Self
-    }
-}
-
-impl Drop for Roles {
-    fn drop(&mut self) {
-        kubectl(&["delete", "-f", ROLES, "--ignore-not-found"]);
-    }
-}
-
 fn rights() -> [Value; 2] {
     let subject = json!({"kind": "ServiceAccount", "name": TENANT, "namespace": "flux-system"});
     [
@@ -74,7 +56,7 @@ fn a_tenant_delivers_pods_and_interfaces_and_no_networks() {
     if !is_long("a tenant's Kustomization") {
         return;
     }
-    let (scene, _roles) = (Scene::new(TENANT), Roles::apply());
+    let scene = Scene::new(TENANT);
     scene.network(TENANT, &json!({"port": {"type": "Veth"}}));
     let (flux, figures) = (Flux::start(), Figures::new("Flux, as a tenant"));
     let mut tenant = Tenant { flux, figures, pod: sleeping_pod(&scene, "user", TENANT) };

@@ -4,6 +4,7 @@ mod agents;
 mod capture;
 mod capture_under_traffic;
 mod causes;
+mod mistakes;
 mod plan;
 mod rights;
 mod support_bundle;

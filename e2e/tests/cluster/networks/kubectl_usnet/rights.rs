@@ -14,10 +14,13 @@ fn roles(namespace: &str, exec: &[&str]) -> Value {
     let list = json!(["list"]);
     let everywhere = json!([
         {"apiGroups": ["usnet.dev"], "verbs": list,
-         "resources": ["userspacenetworks", "userspacenodestates", "compilednetworks", "userspaceuplinks"]},
+         "resources": ["userspacenetworks", "userspacenodestates", "compilednetworks", "userspaceuplinks",
+                       "userspaceattachments"]},
         {"apiGroups": [""], "resources": ["nodes", "namespaces", "pods", "events"], "verbs": list},
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
         {"apiGroups": ["k8s.cni.cncf.io"], "resources": ["network-attachment-definitions"], "verbs": list},
+        // Pods of other tests may have claims.
+        {"apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims"], "verbs": list},
     ]);
     let in_usnet = json!([
         {"apiGroups": [""], "resources": ["pods/exec"], "verbs": exec},
