@@ -15,6 +15,8 @@ mod responses;
 mod schedule;
 mod start;
 mod worker;
+#[cfg(test)]
+mod worker_tests;
 
 pub use start::{Error, Options, run};
 pub use worker::Ended;

@@ -23,6 +23,8 @@ const PAUSE_FACTOR: u32 = 2;
 const SLOW_BATCH_DELAY: Duration = Duration::from_millis(300);
 /// As [`PAUSE_FACTOR`].
 const SLOW_PAUSE_FACTOR: u32 = 10;
+/// The gauges follow the conditions within a second. Counting iterates over all networks and nodes.
+const MEASURE_INTERVAL: Duration = Duration::from_millis(500);
 
 impl LeaderState {
     /// Evaluates what is dirty, once its batch is due.
@@ -62,6 +64,17 @@ impl LeaderState {
         event_deduplicator.filter_new(records)
     }
 
+    /// Counts networks, uplinks and nodes, where something was observed since the last time: also
+    /// the statuses that this controller has written, after which nothing else may change for long.
+    pub(super) fn measure(&mut self, cache: &Cache, metrics: &Metrics, now: Instant) {
+        if self.is_measured || self.measure_at.is_some_and(|at| at > now) {
+            return;
+        }
+        metrics.cluster(cache);
+        self.is_measured = true;
+        self.measure_at = Some(now + MEASURE_INTERVAL.max(now.elapsed() * SLOW_PAUSE_FACTOR));
+    }
+
     /// The next deadline, if no event arrives before.
     pub(super) fn next_wake(&self, now: Instant) -> Option<Instant> {
         let has_room = self.responses.len() < self.limiter.limit(now);
@@ -69,6 +82,7 @@ impl LeaderState {
             self.evaluator.is_dirty().then(|| self.evaluate_at.unwrap_or(now + BATCH_DELAY)),
             self.evaluator.has_uncounted().then(|| self.count_at.unwrap_or(now + BATCH_DELAY)),
             self.evaluator.is_legacy_dirty().then(|| self.legacy_at.unwrap_or(now + SLOW_BATCH_DELAY)),
+            (!self.is_measured).then(|| self.measure_at.unwrap_or(now)),
             self.guards.next_expiry(),
             self.limiter.paused_until().filter(|until| *until > now),
             self.queue.next_due(now).filter(|_| has_room),

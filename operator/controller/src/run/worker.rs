@@ -19,15 +19,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::Client;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::watch::{Receiver, Sender};
 use tokio::time::{Instant, sleep_until};
 use usnet_common::channels::send_if_changed;
 use usnet_common::telemetry;
-
-/// The interval of metrics that require counting all networks and nodes. Prometheus scrapes at most
-/// every few seconds, so a shorter interval would not be visible.
-const METRICS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The watches ended, which they never do by themselves.
 #[derive(Debug, thiserror::Error)]
@@ -80,8 +75,9 @@ impl Worker {
         }
     }
 
-    fn observe(&mut self, change: WatchUpdate) {
+    pub(super) fn observe(&mut self, change: WatchUpdate) {
         let now = Instant::now();
+        self.state.is_measured = false;
         match self.observer.apply(change) {
             Observation::Updated(targets, version) => {
                 for target in targets {
@@ -122,7 +118,7 @@ impl Worker {
 
     /// Evaluates and sends what is due, but only once all lists are complete: before that, a
     /// missing object may only not have been listed yet.
-    fn work(&mut self) {
+    pub(super) fn work(&mut self) {
         let dirty = self.observer.take_dirty();
         let events = self.observer.take_events();
         if !self.is_leader || !self.observer.is_complete() {
@@ -147,7 +143,7 @@ impl Worker {
         self.state.dispatch(cache, &self.writer, now.instant);
         self.metrics.queued.set(i64::try_from(self.state.queue.len()).unwrap_or(i64::MAX));
         self.record(records);
-        self.measure(now.instant);
+        self.state.measure(self.observer.cache(), &self.metrics, now.instant);
     }
 
     fn handle_response(&mut self, response: Response) {
@@ -178,15 +174,8 @@ impl Worker {
         }
     }
 
-    fn measure(&mut self, now: Instant) {
-        if self.state.metrics_at.is_none_or(|at| at <= now) {
-            self.metrics.cluster(self.observer.cache());
-            self.state.metrics_at = Some(now + METRICS_INTERVAL);
-        }
-    }
-
     /// The next deadline, if no event arrives before; none before all lists are complete.
-    fn next_wake(&self, now: Instant) -> Option<Instant> {
+    pub(super) fn next_wake(&self, now: Instant) -> Option<Instant> {
         let is_working = self.is_leader && self.observer.is_complete();
         is_working.then(|| self.state.next_wake(now)).flatten()
     }

@@ -16,4 +16,6 @@ mod update;
 pub(super) use observer::{Observation, Observer};
 pub(super) use read::read;
 pub(super) use streams::changes;
+#[cfg(test)]
+pub(super) use update::ObjectEvent;
 pub(super) use update::{Kind, WatchUpdate};
