@@ -111,13 +111,14 @@ fn assert_same(chart: &Objects, config: &Objects, what: &str) {
 #[test]
 fn the_chart_is_what_kustomize_makes_of_config() {
     let Some(chart) = chart() else { return };
-    let cases: [(&[&str], &str, &[&str]); 16] = [
+    let cases: [(&[&str], &str, &[&str]); 17] = [
         (&[], "default", &[]),
         (&["engines.vpp=false"], "overlays/ovs", &[]),
         (&["engines.ovs=false"], "overlays/vpp", &[]),
         (&["nodeNetwork=false"], "overlays/node-local", &[]),
         (&["garbageCollection=false"], "default", &["components/no-garbage-collection"]),
         (&["prometheus=true"], "default", &["components/prometheus"]),
+        (&["prometheus=true", "nodeNetwork=false"], "overlays/node-local", &["components/prometheus"]),
         (&["legacyNads=false"], "default", &["components/no-legacy-nads"]),
         (&["metricsCertificate=true"], "default", &["components/metrics-certificate"]),
         (&["tenantRoles=false"], "base", &["components/node-network", "engines/ovs", "engines/vpp"]),
@@ -145,6 +146,31 @@ fn the_chart_is_what_kustomize_makes_of_config() {
         let settings = [settings, &["crds.keep=false"]].concat();
         let rendered = template(chart.path(), "usnet-system", &settings);
         assert_same(&rendered, &kustomize(&[resource], components), &format!("{settings:?}"));
+    }
+}
+
+/// Kubernetes expands a variable in the values of those that follow it alone.
+#[test]
+fn the_address_of_the_pod_comes_before_the_variable_that_has_it() {
+    let config = checkout().join("config");
+    let kustomization =
+        Kustomization { config: &config, resources: &["default"], components: &["components/prometheus"] };
+    let mut rendered = vec![kustomization.render().unwrap()];
+    if let Some(chart) = chart() {
+        let settings = ["prometheus=true", "agent.metricsPort=28182"];
+        let arguments = ["template", "--kube-version=1.36.0", "usnet"];
+        rendered.push(objects(&helm(&arguments, chart.path(), &settings).unwrap()).unwrap());
+    }
+    for (objects, port) in rendered.iter().zip(["28181", "28182"]) {
+        let containers = objects["DaemonSet/usnet-agent"]["spec"]["template"]["spec"]["containers"].as_array().unwrap();
+        let agent = containers.iter().find(|container| container["name"] == "agent").unwrap();
+        let variables = agent["env"].as_array().unwrap();
+        let place = |name: &str| variables.iter().position(|variable| variable["name"] == name).unwrap();
+        assert!(place("POD_IP") < place("USNET_LISTEN_METRICS"), "{variables:?}");
+        let value = &variables[place("USNET_LISTEN_METRICS")]["value"];
+        assert_eq!(*value, format!("[$(POD_IP)]:{port}"));
+        let service = &objects["Service/usnet-agent-metrics"]["spec"]["ports"][0];
+        assert_eq!(service["targetPort"].to_string(), port, "{service}");
     }
 }
 

@@ -16,6 +16,7 @@ pub mod certificate;
 mod connections;
 pub mod current_series;
 pub mod options;
+mod pace;
 pub mod probe;
 pub mod program;
 mod server;

@@ -1,7 +1,7 @@
 //! Where a program listens, and for whom; the same options for all programs.
 
 use super::certificate::Files;
-use std::net::SocketAddr;
+use std::net::{AddrParseError, SocketAddr};
 use std::path::PathBuf;
 
 /// The variable of the socket of probes: containers set it for the program and for its probes.
@@ -13,7 +13,7 @@ pub struct ListenOptions {
     /// The address that serves /metrics; none if absent. At an address of the loopback device, such
     /// as 127.0.0.1:8443, to every client over HTTP; at any other, such as `[::]:8443`, over TLS to
     /// clients with a token that RBAC allows to get it.
-    #[arg(long, env = "USNET_LISTEN_METRICS", value_name = "ADDRESS:PORT")]
+    #[arg(long, env = "USNET_LISTEN_METRICS", value_name = "ADDRESS:PORT", value_parser = address)]
     pub listen_metrics: Option<SocketAddr>,
     /// The certificate for /metrics, PEM; if absent, a self-signed certificate is generated.
     #[arg(long, env = "USNET_METRICS_CERTIFICATE", value_name = "FILE", requires = "metrics_key")]
@@ -41,6 +41,16 @@ impl ListenOptions {
     }
 }
 
+/// An address and a port. Brackets may be around an IPv4 address, too: manifests write
+/// `[$(POD_IP)]:8443` for both families.
+fn address(text: &str) -> Result<SocketAddr, AddrParseError> {
+    let bracketed = || {
+        let (address, port) = text.strip_prefix('[')?.split_once("]:")?;
+        Some(SocketAddr::new(address.parse().ok()?, port.parse().ok()?))
+    };
+    bracketed().map_or_else(|| text.parse(), Ok)
+}
+
 /// An address that only programs of the same network namespace reach, for the options of a program.
 ///
 /// # Errors
@@ -52,4 +62,24 @@ pub fn loopback(text: &str) -> Result<SocketAddr, String> {
     }
     Err("must be of the loopback device, such as 127.0.0.1:8083: any reader learns names and traffic of all pods"
         .to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_be_in_brackets_in_both_families() {
+        for (text, expected) in [
+            ("[10.0.0.1]:28181", "10.0.0.1:28181"),
+            ("[fd00::1]:28181", "[fd00::1]:28181"),
+            ("127.0.0.1:28181", "127.0.0.1:28181"),
+            ("[::]:8443", "[::]:8443"),
+        ] {
+            assert_eq!(address(text), Ok(expected.parse().unwrap()), "{text}");
+        }
+        for text in ["[]:28181", "[10.0.0.1]", "[10.0.0.1]28181", "28181", "localhost:28181"] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use super::access::reviewer::Reviewer;
 use super::access::{Access, Refusal};
 use super::certificate::{self, Certificate};
 use super::connections::Connections;
+use super::pace::Pace;
 use super::{ListenOptions, Telemetry, plain};
 use crate::display::{ErrorChain, FirstFailure};
 use bytes::Bytes;
@@ -97,7 +98,15 @@ pub(super) enum Clients {
     /// Every client that reaches the address, over HTTP.
     All,
     /// Clients that the API server allows, over TLS.
-    Allowed(Arc<(Certificate, Access)>),
+    Allowed(Arc<Protection>),
+}
+
+/// What clients have to pass before they are served.
+#[derive(Debug)]
+pub(super) struct Protection {
+    pace: Pace,
+    certificate: Certificate,
+    access: Access,
 }
 
 impl Clients {
@@ -111,7 +120,8 @@ impl Clients {
 
     pub(super) fn allowed(options: &ListenOptions, reviewer: Arc<dyn Reviewer>) -> Result<Self, Error> {
         let certificate = Certificate::new(options.certificate_files())?;
-        Ok(Self::Allowed(Arc::new((certificate, Access::new(reviewer)))))
+        let protection = Protection { pace: Pace::default(), certificate, access: Access::new(reviewer) };
+        Ok(Self::Allowed(Arc::new(protection)))
     }
 }
 
@@ -190,11 +200,11 @@ impl Telemetry {
 
     /// Serves one request of a peer.
     pub(super) async fn serve_client(&self, stream: TcpStream, peer: IpAddr, served: Served, clients: &Clients) {
-        let Clients::Allowed(clients) = clients else { return self.serve_stream(stream, peer, served, None).await };
-        let (certificate, access) = &**clients;
-        let acceptor = TlsAcceptor::from(certificate.config(Instant::now()));
+        let Clients::Allowed(protection) = clients else { return self.serve_stream(stream, peer, served, None).await };
+        protection.pace.turn().await;
+        let acceptor = TlsAcceptor::from(protection.certificate.config(Instant::now()));
         if let Ok(Ok(stream)) = timeout(HEADER_TIMEOUT, acceptor.accept(stream)).await {
-            self.serve_stream(stream, peer, served, Some(access)).await;
+            self.serve_stream(stream, peer, served, Some(&protection.access)).await;
         }
     }
 

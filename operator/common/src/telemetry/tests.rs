@@ -1,4 +1,5 @@
 use super::access::tests::FakeReviewer;
+use super::pace::HANDSHAKE_INTERVAL;
 use super::probe::Question;
 use super::server::{HEADER_TIMEOUT, LISTEN_RETRY};
 use super::*;
@@ -7,7 +8,7 @@ use prometheus::IntCounter;
 use std::future::ready;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::time::{sleep, timeout};
@@ -329,6 +330,19 @@ async fn only_who_is_allowed_reads_metrics_and_only_over_tls() {
     let mut answer = Vec::new();
     let _reset = plain.read_to_end(&mut answer).await;
     assert!(!String::from_utf8_lossy(&answer).contains("passes_total"), "it is served without TLS");
+}
+
+/// Every pod of a node reaches its agent, and may open connections as fast as it can.
+#[tokio::test]
+async fn handshakes_are_paced_before_it_is_known_who_the_client_is() {
+    let (address, tls) = protected(Telemetry::default(), Arc::new(FakeReviewer::default())).await;
+    let (start, count) = (Instant::now(), 40);
+    for number in 0..count {
+        let stream = connect_from(Ipv4Addr::new(127, 0, 1, number % 4), address).await;
+        tls.connect(ServerName::try_from("usnet").unwrap(), stream).await.unwrap();
+    }
+    let (took, least) = (start.elapsed(), HANDSHAKE_INTERVAL * u32::from(count - 1));
+    assert!(took >= least, "{count} handshakes in {took:?} instead of {least:?}");
 }
 
 #[tokio::test]
