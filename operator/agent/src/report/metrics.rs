@@ -13,6 +13,7 @@ use usnet_common::telemetry::current_series::CurrentSeries;
 use usnet_common::telemetry::seconds_since_1970;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::Status;
+use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::uplink::report::UplinkState;
 use usnet_dataplane::call_log::{Call, Verb};
@@ -150,8 +151,13 @@ impl Metrics {
         for (reason, count) in &facts.degraded {
             self.attachments_degraded.with_label_values(&[engine, reason]).set(*count);
         }
-        let is_connected = facts.connected.status == Status::True;
-        self.engine_connected.with_label_values(&[engine]).set(i64::from(is_connected));
+        if facts.connected.reason == NEVER_SEEN {
+            // The node may well not have the engine. An error means that the series does not exist.
+            let _removed = self.engine_connected.remove_label_values(&[engine]);
+        } else {
+            let is_connected = facts.connected.status == Status::True;
+            self.engine_connected.with_label_values(&[engine]).set(i64::from(is_connected));
+        }
         if let Some(report) = &facts.engine {
             self.engine_epoch.with_label_values(&[engine]).set(report.epoch);
         }

@@ -6,7 +6,7 @@ use crate::testing::{bridge_of, name, network, port_of, record};
 use prometheus::Registry;
 use prometheus::proto::Metric;
 use usnet_crds::conditions::OVS_CONNECTED;
-use usnet_crds::conditions::reason::{NEVER_SEEN, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE};
+use usnet_crds::conditions::reason::{DISCONNECTED, NEVER_SEEN, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE};
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::owner::{NetworkDevice, PortOwner};
 use usnet_dataplane::port::PortName;
@@ -154,6 +154,22 @@ fn an_absent_engine_fails_its_networks_and_only_them() {
     assert_eq!(states, [(NetworkState::Failed, unreachable), (NetworkState::Draining, unreachable)]);
     assert_eq!(facts.connected.reason, NEVER_SEEN);
     assert_eq!(facts.engine, None);
+}
+
+/// With both engines configured, each node that has one of them would raise an alert.
+#[test]
+fn an_engine_that_ended_has_the_metric_0_and_one_that_the_node_never_had_has_none() {
+    let (metrics, registry) = (Metrics::new().unwrap(), Registry::new());
+    metrics.register(&registry).unwrap();
+    let exported = |outage| {
+        let facts = report_of(&spec(&[]), &BTreeMap::new(), &[], &EngineView::Down(outage));
+        metrics.engine(EngineKind::OpenVswitch, &facts);
+        let families = registry.gather();
+        let family = families.iter().find(|family| family.name() == "usnet_agent_engine_connected");
+        family.map(|family| family.get_metric().iter().map(|it| it.get_gauge().get_value()).collect::<Vec<_>>())
+    };
+    assert_eq!(exported(Outage { reason: DISCONNECTED, ..outage() }), Some(vec![0.0]));
+    assert_eq!(exported(outage()), None);
 }
 
 #[test]
