@@ -38,7 +38,7 @@ fn each_alert_fires_and_is_silent_before() {
         "alerts with tests"
     );
     if commands::run(program("promtool").arg("--version"), b"").is_err() {
-        println!("SKIPPED: no promtool here; `make release-test` gets it and runs this");
+        println!("SKIPPED: no promtool here; e2e/scripts/setup gets it");
         return;
     }
     let scratch = tempfile::tempdir().unwrap();
@@ -47,6 +47,18 @@ fn each_alert_fires_and_is_silent_before() {
     fs::write(path("tests.yaml"), tests).unwrap();
     for (command, file) in [("check", "rules.yaml"), ("test", "tests.yaml")] {
         commands::run(program("promtool").args([command, "rules"]).arg(path(file)), b"").unwrap();
+    }
+}
+
+#[test]
+fn alerts_say_what_to_do_and_name_nodes_and_not_addresses() {
+    let rules = read("alerts.yaml");
+    let rules = rules["spec"]["groups"].as_array().unwrap().iter().flat_map(|it| it["rules"].as_array().unwrap());
+    for rule in rules {
+        for annotation in ["summary", "description"] {
+            assert!(rule["annotations"][annotation].as_str().is_some_and(|text| text.ends_with(['.', '?'])), "{rule}");
+        }
+        assert!(!rule.to_string().contains("instance"), "{rule}");
     }
 }
 
