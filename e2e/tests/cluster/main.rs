@@ -20,6 +20,7 @@ mod documentation;
 mod faults;
 mod gitops;
 mod legacy;
+mod monitoring;
 mod networks;
 mod outages;
 mod pods;

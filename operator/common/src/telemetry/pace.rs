@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 
-/// A handshake takes some 0.2 ms. All connections that may be open at a time get their turn within
-/// 0.7 s, which is less than a scraper waits.
+/// Shorter would give a flood more of the processor. All connections that may be open at a time get
+/// their turn within 0.7 s, which is less than a scraper waits.
 pub(super) const HANDSHAKE_INTERVAL: Duration = Duration::from_millis(5);
 
 /// When the next handshake may begin. The mutex is fair: clients are served in their order.

@@ -41,11 +41,7 @@ impl Controller {
 
     /// Returns the HTTP status for a client with this token, or without one.
     pub(crate) fn metrics_status(&self, token: Option<&str>) -> String {
-        let header = token.map(authorization);
-        let header = header.iter().flat_map(|header| ["--header", header]).collect::<Vec<_>>();
-        let status = ["--silent", "--insecure", "--output", "/dev/null", "--write-out", "%{http_code}"];
-        let url = self.url();
-        try_run("on-node", &[&[self.node.as_str(), "curl"], &status[..], &header, &[&url]].concat(), "").unwrap()
+        curl_status(&self.node, &self.url(), token)
     }
 
     /// Whether the metrics are served without TLS.
@@ -72,6 +68,15 @@ pub(crate) fn scrape(node: &str, address: &str) -> Result<String, String> {
     curl(node, &format!("http://{address}:28181/metrics"), &[])
 }
 
+/// Returns the HTTP status of a URL for a client on a node with this token, or without one; 000 if
+/// there is no answer.
+pub(crate) fn curl_status(node: &str, url: &str, token: Option<&str>) -> String {
+    let header = token.map(authorization);
+    let header = header.iter().flat_map(|header| ["--header", header]).collect::<Vec<_>>();
+    let status = ["--silent", "--insecure", "--max-time", "10", "--output", "/dev/null", "--write-out", "%{http_code}"];
+    try_run("on-node", &[&[node, "curl"], &status[..], &header, &[url]].concat(), "").unwrap_or_else(|_| "000".into())
+}
+
 fn curl(node: &str, url: &str, options: &[&str]) -> Result<String, String> {
     let words = [node, "curl", "--silent", "--fail", "--max-time", "10", url];
     try_run("on-node", &[&words[..], options].concat(), "")
@@ -83,7 +88,7 @@ fn authorization(token: &str) -> String {
 
 /// Returns a token that may read metrics for an hour, even without the API server while its last
 /// review of the token is cached.
-fn reader_token() -> &'static str {
+pub(crate) fn reader_token() -> &'static str {
     static TOKEN: OnceLock<String> = OnceLock::new();
     TOKEN.get_or_init(|| {
         let account = json!({
