@@ -6,7 +6,7 @@ use super::commands::{
 };
 use super::completion;
 use super::error::{Error, SUCCESS};
-use super::output::{Format, Output, print};
+use super::output::{ColorChoice, Format, Output, Screen, print};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use tokio::runtime::Builder;
+use usnet_common::release;
 
 /// kubectl finds the plugin by this name.
 const NAME: &str = "kubectl-usnet";
@@ -34,10 +35,13 @@ Exit status:
 /// Show and explain the networks of DPDK and VPP pods on all nodes of a cluster. Only the command
 /// test changes networks or pods.
 #[derive(Debug, Parser)]
-#[command(name = NAME, bin_name = "kubectl usnet", version, after_help = EXIT_STATUSES)]
+#[command(name = NAME, bin_name = "kubectl usnet", version = release::text(), after_help = EXIT_STATUSES)]
 struct CommandLine {
     #[command(flatten)]
     connection: ConnectionOptions,
+    /// When states have colors in texts.
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    color: ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -166,7 +170,11 @@ fn exit_code(result: Result<u8, Error>) -> ExitCode {
 }
 
 async fn run(command_line: CommandLine) -> Result<Output, Error> {
-    let CommandLine { connection, command } = command_line;
+    let CommandLine { connection, color, command } = command_line;
+    // The texts of a bundle are files.
+    if !matches!(command, Command::SupportBundle(_)) {
+        Screen::of_stdout(color).set();
+    }
     if let Command::Completion { shell } = command {
         return Ok(Output { text: script(shell), exit_status: SUCCESS });
     }

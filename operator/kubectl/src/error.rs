@@ -54,6 +54,8 @@ pub(crate) enum Error {
     },
     #[error("{kind} {name} is ambiguous: {}", .candidates.join(", "))]
     Ambiguous { kind: &'static str, name: String, candidates: Vec<String> },
+    #[error("the program in pod {pod} could not be followed to its end: {problem}")]
+    Stream { pod: String, problem: String },
     #[error("cannot use {}: {problem}", path.display())]
     File { path: PathBuf, problem: String },
     #[error("cannot write the output: {0}")]
@@ -103,7 +105,9 @@ impl Error {
             Self::NotFound { .. } | Self::Ambiguous { .. } | Self::MultusMissing => NOT_FOUND,
             Self::Forbidden { .. } => FORBIDDEN,
             Self::Usage(_) => USAGE,
-            Self::Kubeconfig(_) | Self::Client(_) | Self::Read { .. } | Self::Timeout { .. } => UNREACHABLE,
+            Self::Kubeconfig(_) | Self::Client(_) | Self::Read { .. } | Self::Timeout { .. } | Self::Stream { .. } => {
+                UNREACHABLE
+            }
             Self::NotInstalled(_) => NOT_INSTALLED,
             Self::File { .. } | Self::Output(_) => FILE,
         }

@@ -8,12 +8,13 @@ use futures::future::BoxFuture;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use tokio::runtime::Builder;
+use usnet_common::release;
 use usnet_common::telemetry::probe;
 use usnet_node::{attach, commands, garbage, install_plugin};
 
 /// Networks for DPDK pods: Kubernetes objects, programmed into Open vSwitch and VPP on every node.
 #[derive(Debug, Parser)]
-#[command(name = "usnet", version)]
+#[command(name = "usnet", version = release::text())]
 pub(crate) struct CommandLine {
     /// The format of log lines; RUST_LOG selects which are written.
     #[arg(long, global = true, value_enum, default_value_t, env = "USNET_LOG_FORMAT")]

@@ -2,8 +2,8 @@
 
 use super::{EngineText, LearnedMac, PortKind, TIMEOUT, unavailable};
 use crate::engine::EngineError;
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{Display, Write};
 use std::path::Path;
 use usnet_crds::EngineKind;
 use usnet_ovsdb::blocking::Client;
@@ -113,7 +113,7 @@ fn kind(port: &str) -> PortKind {
     }
 }
 
-/// The rows of the database, a line for each interface.
+/// The rows of the database, a line for each interface, with values as `ovs-vsctl` prints them.
 pub(super) fn show(tables: &Tables) -> String {
     let mut text = String::new();
     for row in &tables.switch {
@@ -126,37 +126,63 @@ pub(super) fn show(tables: &Tables) -> String {
             row.dpdk_initialized
         );
     }
-    for bridge in &tables.bridges {
-        let Bridge { name, datapath_type, datapath_id, external_ids, flood_vlans, other_config, .. } = bridge;
+    for row in &tables.bridges {
+        let Bridge { name, datapath_type, datapath_id, external_ids, flood_vlans, other_config, .. } = row;
         let _infallible = writeln!(
             text,
-            "bridge {name}  {datapath_type:?}  id {datapath_id:?}  flood_vlans {flood_vlans:?}  other_config {other_config:?}  external_ids {external_ids:?}"
+            "bridge {name}  {}  id {}  flood_vlans {}  other_config {}  external_ids {}",
+            if datapath_type.is_empty() { "system" } else { datapath_type },
+            optional(datapath_id),
+            set(flood_vlans),
+            map(other_config),
+            map(external_ids)
         );
-        for port in tables.ports.iter().filter(|port| bridge.ports.contains(&port.uuid)) {
-            let Port { name, tag, trunks, vlan_mode, qos, external_ids, .. } = port;
-            let _infallible = writeln!(
-                text,
-                "  port {name}  tag {tag:?}  trunks {trunks:?}  mode {vlan_mode:?}  qos {}  external_ids {external_ids:?}",
-                qos.is_some()
-            );
-            for interface in tables.interfaces.iter().filter(|it| port.interfaces.contains(&it.uuid)) {
-                // Options of others may be credentials, as those of an IPsec tunnel.
-                let paths = interface.options.iter().filter(|(key, _)| key.as_str() == "vhost-server-path");
-                let _infallible = writeln!(
-                    text,
-                    "    interface {}  type {:?}  ofport {:?}  mtu {:?} of {:?}  link {:?}  error {:?}  status {:?}  {:?}",
-                    interface.name,
-                    interface.interface_type,
-                    interface.ofport,
-                    interface.mtu,
-                    interface.mtu_request,
-                    interface.link_state,
-                    interface.error,
-                    interface.status,
-                    paths.collect::<BTreeMap<_, _>>()
-                );
-            }
+        for port in tables.ports.iter().filter(|port| row.ports.contains(&port.uuid)) {
+            show_port(&mut text, tables, port);
         }
     }
     text
+}
+
+fn show_port(text: &mut String, tables: &Tables, port: &Port) {
+    let Port { name, tag, trunks, vlan_mode, qos, external_ids, interfaces, .. } = port;
+    let _infallible = writeln!(
+        text,
+        "  port {name}  tag {}  trunks {}  mode {}  qos {}  external_ids {}",
+        optional(tag),
+        set(trunks),
+        optional(vlan_mode),
+        qos.is_some(),
+        map(external_ids)
+    );
+    for interface in tables.interfaces.iter().filter(|it| interfaces.contains(&it.uuid)) {
+        // Options of others may be credentials, as those of an IPsec tunnel.
+        let paths = interface.options.iter().filter(|(key, _)| key.as_str() == "vhost-server-path");
+        let _infallible = writeln!(
+            text,
+            "    interface {}  type {}  ofport {}  mtu {} of {}  link {}  error {}  status {}  options {}",
+            interface.name,
+            if interface.interface_type.is_empty() { "system" } else { &interface.interface_type },
+            optional(&interface.ofport),
+            optional(&interface.mtu),
+            optional(&interface.mtu_request),
+            optional(&interface.link_state),
+            optional(&interface.error),
+            map(&interface.status),
+            map(paths)
+        );
+    }
+}
+
+fn optional(value: &Option<impl Display>) -> String {
+    value.as_ref().map_or_else(|| "[]".to_owned(), ToString::to_string)
+}
+
+fn set<T: Display>(values: &BTreeSet<T>) -> String {
+    format!("[{}]", values.iter().map(T::to_string).collect::<Vec<_>>().join(", "))
+}
+
+fn map<'a>(values: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
+    let values = values.into_iter().map(|(key, value)| format!("{key}={value}"));
+    format!("{{{}}}", values.collect::<Vec<_>>().join(", "))
 }

@@ -30,6 +30,67 @@ fn the_mac_table_of_open_vswitch_names_ports_as_its_database_does() {
     assert_eq!(open_vswitch::parse("", &names), []);
 }
 
+fn tables() -> open_vswitch::Tables {
+    use usnet_ovsdb::{Bridge, Interface, Port, Uuid};
+    let uuid = |number: u32| format!("00000000-0000-0000-0000-{number:012}").parse::<Uuid>().unwrap();
+    let interface = Interface {
+        uuid: uuid(3),
+        name: "vhu1".to_owned(),
+        interface_type: "dpdkvhostuserclient".to_owned(),
+        ofport: Some(4),
+        error: None,
+        mtu: None,
+        mtu_request: Some(1500),
+        ingress_policing_rate: 0,
+        ingress_policing_burst: 0,
+        options: [("vhost-server-path", "/run/c1.sock"), ("psk", "secret")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
+        status: [("status".to_owned(), "connected".to_owned())].into(),
+        link_state: None,
+        mac_in_use: None,
+        external_ids: BTreeMap::new(),
+    };
+    let port = Port {
+        uuid: uuid(2),
+        name: "vhu1".to_owned(),
+        interfaces: [uuid(3)].into(),
+        tag: Some(100),
+        trunks: [7, 8].into(),
+        vlan_mode: None,
+        is_protected: false,
+        lacp: None,
+        qos: None,
+        external_ids: BTreeMap::new(),
+    };
+    let bridge = Bridge {
+        uuid: uuid(1),
+        name: "br-blue".to_owned(),
+        datapath_type: "netdev".to_owned(),
+        datapath_id: None,
+        ports: [uuid(2)].into(),
+        external_ids: BTreeMap::new(),
+        flood_vlans: [].into(),
+        fail_mode: None,
+        controller: [].into(),
+        protocols: [].into(),
+        stp_enable: false,
+        rstp_enable: false,
+        mcast_snooping_enable: false,
+        other_config: BTreeMap::new(),
+    };
+    open_vswitch::Tables { switch: Vec::new(), bridges: vec![bridge], ports: vec![port], interfaces: vec![interface] }
+}
+
+#[test]
+fn the_rows_of_open_vswitch_are_printed_as_its_own_tools_do() {
+    let expected = "bridge br-blue  netdev  id []  flood_vlans []  other_config {}  external_ids {}
+  port vhu1  tag 100  trunks [7, 8]  mode []  qos false  external_ids {}
+    interface vhu1  type dpdkvhostuserclient  ofport 4  mtu [] of 1500  link []  error []  status {status=connected}  options {vhost-server-path=/run/c1.sock}
+";
+    assert_eq!(open_vswitch::show(&tables()), expected);
+}
+
 #[test]
 fn the_mac_table_of_vpp_names_the_ports_of_pods_and_leaves_out_gateways() {
     let attachment: AttachmentId = "c1.net1".parse().unwrap();

@@ -68,6 +68,20 @@ impl BridgeSettings {
     }
 }
 
+/// The settings of a bridge that its update changes, as text.
+pub(crate) fn changed_settings(observed: &BridgeSettings, bridge: &Bridge) -> Vec<String> {
+    let desired = BridgeSettings::from(bridge);
+    let mtu = observed.mtu != BridgeMtu::OfPortsOnly && observed.mtu != desired.mtu;
+    let mac_table = observed.mac_table != MacTable::Unreadable && observed.mac_table != desired.mac_table;
+    let all = [
+        mtu.then(|| format!("MTU {}", bridge.mtu)),
+        (observed.mac_learning != desired.mac_learning).then(|| format!("MAC learning {:?}", bridge.mac_learning)),
+        mac_table.then(|| format!("a MAC table of {} addresses", bridge.mac_table_size)),
+        (observed.mac_age_seconds != desired.mac_age_seconds).then(|| format!("MAC age {} s", bridge.mac_age_seconds)),
+    ];
+    all.into_iter().flatten().collect()
+}
+
 /// The settings that a bridge should have, as text.
 pub(crate) fn desired_settings(bridge: &Bridge) -> impl fmt::Display {
     let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds, mac_table_size } = bridge;

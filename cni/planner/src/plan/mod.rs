@@ -7,6 +7,7 @@
 
 mod blocker;
 mod cause;
+mod change_text;
 mod diff;
 mod matching;
 mod operation;

@@ -131,6 +131,7 @@ pub(super) const NETWORK: &[Row] = &[
 /// without a volume. The last ones remove the network.
 pub(super) const PODS: &[Row] = &[
     ("kubectl usnet status", Run),
+    ("kubectl usnet --version", Run),
     (
         "kubectl usnet test --node node-a",
         Tested("networks::kubectl_usnet::test_command::a_test_of_all_nodes_passes_and_leaves_nothing"),

@@ -131,9 +131,9 @@ impl Telemetry {
         }
         match (served, path) {
             (Served::Ports, "/metrics/ports") => self.port_metrics().await,
-            (Served::Probes, "/healthz") => plain(StatusCode::OK, "ok\n"),
-            (Served::Probes, "/readyz") => self.readiness(),
-            (Served::Metrics, "/metrics") => self.metrics(),
+            (Served::Probes | Served::Local, "/healthz") => plain(StatusCode::OK, "ok\n"),
+            (Served::Probes | Served::Local, "/readyz") => self.readiness(),
+            (Served::Metrics | Served::Local, "/metrics") => self.metrics(),
             _ => plain(StatusCode::NOT_FOUND, &format!("not found: only {} is served\n", served.paths())),
         }
     }

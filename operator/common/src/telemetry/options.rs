@@ -25,8 +25,8 @@ pub struct ListenOptions {
     /// absent.
     #[arg(long, env = "USNET_LISTEN_PROBES", value_name = "ADDRESS:PORT")]
     pub listen_probes: Option<SocketAddr>,
-    /// The unix socket that serves /healthz and /readyz, for `usnet probe`; none if absent. A file
-    /// of that name is replaced.
+    /// The unix socket that serves /healthz, /readyz and /metrics to `usnet probe`; none if absent.
+    /// A file of that name is replaced.
     #[arg(long, env = PROBE_SOCKET, value_name = "FILE")]
     pub probe_socket: Option<PathBuf>,
     /// The address that serves /metrics/ports; none if absent. Only the agent has ports.

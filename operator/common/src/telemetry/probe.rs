@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How long each step may take: less than the probe of the manifests.
 const TIMEOUT: Duration = Duration::from_secs(4);
 /// The longest answer that is read, in bytes.
-const ANSWER_MAX: u64 = 64 << 10;
+const ANSWER_MAX: u64 = 16 << 20;
 
 /// Options of `usnet probe`.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,6 +32,8 @@ pub enum Question {
     Healthz,
     /// Whether the program is ready.
     Readyz,
+    /// All metrics, in the text format of Prometheus.
+    Metrics,
 }
 
 /// Why the answer is not `ok`.
@@ -56,6 +58,7 @@ fn ask(options: &Options) -> io::Result<String> {
     let path = match options.question {
         Question::Healthz => "/healthz",
         Question::Readyz => "/readyz",
+        Question::Metrics => "/metrics",
     };
     let mut stream = UnixStream::connect(&options.probe_socket)?;
     stream.set_read_timeout(Some(TIMEOUT))?;

@@ -71,6 +71,8 @@ pub enum Error {
 pub(super) enum Served {
     Metrics,
     Probes,
+    /// Probes and metrics, for programs of the same container.
+    Local,
     Ports,
 }
 
@@ -79,6 +81,7 @@ impl Served {
         match self {
             Self::Metrics => "/metrics",
             Self::Probes => "/healthz or /readyz",
+            Self::Local => "/healthz, /readyz or /metrics",
             Self::Ports => "/metrics/ports",
         }
     }
@@ -87,6 +90,7 @@ impl Served {
         match self {
             Self::Metrics => "--listen-metrics",
             Self::Probes => "--listen-probes",
+            Self::Local => "--probe-socket",
             Self::Ports => "--listen-port-metrics",
         }
     }
@@ -154,11 +158,12 @@ impl Telemetry {
         }
     }
 
-    /// Serves probes at a unix socket, which programs of the same container reach and no others.
+    /// Serves probes and metrics at a unix socket, which programs of the same container reach, and
+    /// no others.
     pub(super) async fn serve_probes_at(self: Arc<Self>, socket: Option<PathBuf>) -> Infallible {
         let Some(socket) = socket else { return std::future::pending().await };
-        let (served, local) = (Served::Probes, IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-        let listener = self.bound(served, "--probe-socket", socket.display(), || listen_at(&socket)).await;
+        let (served, local) = (Served::Local, IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+        let listener = self.bound(served, served.option(), socket.display(), || listen_at(&socket)).await;
         tracing::info!(socket = %socket.display(), "serving {}", served.paths());
         let mut connections = Connections::default();
         loop {

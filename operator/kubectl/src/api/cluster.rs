@@ -40,6 +40,9 @@ pub(crate) struct ConnectionOptions {
 #[derive(Clone)]
 pub(crate) struct Cluster {
     pub client: Client,
+    /// The client of streams, which are programs in containers, and logs. A stream may be silent
+    /// for any time, which the connections of the other client may not.
+    pub streams: Client,
     /// The address of the API server.
     pub server: String,
     /// The namespace of pods that the user chose; `None` for that of the context.
@@ -109,22 +112,37 @@ impl Cluster {
             },
             None => Config::from_kubeconfig(&chosen).await,
         };
-        let mut config = config.map_err(|error| Error::Kubeconfig(Box::new(error)))?;
-        let timeout = Duration::from_secs(options.request_timeout);
+        let config = config.map_err(|error| Error::Kubeconfig(Box::new(error)))?;
+        Self::new(config, options, Duration::from_secs(options.request_timeout))
+    }
+
+    /// Creates the clients. `timeout` is the time limit of a response.
+    pub(super) fn new(mut config: Config, options: &ConnectionOptions, timeout: Duration) -> Result<Self, Error> {
         // A user waits: there is one attempt, within the time limit.
         config.default_retry = false;
         config.connect_timeout = Some(timeout);
-        config.read_timeout = Some(timeout);
+        // Time in which a connection was not in use does not count.
+        config.reset_reader_on_write = true;
         let (server, default_namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
-        let client = Client::try_from(config).map_err(|error| Error::Client(Box::new(error)))?;
+        let client = |read_timeout| {
+            let mut config = config.clone();
+            config.read_timeout = read_timeout;
+            Client::try_from(config).map_err(|error| Error::Client(Box::new(error)))
+        };
         Ok(Self {
-            client,
+            client: client(Some(timeout))?,
+            streams: client(None)?,
             server,
             chosen_namespace: options.namespace.clone(),
             default_namespace,
             usnet_namespace: options.usnet_namespace.clone(),
             timeout,
         })
+    }
+
+    /// Returns the same API server, for programs that take this long before they print something.
+    pub(crate) fn with_patience(&self, patience: Duration) -> Self {
+        Self { timeout: self.timeout + patience, ..self.clone() }
     }
 
     /// Returns the namespace that the user chose, or else that of the context.
@@ -221,6 +239,7 @@ mod tests {
         Cluster {
             client: server.client(),
             server: String::new(),
+            streams: server.client(),
             chosen_namespace: None,
             default_namespace: "default".to_owned(),
             usnet_namespace: "usnet-system".to_owned(),

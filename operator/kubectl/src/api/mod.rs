@@ -3,13 +3,17 @@
 //! - [`cluster`]: the connection, and lists of objects;
 //! - [`read`]: all objects of usnet, with what could not be read;
 //! - [`pods`]: pods, and the interfaces that they have without a NetworkAttachmentDefinition;
-//! - [`exec`], [`stream`]: programs in the containers of usnet.
+//! - [`exec`], [`stream`]: programs in the containers of usnet; [`connection`]: what can happen to
+//!   their connections.
 
 mod cluster;
+mod connection;
 mod exec;
 mod pods;
 mod read;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use cluster::{Cluster, ConnectionOptions, Scope};
 pub(crate) use exec::{log_of, run_command, run_on_nodes, run_usnet};

@@ -3,7 +3,7 @@
 use crate::api::{Cluster, run_on_nodes};
 use crate::error::Error;
 use crate::model::{Objects, Pod, Snapshot, Unread};
-use crate::output::{age, line};
+use crate::output::{age, line, title};
 use k8s_openapi::jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use std::fmt::Write;
 pub(crate) fn unread_text(unread: &[Unread]) -> String {
     let mut text = String::new();
     if !unread.is_empty() {
-        text.push_str("\nNOT READ, so the output may be incomplete\n");
+        let _ = writeln!(text, "\n{}", title("NOT READ, so the output may be incomplete"));
     }
     for entry in unread {
         let _ = writeln!(text, "  {}: {}", line(&entry.what), line(&entry.why));

@@ -7,17 +7,17 @@ use crate::api::{Cluster, read_allowed, read_definitions, read_pods};
 use crate::error::{Error, SUCCESS};
 use crate::model::snapshot::Objects;
 use crate::model::{Pod, Snapshot, Unread};
-use crate::output::{Format, Output, line, render, table};
+use crate::output::{Format, Output, line, render, table, table_of_numbers, units};
 use clap::ValueEnum;
 use serde::Serialize;
 use std::cmp::Reverse;
+use std::time::Duration;
 use usnet_crds::NetworkName;
 use usnet_node_output::ports::{Port, Reading};
 use usnet_planner::model::port_counters::PortCounters;
 
-/// The maximum interval, in seconds, with which an agent still responds within the shortest time
-/// limit.
-const INTERVAL_MAX: u64 = 15;
+/// The maximum interval, in seconds.
+const INTERVAL_MAX: u64 = 300;
 
 /// Options of `kubectl usnet top`.
 #[derive(Debug, Clone, clap::Args)]
@@ -119,6 +119,8 @@ pub(crate) async fn read(cluster: &Cluster, snapshot: &Snapshot, options: &Optio
         arguments.extend(["--interval", &interval]);
     }
     arguments.extend(options.network.iter().flat_map(|network| ["--network", network.as_str()]));
+    let patience = if options.totals { Duration::ZERO } else { Duration::from_secs(options.interval) };
+    let cluster = &cluster.with_patience(patience);
     let (answers, unread) = query_agents(cluster, snapshot, options.node.as_deref(), &arguments).await?;
     Ok(report(answers, unread, options, cluster.chosen_namespace.as_deref()))
 }
@@ -185,16 +187,26 @@ impl Sort {
     }
 }
 
+/// The columns with numbers.
+const NUMBERS: [usize; 6] = [5, 6, 7, 8, 9, 10];
+
 fn text(report: &Report) -> String {
-    let unit = if report.interval_seconds.is_some() { "/s" } else { "" };
-    let counters = ["RECEIVED", "BYTES", "DROPPED", "SENT", "BYTES", "DROPPED"].map(|head| format!("{head}{unit}"));
-    let [received, received_bytes, not_received, sent, sent_bytes, dropped] = counters.each_ref().map(String::as_str);
-    let heads = ["POD", "INTERFACE", "NETWORK", "NODE", "CONNECTED"];
-    let [pod, interface, network, node, connected] = heads;
-    let heads =
-        [pod, interface, network, node, connected, received, received_bytes, not_received, sent, sent_bytes, dropped];
-    let rows: Vec<_> = report.ports.iter().map(row).collect();
-    let mut text = table(heads, &rows);
+    let heads = [
+        "POD",
+        "INTERFACE",
+        "NETWORK",
+        "NODE",
+        "CONNECTED",
+        "RECEIVED",
+        "BYTES",
+        "DROPPED",
+        "SENT",
+        "BYTES",
+        "DROPPED",
+    ];
+    let per_second = if report.interval_seconds.is_some() { "/s" } else { "" };
+    let rows: Vec<_> = report.ports.iter().map(|port| row(port, per_second)).collect();
+    let mut text = table_of_numbers(heads, &NUMBERS, &rows);
     if !report.without_counters.is_empty() {
         let row = |it: &WithoutCounters| {
             let addresses = it.addresses.join(",");
@@ -207,21 +219,23 @@ fn text(report: &Report) -> String {
 }
 
 /// Returns the row of an interface, with a hyphen for what the engine does not count.
-fn row(NodePort { node, port }: &NodePort) -> [String; 11] {
+fn row(NodePort { node, port }: &NodePort, per_second: &str) -> [String; 11] {
     let PortCounters { connected, receive, transmit, .. } = &port.counters;
-    let number = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
+    let number = |count: Option<u64>, text: fn(u64) -> String| {
+        count.map_or_else(|| "-".to_owned(), |count| text(count) + per_second)
+    };
     [
         line(&format!("{}/{}", port.namespace, port.pod)),
         line(&port.interface),
         line(&port.network),
         node.clone(),
         if *connected { "yes" } else { "no" }.to_owned(),
-        number(receive.packets),
-        number(receive.bytes),
-        number(receive.dropped),
-        number(transmit.packets),
-        number(transmit.bytes),
-        number(transmit.dropped),
+        number(receive.packets, units::counted),
+        number(receive.bytes, units::bytes),
+        number(receive.dropped, units::counted),
+        number(transmit.packets, units::counted),
+        number(transmit.bytes, units::bytes),
+        number(transmit.dropped, units::counted),
     ]
 }
 
@@ -266,10 +280,10 @@ mod tests {
         assert_eq!(
             rows(Sort::Packets, None, Some("web")),
             [
-                "POD INTERFACE NETWORK NODE CONNECTED RECEIVED/s BYTES/s DROPPED/s SENT/s BYTES/s DROPPED/s",
-                "web/a net1 blue node-a yes 10 64 0 - - -",
-                "web/c net1 blue node-b yes 7 64 0 - - -",
-                "web/b net1 blue node-a yes 5 64 9 - - -",
+                "POD INTERFACE NETWORK NODE CONNECTED RECEIVED BYTES DROPPED SENT BYTES DROPPED",
+                "web/a net1 blue node-a yes 10/s 64 B/s 0/s - - -",
+                "web/c net1 blue node-b yes 7/s 64 B/s 0/s - - -",
+                "web/b net1 blue node-a yes 5/s 64 B/s 9/s - - -",
                 "",
                 "NOT READ, so the output may be incomplete",
                 "the counters of VPP on node node-a: refused\\u{1b}[2J",
@@ -277,6 +291,6 @@ mod tests {
             ]
         );
         assert_eq!(rows(Sort::Packets, None, Some("db"))[1], "", "another namespace");
-        assert_eq!(rows(Sort::Dropped, Some(1), None)[1..3], ["web/b net1 blue node-a yes 5 64 9 - - -", ""]);
+        assert_eq!(rows(Sort::Dropped, Some(1), None)[1..3], ["web/b net1 blue node-a yes 5/s 64 B/s 9/s - - -", ""]);
     }
 }

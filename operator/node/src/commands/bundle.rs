@@ -1,8 +1,8 @@
 //! `usnet node bundle`: diagnostics of a node without secrets, as one document for `kubectl usnet
 //! support-bundle`: the files of usnet, and the engines' own outputs.
 
-use super::attachments;
 use super::output::{Error, Output};
+use super::{attachments, ports};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
@@ -39,6 +39,10 @@ pub(super) fn collect(paths: &NodePaths) -> NodeBundle {
     match attachments::render(paths, Output::Json, None) {
         Ok(text) => bundle.add("attachments.json", &text),
         Err(error) => bundle.fail("attachments.json", &ErrorChain(&error).to_string()),
+    }
+    match ports::render(paths, Output::Json, None, None) {
+        Ok((text, _)) => bundle.add("ports.json", &text),
+        Err(error) => bundle.fail("ports.json", &ErrorChain(&error).to_string()),
     }
     for (name, path) in [
         ("state.json", paths.state_file()),

@@ -163,6 +163,22 @@ impl ObservedSettings {
             && self.routed == *routed
     }
 
+    /// The settings that an update to the desired ones changes, as text.
+    pub(crate) fn changes(&self, desired: &DesiredSettings) -> Vec<String> {
+        let DesiredSettings { mtu, tagging, rate_limit, routed } = desired;
+        let vlan = |tagging: &Tagging| match tagging {
+            Tagging::Vlan(vlan) => vlan.to_string(),
+            _ => "no VLAN".to_owned(),
+        };
+        let all = [
+            mtu.requested().filter(|_| !mtu.matches(self.mtu)).map(|mtu| format!("MTU {mtu}")),
+            tagging.as_ref().filter(|tagging| self.tagging != **tagging).map(vlan),
+            rate_limit.filter(|limit| self.rate_limit != Some(*limit)).map(|limit| limit.to_string()),
+            (self.routed != *routed).then(|| format!("routes to {}", addresses_text(routed))),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
     pub(crate) fn differences(&self, desired: &DesiredSettings) -> impl Iterator<Item = Difference> {
         let DesiredSettings { mtu, tagging, rate_limit, routed } = desired;
         let all = [

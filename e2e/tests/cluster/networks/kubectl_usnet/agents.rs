@@ -58,8 +58,11 @@ fn agents_report_their_nodes_and_one_that_does_not_respond_is_named() {
     assert_eq!((status, &report["versionsDiffer"], &report["notRead"]), (0, &json!(false), &Value::Null), "{report}");
     for (program, pods) in [("agents", nodes().len()), ("controllers", 2)] {
         let [image] = list(&report, program).as_slice() else { panic!("{report}") };
-        assert_eq!((&image["version"], &image["pods"]), (&report["client"], &json!(pods)), "{report}");
+        assert_eq!((&image["version"], &image["pods"]), (&report["client"]["version"], &json!(pods)), "{report}");
     }
+
+    let engines: Vec<_> = list(&report, "engines").iter().map(|engine| text(engine, "engine")).collect();
+    assert!(engines.contains(&"OVS") && text(&report["kubernetes"], "apiServer").starts_with("v1."), "{report}");
 
     run("component", &["stop", "kubelet", "node-b"]);
     let (status, report) = ask(&["history", "--network", NETWORK]);

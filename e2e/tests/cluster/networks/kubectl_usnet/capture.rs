@@ -3,9 +3,10 @@
 use super::list;
 use crate::support::cluster::{check, eventually, on_node, vsctl};
 use crate::support::kubectl_usnet::{ask, usnet};
-use crate::support::pods::{NODE, await_packets, start, testpmd_pod};
+use crate::support::pods::{NODE, await_packets, sleeping_pod, start, testpmd_pod};
 use crate::support::scene::Scene;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
@@ -47,6 +48,20 @@ fn await_no_mirror() {
     eventually("nothing of the capture is left", || check(mirrors().trim().is_empty(), mirrors()));
     let ports = vsctl(NODE, &["list-ports", "br-captured"]);
     assert_eq!(ports.lines().count(), 2, "{ports}");
+}
+
+/// Nothing comes for longer than a response may take.
+fn capture_silence(scene: &Scene, path: &Path) {
+    start(scene, &sleeping_pod(scene, "silent", NAME));
+    let limits = ["--direction", "sent", "--seconds", "6", "--request-timeout", "3", "--write", path.to_str().unwrap()];
+    let started = Instant::now();
+    let silent = usnet(&[["capture", "captured/silent", "net1"].as_slice(), &limits].concat());
+    println!("an interface without frames: 6 s end after {:.1?}", started.elapsed());
+    assert_eq!(silent.status, 0, "{silent:?}");
+    for words in ["5 s, 0 frames; Ctrl-C ends", "0 frames captured", "the limit of --seconds is reached"] {
+        assert!(silent.stderr.contains(words), "{silent:?}");
+    }
+    assert_eq!(frames(&std::fs::read(path).unwrap()), 0);
 }
 
 #[test]
@@ -98,6 +113,8 @@ fn a_capture_streams_frames_until_its_user_ends_it() {
         let changes = list(&report, "changes");
         check(changes.iter().any(|change| change["why"] == "CaptureAbandoned"), report.to_string())
     });
+
+    capture_silence(&scene, &path);
 
     for (arguments, status, words) in [
         (["capture", "captured/left", "net7"], 1, "has no interface net7"),

@@ -49,7 +49,10 @@ fn roles_for_bundles(namespace: &str) -> Value {
     add(
         "ClusterRole",
         &[
-            json!({"apiGroups": ["usnet.dev"], "resources": ["userspacenodeslices"], "verbs": ["list"]}),
+            json!({"apiGroups": ["usnet.dev"], "resources": ["userspacenodeslices", "userspaceattachments"],
+                   "verbs": ["list"]}),
+            json!({"apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims", "resourceslices", "deviceclasses"],
+                   "verbs": ["list"]}),
             json!({"apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingadmissionpolicies"],
                    "verbs": ["list"]}),
         ],

@@ -80,6 +80,13 @@ fn plant(scene: &Scene) -> Vec<String> {
     PLANTED.into_iter().map(str::to_owned).chain([memif]).collect()
 }
 
+fn assert_page(report: &str) {
+    for part in ["</svg>", "ask-bundle/keeper", "create bridge br-ask-bundle", "totals since each port was created"] {
+        assert!(report.contains(part), "no {part} in {report}");
+    }
+    assert!(!report.contains("NOT READ"), "{report}");
+}
+
 #[test]
 fn a_bundle_has_diagnostic_data_and_no_secrets() {
     let scene = Scene::new(NETWORK);
@@ -104,16 +111,13 @@ fn a_bundle_has_diagnostic_data_and_no_secrets() {
     assert!(definitions.contains("(removed)") && definitions.contains("type: macvlan"), "{definitions}");
     assert!(all("pods.txt").contains("NoVolume of net1") && all("pods.txt").contains("ask-bundle/keeper"));
     assert!(all("cluster/userspacenetworks.yaml").contains(NETWORK));
-    let report = all("report.html");
-    for part in ["</svg>", "ask-bundle/keeper", "create port", "totals since each port was created"] {
-        assert!(report.contains(part), "no {part} in {report}");
-    }
-    assert!(!report.contains("NOT READ"), "{report}");
+    assert_page(all("report.html"));
     for node in nodes() {
         for (name, text) in [
             ("state.json", "\"node\""),
             ("history.jsonl", "br-ask-bundle"),
             ("networks/ask-bundle.json", "Programmed"),
+            ("ports.json", "\"ports\""),
             ("open-vswitch/show.txt", "bridge br-ask-bundle"),
             ("open-vswitch/macs-br-ask-bundle.txt", "MAC"),
             ("vpp/show-version.txt", ""),
@@ -121,6 +125,15 @@ fn a_bundle_has_diagnostic_data_and_no_secrets() {
         ] {
             assert!(all(&format!("nodes/{node}/{name}")).contains(text), "{name} of {node}");
         }
+    }
+    let show = all(&format!("nodes/{NODE}/open-vswitch/show.txt"));
+    assert!(!show.contains("Some(") && !show.contains("None"), "{show}");
+    assert!(all(&format!("nodes/{NODE}/ports.json")).contains("\"keeper\""));
+    let metrics: Vec<_> = files.iter().filter(|(name, _)| name.starts_with("metrics/")).collect();
+    assert_eq!(metrics.len(), nodes().len() + 2, "{:?}", files.keys());
+    assert!(metrics.iter().all(|(_, text)| text.contains("usnet_build_info{")), "{metrics:?}");
+    for kind in ["userspaceattachments", "resourceclaims", "resourceslices", "deviceclasses"] {
+        all(&format!("cluster/{kind}.yaml"));
     }
     assert!(all(&format!("nodes/{NODE}/attachments.json")).contains("\"keeper\""));
     assert!(all(&format!("nodes/{NODE}/calls.jsonl")).contains("password=(removed)"));

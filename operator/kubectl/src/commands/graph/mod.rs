@@ -17,11 +17,10 @@ use super::pods::read_pods;
 use crate::api::{Cluster, read_definitions, read_usnet};
 use crate::error::{Error, SUCCESS};
 use crate::html::{Page, Section, page, picture_section, unread_section};
-use crate::output::{Format, Output, count, render};
+use crate::output::{Format, Output, Screen, count, render};
 use clap::ValueEnum;
 use k8s_openapi::jiff::Timestamp;
 use report::{Graph, graph};
-use std::io::{self, IsTerminal};
 
 /// Options of `kubectl usnet graph`.
 #[derive(Debug, Clone, clap::Args)]
@@ -63,15 +62,9 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, 
     Ok(Output { text: render_graph(&graph, options.output, snapshot.now)?, exit_status: SUCCESS })
 }
 
-/// Whether the output is a terminal on which colours are wanted (<https://no-color.org>).
-fn has_colors() -> bool {
-    let is_unset = |name| std::env::var_os(name).is_none_or(|value| value.is_empty());
-    io::stdout().is_terminal() && is_unset("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-}
-
 fn render_graph(graph: &Graph, format: GraphFormat, now: Timestamp) -> Result<String, Error> {
     match format {
-        GraphFormat::Text => Ok(text::colored_text(graph, has_colors())),
+        GraphFormat::Text => Ok(text::colored_text(graph, Screen::current().has_colors)),
         GraphFormat::Svg => Ok(picture::document(graph)),
         GraphFormat::Html => Ok(graph_page(graph, now)),
         GraphFormat::Dot => Ok(dot::dot(graph)),

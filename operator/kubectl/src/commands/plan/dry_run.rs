@@ -69,6 +69,7 @@ mod tests {
         let cluster = Cluster {
             server: String::new(),
             client: server.client(),
+            streams: server.client(),
             chosen_namespace: None,
             default_namespace: String::new(),
             usnet_namespace: String::new(),

@@ -25,19 +25,17 @@ use files::Manifest;
 use input::Input;
 use report::report;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use usnet_crds::{CompiledNetwork, UserspaceNetwork};
 
 /// Options of `kubectl usnet plan`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// A file of manifests, or - for standard input. May be repeated.
-    #[arg(short, long = "filename", value_name = "FILE", required = true)]
-    filenames: Vec<PathBuf>,
+    #[command(flatten)]
+    sources: files::Sources,
 }
 
 pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Output, Error> {
-    let manifests = files::read(&options.filenames)?;
+    let manifests = options.sources.read()?;
     let mut snapshot = read_usnet(cluster).await?;
     let (mut inputs, mut ignored) = (Vec::new(), Vec::new());
     for manifest in manifests {

@@ -24,7 +24,10 @@ use usnet_planner::plan::{Op, diff};
 pub(crate) struct NodeChange {
     pub node: String,
     pub effect: Effect,
+    /// The operations, as the history of the node has them afterwards.
     pub operations: Vec<String>,
+    /// The same, naming only what differs.
+    pub changes: Vec<String>,
     /// Returns the pods whose ports change.
     pub pods: Vec<String>,
     /// The number of attached interfaces.
@@ -87,7 +90,10 @@ impl<'a> Change<'a> {
             (Some(_), None) if attachments > 0 => Effect::Drains,
             (Some(_), None) => Effect::Removed,
         };
-        let operations = if effect == Effect::Drains { Vec::new() } else { operations(present, new.clone(), records) };
+        let (operations, observed) = match effect {
+            Effect::Drains => Default::default(),
+            _ => operations(present, new.clone(), records),
+        };
         if operations.is_empty() && effect == Effect::Changed {
             return None;
         }
@@ -96,7 +102,8 @@ impl<'a> Change<'a> {
             node: view.name.to_owned(),
             effect,
             pods: pods(&operations, records),
-            operations: operations.iter().map(|operation| describe(operation, records)).collect(),
+            operations: operations.iter().map(|it| with_pod(it, it.to_string(), records)).collect(),
+            changes: operations.iter().map(|it| with_pod(it, it.change_text(&observed), records)).collect(),
             attachments,
             unknown: (attachments - listed).max(0),
             problem: new
@@ -146,15 +153,16 @@ fn problem(snapshot: &Snapshot, view: NodeView<'_>, new: &CompiledNetworkSpec) -
     }
 }
 
-/// Returns the operations that change one version of a network into another. The observed state
-/// lacks gateways, uplinks and devices, whose operations would be planned for the old version as
-/// well; those that are the same are left out.
-fn operations(old: Option<NodeNetwork>, new: Option<NodeNetwork>, records: &[Record]) -> Vec<Op> {
+/// Returns the operations that change one version of a network into another, and the observed state
+/// before. That state lacks gateways, uplinks and devices, whose operations would be planned for
+/// the old version as well; those that are the same are left out.
+fn operations(old: Option<NodeNetwork>, new: Option<NodeNetwork>, records: &[Record]) -> (Vec<Op>, Observed) {
     let before = Desired::new(old, records);
     let observed = observed_after(&before);
     let unrelated = diff(&before, &observed);
     let after = Desired::new(new, records);
-    diff(&after, &observed).into_iter().filter(|operation| !unrelated.contains(operation)).collect()
+    let operations = diff(&after, &observed).into_iter().filter(|operation| !unrelated.contains(operation));
+    (operations.collect(), observed)
 }
 
 /// Returns the observed bridges and ports of an engine that is in the desired state.
@@ -196,14 +204,13 @@ fn pods(operations: &[Op], records: &[Record]) -> Vec<String> {
     pods.map(|record| record.pod.to_string()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Describes an operation with the name of the pod instead of its container id.
-fn describe(operation: &Op, records: &[Record]) -> String {
-    let text = operation.to_string();
+/// Returns the text of an operation with the name of the pod instead of its container id.
+fn with_pod(operation: &Op, text: String, records: &[Record]) -> String {
     let record = operation.attachment().and_then(|id| records.iter().find(|record| record.id == *id));
-    record.map_or_else(
-        || text.clone(),
-        |record| text.replace(&record.id.to_string(), &format!("{} of pod {}", record.id.interface, record.pod)),
-    )
+    match record {
+        Some(record) => text.replace(&record.id.to_string(), &format!("{} of pod {}", record.id.interface, record.pod)),
+        None => text,
+    }
 }
 
 #[cfg(test)]
@@ -222,7 +229,7 @@ mod tests {
         let small = usnet_crds::Bridge { mtu: Mtu::try_from(1400).unwrap(), ..blue.bridge.clone() };
         let changed = NodeNetwork { bridge: small, ..blue.clone() };
         let records = [record("c1", &blue)];
-        let operations = operations(Some(blue), Some(changed), &records);
+        let (operations, _) = operations(Some(blue), Some(changed), &records);
         assert!(matches!(operations.as_slice(), [Op::UpdatePort { .. }]), "{operations:?}");
     }
 
@@ -230,10 +237,10 @@ mod tests {
     fn the_same_network_needs_no_operation() {
         let blue = network("blue");
         let records = [record("c1", &blue), record("c2", &blue)];
-        assert_eq!(operations(Some(blue.clone()), Some(blue.clone()), &records), []);
+        assert_eq!(operations(Some(blue.clone()), Some(blue.clone()), &records).0, []);
         let adopted =
             NodeNetwork { bridge: usnet_crds::Bridge { ownership: Ownership::Adopted, ..blue.bridge.clone() }, ..blue };
-        assert_eq!(operations(Some(adopted.clone()), Some(adopted), &[]), []);
+        assert_eq!(operations(Some(adopted.clone()), Some(adopted), &[]).0, []);
     }
 
     #[test]
@@ -243,13 +250,16 @@ mod tests {
         let mut changed = blue.clone();
         changed.bridge.mtu = Mtu::try_from(9000).unwrap();
         changed.port.vlan = Some(Vlan::Access { tag: 7.try_into().unwrap() });
-        let found = operations(Some(blue.clone()), Some(changed), &records);
+        let (found, observed) = operations(Some(blue.clone()), Some(changed), &records);
         let texts = texts(&found);
         assert_eq!(found.len(), 2, "{texts:?}");
         assert!(texts[0].starts_with("set MTU 9000") && texts[1].contains("VLAN 7"), "{texts:?}");
         assert_eq!(pods(&found, &records), [records[0].pod.to_string()]);
-        assert!(describe(&found[1], &records).contains("net1 of pod"), "{}", describe(&found[1], &records));
-        assert!(self::texts(&operations(None, Some(blue.clone()), &[]))[0].starts_with("create bridge br-blue"));
-        assert_eq!(self::texts(&operations(Some(blue), None, &[])), ["remove bridge br-blue of network blue"]);
+        let changes: Vec<_> = found.iter().map(|it| with_pod(it, it.change_text(&observed), &records)).collect();
+        let port = format!("port {} of net1 of pod {}", records[0].port.name, records[0].pod);
+        let expected = ["set MTU 9000 of bridge br-blue".to_owned(), format!("set MTU 9000 and VLAN 7 on {port}")];
+        assert_eq!(changes, expected);
+        assert!(self::texts(&operations(None, Some(blue.clone()), &[]).0)[0].starts_with("create bridge br-blue"));
+        assert_eq!(self::texts(&operations(Some(blue), None, &[]).0), ["remove bridge br-blue of network blue"]);
     }
 }

@@ -79,7 +79,7 @@ fn settings_that_change_in_place_name_the_pods_concerned() {
         "UserspaceNetwork blue changes",
         "spec.bridge.mtu  1500 -> 9000",
         "and 1 not known by name",
-        "On node-a:\n    set MTU 9000",
+        "On node-a:\n    set MTU 9000 of bridge br-blue\n    set MTU 9000 and VLAN 200 on port",
         "VLAN 200",
         "Running pods keep the old spec.bridge.mtu",
         "VLANs change under traffic",
@@ -190,7 +190,7 @@ fn manifests_are_read_from_several_documents_and_lists() {
     let text =
         "---\n---\nkind: Pod\nmetadata: {name: a}\n---\nkind: List\nitems: [{kind: Namespace, metadata: {name: b}}]\n";
     assert_eq!(parse(text).unwrap(), [Manifest::Other("Pod a".to_owned()), Manifest::Other("Namespace b".to_owned())]);
-    assert!(parse("").unwrap_err().contains("no objects"));
+    assert_eq!(parse("").unwrap(), []);
     assert!(parse("a: [").unwrap_err().contains("document 1"));
     assert!(parse("kind: Pod\n").unwrap_err().contains("metadata.name is missing"));
 }

@@ -88,17 +88,17 @@ fn nodes(text: &mut String, nodes: &[NodeChange]) {
     }
     // Most nodes have the same operations, which are shown once.
     let mut shown: Vec<&Vec<String>> = Vec::new();
-    for node in nodes.iter().take(NODES_MAX).filter(|node| !node.operations.is_empty()) {
-        if shown.contains(&&node.operations) {
+    for node in nodes.iter().take(NODES_MAX).filter(|node| !node.changes.is_empty()) {
+        if shown.contains(&&node.changes) {
             continue;
         }
-        shown.push(&node.operations);
+        shown.push(&node.changes);
         let _ = writeln!(text, "  On {}:", node.node);
-        for operation in node.operations.iter().take(OPERATIONS_MAX) {
+        for operation in node.changes.iter().take(OPERATIONS_MAX) {
             let _ = writeln!(text, "    {}", line(operation));
         }
-        if node.operations.len() > OPERATIONS_MAX {
-            let _ = writeln!(text, "    and {} more", node.operations.len() - OPERATIONS_MAX);
+        if node.changes.len() > OPERATIONS_MAX {
+            let _ = writeln!(text, "    and {} more", node.changes.len() - OPERATIONS_MAX);
         }
     }
 }

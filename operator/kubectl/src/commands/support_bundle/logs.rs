@@ -1,9 +1,10 @@
 //! Collects the logs of controllers and agents.
 
-use super::{Collection, progress, seconds};
+use super::{Collection, seconds};
 use crate::api::log_of;
 use crate::error::Error;
 use crate::model::{Objects, Snapshot};
+use crate::output::{tell, waiting};
 use futures::stream::{self, StreamExt};
 use k8s_openapi::jiff::SignedDuration;
 use kube::api::LogParams;
@@ -24,7 +25,7 @@ pub(super) async fn collect(
     if !snapshot.has_read(Objects::UsnetPods) {
         return Ok(());
     }
-    progress("reading logs of controllers and agents");
+    tell("reading logs of controllers and agents");
     let mut wanted = Vec::new();
     for pod in &snapshot.usnet_pods {
         for container in &pod.containers {
@@ -49,7 +50,7 @@ pub(super) async fn collect(
         (name, log_of(cluster, pod, &container.name, log).await)
     });
     let mut logs = read.buffer_unordered(CONCURRENCY);
-    while let Some((name, log)) = logs.next().await {
+    while let Some((name, log)) = waiting("logs", logs.next()).await {
         match log {
             Ok(text) => {
                 let text = collection.redactor.file(&text);

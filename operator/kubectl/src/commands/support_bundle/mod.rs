@@ -1,12 +1,13 @@
 //! `kubectl usnet support-bundle`: collects diagnostic data in one file, without secrets. Data that
 //! cannot be read is listed in the file.
 //!
-//! - [`objects`] (IO): objects of the API server; [`nodes`] (IO): data of agents; [`logs`] (IO);
-//!   [`pods`] (IO): the pods of networks, and explanations of those with a problem;
+//! - [`objects`] (IO): objects of the API server; [`nodes`] (IO): data of agents; [`metrics`],
+//!   [`logs`] (IO); [`pods`] (IO): the pods of networks, and explanations of those with a problem;
 //! - [`archive`] (IO): the file, whose size is limited.
 
 mod archive;
 mod logs;
+mod metrics;
 mod nodes;
 mod objects;
 mod pods;
@@ -16,10 +17,9 @@ use crate::commands::pods::read_pods;
 use crate::commands::report;
 use crate::error::{Error, PROBLEM, SUCCESS};
 use crate::model::Snapshot;
-use crate::output::{Output, count};
+use crate::output::{Output, count, tell};
 use archive::Archive;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 use usnet_common::redact::Redactor;
@@ -59,12 +59,6 @@ impl Collection<'_> {
     }
 }
 
-/// Prints the progress for the user.
-fn progress(text: &str) {
-    // Standard error may be closed.
-    let _printed = writeln!(io::stderr(), "{text}");
-}
-
 pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, Error> {
     let start = Instant::now();
     let mut snapshot = read_usnet(cluster).await?;
@@ -73,7 +67,7 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, 
     let path = options.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.tar.gz")));
     let archive = Archive::create(&path, &name, snapshot.now)?;
     let mut collection = Collection { cluster, redactor: Redactor::default(), archive, errors: Vec::new() };
-    progress("reading objects of the API server");
+    tell("reading objects of the API server");
     objects::collect(&mut collection).await?;
     read_definitions(cluster, &mut snapshot).await;
     read_pods(cluster, &mut snapshot).await;
@@ -83,6 +77,7 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, 
     pods::collect(&mut collection, &mut snapshot).await?;
     add_report(&mut collection, &snapshot, options.since).await?;
     let (answered, total) = nodes::collect(&mut collection, &snapshot).await?;
+    metrics::collect(&mut collection, &snapshot).await?;
     logs::collect(&mut collection, &snapshot, options.since).await?;
     let Collection { archive, mut errors, .. } = collection;
     errors.sort();
@@ -104,7 +99,7 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, 
 
 /// Adds the page of `kubectl usnet report`, with totals of traffic, which need no interval.
 async fn add_report(collection: &mut Collection<'_>, snapshot: &Snapshot, since: SignedDuration) -> Result<(), Error> {
-    progress("reading traffic and changes");
+    tell("reading traffic and changes");
     let content = report::content::read(collection.cluster, snapshot, None, report::content::Since(since)).await?;
     for entry in content.not_read.iter().filter(|entry| entry.why != MULTUS_MISSING) {
         collection.fail(&entry.what, &entry.why);

@@ -1,10 +1,11 @@
 //! Collects the output of `usnet node bundle` of each node.
 
-use super::{Collection, progress};
+use super::Collection;
 use crate::api::run_usnet;
 use crate::commands::shared::agents;
 use crate::error::Error;
 use crate::model::Snapshot;
+use crate::output::{count, tell, waiting};
 use futures::stream::{self, StreamExt};
 use usnet_node_output::bundle::NodeBundle;
 
@@ -17,23 +18,24 @@ pub(super) async fn collect(collection: &mut Collection<'_>, snapshot: &Snapshot
     for entry in unread {
         collection.fail(&entry.what, &entry.why);
     }
-    let total = snapshot.cache.states.len();
+    let (total, asked_of) = (snapshot.cache.states.len(), agents.len());
     let cluster = collection.cluster;
     let asked =
         stream::iter(agents).map(async |agent| (agent, run_usnet(cluster, agent, "agent", &["node", "bundle"]).await));
     let mut answers = asked.buffer_unordered(CONCURRENCY);
-    let mut answered = 0;
-    while let Some((agent, answer)) = answers.next().await {
+    let (mut answered, mut left) = (0, asked_of);
+    while let Some((agent, answer)) = waiting(count(left, "node"), answers.next()).await {
+        left = left.saturating_sub(1);
         let node = agent.node.as_deref().unwrap_or_default();
         let parsed = answer.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
         match parsed {
             Ok(bundle) => {
                 answered += 1;
-                progress(&format!("read node {node} ({answered} of {total})"));
+                tell(format_args!("read node {node} ({answered} of {total})"));
                 add(collection, node, bundle)?;
             }
             Err(why) => {
-                progress(&format!("node {node} does not respond"));
+                tell(format_args!("node {node} does not respond"));
                 collection.fail(&format!("node {node}"), &why);
             }
         }

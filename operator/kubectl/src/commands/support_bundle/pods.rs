@@ -1,11 +1,11 @@
 //! Collects the pods that select a network, and explanations of those with a problem.
 
-use super::{Collection, progress};
+use super::Collection;
 use crate::commands::explain;
 use crate::commands::pods::report::{interface_text, uses};
 use crate::error::Error;
 use crate::model::{Objects, Pod, Snapshot};
-use crate::output::{line, table};
+use crate::output::{line, table, tell};
 use std::collections::BTreeMap;
 
 /// The maximum number of pods that are explained: the events of each need a request.
@@ -16,7 +16,7 @@ pub(super) async fn collect(collection: &mut Collection<'_>, snapshot: &mut Snap
     if !snapshot.has_read(Objects::Pods) {
         return Ok(());
     }
-    progress("explaining pods");
+    tell("explaining pods");
     let (rows, waiting) = rows(snapshot);
     let mut text = table(["POD", "NODE", "STATE", "NETWORKS"], &rows);
     if waiting.len() > EXPLAINED_MAX {

@@ -3,8 +3,10 @@
 //!
 //! - [`manifests`]: the objects that are created; [`image`]: the image of their pods; [`report`]:
 //!   the report. Pure;
-//! - [`objects`] (IO): creates and deletes objects; [`steps`] (IO): the checks.
+//! - [`objects`] (IO): creates and deletes objects; [`steps`] (IO): the checks;
+//! - [`activities`]: what the user is told meanwhile.
 
+mod activities;
 mod image;
 mod manifests;
 mod objects;
@@ -15,7 +17,9 @@ use crate::api::{Cluster, read_usnet};
 use crate::commands::status;
 use crate::error::{Error, PROBLEM, SUCCESS};
 use crate::model::{Objects, Snapshot};
-use crate::output::{Format, Output, render};
+use crate::output::{Format, Output, render, waiting};
+use activities::Activities;
+use futures::stream::{self, StreamExt};
 use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::jiff::Timestamp;
 use manifests::Names;
@@ -43,6 +47,12 @@ pub(crate) struct Options {
     /// Test this existing network, instead of creating one for each engine.
     #[arg(long, value_name = "NAME")]
     pub network: Option<String>,
+    /// Test only so many nodes of each engine, other ones each time.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    pub sample: Option<u16>,
+    /// How many nodes are tested at a time.
+    #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub parallel: u16,
     /// The image of the test program, which the nodes must have or be able to pull. Default: that
     /// of the release, beside the image of the agents.
     #[arg(long)]
@@ -68,7 +78,7 @@ fn api_name(engine: EngineKind) -> String {
 pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) -> Result<Output, Error> {
     let start = Instant::now();
     let limit = Duration::from_secs(options.step_timeout).max(REMOVAL_TIMEOUT);
-    let mut checks = Vec::new();
+    let (mut checks, mut not_sampled) = (Vec::new(), 0);
     if options.clean {
         let removed = remove(cluster, &TestScope::All, limit).await;
         let removed = removed.map(|()| "all objects of tests are removed".to_owned());
@@ -77,13 +87,18 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) ->
         let snapshot = read_usnet(cluster).await?;
         checks.push(Check::of_cluster(Subject::Installation, installation(&snapshot)));
         let names = Names { id: format!("{:x}", Timestamp::now().as_millisecond()) };
+        let activities = Activities::default();
+        let mut test = Test { cluster, snapshot: &snapshot, options, activities: &activities, checks, not_sampled };
         tokio::select! {
-            () = test(cluster, &snapshot, options, &names, &mut checks) => {}
+            () = test.run(&names) => {}
             _ = tokio::signal::ctrl_c() => {}
+            never = activities.tell() => match never {},
         }
-        checks.push(Check::of_cluster(Subject::Clean, clean(cluster, names, limit).await));
+        Test { checks, not_sampled, .. } = test;
+        let cleaned = waiting("the removal of what the test created", clean(cluster, names, limit)).await;
+        checks.push(Check::of_cluster(Subject::Clean, cleaned));
     }
-    let report = Report::new(checks, start.elapsed().as_secs());
+    let report = Report { not_sampled, ..Report::new(checks, start.elapsed().as_secs()) };
     let exit_status = if report.failed == 0 { SUCCESS } else { PROBLEM };
     Ok(Output { text: render(&report, format, report::text)?, exit_status })
 }
@@ -132,43 +147,99 @@ fn nodes(snapshot: &Snapshot, engine: EngineKind, options: &Options) -> BTreeMap
     nodes
 }
 
-async fn test(cluster: &Cluster, snapshot: &Snapshot, options: &Options, names: &Names, checks: &mut Vec<Check>) {
-    let image = options.image.clone().unwrap_or_else(|| image::default_image(snapshot));
-    let step = Step { cluster, names, image: &image, limit: Duration::from_secs(options.step_timeout) };
-    let prepared = prepare(cluster, snapshot, options, names).await;
-    let engines = match prepared {
-        Ok(engines) => engines,
-        Err(problem) => return checks.push(Check::of_cluster(Subject::Installation, Err(problem))),
-    };
-    let mut isolated = false;
-    for (engine, network) in engines {
-        let nodes = nodes(snapshot, engine, options);
+/// A running test.
+struct Test<'a> {
+    cluster: &'a Cluster,
+    snapshot: &'a Snapshot,
+    options: &'a Options,
+    activities: &'a Activities,
+    /// What was checked so far.
+    checks: Vec<Check>,
+    /// The number of nodes that are not in the sample, of each engine.
+    not_sampled: usize,
+}
+
+impl Test<'_> {
+    async fn run(&mut self, names: &Names) {
+        let Self { cluster, snapshot, options, activities, .. } = *self;
+        let limit = Duration::from_secs(options.step_timeout);
+        let image = options.image.clone().unwrap_or_else(|| image::default_image(snapshot));
+        let step = Step { cluster, names, image: &image, limit, activities };
+        let prepared = prepare(cluster, snapshot, options, names).await;
+        let engines = match prepared {
+            Ok(engines) => engines,
+            Err(problem) => return self.checks.push(Check::of_cluster(Subject::Installation, Err(problem))),
+        };
+        let mut isolated = false;
+        for (engine, network) in engines {
+            let all: Vec<_> = nodes(snapshot, engine, options).into_iter().collect();
+            let nodes = sample(&all, options.sample.map(usize::from), start_of_sample());
+            self.not_sampled += all.len() - nodes.len();
+            let passed = self.engine(&step, engine, &network, nodes).await;
+            if let Some(node) = passed.filter(|_| !isolated) {
+                isolated = true;
+                activities.begin(&node, "a pod is refused");
+                let refused = step.isolation(&network, &node).await;
+                activities.end(&node);
+                self.checks.push(Check::of_cluster(Subject::Isolation, refused));
+            }
+        }
+        if self.checks.iter().all(|check| check.check != Subject::PodToPod) {
+            let problem = "no node has a requested engine".to_owned();
+            self.checks.push(Check::of_cluster(Subject::PodToPod, Err(problem)));
+        }
+    }
+
+    /// Tests an engine on these nodes, some at a time. Returns a node on which the test passed.
+    async fn engine(
+        &mut self,
+        step: &Step<'_>,
+        engine: EngineKind,
+        network: &str,
+        nodes: Vec<(String, Option<String>)>,
+    ) -> Option<String> {
         if nodes.is_empty() {
-            continue;
+            return None;
         }
         let name = api_name(engine);
-        let failures = create_network(&step, &name, &network, options).await;
-        for (node, problem) in nodes {
+        step.activities.begin(&name, "the network is ready");
+        let failures = create_network(step, &name, network, self.options).await;
+        step.activities.end(&name);
+        let test = async |(node, problem): (String, Option<String>)| {
             let known = failures.as_ref().map_or_else(
                 |problem| Some(problem.clone()),
                 |all| all.iter().find(|(failed, _)| *failed == node).map(|(_, problem)| problem.clone()),
             );
             let result = match problem.or(known) {
                 Some(problem) => Err(problem),
-                None => step.pod_to_pod(&network, &name, &node).await,
+                None => step.pod_to_pod(network, &name, &node).await,
             };
-            let passed = result.is_ok();
-            checks.push(Check::on_node(Subject::PodToPod, &name, &node, result));
-            if passed && !isolated {
-                isolated = true;
-                checks.push(Check::of_cluster(Subject::Isolation, step.isolation(&network, &node).await));
+            (node, result)
+        };
+        let mut results = stream::iter(nodes).map(test).buffered(self.options.parallel.into());
+        let mut passed = None;
+        while let Some((node, result)) = results.next().await {
+            if result.is_ok() && passed.is_none() {
+                passed = Some(node.clone());
             }
+            self.checks.push(Check::on_node(Subject::PodToPod, &name, &node, result));
         }
+        passed
     }
-    if checks.iter().all(|check| check.check != Subject::PodToPod) {
-        let problem = "no node has a requested engine".to_owned();
-        checks.push(Check::of_cluster(Subject::PodToPod, Err(problem)));
-    }
+}
+
+/// Returns a number that differs from test to test.
+fn start_of_sample() -> usize {
+    usize::try_from(Timestamp::now().as_millisecond()).unwrap_or_default()
+}
+
+/// Returns so many elements in their order, at equal distances; `start` decides with which they
+/// begin.
+fn sample<T: Clone>(all: &[T], number: Option<usize>, start: usize) -> Vec<T> {
+    let number = number.unwrap_or(all.len()).min(all.len());
+    let mut positions: Vec<usize> = (0..number).map(|index| (start + index * all.len() / number) % all.len()).collect();
+    positions.sort_unstable();
+    positions.into_iter().filter_map(|position| all.get(position).cloned()).collect()
 }
 
 /// Creates the namespaces, and returns the engines to test, each with its network.
@@ -211,4 +282,20 @@ async fn create_network(
         create::<UserspaceNetwork>(step.cluster, step.names.network_object(engine)).await?;
     }
     step.network(network).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_spread_over_all_nodes_and_differs_from_test_to_test() {
+        let all: Vec<u32> = (0..10).collect();
+        assert_eq!(sample(&all, Some(2), 0), [0, 5]);
+        assert_eq!(sample(&all, Some(2), 107), [2, 7]);
+        assert_eq!(sample(&all, Some(3), 4), [0, 4, 7]);
+        assert_eq!(sample(&all, None, 3), all);
+        assert_eq!(sample(&all, Some(99), 3), all);
+        assert_eq!(sample(&[0; 0], Some(1), 3), [0; 0]);
+    }
 }

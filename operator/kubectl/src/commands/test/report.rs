@@ -1,6 +1,6 @@
 //! The report of the checks. Pure.
 
-use crate::output::{count, line};
+use crate::output::{Screen, Tone, count, line};
 use serde::Serialize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -49,20 +49,23 @@ pub(crate) struct Report {
     pub checks: Vec<Check>,
     pub passed: usize,
     pub failed: usize,
+    /// The number of nodes that are not in the sample, of each engine.
+    pub not_sampled: usize,
     pub seconds: u64,
 }
 
 impl Report {
     pub(crate) fn new(checks: Vec<Check>, seconds: u64) -> Self {
         let passed = checks.iter().filter(|check| check.passed).count();
-        Self { passed, failed: checks.len() - passed, checks, seconds }
+        Self { passed, failed: checks.len() - passed, checks, not_sampled: 0, seconds }
     }
 }
 
 pub(crate) fn text(report: &Report) -> String {
     let mut text = String::new();
     for check in &report.checks {
-        let mark = if check.passed { '✓' } else { '✗' };
+        let (mark, tone) = if check.passed { ("✓", Tone::Good) } else { ("✗", Tone::Bad) };
+        let mark = Screen::current().paint(mark, Some(tone));
         let subject = match (&check.engine, &check.node) {
             (Some(engine), Some(node)) => format!("{engine} {node}"),
             _ => String::new(),
@@ -77,8 +80,9 @@ pub(crate) fn text(report: &Report) -> String {
         text.push_str(row.trim_end());
         text.push('\n');
     }
-    let Report { passed, failed, seconds, .. } = report;
-    text.push_str(&format!("{} passed, {failed} failed in {seconds} s\n", count(*passed, "check")));
+    let Report { passed, failed, not_sampled, seconds, .. } = report;
+    let rest = if *not_sampled == 0 { String::new() } else { format!("; {not_sampled} not in the sample") };
+    text.push_str(&format!("{} passed, {failed} failed in {seconds} s{rest}\n", count(*passed, "check")));
     text
 }
 

@@ -1,5 +1,6 @@
 //! The checks (IO). Each returns what it observed, or what is wrong.
 
+use super::activities::Activities;
 use super::manifests::{Names, TestPod};
 use super::objects::{PollError, create_in, events, pod, poll_until};
 use super::report::{frames, plugin_error};
@@ -26,6 +27,7 @@ pub(super) struct Step<'a> {
     pub(super) image: &'a str,
     /// The time limit of each step.
     pub(super) limit: Duration,
+    pub(super) activities: &'a Activities,
 }
 
 impl Step<'_> {
@@ -56,8 +58,16 @@ impl Step<'_> {
 
     /// Checks that two pods of a node exchange frames in both directions.
     pub(super) async fn pod_to_pod(&self, network: &str, engine: &str, node: &str) -> Result<String, String> {
+        let subject = format!("{engine} {node}");
+        let result = self.exchange(&subject, network, engine, node).await;
+        self.activities.end(&subject);
+        result
+    }
+
+    async fn exchange(&self, subject: &str, network: &str, engine: &str, node: &str) -> Result<String, String> {
         let namespace = self.names.namespace();
         let pods = ["a", "b"].map(|which| format!("{}-{which}-{node}", engine.to_ascii_lowercase()));
+        self.activities.begin(subject, "pods run");
         for name in &pods {
             self.create(&TestPod { name, namespace: &namespace, network, node, image: self.image }).await?;
         }
@@ -65,9 +75,11 @@ impl Step<'_> {
             self.running(&namespace, name).await?;
         }
         let [a, b] = &pods;
+        self.activities.begin(subject, "frames arrive");
         for (from, to) in [(a, b), (b, a)] {
             self.first_frame(&namespace, from, to).await?;
         }
+        self.activities.begin(subject, "all frames are counted");
         let mut answers = Vec::new();
         for (from, to) in [(a, b), (b, a)] {
             for size in SIZES {

@@ -4,6 +4,7 @@ use super::facts::{Endpoint, Facts};
 use crate::api::{Cluster, run_usnet};
 use crate::commands::pods::report::uses_of;
 use crate::model::{Objects, Pod, Snapshot};
+use std::time::Duration;
 use usnet_node_output::bridge::BridgeFacts;
 
 pub(super) async fn facts<'a>(
@@ -36,8 +37,10 @@ async fn bridge(
         false => "you may not query the agent of its node".to_owned(),
     };
     let agent = snapshot.agent(node).ok_or(missing)?;
+    let patience = Duration::from_secs(interval);
     let interval = interval.to_string();
     let arguments = ["node", "bridge", network, "--interval", &interval];
+    let cluster = &cluster.with_patience(patience);
     let text = run_usnet(cluster, agent, "agent", &arguments).await?;
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }

@@ -4,18 +4,19 @@
 //!    other processes from capturing it.
 //! 2. The engine connects to a vhost-user socket of this process, and sends copies there.
 //! 3. [`session`] writes them as [`pcapng`] to [`output`], until a limit is reached or [`stop`]
-//!    receives a request to stop.
+//!    receives a request to stop; [`progress`] tells the user meanwhile that it works.
 //! 4. What was created is removed, and then the connection is closed: DPDK may use freed memory if
 //!    the other end of a port closes while the engine removes the port. If this process is killed,
 //!    the agent removes what is left.
 
 mod output;
-mod pcapng;
+mod progress;
 mod session;
 mod stop;
 mod target;
 
 use output::{Output, Written};
+use progress::Progress;
 use session::{Bounds, CaptureHost, Copied, End, Session};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -31,9 +32,12 @@ use usnet_dataplane::owner::PortOwner;
 use usnet_dataplane::paths::NodePaths;
 use usnet_endpoint::vhost_user::{Endpoint, Listener};
 use usnet_node_output::capture::{DirectionOption, Limits};
+use usnet_node_output::pcapng;
 
 /// How long the engine may take to connect. VPP tries every 3 s.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the user waits before he is told what for.
+const QUIET: Duration = Duration::from_secs(2);
 /// How often it is checked whether the interface is still attached.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -111,7 +115,10 @@ pub(crate) fn run(paths: &NodePaths, options: &Options) -> Result<(), Error> {
     let mut connection = None;
     let result = run.connect(&listener, &mut stop).and_then(|connected| match connected {
         Some(connected) => run.copy(connection.insert(connected), &mut output, &mut stop),
-        None => Ok("nothing captured: a stop was requested before the engine was connected".to_owned()),
+        None => {
+            output.write(&run.header(), || false).map_err(failed)?;
+            Ok("nothing captured: a stop was requested before the engine was connected".to_owned())
+        }
     });
     // If the engine does not answer any more, the agent removes what is left.
     let stopped = engine.stop(lease.number());
@@ -153,7 +160,7 @@ impl CaptureRun<'_> {
         admit_engine(&lease.socket(), &paths.engine_socket(record.engine))
             .map_err(|source| Error::Output { path: lease.socket(), source })?;
         self.start()?;
-        accept(listener, stop).map_err(|error| match error {
+        accept(listener, stop, record.engine).map_err(|error| match error {
             usnet_endpoint::Error::NotConnected { path } => Error::NotConnected { engine: record.engine, socket: path },
             other => other.into(),
         })
@@ -163,15 +170,15 @@ impl CaptureRun<'_> {
     fn copy(&self, port: &mut Endpoint, output: &mut Output, stop: &mut StopRequests) -> Result<String, Error> {
         let Self { options, record, lease, engine, journal, .. } = *self;
         let limits = &options.limits;
-        let until = Instant::now() + Duration::from_secs(limits.seconds);
+        let now = Instant::now();
+        let until = now + Duration::from_secs(limits.seconds);
         let failed = |source| Error::Output { path: options.write.clone(), source };
-        let interface = format!("{} {}", record.pod, record.id.interface);
-        let header = pcapng::header(&interface, limits.snaplen.map_or(0, u32::from));
         let bounds =
             Bounds { frames: limits.count, bytes: limits.bytes, until, snaplen: limits.snaplen.map(usize::from) };
-        let copied = match output.write(&header, || Instant::now() < until).map_err(failed)? {
+        let copied = match output.write(&self.header(), || Instant::now() < until).map_err(failed)? {
             Written::All => {
-                let host = NodeHost { stop, journal, record, next_poll: Instant::now() + POLL_INTERVAL };
+                let progress = Progress::from(now);
+                let host = NodeHost { stop, journal, record, next_poll: now + POLL_INTERVAL, progress };
                 let mut session = Session { output: &mut *output, bounds, host };
                 session.copy(port).map_err(|error| Error::Session(Box::new(error)))?
             }
@@ -185,6 +192,12 @@ impl CaptureRun<'_> {
             let _written = output.write(&statistics, || false);
         }
         Ok(summary(copied, lost))
+    }
+
+    /// The start of the file, which makes it one that Wireshark reads.
+    fn header(&self) -> Vec<u8> {
+        let interface = format!("{} {}", self.record.pod, self.record.id.interface);
+        pcapng::header(&interface, self.options.limits.snaplen.map_or(0, u32::from))
     }
 
     fn request(&self) -> Capture {
@@ -235,8 +248,14 @@ fn admit_engine(socket: &Path, control_socket: &Path) -> io::Result<()> {
 }
 
 /// Waits for the engine; none if the user stops the capture.
-fn accept(listener: &Listener, stop: &mut StopRequests) -> Result<Option<Endpoint>, usnet_endpoint::Error> {
-    let end = Instant::now() + CONNECT_TIMEOUT;
+fn accept(
+    listener: &Listener,
+    stop: &mut StopRequests,
+    engine: EngineKind,
+) -> Result<Option<Endpoint>, usnet_endpoint::Error> {
+    let start = Instant::now();
+    let end = start + CONNECT_TIMEOUT;
+    let mut is_quiet = true;
     loop {
         match listener.accept(Duration::from_millis(200)) {
             // A connection that breaks at once belongs to the port of an earlier capture.
@@ -247,6 +266,10 @@ fn accept(listener: &Listener, stop: &mut StopRequests) -> Result<Option<Endpoin
         if stop.is_requested() {
             return Ok(None);
         }
+        if is_quiet && start.elapsed() > QUIET {
+            is_quiet = false;
+            let _written = writeln!(io::stderr(), "usnet: waiting for {engine} to connect");
+        }
     }
 }
 
@@ -256,6 +279,7 @@ struct NodeHost<'a> {
     journal: &'a Journal,
     record: &'a Record,
     next_poll: Instant,
+    progress: Progress,
 }
 
 impl CaptureHost for NodeHost<'_> {
@@ -269,5 +293,12 @@ impl CaptureHost for NodeHost<'_> {
         }
         self.next_poll = Instant::now() + POLL_INTERVAL;
         target::is_attached(self.journal, self.record)
+    }
+
+    fn report_progress(&mut self, frames: u64) {
+        if let Some(line) = self.progress.line(frames, Instant::now()) {
+            // Standard error may be closed.
+            let _written = writeln!(io::stderr(), "usnet: {line}");
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! Copies the frames of a port to a file until a limit is reached.
 
 use super::output::{Output, Written};
-use super::pcapng;
 use std::fmt;
 use std::io;
 use std::time::{Duration, Instant, SystemTime};
 use usnet_endpoint::{Error as PortError, Port};
+use usnet_node_output::pcapng;
 
 /// How many bytes are collected before they are written, if frames arrive quickly.
 const BUFFER: usize = 32 * 1024;
@@ -55,6 +55,8 @@ pub(super) trait CaptureHost {
     fn is_stop_requested(&mut self) -> bool;
     /// Whether the interface is still attached.
     fn is_attached(&mut self) -> bool;
+    /// Tells the user from time to time how many frames were captured.
+    fn report_progress(&mut self, frames: u64);
 }
 
 /// The result of a session.
@@ -106,6 +108,7 @@ impl<S: CaptureHost> Session<'_, S> {
             if let Some(end) = self.flush(&mut buffer)?.or(bound).or_else(|| self.ended()) {
                 return Ok(Copied { frames, end });
             }
+            self.host.report_progress(frames);
             if !received {
                 port.wait(WAIT)?;
             }
@@ -157,10 +160,23 @@ impl<S: CaptureHost> Session<'_, S> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pcapng::tests::packets;
     use super::*;
     use std::collections::VecDeque;
     use std::fs::{self, File};
+
+    /// The frames of a file: the known bytes, and the length.
+    fn packets(mut file: &[u8]) -> Vec<(Vec<u8>, usize)> {
+        const PACKET: usize = 6;
+        let word = |file: &[u8], at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+        let mut packets = Vec::new();
+        while !file.is_empty() {
+            if word(file, 0) == PACKET {
+                packets.push((file[28..28 + word(file, 20)].to_vec(), word(file, 24)));
+            }
+            file = &file[word(file, 4)..];
+        }
+        packets
+    }
 
     /// A port with these frames, whose engine then goes.
     struct Frames(VecDeque<Vec<u8>>);
@@ -194,6 +210,7 @@ mod tests {
         fn is_attached(&mut self) -> bool {
             self.attached
         }
+        fn report_progress(&mut self, _frames: u64) {}
     }
 
     const NOTHING: Fixed = Fixed { stop: false, attached: true };

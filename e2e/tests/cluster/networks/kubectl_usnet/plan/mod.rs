@@ -5,7 +5,7 @@ mod changes;
 use super::{list, text};
 use crate::support::cluster::{check, eventually, get, nodes, vsctl};
 use crate::support::control_plane::audit;
-use crate::support::kubectl_usnet::{ask, usnet_with_input};
+use crate::support::kubectl_usnet::{ask, usnet, usnet_with_input};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
@@ -18,6 +18,18 @@ fn plan(manifest: &Value) -> (i32, Value) {
     let mut report = answer.report();
     assert_eq!(report["notRead"], Value::Null, "{report}");
     (answer.status, report["networks"][0].take())
+}
+
+/// The plans for a folder with this manifest, and for one with a kustomization.
+fn plan_of_folder(manifest: &Value) -> [Value; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).unwrap();
+    write("network.yaml", manifest.to_string());
+    let path = folder.path().to_str().unwrap();
+    let planned = |option: &str| usnet(&["plan", option, path, "-o", "json"]).report()["networks"][0].take();
+    let of_folder = planned("-f");
+    write("kustomization.yaml", json!({"resources": ["network.yaml"]}).to_string());
+    [of_folder, planned("-k")]
 }
 
 /// Returns the objects of users and controllers, and the state of Open vSwitch on all nodes.
@@ -72,6 +84,20 @@ fn await_report() {
     });
 }
 
+/// What was planned was done, because of the new spec.
+fn assert_done(change: &Value) {
+    let (_, history) = ask(&["history", "--network", NETWORK]);
+    for node in list(change, "nodes") {
+        for operation in operations(node) {
+            let is_it =
+                |entry: &&Value| entry["node"] == node["node"] && text(entry, "operation").starts_with(operation);
+            let done = list(&history, "changes").iter().find(is_it);
+            let done = done.unwrap_or_else(|| panic!("{operation} is not in {history}"));
+            assert_eq!((&done["why"], &done["result"]), (&json!("NewSpec"), &json!("Done")), "{done}");
+        }
+    }
+}
+
 #[test]
 fn a_plan_changes_nothing_and_is_what_happens_afterwards() {
     let scene = Scene::new(NETWORK);
@@ -98,7 +124,9 @@ fn a_plan_changes_nothing_and_is_what_happens_afterwards() {
             "{node}"
         );
         assert_eq!(operations(node).len(), if is_of_pod { 2 } else { 1 }, "{node}");
+        assert_eq!(node["changes"][0], "set MTU 1400 of bridge br-ask-plan", "{node}");
     }
+    assert_eq!(plan_of_folder(&scene.manifest(NETWORK, &changed)), [change.clone(), change.clone()]);
 
     let (status, new) = plan(&scene.manifest("ask-plan-new", &json!({})));
     assert_eq!((status, &new["isNew"], &new["definitionsAdded"]), (1, &json!(true), &json!([NETWORK])), "{new}");
@@ -118,14 +146,5 @@ fn a_plan_changes_nothing_and_is_what_happens_afterwards() {
     assert_eq!(changes_since(begun), Vec::<Value>::new());
 
     scene.network(NETWORK, &changed);
-    let (_, history) = ask(&["history", "--network", NETWORK]);
-    for node in list(&change, "nodes") {
-        for operation in operations(node) {
-            let is_it =
-                |entry: &&Value| entry["node"] == node["node"] && text(entry, "operation").starts_with(operation);
-            let done = list(&history, "changes").iter().find(is_it);
-            let done = done.unwrap_or_else(|| panic!("{operation} is not in {history}"));
-            assert_eq!((&done["why"], &done["result"]), (&json!("NewSpec"), &json!("Done")), "{done}");
-        }
-    }
+    assert_done(&change);
 }

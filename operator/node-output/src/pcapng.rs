@@ -25,7 +25,7 @@ const NANOSECONDS: u8 = 9;
 
 /// The start of a file: the section, and its only interface. Parts of frames beyond `snaplen` are
 /// not in the file; 0 is no limit.
-pub(super) fn header(interface: &str, snaplen: u32) -> Vec<u8> {
+pub fn header(interface: &str, snaplen: u32) -> Vec<u8> {
     let mut section = Vec::new();
     section.extend(BYTE_ORDER.to_le_bytes());
     section.extend([1_u16, 0].map(u16::to_le_bytes).concat());
@@ -43,7 +43,7 @@ pub(super) fn header(interface: &str, snaplen: u32) -> Vec<u8> {
 }
 
 /// Appends a frame that has `length` bytes, of which `bytes` are known.
-pub(super) fn packet(file: &mut Vec<u8>, time: SystemTime, bytes: &[u8], length: usize) {
+pub fn packet(file: &mut Vec<u8>, time: SystemTime, bytes: &[u8], length: usize) {
     let mut content = Vec::with_capacity(bytes.len() + 24);
     content.extend(0_u32.to_le_bytes());
     content.extend(timestamp(time));
@@ -54,7 +54,7 @@ pub(super) fn packet(file: &mut Vec<u8>, time: SystemTime, bytes: &[u8], length:
 }
 
 /// Appends how many frames were received, and how many of them are not in the file, if known.
-pub(super) fn statistics(file: &mut Vec<u8>, time: SystemTime, received: u64, lost: Option<u64>) {
+pub fn statistics(file: &mut Vec<u8>, time: SystemTime, received: u64, lost: Option<u64>) {
     let mut content = Vec::new();
     content.extend(0_u32.to_le_bytes());
     content.extend(timestamp(time));
@@ -101,7 +101,7 @@ fn number(length: usize) -> u32 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
     /// A block: its type and its content.
@@ -119,7 +119,7 @@ pub(super) mod tests {
     }
 
     /// The frames of a file: the known bytes, and the length.
-    pub(in crate::commands::capture) fn packets(file: &[u8]) -> Vec<(Vec<u8>, usize)> {
+    fn packets(file: &[u8]) -> Vec<(Vec<u8>, usize)> {
         let packets = blocks(file).into_iter().filter(|(kind, _)| *kind == PACKET);
         let word = |content: &[u8], at: usize| u32::from_le_bytes(content[at..at + 4].try_into().unwrap()) as usize;
         packets.map(|(_, content)| (content[20..20 + word(&content, 12)].to_vec(), word(&content, 16))).collect()

@@ -1,4 +1,13 @@
 //! Reports as text, JSON or YAML.
+//!
+//! - [`screen`]: the terminal; [`table`], [`wrap`]: texts that fit it; [`units`]: numbers;
+//! - [`wait`] (IO): what the user is told during a wait.
+
+mod screen;
+mod table;
+pub(crate) mod units;
+mod wait;
+mod wrap;
 
 use super::error::Error;
 use clap::ValueEnum;
@@ -6,7 +15,10 @@ use serde::Serialize;
 use std::io::{self, Write};
 use usnet_common::display::OneLine;
 
-pub(crate) use usnet_common::display::{age, table};
+pub(crate) use screen::{ColorChoice, Screen, Tone, title};
+pub(crate) use table::{table, table_of_numbers};
+pub(crate) use usnet_common::display::age;
+pub(crate) use wait::{QUIET, tell, waiting};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -33,7 +45,10 @@ pub(crate) fn render<T: Serialize>(
     text: impl FnOnce(&T) -> String,
 ) -> Result<String, Error> {
     match format {
-        Format::Text => Ok(text(report)),
+        Format::Text => {
+            let text = text(report);
+            Ok(Screen::current().width.map_or_else(|| text.clone(), |width| wrap::text(&text, width)))
+        }
         Format::Json => serde_json::to_string_pretty(report)
             .map(|text| text + "\n")
             .map_err(|error| Error::Output(error.to_string())),
