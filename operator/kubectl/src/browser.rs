@@ -86,8 +86,18 @@ fn pages_work_in_a_browser_and_their_texts_fit() {
         browser.screenshot("report.html", &report, (1500, 1650), true);
         browser.screenshot("report-large.html", &large_report, (1700, 2400), false);
         let graph_of_many = graph(&many, None);
-        browser.screenshot("graph.html", &graph_page(&graph(&few, None), Timestamp::UNIX_EPOCH), (1500, 900), false);
-        browser.screenshot("graph-large.html", &graph_page(&graph_of_many, Timestamp::UNIX_EPOCH), (1700, 1400), true);
+        browser.screenshot(
+            "graph-page.html",
+            &graph_page(&graph(&few, None), Timestamp::UNIX_EPOCH),
+            (1500, 900),
+            false,
+        );
+        browser.screenshot(
+            "graph-large-page.html",
+            &graph_page(&graph_of_many, Timestamp::UNIX_EPOCH),
+            (1700, 1400),
+            true,
+        );
         browser.screenshot("graph.svg", &picture::document(&graph(&few, None)), (1500, 700), false);
         browser.screenshot("graph-large.svg", &picture::document(&graph_of_many), (4900, 3900), false);
     }

@@ -13,7 +13,7 @@ const CHANGES_MAX: usize = 200;
 pub(super) fn section(report: &Report, since: SignedDuration) -> Section {
     let note = format!("{} in the last {since:#}", count(report.changes.len(), "change"));
     if report.changes.is_empty() {
-        let html = "<p class=\"soft\">Nothing was changed.</p>\n".to_owned();
+        let html = "<p class=\"soft\">No change was read.</p>\n".to_owned();
         return Section { title: "Changes", note, html };
     }
     let mut html = "<div class=\"scroll\"><table class=\"searched\">\n<thead><tr><th>Time (UTC)</th><th>Node</th>\

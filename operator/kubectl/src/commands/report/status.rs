@@ -59,12 +59,12 @@ fn problems(causes: &[Cause]) -> String {
     for Cause { subject, reason, places, message, urgency } in causes {
         let (class, kind) = match urgency {
             Urgency::NeedsAction => ("bad-text", "needs action"),
-            Urgency::NotConnected => ("bad-text", "interface"),
+            Urgency::NotConnected => ("bad-text", "not connected"),
             Urgency::Recovers => ("warn-text", "recovers"),
         };
         let _ = writeln!(
             html,
-            "<tr><td class=\"{class}\">{kind}</td><td class=\"name\">{}</td><td class=\"name\">{}</td>\
+            "<tr><td class=\"kind {class}\">{kind}</td><td class=\"name\">{}</td><td class=\"name\">{}</td>\
              <td class=\"mono\">{}</td><td>{}</td></tr>",
             escape(subject),
             escape(reason),

@@ -87,7 +87,7 @@ fn the_page_has_four_numbers_the_picture_traffic_and_changes() {
         "<b>4 <small>of 4</small></b><span>engines up",
         "<b>7 <small>of 8</small></b><span>interfaces with a connected program",
         "<b>1</b><span>problems, by cause",
-        "<td class=\"bad-text\">interface</td><td class=\"name\">network storage</td>",
+        "<td class=\"kind bad-text\">not connected</td><td class=\"name\">network storage</td>",
         "<svg xmlns",
         "web/gateway-0",
         "data-v=\"14880952\">14.8 M</td>",
