@@ -1,7 +1,7 @@
 //! Pages that load nothing from elsewhere: one file with its style and its script, which a browser
 //! runs only if they are those of this program (Content-Security-Policy).
 //!
-//! - [`page`]: the frame of a page; [`mod@escape`]: untrusted texts;
+//! - [`mod@page`]: the frame of a page; [`mod@escape`]: untrusted texts;
 //! - [`unread`]: what could not be read;
 //! - `page.css`, `page.js`: the style, and search, zoom and sorting.
 

@@ -1,6 +1,6 @@
 //! Reports as text, JSON or YAML.
 //!
-//! - [`screen`]: the terminal; [`table`], [`wrap`]: texts that fit it; [`units`]: numbers;
+//! - [`screen`]: the terminal; [`mod@table`], [`wrap`]: texts that fit it; [`units`]: numbers;
 //! - [`wait`] (IO): what the user is told during a wait.
 
 mod screen;

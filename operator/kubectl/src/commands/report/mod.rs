@@ -2,7 +2,7 @@
 //! nothing.
 //!
 //! - [`content`]: what is on the page, and how it is read (IO);
-//! - [`page`]: the page, of the parts [`status`], [`traffic`] and [`changes`];
+//! - [`mod@page`]: the page, of the parts [`status`], [`traffic`] and [`changes`];
 //! - [`causes`]: the problems of the status by their causes.
 
 mod causes;
