@@ -66,11 +66,11 @@ fn the_crds_have_nothing_that_api_servers_warn_about() {
 #[test]
 fn the_documented_columns_of_a_network_are_those_that_kubectl_prints() {
     let page = std::fs::read_to_string(checkout().join("docs/getting-started.md")).unwrap();
-    let shown = page.split("$ kubectl get usn\n").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+    let heads = page.split("$ kubectl get usn\n").nth(1).and_then(|rest| rest.lines().next()).unwrap();
     let crd = crds().unwrap().into_iter().find(|crd| crd["spec"]["names"]["kind"] == "UserspaceNetwork").unwrap();
     let columns = crd["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap();
     let narrow = columns.iter().filter(|column| column.get("priority").is_none());
     let narrow: Vec<String> = narrow.map(|column| column["name"].as_str().unwrap().to_uppercase()).collect();
-    let shown: Vec<&str> = shown.split_whitespace().collect();
-    assert_eq!(shown, [vec!["NAME".to_owned()], narrow].concat());
+    let documented: Vec<&str> = heads.split_whitespace().collect();
+    assert_eq!(documented, [vec!["NAME".to_owned()], narrow].concat());
 }

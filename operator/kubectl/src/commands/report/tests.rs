@@ -90,7 +90,7 @@ fn the_page_has_four_numbers_the_picture_traffic_and_changes() {
         "<td class=\"kind bad-text\">not connected</td><td class=\"name\">network storage</td>",
         "<svg xmlns",
         "web/gateway-0",
-        "data-v=\"14880952\">14.8 M</td>",
+        "data-v=\"14880952\">14.9M</td>",
         "no memory for 2048 descriptors",
         "https://10.0.0.1:6443/ · 1970-01-01 01:00:00 UTC",
     ] {

@@ -2,7 +2,7 @@
 
 use crate::commands::top::{NodePort, Report};
 use crate::html::{Section, escape};
-use crate::output::count;
+use crate::output::{count, units};
 use std::fmt::Write;
 use usnet_node_output::ports::Port;
 use usnet_planner::model::port_counters::{PortCounters, Traffic};
@@ -73,25 +73,5 @@ fn number(html: &mut String, value: Option<u64>, is_problem: bool) {
         return;
     };
     let class = if is_problem && value > 0 { "number bad-text" } else { "number" };
-    let _ = write!(html, "<td class=\"{class}\" data-v=\"{value}\">{}</td>", readable(value));
-}
-
-/// Returns a number with three digits and a decimal prefix, such as `14.9 M`.
-fn readable(value: u64) -> String {
-    let prefixes = [(1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k")];
-    let Some((unit, prefix)) = prefixes.into_iter().find(|(unit, _)| value >= *unit) else { return value.to_string() };
-    let unit = if prefix == "k" { 1000 } else { unit };
-    let (whole, tenths) = (value / unit, value % unit * 10 / unit);
-    if whole >= 100 { format!("{whole} {prefix}") } else { format!("{whole}.{tenths} {prefix}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_prefixes() {
-        let texts: Vec<_> = [0, 9_999, 10_000, 148_809, 14_880_952, 1_250_000_000].map(readable).to_vec();
-        assert_eq!(texts, ["0", "9999", "10.0 k", "148 k", "14.8 M", "1.2 G"]);
-    }
+    let _ = write!(html, "<td class=\"{class}\" data-v=\"{value}\">{}</td>", units::counted(value));
 }
