@@ -6,6 +6,7 @@ use super::read::{is_unknown_kind, optional};
 use crate::error::Error;
 use crate::model::claim::ResourceClaim;
 use crate::model::{Added, Claim, Objects, Pod, Snapshot, Unread};
+use crate::output::{API_SERVER, waiting};
 use k8s_openapi::api::core::v1;
 use usnet_crds::UserspaceAttachment;
 
@@ -14,7 +15,7 @@ use usnet_crds::UserspaceAttachment;
 pub(crate) async fn read_pods(cluster: &Cluster, snapshot: &mut Snapshot) {
     snapshot.unread_objects.remove(&Objects::Pods);
     let mut scope = cluster.chosen_namespace.as_deref().map_or(Scope::Cluster, Scope::Namespace);
-    let mut listed = cluster.list(scope, None, |pod: v1::Pod| Pod::from(pod)).await;
+    let mut listed = waiting(API_SERVER, cluster.list(scope, None, |pod: v1::Pod| Pod::from(pod))).await;
     if let (Err(error @ Error::Forbidden { .. }), Scope::Cluster) = (&listed, scope) {
         scope = Scope::Namespace(cluster.namespace());
         let own = cluster.list(scope, None, |pod: v1::Pod| Pod::from(pod)).await;

@@ -4,6 +4,7 @@ use super::cluster::{Cluster, Listed, Scope};
 use crate::error::Error;
 use crate::model::snapshot::name_of;
 use crate::model::{Objects, Pod, Snapshot, Unread};
+use crate::output::{API_SERVER, waiting};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1;
 use k8s_openapi::jiff::Timestamp;
@@ -29,7 +30,7 @@ enum Need {
 /// # Errors
 /// When networks or node states cannot be read.
 pub(crate) async fn read_usnet(cluster: &Cluster) -> Result<Snapshot, Error> {
-    read(cluster, Need::Essential).await
+    waiting(API_SERVER, read(cluster, Need::Essential)).await
 }
 
 /// Reads the same for the commands about pods, which users run who have rights in their own
@@ -38,7 +39,7 @@ pub(crate) async fn read_usnet(cluster: &Cluster) -> Result<Snapshot, Error> {
 /// # Errors
 /// When networks or node states cannot be read for another reason than a missing right.
 pub(crate) async fn read_allowed(cluster: &Cluster) -> Result<Snapshot, Error> {
-    read(cluster, Need::IfAllowed).await
+    waiting(API_SERVER, read(cluster, Need::IfAllowed)).await
 }
 
 async fn read(cluster: &Cluster, need: Need) -> Result<Snapshot, Error> {
@@ -98,7 +99,8 @@ pub(crate) async fn read_definitions_for(cluster: &Cluster, snapshot: &mut Snaps
         snapshot.cache.namespaces.extend([parse::namespace(&object)]);
     }
     snapshot.unread_objects.remove(&Objects::Definitions);
-    let mut listed = cluster.list(Scope::Cluster, None, |object: NadObject| parse::nad(&object)).await;
+    let all = cluster.list(Scope::Cluster, None, |object: NadObject| parse::nad(&object));
+    let mut listed = waiting(API_SERVER, all).await;
     if matches!(listed, Err(Error::Forbidden { .. })) {
         snapshot.definitions_namespace = Some(namespace.to_owned());
         listed = cluster.list(Scope::Namespace(namespace), None, |object: NadObject| parse::nad(&object)).await;

@@ -3,7 +3,7 @@
 use super::explain::pod::read::get;
 use crate::api::{Cluster, read_usnet, stream_from};
 use crate::error::{Error, PROBLEM, SUCCESS};
-use crate::output::{Output, waiting};
+use crate::output::Output;
 use crate::private_file;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, 
 
 /// Copies the output of the node of the pod. Returns whether the node could capture.
 async fn stream(cluster: &Cluster, options: &Options, output: &mut dyn Write) -> Result<bool, Error> {
-    let snapshot = waiting("the API server", read_usnet(cluster)).await?;
+    let snapshot = read_usnet(cluster).await?;
     let (namespace, name) = options.pod.split_once('/').unwrap_or((cluster.namespace(), &options.pod));
     let pod = get(cluster, namespace, name).await?;
     let missing = |kind, name: String| Error::NotFound { kind, name, suggestion: String::new() };

@@ -9,6 +9,8 @@ use tokio::time::timeout;
 
 /// A user wonders after this time whether a program hangs.
 pub(crate) const QUIET: Duration = Duration::from_secs(2);
+/// What most commands wait for.
+pub(crate) const API_SERVER: &str = "the API server";
 
 /// Prints a line to standard error.
 pub(crate) fn tell(text: impl Display) {
