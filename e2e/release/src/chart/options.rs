@@ -21,12 +21,13 @@ pub struct ChartOption {
 }
 
 /// All of them. What they change of an object must not overlap.
-pub const OPTIONS: [ChartOption; 14] = [
+pub const OPTIONS: [ChartOption; 15] = [
     ChartOption { value: "engines.ovs", folder: "engines/ovs", switch: Switch::Adds },
     ChartOption { value: "engines.vpp", folder: "engines/vpp", switch: Switch::Adds },
     ChartOption { value: "nodeNetwork", folder: "components/node-network", switch: Switch::Adds },
     ChartOption { value: "garbageCollection", folder: "components/no-garbage-collection", switch: Switch::Removes },
     ChartOption { value: "legacyNads", folder: "components/no-legacy-nads", switch: Switch::Removes },
+    ChartOption { value: "legacyPods", folder: "components/legacy-pods", switch: Switch::Adds },
     ChartOption { value: "networkPolicy", folder: "components/network-policy", switch: Switch::Adds },
     ChartOption { value: "prometheus", folder: "components/prometheus", switch: Switch::Adds },
     ChartOption { value: "metricsCertificate", folder: "components/metrics-certificate", switch: Switch::Adds },

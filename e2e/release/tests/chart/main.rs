@@ -111,7 +111,7 @@ fn assert_same(chart: &Objects, config: &Objects, what: &str) {
 #[test]
 fn the_chart_is_what_kustomize_makes_of_config() {
     let Some(chart) = chart() else { return };
-    let cases: [(&[&str], &str, &[&str]); 17] = [
+    let cases: [(&[&str], &str, &[&str]); 18] = [
         (&[], "default", &[]),
         (&["engines.vpp=false"], "overlays/ovs", &[]),
         (&["engines.ovs=false"], "overlays/vpp", &[]),
@@ -123,6 +123,7 @@ fn the_chart_is_what_kustomize_makes_of_config() {
         (&["metricsCertificate=true"], "default", &["components/metrics-certificate"]),
         (&["tenantRoles=false"], "base", &["components/node-network", "engines/ovs", "engines/vpp"]),
         (&["resourceClaims=true"], "default", &["components/resource-claims"]),
+        (&["legacyPods=true"], "default", &["components/legacy-pods"]),
         (&["hotPlug=true", "attachments=true"], "default", &["components/attachments", "components/hot-plug"]),
         (
             &["resourceClaims=true", "hotPlug=true", "k3s=true"],

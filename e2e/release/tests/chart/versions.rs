@@ -2,6 +2,7 @@
 //! oldest one serves what is installed.
 
 use super::{chart, checkout, helm, refusal};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use usnet_release::chart::kustomize::{Kustomization, objects};
@@ -62,32 +63,41 @@ const SERVED_BY_OLDEST: [&str; 8] = [
     "rbac.authorization.k8s.io/v1",
     "v1",
 ];
-/// The component that needs a newer version.
-const NEEDS_NEWER: &str = "components/resource-claims";
+/// The components that need a newer version, each with the kind that it lacks.
+const NEED_NEWER: [(&str, &str); 2] =
+    [("components/legacy-pods", "MutatingAdmissionPolicy"), ("components/resource-claims", "DeviceClass")];
 
-/// Of what the components make of `config/base`, which includes none of them.
-fn api_versions(components: &[&str]) -> BTreeSet<String> {
+/// Whether Kubernetes 1.32 serves an object of this API version and kind. Of the kinds that came
+/// later, those in an API version that it has are named.
+fn is_served(version: &str, kind: &str) -> bool {
+    SERVED_BY_OLDEST.contains(&version) && !kind.starts_with("MutatingAdmissionPolicy")
+}
+
+/// The kinds that Kubernetes 1.32 does not serve, of what the components make of `config/base`,
+/// which includes none of them.
+fn unserved(components: &[&str]) -> BTreeSet<String> {
     let config = checkout().join("config");
     let rendered = Kustomization { config: &config, resources: &["base"], components }.render().unwrap();
-    rendered.values().map(|object| object["apiVersion"].as_str().unwrap().to_owned()).collect()
+    let text = |object: &Value, key: &str| object[key].as_str().unwrap().to_owned();
+    let unserved = rendered.values().filter(|it| !is_served(&text(it, "apiVersion"), &text(it, "kind")));
+    unserved.map(|object| text(object, "kind")).collect()
 }
 
 #[test]
-fn the_oldest_version_serves_all_but_one_component() {
+fn the_oldest_version_serves_all_but_two_components() {
     let folders = fs::read_dir(checkout().join("config/components")).unwrap();
     let names = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let components: Vec<String> = names
         .map(|name| format!("components/{name}"))
         .filter(|folder| checkout().join("config").join(folder).join("kustomization.yaml").is_file())
-        .filter(|folder| folder != NEEDS_NEWER)
+        .filter(|folder| NEED_NEWER.iter().all(|(newer, _)| folder != newer))
         .collect();
     assert!(components.len() > 8, "{components:?}");
     let components: Vec<&str> = components.iter().map(String::as_str).collect();
-    let served = SERVED_BY_OLDEST.map(str::to_owned).into();
-    let unknown: Vec<String> = api_versions(&components).difference(&served).cloned().collect();
-    assert_eq!(unknown, Vec::<String>::new());
-    let unknown: Vec<String> = api_versions(&[NEEDS_NEWER]).difference(&served).cloned().collect();
-    assert_eq!(unknown, ["resource.k8s.io/v1"]);
+    assert_eq!(unserved(&components), BTreeSet::new());
+    for (component, kind) in NEED_NEWER {
+        assert!(unserved(&[component]).contains(kind), "{component}");
+    }
 }
 
 #[test]
@@ -97,13 +107,14 @@ fn helm_installs_on_the_oldest_version_and_refuses_what_it_has_not() {
     let settings = ["prometheus=true", "openshift=true", "hotPlug=true", "networkPolicy=true", "tenantRoles=true"];
     let version = format!("--kube-version=1.{oldest}.5");
     let rendered = helm(&["template", &version], chart.path(), &settings).unwrap();
-    let served: BTreeSet<&str> = SERVED_BY_OLDEST.into();
     for (name, object) in objects(&rendered).unwrap() {
-        assert!(served.contains(object["apiVersion"].as_str().unwrap()), "{name}");
+        assert!(is_served(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap()), "{name}");
     }
     let error = refusal(chart.path(), &format!("1.{oldest}.5"), &["resourceClaims=true"]);
     assert!(error.contains("resourceClaims needs Kubernetes 1.34 or later"), "{error}");
     helm(&["template", "--kube-version=1.34.0"], chart.path(), &["resourceClaims=true"]).unwrap();
+    let error = refusal(chart.path(), "1.35.5", &["legacyPods=true"]);
+    assert!(error.contains("legacyPods needs Kubernetes 1.36 or later"), "{error}");
     let error = refusal(chart.path(), &format!("1.{}.9", oldest - 1), &[]);
     assert!(error.contains("kubeVersion"), "{error}");
 }

@@ -12,7 +12,7 @@ const TESTPMD: &str = include_str!("../../../testdata/old-testpmd.sh");
 const OLD_MEMIF: &str = include_str!("../../../testdata/old-memif.sh");
 
 /// A definition as the legacy plugin's examples have it.
-fn definition(scene: &Scene, name: &str, bridge: &str) -> Value {
+pub(super) fn definition(scene: &Scene, name: &str, bridge: &str) -> Value {
     let config = json!({
         "cniVersion": "0.3.1", "type": "userspace", "name": name,
         "kubeconfig": "/etc/cni/net.d/multus.d/multus.kubeconfig", "logFile": "/var/log/userspace.log", "logLevel": "debug",
@@ -42,7 +42,7 @@ fn old_pod(scene: &Scene, name: &str, networks: &str) -> Value {
     pod
 }
 
-fn testpmd_pod(scene: &Scene, name: &str, network: &str, mode: &str) -> Value {
+pub(super) fn testpmd_pod(scene: &Scene, name: &str, network: &str, mode: &str) -> Value {
     let mut pod = old_pod(scene, name, network);
     let container = &mut pod["spec"]["containers"][0];
     container["image"] = "testpmd:e2e".into();
@@ -55,7 +55,7 @@ fn testpmd_pod(scene: &Scene, name: &str, network: &str, mode: &str) -> Value {
 
 /// Without the annotation that `kubectl apply` adds: it would have the program's own words in the
 /// file that the program searches.
-fn create(pod: &Value) {
+pub(super) fn create(pod: &Value) {
     try_run("kubectl", &["create", "-f", "-"], &pod.to_string()).unwrap_or_else(|error| panic!("{error}"));
 }
 
@@ -102,7 +102,7 @@ fn testpmd_of_the_legacy_tests_finds_its_socket_and_packets_flow() {
 }
 
 /// A definition of the legacy plugin for VPP.
-fn definition_of_vpp(scene: &Scene, name: &str, bridge: u32) -> Value {
+pub(super) fn definition_of_vpp(scene: &Scene, name: &str, bridge: u32) -> Value {
     let memif = |role: &str| json!({"role": role, "mode": "ethernet"});
     let config = json!({
         "cniVersion": "0.3.1", "type": "userspace", "name": name,
@@ -119,7 +119,7 @@ fn definition_of_vpp(scene: &Scene, name: &str, bridge: u32) -> Value {
 }
 
 /// A program that takes its socket's name out of the annotation.
-fn memif_pod(scene: &Scene, name: &str, network: &str) -> Value {
+pub(super) fn memif_pod(scene: &Scene, name: &str, network: &str) -> Value {
     let mut pod = testpmd_pod(scene, name, network, "flowgen");
     pod["spec"]["containers"][0]["command"] = json!(["sh", "-c", OLD_MEMIF]);
     pod

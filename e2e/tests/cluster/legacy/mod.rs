@@ -3,3 +3,4 @@
 mod handoff;
 mod nads;
 mod nads_disabled;
+mod volumes;

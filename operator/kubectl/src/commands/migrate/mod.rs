@@ -1,14 +1,16 @@
 //! `kubectl usnet migrate check`: evaluates the NetworkAttachmentDefinitions of Intel's userspace
 //! CNI before usnet is installed or its controller converts them.
 
+mod pods;
 mod report;
 mod text;
 
 use crate::api::{Cluster, Scope, is_unknown_kind, unreadable};
 use crate::error::{Error, PROBLEM, SUCCESS};
-use crate::model::Unread;
+use crate::model::{Pod, Unread};
 use crate::output::{Format, Output, render};
 use clap::Subcommand;
+use k8s_openapi::api::core::v1;
 use usnet_controller::cache::parse;
 use usnet_controller::cache::partial_objects::{Config, NadObject, NamespaceObject, NetworkObject};
 use usnet_controller::cache::{Cache, Namespace, nads::Availability};
@@ -17,7 +19,7 @@ use usnet_crds::legacy;
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Action {
     /// Show which NetworkAttachmentDefinitions of the userspace CNI (Intel) work with usnet, which
-    /// of their keys are ignored, and why others are rejected.
+    /// of their keys are ignored, why others are rejected, and which pods have to be changed.
     Check(Options),
 }
 
@@ -41,10 +43,13 @@ pub(crate) async fn run(cluster: &Cluster, action: &Action, format: Format) -> R
         let (key, nad) = parse::nad(&object);
         (key, nad, ignored)
     };
-    let (nads, namespaces, networks) = futures::join!(
+    let namespace = (!options.all_namespaces).then(|| cluster.namespace());
+    let scope = namespace.map_or(Scope::Cluster, Scope::Namespace);
+    let (nads, namespaces, networks, pods) = futures::join!(
         cluster.list(Scope::Cluster, None, convert),
         cluster.list(Scope::Cluster, None, |object: NamespaceObject| parse::namespace(&object)),
         cluster.list(Scope::Cluster, None, |object: NetworkObject| parse::network(&object)),
+        cluster.list(scope, None, |pod: v1::Pod| Pod::from(pod)),
     );
     let nads = match nads {
         Err(error) if is_unknown_kind(&error) => return Err(Error::MultusMissing),
@@ -71,8 +76,8 @@ pub(crate) async fn run(cluster: &Cluster, action: &Action, format: Format) -> R
         ignored.insert(key.clone(), keys);
         cache.nads.insert(key, nad);
     }
-    let namespace = (!options.all_namespaces).then(|| cluster.namespace());
-    let report = report::report(&cache, &ignored, namespace, unread);
+    let mut report = report::report(&cache, &ignored, namespace, unread);
+    report.add_pods(pods);
     let exit_status = if report.has_rejected() { PROBLEM } else { SUCCESS };
     Ok(Output { text: render(&report, format, text::text)?, exit_status })
 }

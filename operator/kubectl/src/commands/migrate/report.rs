@@ -1,6 +1,9 @@
 //! The result for each NetworkAttachmentDefinition, by the function of the controller. Pure.
 
-use crate::model::Unread;
+use super::pods::{FolderPod, with_folders};
+use crate::api::Listed;
+use crate::error::Error;
+use crate::model::{Pod, Unread};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_controller::cache::nads::{NadKey, UserNad};
@@ -16,6 +19,9 @@ pub(super) type Ignored = BTreeMap<NadKey, Vec<String>>;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Report {
     pub definitions: Vec<Definition>,
+    /// Pods that cannot be attached as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pods: Vec<FolderPod>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_read: Vec<Unread>,
 }
@@ -49,6 +55,14 @@ impl Report {
     pub(super) fn has_rejected(&self) -> bool {
         self.definitions.iter().any(|definition| !definition.works)
     }
+
+    /// Adds those of the pods that cannot be attached as they are.
+    pub(super) fn add_pods(&mut self, listed: Result<Listed<Pod>, Error>) {
+        match listed {
+            Ok(listed) => self.pods = with_folders(&listed.objects, &self.definitions),
+            Err(error) => self.not_read.push(Unread { what: "pods".to_owned(), why: error.sentence() }),
+        }
+    }
 }
 
 /// Evaluates all definitions together, and reports those of `namespace`, or all.
@@ -57,7 +71,7 @@ pub(super) fn report(cache: &Cache, ignored: &Ignored, namespace: Option<&str>, 
     let nads = cache.nads.user_nads().iter();
     let chosen = nads.filter(|(key, _)| namespace.is_none_or(|namespace| key.namespace == namespace));
     let definitions = chosen.filter_map(|(key, nad)| definition(cache, &evaluation, key, nad, ignored));
-    Report { definitions: definitions.collect(), not_read: unread }
+    Report { definitions: definitions.collect(), pods: Vec::new(), not_read: unread }
 }
 
 fn definition(

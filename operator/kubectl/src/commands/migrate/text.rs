@@ -1,5 +1,6 @@
 //! The report as text.
 
+use super::pods::{FolderPod, REMEDY};
 use super::report::{Definition, Report};
 use crate::commands::shared::unread_text;
 use crate::output::{line, table};
@@ -21,6 +22,10 @@ pub(super) fn text(report: &Report) -> String {
         if !definition.ignored.is_empty() {
             let _ = writeln!(text, "  ignored: {}", line(&definition.ignored.join(", ")));
         }
+    }
+    for FolderPod { namespace, name, owner } in &report.pods {
+        let owner = owner.as_ref().map_or_else(String::new, |owner| format!(" ({owner})"));
+        let _ = writeln!(text, "\npod {}\n  {REMEDY}", line(&format!("{namespace}/{name}{owner}")));
     }
     text + &unread_text(&report.not_read)
 }
