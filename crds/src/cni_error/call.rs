@@ -10,34 +10,34 @@ errors! {
         "the verb needs a later version: CHECK 0.4.0, GC and STATUS 1.1.0"
         => "raise `cniVersion`";
     }
-    UNSUPPORTED_FIELD = 2 "UnsupportedField" "The pod or the configuration requests what these interfaces do not support." {
-        "the annotation has such a key, for example `portMappings`"
+    UNSUPPORTED_FIELD = 2 "UnsupportedField" "The pod or the configuration requests what is not supported." {
+        "the annotation has a key such as `portMappings`"
         says "\"runtimeConfig.portMappings\" of the network configuration is …, which is not supported";
-        "the configuration selects its networks by the pod's annotation and names one as well";
+        "the configuration both names a network and leaves it to the annotation";
     }
     INVALID_ENVIRONMENT = 4 "InvalidEnvironment" "A variable of the call is missing or wrong." {
-        "the container runtime or Multus is of another version than it should be"
+        "the container runtime or Multus is of an unsuitable version"
         says "required environment variables [CNI_NETNS, CNI_IFNAME] are missing";
         "`CNI_ARGS` does not identify a pod, or requests an address or MAC that is not valid";
-        "`CNI_NETNS` is no network namespace, or is the node's own"
-        says "CNI_NETNS is …, the node's own network namespace: a pod with hostNetwork cannot have an interface of a network"
+        "`CNI_NETNS` is no network namespace, or the node's own"
+        says "CNI_NETNS is …, the node's own network namespace"
         => "remove the annotation from pods with `hostNetwork`";
-        "with VPP, container id and interface name do not fit into a tag of 63 bytes"
-        => "use a shorter interface name; ids of container runtimes and `net1` fit";
+        "with VPP, the id of the container and the interface name have more than 63 bytes"
+        => "use a shorter interface name";
     }
-    IO_FAILURE = 5 "IoFailure" "A file, a program or the kernel of the node cannot be used; the details name it." {
+    IO_FAILURE = 5 "IoFailure" "A file, a program or the kernel of the node cannot be used." {
         "the disk is full or read-only, or a file is damaged or of a later release"
-        says "/var/lib/usnet/attachments/… is damaged or was edited; move it away so that usnet writes it again"
+        says "/var/lib/usnet/attachments/… is damaged or was edited"
         => "free space, or upgrade usnet on this node";
         "the path of a socket is too long: 107 bytes, for a memif 106"
         => "use a shorter interface name";
         "the network has `devicePlugin`, and kubelet's file of devices cannot be read"
         => "restart kubelet; one with another `--root-dir` needs `USNET_KUBELET_DIR`";
-        "`Veth`: the kernel rejected a request, for example because IPAM assigned an address twice"
+        "`Veth`: the kernel rejected a request, such as for an address that IPAM assigned twice"
         says "cannot add an address to net1 (details: the kernel rejected the request: File exists)";
         "the kernel has no nftables for devices (`CONFIG_NF_TABLES_NETDEV`), or is older than 5.10"
         says "this node's kernel cannot isolate device vhu… from the node";
-        "Multus' daemon calls the plugin in a container whose mounts the node does not see"
+        "the node does not see the mounts in the container of Multus' daemon"
         says "the engine would not see the pod's sockets"
         => "set `mountPropagation: Bidirectional` ([hot plug](hot-plug-multus.md#install))";
         "standard input does not end within 5 s, or is longer than 2 MiB"
@@ -46,24 +46,24 @@ errors! {
     DECODING_FAILURE = 6 "DecodingFailure" "Standard input, or what an IPAM plugin printed, is not the expected JSON." {
     }
     INVALID_CONFIGURATION = 7 "InvalidConfiguration" "The configuration, or what the pod requests, is not valid; the message names the key." {
-        "the pod's annotation, or an element of it, cannot be used ([its keys](without-multus.md#the-pods-annotation))"
+        "the [annotation](without-multus.md#the-pods-annotation), or an element of it, cannot be used"
         says "element 2 of annotation k8s.v1.cni.cncf.io/networks of the pod cannot be used";
         "without Multus, the runtime passed no annotations"
         says "the container runtime did not pass the pod's annotations";
         "a requested MAC address, IP address or rate is not valid, or the network has no IPAM that knows the subnet";
-        "an address is used: one that `spec.attachments` reserves for the pod, or that the pod requests"
-        says "network \"blue\" reserves address 10.56.0.77 for pod web/p (spec.attachments[].ips), and interface net1 of pod web/q already has it";
+        "another interface has the address that `spec.attachments` reserves or the pod requests"
+        says "network \"blue\" reserves address 10.56.0.77 for pod web/p";
         "the pod would have the address of the network's gateway, or a memif in IP mode none in its subnets";
-        "`deviceID` names a device that kubelet did not allocate to this pod, or that another of its interfaces uses";
-        "`ipam` names no plugin, this plugin, one that the node does not allow, or a key with a file of the node ([tenants](operations.md#tenants))"
+        "`deviceID` is a device that kubelet did not allocate to this pod, or that another interface uses";
+        "`ipam` names no plugin, this one, or a plugin or key that [the node does not allow](operations.md#tenants)"
         says "\"ipam.dataDir\" of the network configuration is not allowed on this node";
-        "the service for attachments does not run the IPAM plugin"
-        => "add it to `USNET_IPAM_PLUGINS` of the container `attach` of the agent's pods";
+        "the container `attach` does not run the IPAM plugin"
+        => "add it to `USNET_IPAM_PLUGINS` of that container of the agent's pods";
         "`dhcp` with ports that are sockets"
         => "use another IPAM plugin, none, or `port.type: Veth`";
         "`prevResult` has no interface in the pod's network namespace"
-        => "remove it from the NetworkAttachmentDefinition; another plugin for `eth0`, as CNI requires `sandbox`";
-        "a configuration of [Intel's userspace CNI](userspace-cni.md#each-key) has an unsupported setting, or differs from the network of its bridge"
+        => "remove it from the NetworkAttachmentDefinition, or use a plugin for `eth0` that sets `sandbox`";
+        "a [legacy configuration](userspace-cni.md#each-key) has an unsupported setting, or differs from the network of its bridge"
         says "\"host.bridge.vlanId\" requests VLAN 7, and the network has no VLAN";
     }
     INTERNAL = 999 "Internal" "The plugin has a defect: report it with the details." {

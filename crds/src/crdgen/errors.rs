@@ -103,24 +103,40 @@ fn capitalized(text: &str) -> String {
 fn all() -> String {
     let mut reasons: Vec<&Reason> = reason::all().collect();
     reasons.sort_by_key(|reason| reason.name);
-    let section = |reason: &Reason| {
-        let meaning = |one: &Occurrence| {
-            let is_twice = reason.occurrences.iter().filter(|other| other.place == one.place).count() > 1;
-            let state = if is_twice { format!(", {}", one.state) } else { String::new() };
-            format!("{}{state}: {}.", capitalized(name(one.place)), one.meaning)
-        };
-        let advice = advice(reason.remedy);
-        let meanings: Vec<String> = reason.occurrences.iter().map(meaning).collect();
-        let text = match meanings.as_slice() {
-            [only] => format!("{only}{advice}\n"),
-            several => {
-                let list: String = several.iter().map(|meaning| format!("- {meaning}\n")).collect();
-                if advice.is_empty() { list } else { format!("{list}\n{}\n", advice.trim_start()) }
-            }
-        };
-        format!("\n### {}\n\n{text}", reason.name)
-    };
     reasons.into_iter().map(section).collect()
+}
+
+/// The heading of a reason, with its meaning in each place and what to do. Where it means one thing
+/// only, the tables of the places say where it is.
+fn section(reason: &Reason) -> String {
+    let advice = advice(reason.remedy);
+    let meanings = meanings(reason);
+    let text = match meanings.as_slice() {
+        [(_, meaning)] => format!("{}.{advice}\n", capitalized(meaning)),
+        several => {
+            let line = |(place, meaning): &(String, &str)| format!("- {}: {meaning}.\n", capitalized(place));
+            let list: String = several.iter().map(line).collect();
+            if advice.is_empty() { list } else { format!("{list}\n{}\n", advice.trim_start()) }
+        }
+    };
+    format!("\n### {}\n\n{text}", reason.name)
+}
+
+/// The meanings of a reason, each with its places: "the same" is that of the place before.
+fn meanings(reason: &Reason) -> Vec<(String, &'static str)> {
+    let mut found: Vec<(String, &'static str)> = Vec::new();
+    for one in reason.occurrences {
+        let is_twice = reason.occurrences.iter().filter(|other| other.place == one.place).count() > 1;
+        let state = if is_twice { format!(", {}", one.state) } else { String::new() };
+        match found.last_mut() {
+            Some((places, _)) if one.meaning == "the same" => {
+                places.push_str(", ");
+                places.push_str(name(one.place));
+            }
+            _ => found.push((format!("{}{state}", name(one.place)), one.meaning)),
+        }
+    }
+    found
 }
 
 /// The names of the reasons of a place, with a star where an operator is needed.
@@ -164,8 +180,11 @@ mod tests {
     fn a_reason_has_one_heading_and_is_linked_in_the_table_of_each_place() {
         let headings = all().lines().filter(|line| *line == "### VniTaken").count();
         assert_eq!(headings, 1);
-        assert!(all().contains("- Network on a node: a VXLAN device that is not the network's has its VNI"));
+        assert!(
+            all().contains("- Network on a node: another VXLAN device, or a network of the other engine, has its VNI")
+        );
         assert!(all().contains("- Network on a node, Pending: operations"), "two states of one place are told apart");
+        assert!(all().contains("- Node, network, uplink on a node: an engine that was connected"), "the same");
         let names = |place| names(place).lines().map(ToOwned::to_owned).collect::<Vec<_>>();
         let on_node = names(Place::UplinkOnNode);
         let failed = on_node.iter().find(|line| line.starts_with("| Failed |")).unwrap();

@@ -8,30 +8,30 @@ reasons! {
         Node "OVSConnected, VPPConnected True": "the agent reads the engine, and it acts"
     }
     NEVER_SEEN = "NeverSeen" {
-        Node "OVSConnected, VPPConnected False": "the engine has never been connected on this node; the message says why. Its networks without `nodeSelector` exclude this node"
+        Node "OVSConnected, VPPConnected False": "the engine has never been connected on this node, so that networks without `nodeSelector` exclude it"
         => "start the engine on the node, or give the networks a spec.nodeSelector without this node"
         OVS "start ovsdb-server and ovs-vswitchd on the node, or give the networks a spec.nodeSelector without this node"
         VPP "start VPP on the node, or give the networks a spec.nodeSelector without this node"
     }
     DISCONNECTED = "Disconnected" ends within 60 {
-        Node "OVSConnected, VPPConnected False": "it was connected and no longer is, or is a VPP that does not respond (`…; does it hang?`), or is too old (`… does not know the message …`)"
+        Node "OVSConnected, VPPConnected False": "the engine ended, or is a VPP that does not respond (`…; does it hang?`) or is too old (`… does not know the message …`)"
         => "start the engine on the node (ovsdb-server and ovs-vswitchd, or VPP); everything else recovers by itself"
         OVS "start ovsdb-server and ovs-vswitchd on the node; everything else recovers by itself"
         VPP "start VPP on the node, and see its log; everything else recovers by itself"
     }
     ENGINE_STALLED = "NotActing" ends within 60 {
-        Node "OVSConnected False": "the database responds, but `ovs-vswitchd` ended, or applied no change (of the agent, or of a pod that starts or stops) for 10 s, or the database is empty or cannot be parsed"
-        Node "VPPConnected False": "it is connected, but its state cannot be read: a message, which the condition names, is missing or not as documented. One that hangs is `Disconnected`"
+        Node "OVSConnected False": "`ovs-vswitchd` ended or applied no change for 10 s, or its database is empty or cannot be parsed"
+        Node "VPPConnected False": "VPP is connected, but lacks the message that the condition names, or answers it in another format"
         => "start ovs-vswitchd on the node and look at its log; for VPP use a release from 23.06 to 26.06"
         OVS "start ovs-vswitchd on the node and look at its log"
         VPP "use a release of VPP from 23.06 to 26.06, and look at its log on the node"
     }
     ENGINE_UNREACHABLE = "EngineUnreachable" ends within 60 {
-        Node "Ready False": "an engine that was connected on the node is not connected any more, or does not act; the message is that of the condition of the engine"
-        Network "Programmed False": "the engine of the network is not connected, or does not act, on a node that it selects; the message is that of the [condition of the engine](#conditions-of-a-userspacenodestate)"
-        NetworkOnNode "Failed": "the engine cannot be reached or does not act: see `OVSConnected`, `VPPConnected`. Pods cannot attach. Running ones keep their ports; those of a VPP that terminated are recreated when it is back"
-        UplinkOnNode "Failed": "the same, of the engine that has the NIC"
-        AffectedPod "": "the engine that has the pod's interfaces cannot be reached: see the conditions of the node. Open vSwitch forwards on while only `ovsdb-server` is down. Once the engine is back, usnet attaches the pod again"
+        Node "Ready False": "an engine that was connected is not connected any more, or does not act"
+        Network "Programmed False": "the same"
+        UplinkOnNode "Failed": "the same"
+        NetworkOnNode "Failed": "pods cannot attach. Running ones keep their ports; those of a VPP that ended are recreated when it is back"
+        AffectedPod "": "the engine of its interfaces is not connected. Open vSwitch forwards on while only `ovsdb-server` is down"
         => "start the engine on the node (ovsdb-server and ovs-vswitchd, or VPP); everything else recovers by itself"
         OVS "start ovsdb-server and ovs-vswitchd on the node; everything else recovers by itself"
         VPP "start VPP on the node, and see its log; everything else recovers by itself"
@@ -42,11 +42,11 @@ reasons! {
         => "look at the log of the engine on the node; the agent retries, at most 30 s apart"
     }
     ENGINE_UNSUITABLE = "EngineUnsuitable" needs operator {
-        NetworkOnNode "Failed": "the engine, as it runs on the node, has no ports of the network's type: Open vSwitch without DPDK (`other_config:dpdk-init` is not set, or DPDK did not start), or VPP without the plugin. Networks of other types are not affected; devices of this one are unhealthy"
+        NetworkOnNode "Failed": "the engine has no ports of the network's type: Open vSwitch without DPDK (`other_config:dpdk-init` is not set, or DPDK did not start), or VPP without the plugin. Networks of other types are not affected"
         => "as the message says: start Open vSwitch with DPDK, or load VPP's plugin; everything else recovers by itself"
     }
     ENGINE_ENDED = "EngineEnded" {
-        NodeEvent "": "the process of the engine ended, on purpose or not. It names up to three interfaces whose programs had connected last, and up to three without a connected program: one that sends invalid messages may never count as connected. [What a pod's program can do](operations.md#tenants)"
+        NodeEvent "": "the process of the engine ended, on purpose or not. The event names up to three interfaces whose programs had connected last, and three without a program: one that sends invalid messages may never count as connected. [What a program can do](operations.md#tenants)"
         => "unless it was stopped on purpose, look at its log, and then at these pods"
     }
 }

@@ -5,10 +5,10 @@ use super::reasons;
 reasons! {
     NODE;
     AGENT_READY = "AgentReady" {
-        Node "Ready True": "the agent works, and so does each engine that was ever connected on the node. What single networks lack is in NetworksProgrammed"
+        Node "Ready True": "the agent works, and so does each engine that was ever connected"
     }
     ALL_PROGRAMMED = "AllProgrammed" {
-        Node "NetworksProgrammed True": "every network is programmed or draining; also when there is none"
+        Node "NetworksProgrammed True": "every network is programmed or draining"
     }
     NOT_PROGRAMMED = "NotProgrammed" {
         Node "NetworksProgrammed False": "a network or uplink is not programmed; the message names the first"
@@ -16,19 +16,19 @@ reasons! {
     }
     STARTING = "Starting" ends within 60 {
         Node "Ready, NetworksProgrammed Unknown": "an engine has not been read within 1 s of the agent's start"
-        => "wait; if it stays, look at the log of the agent of the node"
+        => "wait; then look at the log of the node's agent"
     }
     AGENT_FAILED = "AgentFailed" {
-        Node "Ready False": "the agent cannot use a file of its own; the report about networks may be outdated"
+        Node "Ready False": "the agent cannot use a file of its own; its report about networks may be outdated"
         => "check the disk and the mounts of the file that the message names"
     }
     STATE_NOT_WRITABLE = "StateNotWritable" {
-        Node "Ready False": "the state or run directory of the node is full or read-only, so that no pod can attach; the message says which. It is noticed within 1 s"
-        NetworkOnNode "Failed": "the bridge may be up, but usnet's files on the node cannot be written: see `Ready` of the node"
+        Node "Ready False": "a directory of usnet is full or read-only, so that no pod can attach"
+        NetworkOnNode "Failed": "the same; the bridge may be up"
         => "free space in /var/lib/usnet and /run/usnet on the node, or mount them writable"
     }
     ADDRESS_TAKEN = "AddressTaken" {
-        Node "MetricsServed False": "another program of the node listens where the agent serves metrics, probes or traffic of pods. Networks are not concerned"
+        Node "MetricsServed False": "another program of the node listens where the agent serves metrics or traffic of pods. Networks are not concerned"
         => "end the other program of the node, or set another port: agent.metricsPort of the chart, or --listen-metrics of the agent"
     }
     UNREADABLE = "Unreadable" ends within 600 {

@@ -12,10 +12,9 @@ use std::fmt::Write;
 
 const HEADER: &str = "<!-- Made by `make crds`; edit crds/src instead. -->\n\
 # Reference of the API\n\n\
-The fields of each kind that users read or write. The rules between them and the limits on values are in the\n\
-schemas: `kubectl apply --dry-run=server` names those that an object breaks. Reasons are in\n\
-[errors.md](errors.md), samples in [config/samples](../config/samples).\n\n\
-Defaults are not stored in objects. `[]` stands for each item of a list. Objects may not have other fields.\n";
+The fields that users read or write, of a status those of the first level: `kubectl explain` has all.\n\
+`kubectl apply --dry-run=server` names the rules that an object breaks. Reasons: [errors.md](errors.md).\n\n\
+Defaults are not stored in objects. `[]` is each item of a list.\n";
 /// The kinds that only usnet writes. Users look at the status of nodes, of which the fields of the
 /// first level are listed.
 const READ_ONLY: [&str; 3] = ["CompiledNetwork", "UserspaceNodeSlice", "UserspaceNodeState"];
@@ -45,19 +44,17 @@ fn kind(page: &mut String, crd: &Value) {
     );
     let columns = crd.pointer(&format!("{version}/additionalPrinterColumns")).and_then(Value::as_array);
     let columns: Vec<String> = columns.into_iter().flatten().map(column).collect();
-    let _infallible = write!(page, "\n`kubectl get` shows, with a star only with `-o wide`: {}.\n", columns.join(", "));
+    let _infallible = write!(page, "\n`kubectl get`, with a star only `-o wide`: {}.\n", columns.join(", "));
     let schema = crd.pointer(&format!("{version}/schema/openAPIV3Schema")).unwrap_or(&Value::Null);
     let is_read_only = READ_ONLY.contains(&kind);
-    let is_listed =
-        |field: &Field| !is_read_only || field.path.matches('.').count() == 1 && field.path.starts_with("status.");
+    let is_listed = |field: &Field| match field.path.strip_prefix("status.") {
+        Some(rest) => !rest.contains('.'),
+        None => !is_read_only,
+    };
     let mut fields = fields::fields(schema);
     fields.retain(is_listed);
     if is_read_only {
-        let _infallible = write!(
-            page,
-            "\nOnly usnet writes it; `kubectl explain {}` has all fields.\n",
-            text("/spec/names/singular")
-        );
+        let _infallible = write!(page, "\nOnly usnet writes it: `kubectl explain {}`.\n", text("/spec/names/singular"));
     }
     if !fields.is_empty() {
         table(page, ["field", "type", "meaning"], fields.into_iter().map(row));
