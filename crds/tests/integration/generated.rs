@@ -62,15 +62,18 @@ fn the_crds_have_nothing_that_api_servers_warn_about() {
     }
 }
 
-/// The first table that users see, on the page that they start with.
 #[test]
-fn the_documented_columns_of_a_network_are_those_that_kubectl_prints() {
-    let page = std::fs::read_to_string(checkout().join("docs/getting-started.md")).unwrap();
-    let heads = page.split("$ kubectl get usn\n").nth(1).and_then(|rest| rest.lines().next()).unwrap();
-    let crd = crds().unwrap().into_iter().find(|crd| crd["spec"]["names"]["kind"] == "UserspaceNetwork").unwrap();
-    let columns = crd["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap();
-    let narrow = columns.iter().filter(|column| column.get("priority").is_none());
-    let narrow: Vec<String> = narrow.map(|column| column["name"].as_str().unwrap().to_uppercase()).collect();
-    let documented: Vec<&str> = heads.split_whitespace().collect();
-    assert_eq!(documented, [vec!["NAME".to_owned()], narrow].concat());
+fn the_documented_columns_are_those_that_kubectl_prints() {
+    for (page, short_name) in [("getting-started.md", "usn"), ("hot-plug.md", "usna")] {
+        let text = std::fs::read_to_string(checkout().join("docs").join(page)).unwrap();
+        let prompt = format!("$ kubectl get {short_name}\n");
+        let heads = text.split(&prompt).nth(1).and_then(|rest| rest.lines().next()).unwrap();
+        let is_it = |crd: &serde_json::Value| crd["spec"]["names"]["shortNames"][0] == short_name;
+        let crd = crds().unwrap().into_iter().find(is_it).unwrap();
+        let columns = crd["spec"]["versions"][0]["additionalPrinterColumns"].as_array().unwrap();
+        let narrow = columns.iter().filter(|column| column.get("priority").is_none());
+        let narrow: Vec<String> = narrow.map(|column| column["name"].as_str().unwrap().to_uppercase()).collect();
+        let documented: Vec<&str> = heads.split_whitespace().collect();
+        assert_eq!(documented, [vec!["NAME".to_owned()], narrow].concat(), "{page}");
+    }
 }

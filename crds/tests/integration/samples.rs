@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use usnet_crds::validate::{ValidNetwork, validate};
 use usnet_crds::{
-    EngineKind, MemifSocketKind, Ownership, PortType, RateLimit, UserspaceAttachment, UserspaceNetwork, Vlan,
+    EngineKind, MemifMode, MemifSocketKind, Ownership, PortType, RateLimit, SocketRole, UserspaceAttachment,
+    UserspaceNetwork, Vlan,
 };
 
 struct Sample {
@@ -99,6 +100,9 @@ fn samples_cover_each_port_type() {
         (EngineKind::Vpp, PortType::Memif, MemifSocketKind::Abstract),
     ];
     assert_eq!(observed, expected.into());
+    let has = |is_it: fn(&ValidNetwork) -> bool| networks().values().any(is_it);
+    assert!(has(|network| network.port.memif.mode == MemifMode::Ip), "memif in IP mode");
+    assert!(has(|network| network.port.vhost_user.engine_role == SocketRole::Server), "the engine listens");
 }
 
 #[test]

@@ -28,7 +28,7 @@ Exit status:
   2  wrong options
   3  an object does not exist, or its name is ambiguous
   4  no permission to read what the command needs
-  5  the API server cannot be reached, or failed
+  5  the API server cannot be reached or failed, or the kubeconfig cannot be used
   6  usnet is not installed in this cluster
   7  a file cannot be used, or the output cannot be written";
 

@@ -1,6 +1,6 @@
 //! Values that need each other.
 
-use super::{chart, refusal, template};
+use super::{chart, checkout, refusal, template};
 use serde_json::{Value, json};
 
 fn agent(objects: &super::Objects) -> &Value {
@@ -61,5 +61,38 @@ fn values_that_do_not_fit_together_are_refused_with_what_to_set() {
     ] {
         let error = refusal(chart.path(), "1.36.0", settings);
         assert!(error.contains(message), "{settings:?}: {error}");
+    }
+}
+
+/// Adds the paths of all values with what they are, such as `crds.keep`.
+fn leaves(path: &str, value: &Value, found: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            for (name, member) in members {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                leaves(&path, member, found);
+            }
+        }
+        _ => found.push((path.to_owned(), value.clone())),
+    }
+}
+
+#[test]
+fn the_page_of_installation_has_each_value_and_its_default() {
+    let values = std::fs::read_to_string(checkout().join("config/chart/values.yaml")).unwrap();
+    let page = std::fs::read_to_string(checkout().join("docs/install.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    let mut found = Vec::new();
+    leaves("", &serde_yaml::from_str(&values).unwrap(), &mut found);
+    assert!(found.len() > 20, "{found:?}");
+    for (path, default) in found {
+        // `agent.` and `controller.` have a row for what pods have in common.
+        let name = path.rsplit('.').next().unwrap();
+        let is_common = ["nodeSelector", "tolerations", "resources"].contains(&name);
+        let quoted = if is_common { format!("`{name}`") } else { format!("`{path}`") };
+        let row = rows.iter().find(|row| row.get(1).is_some_and(|cell| cell.contains(&quoted)));
+        let row = row.unwrap_or_else(|| panic!("docs/install.md does not have the value {path}"));
+        let is_plain = default.is_boolean() || default.is_number();
+        assert!(!is_plain || row[2] == format!("`{default}`"), "docs/install.md: {row:?}, and it is {default}");
     }
 }

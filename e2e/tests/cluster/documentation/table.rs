@@ -58,10 +58,6 @@ pub(super) const NETWORK: &[Row] = &[
         Tested("outages::crds_removed::crds_of_users_stay_while_a_network_or_an_uplink_exists"),
     ),
     (
-        "kubectl delete validatingadmissionpolicybinding usnet-compiled-network-writers",
-        As("kubectl delete --dry-run=server validatingadmissionpolicybinding usnet-compiled-network-writers"),
-    ),
-    (
         "kubectl set env -n usnet-system deployment/usnet-controller USNET_LEGACY_NAD_NAMESPACES='team=a'",
         As(
             "kubectl set env --dry-run=server -n usnet-system deployment/usnet-controller USNET_LEGACY_NAD_NAMESPACES='team=a'",
@@ -131,7 +127,6 @@ pub(super) const NETWORK: &[Row] = &[
 /// without a volume. The last ones remove the network.
 pub(super) const PODS: &[Row] = &[
     ("kubectl usnet status", Run),
-    ("kubectl usnet --version", Run),
     (
         "kubectl usnet test --node node-a",
         Tested("networks::kubectl_usnet::test_command::a_test_of_all_nodes_passes_and_leaves_nothing"),
@@ -152,9 +147,7 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl usnet explain pod", NAME),
     ("kubectl usnet explain pod NAME", As("kubectl usnet explain pod user")),
     ("kubectl usnet explain pod web/dpdk-1", Exits(1, "kubectl usnet explain pod web/dpdk-1")),
-    ("kubectl usnet explain network blue", Run),
     ("kubectl usnet explain network NAME", As("kubectl usnet explain network blue")),
-    ("kubectl usnet explain node node-b", Run),
     ("kubectl usnet explain TYPE NAME", As("kubectl usnet explain network blue; kubectl usnet explain node/node-b")),
     (
         "kubectl create clusterrolebinding usnet-networks --clusterrole=usnet-networks-view --group=system:authenticated",
@@ -163,7 +156,6 @@ pub(super) const PODS: &[Row] = &[
         ),
     ),
     ("kubectl usnet graph", Run),
-    ("kubectl usnet graph [NETWORK]", As("kubectl usnet graph blue")),
     ("kubectl usnet graph -o dot | dot -Tsvg", As("kubectl usnet graph -o dot | grep -q graph")),
     (
         "kubectl usnet report --write usnet.html",
@@ -172,7 +164,6 @@ pub(super) const PODS: &[Row] = &[
         ),
     ),
     ("kubectl usnet plan -f network.yaml", Exits(1, "kubectl usnet plan -f network.yaml")),
-    ("kubectl usnet plan -f FILE", As("kubectl usnet plan -f blue.yaml")),
     ("kubectl usnet history", Run),
     ("kubectl usnet capture web/dpdk-0 net1 | wireshark -k -i -", CAPTURE),
     ("kubectl usnet capture web/dpdk-0 net1 --write frames.pcapng --count 1000", CAPTURE),
@@ -223,13 +214,11 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl get usns -o yaml", Run),
     ("kubectl get usu", Run),
     ("kubectl get events --field-selector involvedObject.kind=UserspaceNetwork", Run),
-    ("kubectl get node -o wide", Run),
     ("kubectl get pods -n usnet-system -o wide", Run),
     ("kubectl replace --force", Tested("networks::in_use::a_network_in_use_is_not_deleted_until_its_pods_are_gone")),
     ("kubectl describe usn NAME", As("kubectl describe usn blue")),
     ("kubectl describe usn blue", Run),
     ("kubectl describe usn", Run),
-    ("kubectl logs -n usnet-system", As("kubectl logs -n usnet-system $AGENT")),
     ("kubectl get lease -n usnet-system", Run),
     ("kubectl describe usns <node>", As("kubectl describe usns node-a")),
     ("kubectl label usn ovs-br0 usnet.dev/from-nad-", As("kubectl label usn blue usnet.dev/from-nad-")),

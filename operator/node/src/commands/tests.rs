@@ -302,3 +302,13 @@ fn ports_as_a_document_say_which_engine_did_not_answer() {
     let (text, _) = ports::render(&paths, Output::Table, None, None).unwrap();
     assert!(text.contains("Problem: Open vSwitch: "), "{text}");
 }
+
+#[test]
+fn the_documented_columns_of_ports_are_those_that_are_printed() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/traffic.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let columns = |text: &str| text.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
+    let documented = page.lines().find(|line| line.starts_with("POD  ")).unwrap();
+    let printed = ports::text(&reading(None, &[]), false);
+    assert_eq!(columns(documented), columns(printed.lines().next().unwrap()));
+}

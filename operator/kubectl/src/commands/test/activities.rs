@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How often the user is told although nothing has changed.
+/// How often a line is printed although nothing has changed.
 const AGAIN: Duration = Duration::from_secs(10);
 /// The maximum number of subjects that are named.
 const NAMED_MAX: usize = 5;

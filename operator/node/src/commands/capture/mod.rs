@@ -36,7 +36,7 @@ use usnet_node_output::pcapng;
 
 /// How long the engine may take to connect. VPP tries every 3 s.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the user waits before he is told what for.
+/// How long the user waits before a line says what for.
 const QUIET: Duration = Duration::from_secs(2);
 /// How often it is checked whether the interface is still attached.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
