@@ -239,3 +239,14 @@ fn a_thousand_ports_are_read() {
         assert!(reading.ports.iter().all(|port| port.counters.receive.packets == Some(0)));
     }
 }
+
+#[test]
+fn the_page_of_traffic_has_each_metric_and_no_other() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/traffic.md");
+    let page = fs::read_to_string(path).unwrap();
+    let names = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
+        words.filter(|word| word.starts_with("usnet_port_")).map(ToOwned::to_owned).collect()
+    };
+    assert_eq!(names(&page), names(include_str!("exposition.rs")));
+}
