@@ -44,6 +44,18 @@ pub fn restore(socket: &Path, timeout: Duration) -> Result<(), OpenFlowError> {
     if connection.is_normal()? { Ok(()) } else { connection.set_normal() }
 }
 
+/// Returns those of the given ports that the bridge does not have in its datapath: the switch could
+/// not configure them.
+pub fn missing_ports(
+    socket: &Path,
+    timeout: Duration,
+    names: &BTreeSet<String>,
+) -> Result<BTreeSet<String>, OpenFlowError> {
+    let ports = Connection::open(socket, timeout)?.ports()?;
+    let present: BTreeSet<&str> = ports.iter().map(|port| port.name.as_str()).collect();
+    Ok(names.iter().filter(|name| !present.contains(name.as_str())).cloned().collect())
+}
+
 /// Opens those of the given ports that are down, or that neither receive, flood nor send. Returns
 /// the names of the ports that are open then. A port whose device is gone stays closed.
 pub fn open_ports(

@@ -10,6 +10,7 @@ use crate::engine::error::{EngineError, OpError};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use crate::model::observed::Observed;
 use crate::plan::Op;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_ovsdb::Cache;
@@ -86,4 +87,13 @@ impl<C: OvsChannels> EngineDriver for OpenVswitch<C> {
 /// The session has not read the database yet, or a row has an unexpected type.
 pub fn observed_from(cache: &Cache) -> Result<Observed, EngineError> {
     OvsSnapshot::from_cache(cache).map(|snapshot| observe::observe(&snapshot))
+}
+
+/// Reads from the cache of a session the vhost-user ports of usnet that run without an MTU, by
+/// their bridges: those for which DPDK has no memory are among them, and not in the datapath.
+///
+/// # Errors
+/// As [`observed_from`].
+pub fn ports_without_mtu(cache: &Cache) -> Result<BTreeMap<String, BTreeSet<String>>, EngineError> {
+    OvsSnapshot::from_cache(cache).map(|snapshot| observe::without_mtu(&snapshot))
 }

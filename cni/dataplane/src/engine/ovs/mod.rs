@@ -29,7 +29,7 @@ mod snapshot;
 mod tags;
 
 pub use channels::{OvsChannels, flows_refused};
-pub use driver::{OpenVswitch, TIMEOUT, observed_from};
+pub use driver::{OpenVswitch, TIMEOUT, observed_from, ports_without_mtu};
 pub use error::EmptyDatabase;
 pub(crate) use ports::{VHOST_USER_CLIENT, is_connected};
 pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, UPLINK_KEY};

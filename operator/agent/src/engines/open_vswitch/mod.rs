@@ -1,6 +1,7 @@
 //! The connection to Open vSwitch: its database, its process, and the flows of its bridges.
 
 mod channels;
+mod datapath_ports;
 mod forwarding;
 mod status_refresh;
 mod vswitchd_liveness;
@@ -9,7 +10,8 @@ mod vswitchd_process;
 use crate::engines::watcher::{EngineState, EngineWatcher, Reconnected};
 use crate::model::engine_view::EngineUp;
 use channels::SwitchChannels;
-use forwarding::{ByBridge, ForwardingProbe};
+use datapath_ports::DatapathProbe;
+use forwarding::ForwardingProbe;
 use status_refresh::StatusRefresh;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,10 +42,11 @@ pub(crate) struct OpenVswitchWatcher {
     status_refresh: StatusRefresh,
     process: watch::Receiver<VswitchdProcess>,
     forwarding: ForwardingProbe,
+    datapath: DatapathProbe,
     /// The number of ends of the process after which the switch has applied the configuration
     /// again.
     recovered_ends: u64,
-    /// Changes of the session, of the process, and of how bridges forward.
+    /// Changes of the session, of the process, and of what the bridges say.
     changes: watch::Receiver<()>,
     _tasks: JoinSet<()>,
     /// The number of the last connection that was used; 0 before the first.
@@ -60,10 +63,12 @@ impl OpenVswitchWatcher {
         let (changes_of_task, changes) = watch::channel(());
         let mut tasks = JoinSet::new();
         let folder = socket.parent().unwrap_or(Path::new("/")).to_owned();
-        let forwarding = ForwardingProbe::new(&folder);
+        let (forwarding, datapath) = (ForwardingProbe::new(&folder), DatapathProbe::new(&folder));
         tasks.spawn(vswitchd_process::follow(folder, session.handle(), process_of_task));
         tasks.spawn(forwarding.clone().follow(session.state(), process.clone()));
-        tasks.spawn(merge(session.state(), process.clone(), forwarding.subscribe(), changes_of_task));
+        tasks.spawn(datapath.clone().follow(session.state(), process.clone()));
+        let sources = (session.state(), process.clone(), forwarding.subscribe(), datapath.subscribe());
+        tasks.spawn(merge(sources, changes_of_task));
         Self {
             session,
             states,
@@ -72,6 +77,7 @@ impl OpenVswitchWatcher {
             status_refresh: StatusRefresh::new(),
             process,
             forwarding,
+            datapath,
             recovered_ends: 0,
             changes,
             _tasks: tasks,
@@ -92,6 +98,7 @@ impl OpenVswitchWatcher {
         }
         let mut observed = observed_from(&snapshot.cache)?;
         self.forwarding.add_to(&mut observed);
+        self.datapath.add_to(&mut observed);
         Ok(EngineState::Up(EngineUp { observed: Arc::new(observed), version: root.ovs_version }))
     }
 
@@ -136,18 +143,22 @@ fn has_failed_port(observed: &Observed) -> bool {
     ports.any(|port| port.owner.is_some() && matches!(port.state, ElementState::Failed(_)))
 }
 
-/// Sends a value for each change of the session, of the process, or of how bridges forward.
-async fn merge(
-    mut states: watch::Receiver<State>,
-    mut process: watch::Receiver<VswitchdProcess>,
-    mut forwarding: watch::Receiver<ByBridge>,
-    changes: watch::Sender<()>,
-) {
+/// What an observation is read from.
+type Sources = (
+    watch::Receiver<State>,
+    watch::Receiver<VswitchdProcess>,
+    watch::Receiver<forwarding::ByBridge>,
+    watch::Receiver<datapath_ports::ByBridge>,
+);
+
+/// Sends a value for each change of the sources.
+async fn merge((mut states, mut process, mut forwarding, mut datapath): Sources, changes: watch::Sender<()>) {
     loop {
         let changed = tokio::select! {
             changed = states.changed() => changed,
             changed = process.changed() => changed,
             changed = forwarding.changed() => changed,
+            changed = datapath.changed() => changed,
         };
         if changed.is_err() {
             return;

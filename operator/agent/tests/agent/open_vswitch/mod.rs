@@ -5,6 +5,7 @@ mod captures;
 mod forwarding;
 mod garbage;
 mod isolation;
+mod memory;
 mod networks;
 mod offloads;
 mod outages;

@@ -17,11 +17,11 @@ use usnet_test_openvswitch::OpenVswitch;
 /// Longest time until everything is reported as it was, on a busy machine.
 const RECOVERED_WITHIN: Duration = Duration::from_secs(20);
 
-/// The programs of two pods in one process, which send to each other.
-struct Programs(Child);
+/// The programs of pods in one process, which send to each other.
+pub(super) struct Programs(Child);
 
 impl Programs {
-    fn start(testbed: &OvsTestbed, pods: &[Record]) -> Self {
+    pub(super) fn start(testbed: &OvsTestbed, pods: &[Record]) -> Self {
         let folder = testbed.ovs.folder();
         let mut command = Command::new("dpdk-testpmd");
         command.args(["--no-pci", "--no-huge", "--no-telemetry", "-l", "0,1", "-m", "64"]);
@@ -45,7 +45,7 @@ impl Drop for Programs {
     }
 }
 
-fn pod(testbed: &OvsTestbed, container: &str) -> Record {
+pub(super) fn pod(testbed: &OvsTestbed, container: &str) -> Record {
     let socket = SocketPath::try_from(testbed.ovs.folder().join(format!("{container}.sock"))).unwrap();
     testbed.record(container, &network("blue"), PortBackend::VhostUser { socket, engine_role: SocketRole::Client })
 }

@@ -8,7 +8,7 @@ use crate::model::port::PortName;
 use crate::model::routing::ObservedRouting;
 use crate::model::tagging::Tagging;
 use crate::model::underlay::ObservedAddress;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::UplinkName;
 use usnet_ovsdb::{Bridge, Interface, Port};
 
@@ -100,6 +100,27 @@ fn port_state(interface: &Interface) -> ElementState {
         ElementState::Running if is_connected(interface) && interface.mtu == Some(0) => ElementState::NoMemory,
         state => state,
     }
+}
+
+/// The vhost-user ports of usnet that run without an MTU, by their bridges: no program has
+/// connected to them since the switch created them, or DPDK has no memory for their packets. With
+/// each change of its configuration the switch creates a port of the second kind again, which ends
+/// the connection of its program, and fails once more when that is back: the row then stays that of
+/// a port without a program. Only its datapath tells them apart.
+pub(super) fn without_mtu(snapshot: &OvsSnapshot) -> BTreeMap<String, BTreeSet<String>> {
+    let is_it = |port: &&Port| {
+        let interface = snapshot.interface_of(port);
+        tags::port(&port.external_ids).is_some()
+            && interface.is_some_and(|it| {
+                ports::is_vhost_user(it) && it.mtu == Some(0) && interface_state(it) == ElementState::Running
+            })
+    };
+    let of_bridge = |bridge: &Bridge| {
+        let names: BTreeSet<String> = snapshot.ports_of(bridge).filter(is_it).map(|port| port.name.clone()).collect();
+        (bridge.name.clone(), names)
+    };
+    let running = snapshot.bridges.values().filter(|bridge| bridge.datapath_id.is_some());
+    running.map(of_bridge).filter(|(_, names)| !names.is_empty()).collect()
 }
 
 fn is_connected(interface: &Interface) -> bool {

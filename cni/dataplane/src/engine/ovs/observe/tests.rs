@@ -2,7 +2,7 @@
 //! rows.
 
 use crate::engine::error::EngineError;
-use crate::engine::ovs::{ATTACHMENT_KEY, EmptyDatabase, NETWORK_KEY, observed_from};
+use crate::engine::ovs::{ATTACHMENT_KEY, EmptyDatabase, NETWORK_KEY, observed_from, ports_without_mtu};
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::port::{DeviceName, PortBackend, PortName};
 use crate::model::tagging::Tagging;
@@ -40,16 +40,25 @@ fn observed_bridge(row: Row) -> ObservedBridge {
 
 /// The observed state of a port with this row and this interface.
 fn observed(port: Row, interface: Row) -> ObservedPort {
+    observed_from(&cache(port, interface)).unwrap().bridges["br0"].ports[&PortName::observed("vhu1")].clone()
+}
+
+/// A database with a bridge that has this port.
+fn cache(port: Row, interface: Row) -> Cache {
     let mut cache = Cache::new(&TABLES);
     let port = port.with("name", "vhu1").with("interfaces", uuid(4));
     let updates = [
         insert("Open_vSwitch", 1, Row::new().with("bridges", uuid(2))),
-        insert("Bridge", 2, Row::new().with("name", "br0").with("ports", uuid(3))),
+        insert(
+            "Bridge",
+            2,
+            Row::new().with("name", "br0").with("ports", uuid(3)).with("datapath_id", "0000de064712d044"),
+        ),
         insert("Port", 3, port),
         insert("Interface", 4, interface),
     ];
     cache.apply(updates).unwrap();
-    observed_from(&cache).unwrap().bridges["br0"].ports[&PortName::observed("vhu1")].clone()
+    cache
 }
 
 #[test]
@@ -160,6 +169,27 @@ fn a_port_of_another_type_or_without_a_usable_socket_has_no_backend() {
     let long = format!("/{}", "x".repeat(crate::model::port::SOCKET_PATH_MAX));
     let options = Value::map([("vhost-server-path", long)]);
     assert_eq!(backend(vhost_user_interface().with("options", options)), None);
+}
+
+/// The rows of Open vSwitch 3.1 whose DPDK has memory for one port: `ovs-ofctl show` lists the
+/// first and the last of these ports, and not the two in between.
+#[test]
+fn ports_whose_rows_do_not_say_whether_they_are_in_the_datapath_have_no_mtu() {
+    let connected = vhost_user_interface()
+        .with("status", Value::map([("mode", "client"), ("num_of_vrings", "2"), ("status", "connected")]));
+    let disconnected =
+        vhost_user_interface().with("status", Value::map([("mode", "client"), ("status", "disconnected")]));
+    let tags = Value::map([(ATTACHMENT_KEY, "c1.net1"), (NETWORK_KEY, "blue")]);
+    let named =
+        |port: Row, interface: Row| ports_without_mtu(&cache(port, interface)).unwrap().into_values().flatten().next();
+    let found = |interface: &Row| named(Row::new().with("external_ids", tags.clone()), interface.clone()).is_some();
+    assert!(!found(&connected.clone().with("mtu", 1500)), "it works");
+    assert!(found(&connected.with("mtu", 0)), "it has failed just now");
+    assert!(found(&disconnected.clone().with("mtu", 0)), "the switch has tried again");
+    assert!(found(&disconnected.clone().with("mtu", 0).with("ofport", 7)), "no program was ever there");
+    assert!(!found(&disconnected.clone().with("mtu", 0).with("ofport", -1)), "its error says why");
+    assert!(!found(&disconnected.clone().with("mtu", 0).with("type", "internal")));
+    assert_eq!(named(Row::new(), disconnected.with("mtu", 0)), None, "it is not one of usnet");
 }
 
 #[test]

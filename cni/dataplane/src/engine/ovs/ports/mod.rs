@@ -106,6 +106,11 @@ pub(super) fn backend(port: &Port, interface: &Interface) -> Option<PortBackend>
     }
 }
 
+/// Whether an interface is a vhost-user port to which the switch connects.
+pub(super) fn is_vhost_user(interface: &Interface) -> bool {
+    interface.interface_type == VHOST_USER_CLIENT
+}
+
 /// Whether an interface is a tunnel that usnet could have created.
 pub(super) fn is_tunnel(interface: &Interface) -> bool {
     vxlan::ends(interface).is_some()

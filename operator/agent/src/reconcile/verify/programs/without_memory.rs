@@ -48,15 +48,16 @@ impl PortsWithoutMemory {
         let attached: BTreeSet<&AttachmentId> =
             records.iter().filter(|record| record.progress == Progress::Attached).map(|record| &record.id).collect();
         let ports = ports(up);
+        let is_without = |port: &ObservedPort| port.state == ElementState::NoMemory;
+        // Before the old findings are removed: an observation that is due comes late by nature.
+        for (id, _) in ports.iter().filter(|(id, port)| is_without(port) && attached.contains(*id)) {
+            self.0.entry((*id).clone()).or_insert(Finding { first: now, last: now }).last = now;
+        }
         self.0.retain(|id, finding| {
             let works = ports.get(id).is_some_and(|port| works(port));
             let is_recent = now.saturating_duration_since(finding.last) <= PATIENCE;
             attached.contains(id) && !works && (finding.is_certain() || is_recent)
         });
-        let is_without = |port: &ObservedPort| port.state == ElementState::NoMemory;
-        for (id, _) in ports.iter().filter(|(id, port)| is_without(port) && attached.contains(*id)) {
-            self.0.entry((*id).clone()).or_insert(Finding { first: now, last: now }).last = now;
-        }
         let certain = self.0.iter().filter(|(_, finding)| finding.is_certain());
         let cause = |id: &AttachmentId| Cause { reason: NO_MEMORY, message: no_memory(&id.interface, engine) };
         certain.map(|(id, _)| (id.clone(), cause(id))).collect()
@@ -129,6 +130,13 @@ mod tests {
         assert_eq!(scene.reported(600, WITHOUT), Some(text));
         assert_eq!(scene.reported(601, WORKS), None);
         assert_eq!(scene.reported(700, ABSENT), None, "it worked until now");
+    }
+
+    #[test]
+    fn an_observation_that_comes_later_than_it_is_due_counts() {
+        let mut scene = Scene::new();
+        assert_eq!(scene.reported(0, WITHOUT), None);
+        assert!(scene.reported(6, WITHOUT).is_some());
     }
 
     #[test]
