@@ -9,6 +9,7 @@
 
 mod call;
 mod ipam_limits;
+mod log_subject;
 mod options;
 pub(crate) mod reading;
 mod server;

@@ -1,6 +1,7 @@
 //! Serves the socket, and runs a child process for each request (IO).
 
 use super::call::{self, failure};
+use super::log_subject::log_failure;
 use super::options::Options;
 use super::reading::{CLIENT_TIMEOUT, Evicted, Reading, read};
 use super::{Answer, REQUEST_MAX, Request, TIMEOUT};
@@ -99,9 +100,6 @@ async fn serve_client(
     let accepted = Instant::now();
     let text = read(&mut stream, evicted, REQUEST_MAX).await?;
     let answer = answer(&text, &stream, accepted, options, shares).await?;
-    if let Answer::Error(error) = &answer {
-        tracing::warn!(%error, "an attachment failed");
-    }
     let write = async {
         stream.write_all(&serde_json::to_vec(&answer)?).await?;
         stream.shutdown().await
@@ -117,20 +115,31 @@ async fn answer(
     shares: &Shares,
 ) -> io::Result<Answer> {
     if text.len() as u64 > REQUEST_MAX {
-        return Ok(failure(format!("not a request: it is longer than {REQUEST_MAX} bytes")));
+        return Ok(refused(format!("not a request: it is longer than {REQUEST_MAX} bytes")));
     }
     let size = u32::try_from(text.len()).unwrap_or(u32::MAX);
     let Ok(_waits) = shares.waiting.try_acquire_many(size) else {
-        return Ok(failure("too many requests wait for the CNI plugin: try again later".to_owned()));
+        return Ok(refused("too many requests wait for the CNI plugin: try again later".to_owned()));
     };
     let _permit = turn(&shares.calls, stream, TIMEOUT.saturating_sub(accepted.elapsed())).await?;
     let request = match serde_json::from_slice::<Request>(text) {
         Ok(request) => request,
-        Err(error) => return Ok(failure(format!("not a request: {error}"))),
+        Err(error) => return Ok(refused(format!("not a request: {error}"))),
     };
     let options = Arc::clone(options);
     // The service waits for the plugin even if the requester has gone.
-    spawn_blocking(move || call::run(&options, &request, PLUGIN_TIMEOUT)).await.map_err(io::Error::other)
+    let call = move || {
+        let answer = call::run(&options, &request, PLUGIN_TIMEOUT);
+        log_failure(&request, &answer);
+        answer
+    };
+    spawn_blocking(call).await.map_err(io::Error::other)
+}
+
+/// Answers a request of which nothing is known.
+fn refused(why: String) -> Answer {
+    tracing::warn!(why, "a request for an attachment was refused");
+    failure(why)
 }
 
 /// Waits until the plugin may run for a request. This fails if the requester has gone: it may
