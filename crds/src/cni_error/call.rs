@@ -10,17 +10,21 @@ errors! {
         "the verb needs a later version: CHECK 0.4.0, GC and STATUS 1.1.0"
         => "raise `cniVersion`";
     }
-    UNSUPPORTED_FIELD = 2 "UnsupportedField" "The pod or the configuration requests what is not supported." {
-        "the annotation has a key such as `portMappings`"
-        says "\"runtimeConfig.portMappings\" of the network configuration is …, which is not supported";
-        "the configuration both names a network and leaves it to the annotation";
+    UNSUPPORTED_FIELD = 2 "UnsupportedField" "The pod or the configuration requests what these interfaces do not support." {
+        "the annotation has such a key, for example `portMappings`"
+        says "\"runtimeConfig.portMappings\" of the network configuration is …, which is not supported"
+        => "remove it from the annotation, and create the pod again";
+        "the configuration selects its networks by the pod's annotation and names one as well"
+        => "remove one of both from the configuration";
     }
     INVALID_ENVIRONMENT = 4 "InvalidEnvironment" "A variable of the call is missing or wrong." {
-        "the container runtime or Multus is of an unsuitable version"
-        says "required environment variables [CNI_NETNS, CNI_IFNAME] are missing";
-        "`CNI_ARGS` does not identify a pod, or requests an address or MAC that is not valid";
-        "`CNI_NETNS` is no network namespace, or the node's own"
-        says "CNI_NETNS is …, the node's own network namespace"
+        "the container runtime or Multus is of another version than it should be"
+        says "required environment variables [CNI_NETNS, CNI_IFNAME] are missing"
+        => "install versions of both that support the `cniVersion` of the configuration";
+        "`CNI_ARGS` does not identify a pod, or requests an address or MAC that is not valid"
+        => "correct the address or MAC in the annotation, and create the pod again";
+        "`CNI_NETNS` is no network namespace, or is the node's own"
+        says "CNI_NETNS is …, the node's own network namespace: a pod with hostNetwork cannot have an interface of a network"
         => "remove the annotation from pods with `hostNetwork`";
         "with VPP, the id of the container and the interface name have more than 63 bytes"
         => "use a shorter interface name";
@@ -46,16 +50,22 @@ errors! {
     DECODING_FAILURE = 6 "DecodingFailure" "Standard input, or what an IPAM plugin printed, is not the expected JSON." {
     }
     INVALID_CONFIGURATION = 7 "InvalidConfiguration" "The configuration, or what the pod requests, is not valid; the message names the key." {
-        "the [annotation](without-multus.md#the-pods-annotation), or an element of it, cannot be used"
-        says "element 2 of annotation k8s.v1.cni.cncf.io/networks of the pod cannot be used";
+        "the pod's annotation, or an element of it, cannot be used ([its keys](without-multus.md#the-pods-annotation))"
+        says "element 2 of annotation k8s.v1.cni.cncf.io/networks of the pod cannot be used"
+        => "correct the annotation as the message says, and create the pod again";
         "without Multus, the runtime passed no annotations"
-        says "the container runtime did not pass the pod's annotations";
-        "a requested MAC address, IP address or rate is not valid, or the network has no IPAM that knows the subnet";
-        "another interface has the address that `spec.attachments` reserves or the pod requests"
-        says "network \"blue\" reserves address 10.56.0.77 for pod web/p";
-        "the pod would have the address of the network's gateway, or a memif in IP mode none in its subnets";
-        "`deviceID` is a device that kubelet did not allocate to this pod, or that another interface uses";
-        "`ipam` names no plugin, this one, or a plugin or key that [the node does not allow](operations.md#tenants)"
+        says "the container runtime did not pass the pod's annotations"
+        => "configure the runtime to pass them: [without Multus](without-multus.md)";
+        "a requested MAC address, IP address or rate is not valid, or the network has no IPAM that knows the subnet"
+        => "correct the annotation as the message says, and create the pod again";
+        "an address is used: one that `spec.attachments` reserves for the pod, or that the pod requests"
+        says "network \"blue\" reserves address 10.56.0.77 for pod web/p (spec.attachments[].ips), and interface net1 of pod web/q already has it"
+        => "request another address, or none, and create the pod again; or delete the pod that has it";
+        "the pod would have the address of the network's gateway, or a memif in IP mode none in its subnets"
+        => "request another address, or none, and create the pod again";
+        "`deviceID` names a device that kubelet did not allocate to this pod, or that another of its interfaces uses"
+        => "request as many devices as interfaces in the limits of the container, and no `deviceID` in the annotation";
+        "`ipam` names no plugin, this plugin, one that the node does not allow, or a key with a file of the node ([tenants](operations.md#tenants))"
         says "\"ipam.dataDir\" of the network configuration is not allowed on this node";
         "the container `attach` does not run the IPAM plugin"
         => "add it to `USNET_IPAM_PLUGINS` of that container of the agent's pods";

@@ -9,8 +9,10 @@ errors! {
         says "Open vSwitch accepted the request but did not act on it within 3 s"
         => "start `ovsdb-server` and `ovs-vswitchd`, or VPP";
         "the bridge was just deleted, or an old port has the name or the socket"
-        says "bridge br-blue does not exist or is not owned by this network";
-        "another call holds the attachment or the mounts";
+        says "bridge br-blue does not exist or is not owned by this network; the agent repairs it, try again"
+        => "wait: kubelet repeats the call; if it stays, `kubectl usnet explain node NAME`";
+        "another call holds the attachment or the mounts"
+        => "wait: kubelet repeats the call";
     }
     NODE_NOT_SELECTED = 11 "NodeNotSelected" "The network is not on this node, after 3 s of waiting." {
         "the labels of the node do not match, or its engine was never connected"
@@ -34,9 +36,11 @@ errors! {
         says "port vhu… could not be configured: the engine reports \"…\""
         => "see the engine's log; it needs `/run/usnet/ports` (and `/run/netns`) as the host has them";
         "VPP lacks a plugin or is too old"
-        says "it does not know the message memif_create_v2; load the plugin memif_plugin.so in its startup.conf";
+        says "it does not know the message memif_create_v2; load the plugin memif_plugin.so in its startup.conf"
+        => "load the plugin in the startup.conf of VPP, or install a release that has the message";
         "the node has a device of the port's name"
-        says "device vhu… already exists on this node and is not owned by usnet";
+        says "device vhu… already exists on this node and is not owned by usnet"
+        => "remove the device on the node";
         "the bridge that the network adopts was just deleted or changed"
         => "see [BridgeMissing](#bridgemissing) and [BridgeUnusable](#bridgeunusable)";
         "no memif socket id is left"

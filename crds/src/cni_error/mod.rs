@@ -7,6 +7,7 @@ mod call;
 mod engine;
 mod ipam;
 mod pod;
+mod remedy;
 
 pub use {call::*, engine::*, ipam::*, pod::*};
 

@@ -12,8 +12,8 @@ errors! {
     NETWORK_DRAINING = 101 "NetworkDraining" "The network is being deleted and accepts no new pods." {
     }
     NO_VOLUME = 102 "NoVolume" "The pod has no volume for the socket, or no container mounts it. A pod's volumes cannot change: create it again." {
-        "the volume `usnet`, or that of `spec.port.volume`, is missing, no emptyDir, or not mounted"
-        => "add `volumes: [{name: usnet, emptyDir: {}}]` to the pod and `volumeMounts: [{name: usnet, mountPath: /run/usnet}]` to the container";
+        "the volume `usnet`, or that of `spec.port.volume`, is missing, is no emptyDir, or is mounted by no container, so that the kubelet does not create it"
+        => "add `volumes: [{name: usnet, emptyDir: {}}]` to the pod and `volumeMounts: [{name: usnet, mountPath: /run/usnet}]` to the container, and create the pod again";
     }
     NO_DEVICE_OR_VOLUME = 102 "NoDeviceOrVolume" "The network has `devicePlugin`, and the pod has neither an unused device nor the volume." {
         "the limits of the container have no device"

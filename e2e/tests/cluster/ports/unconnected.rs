@@ -76,7 +76,7 @@ fn a_mount_through_which_no_socket_can_be_made_is_named() {
     }
     for (name, word) in [("part", "subPath"), ("read-only", "readOnly")] {
         let explained = explain(&scene, name);
-        assert!(explained.status == 0 && explained.stdout.contains("Warning MountUnusable"), "{explained:?}");
+        assert!(explained.status == 1 && explained.stdout.contains("MountUnusable of net1"), "{explained:?}");
         assert!(explained.stdout.contains(word), "{explained:?}");
     }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Claim {
 pub(crate) struct Request {
     pub name: String,
     pub classes: Vec<String>,
+    /// The networks that its selectors name.
+    pub networks: Vec<String>,
 }
 
 /// A port of a network that is allocated to a claim.
@@ -99,6 +101,19 @@ struct DeviceRequest {
 #[serde(rename_all = "camelCase", default)]
 struct Alternative {
     device_class_name: String,
+    selectors: Vec<DeviceSelector>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct DeviceSelector {
+    cel: Option<Cel>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Cel {
+    expression: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -181,8 +196,21 @@ impl From<ResourceClaim> for Claim {
 }
 
 fn request(request: DeviceRequest) -> Request {
-    let alternatives = request.exactly.into_iter().chain(request.first_available);
-    Request { name: request.name, classes: alternatives.map(|it| it.device_class_name).collect() }
+    let alternatives = || request.exactly.iter().chain(&request.first_available);
+    let selectors = alternatives().flat_map(|it| &it.selectors).filter_map(|selector| selector.cel.as_ref());
+    Request {
+        classes: alternatives().map(|it| it.device_class_name.clone()).collect(),
+        networks: selectors.filter_map(|cel| selected_network(&cel.expression)).collect(),
+        name: request.name,
+    }
+}
+
+/// The network in an expression such as `device.attributes['usnet.dev'].network == 'blue'`.
+fn selected_network(expression: &str) -> Option<String> {
+    let (_, after) = expression.split_once(&format!("['{DRIVER}'].network"))?;
+    let value = after.trim_start().strip_prefix("==")?.trim_start();
+    let quote = value.chars().next().filter(|first| ['\'', '"'].contains(first))?;
+    value.get(1..)?.split_once(quote).map(|(name, _)| name.to_owned())
 }
 
 fn port(device: &Device, statuses: &[DeviceStatus]) -> ClaimPort {

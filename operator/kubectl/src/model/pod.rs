@@ -87,9 +87,21 @@ pub(crate) struct Container {
     /// The command and its arguments, as the pod has them.
     pub command: Vec<String>,
     pub is_running: bool,
+    /// Whether it is an init container that runs beside the containers of the pod (a sidecar).
+    pub restarts_always: bool,
     /// The reason why the container is waiting or terminated.
     pub reason: Option<String>,
     pub restarts: i32,
+    /// How it ended last.
+    pub last_end: Option<End>,
+}
+
+/// The end of a container.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct End {
+    pub reason: String,
+    pub exit_code: i32,
+    pub message: String,
 }
 
 impl Pod {
@@ -111,6 +123,11 @@ impl Pod {
             Some(reason) if self.phase != "Succeeded" => reason,
             _ => &self.phase,
         }
+    }
+
+    /// Whether an init container has this name. One that restarts always is like another container.
+    pub(crate) fn is_init_container(&self, name: &str) -> bool {
+        self.init_containers.iter().any(|container| container.name == name && !container.restarts_always)
     }
 
     pub(crate) fn container(&self, name: &str) -> Option<&Container> {
@@ -195,17 +212,29 @@ fn resources(container: &v1::Container) -> impl Iterator<Item = String> + use<'_
     limits.flat_map(|limits| limits.keys()).filter(|name| name.starts_with(RESOURCE_PREFIX)).cloned()
 }
 
+fn end(ended: &v1::ContainerStateTerminated) -> End {
+    End {
+        reason: ended.reason.clone().unwrap_or_default(),
+        exit_code: ended.exit_code,
+        message: ended.message.clone().unwrap_or_default(),
+    }
+}
+
 fn container_view(container: &v1::Container, status: Option<&ContainerStatus>) -> Container {
     let state = status.and_then(|status| status.state.as_ref());
     let waiting = state.and_then(|state| state.waiting.as_ref()).and_then(|waiting| waiting.reason.clone());
-    let terminated = state.and_then(|state| state.terminated.as_ref()).and_then(|ended| ended.reason.clone());
+    let last = status.and_then(|status| status.last_state.as_ref());
+    let ended = |state: Option<&v1::ContainerState>| state.and_then(|state| state.terminated.as_ref()).map(end);
+    let terminated = ended(state);
     Container {
         name: container.name.clone(),
         image: container.image.clone().unwrap_or_default(),
         command: container.command.iter().chain(&container.args).flatten().cloned().collect(),
         image_id: status.map(|status| status.image_id.clone()).unwrap_or_default(),
         is_running: state.is_some_and(|state| state.running.is_some()),
-        reason: waiting.or(terminated),
+        restarts_always: container.restart_policy.as_deref() == Some("Always"),
+        reason: waiting.or_else(|| terminated.as_ref().map(|ended| ended.reason.clone())),
+        last_end: terminated.or_else(|| ended(last)),
         restarts: status.map(|status| status.restart_count).unwrap_or_default(),
     }
 }

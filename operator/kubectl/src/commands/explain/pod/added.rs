@@ -2,12 +2,17 @@
 //! is not attached. Pure.
 
 use super::context::Context;
+use super::refusal::remedy_in;
 use super::row::{Row, state};
 use super::{attachment, placement};
 use crate::commands::explain::finding::Finding;
 use crate::commands::explain::remedy::remedy;
 use crate::model::selection::Selected;
 use crate::model::{Added, Pod, Snapshot};
+use usnet_crds::conditions::reason::{ATTACH_FAILED, DETACH_FAILED, NETWORK_UNAVAILABLE};
+
+/// The reasons that say only that the plugin refused the interface.
+const OF_PLUGIN: [&str; 3] = [ATTACH_FAILED, DETACH_FAILED, NETWORK_UNAVAILABLE];
 
 /// Returns the rows of a pod's attachments, and the causes of those that have a problem.
 pub(super) fn rows(snapshot: &Snapshot, pod: &Pod) -> Vec<(Row, Option<Finding>)> {
@@ -35,7 +40,11 @@ pub(in crate::commands::explain) fn row(snapshot: &Snapshot, pod: &Pod, added: &
 pub(in crate::commands::explain) fn cause(added: &Added) -> Option<Finding> {
     let found = match &added.ready {
         Some((true, ..)) => return None,
-        Some((false, reason, message)) => Finding::new(reason, message.clone(), remedy(reason)),
+        Some((false, reason, message)) => {
+            let of_plugin = remedy_in(message).filter(|_| OF_PLUGIN.contains(&reason.as_str()));
+            let remedy = of_plugin.unwrap_or_else(|| remedy(reason).to_owned());
+            Finding::new(reason, message.clone(), remedy)
+        }
         None => Finding::new(
             "NotObserved",
             "no controller has reported on the attachment",

@@ -1,22 +1,14 @@
 //! Causes that concern all interfaces of a pod.
 
-use super::{last_resort, scheduling};
+use super::{container, last_resort, scheduling};
 use crate::commands::explain::finding::Finding;
 use crate::commands::pods::report::claims_of;
 use crate::model::pod::{NETWORKS, RESOURCE_PREFIX};
 use crate::model::selection::selected;
 use crate::model::{Claim, Objects, Pod, Snapshot};
 
-/// The reasons of containers that do not start.
-const BROKEN: [&str; 7] = [
-    "CrashLoopBackOff",
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "ErrImageNeverPull",
-    "ErrImagePull",
-    "ImagePullBackOff",
-    "RunContainerError",
-];
+/// The cause of a pod that selects no network.
+pub(in crate::commands::explain) const NO_NETWORK: &str = "NoNetworkSelected";
 
 pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<Finding> {
     if pod.is_deleting {
@@ -30,7 +22,7 @@ pub(super) fn causes(snapshot: &Snapshot, pod: &Pod) -> Vec<Finding> {
         annotation(pod),
         host_network(pod),
         scheduling::cause(snapshot, pod),
-        container(pod),
+        container::cause(pod),
     ];
     all.into_iter().flatten().collect()
 }
@@ -62,7 +54,7 @@ fn no_network(snapshot: &Snapshot, pod: &Pod) -> Option<Finding> {
     let why = format!("the pod has no annotation {NETWORKS}, by which pods select networks, and claims no port");
     let remedy =
         format!("add the annotation to what creates the pod, such as {NETWORKS}: blue, and create the pod again");
-    Some(Finding::new("NoNetworkSelected", why, remedy))
+    Some(Finding::new(NO_NETWORK, why, remedy))
 }
 
 fn annotation(pod: &Pod) -> Option<Finding> {
@@ -75,22 +67,4 @@ fn host_network(pod: &Pod) -> Option<Finding> {
     let why = "the pod has hostNetwork: true: no CNI plugin is called for it, and its annotation has no effect";
     let remedy = "remove hostNetwork from what creates the pod, or remove the annotation";
     (pod.host_network && pod.networks.is_some()).then(|| Finding::new("HostNetwork", why, remedy))
-}
-
-fn container(pod: &Pod) -> Option<Finding> {
-    let is_broken = |reason: &&str| BROKEN.contains(reason);
-    let (container, reason) = pod
-        .init_containers
-        .iter()
-        .chain(&pod.containers)
-        .find_map(|it| Some((it, it.reason.as_deref().filter(is_broken)?)))?;
-    let why = format!(
-        "container {} is not running: {reason}, after {} restarts (image {})",
-        container.name, container.restarts, container.image
-    );
-    let remedy = format!(
-        "kubectl describe pod -n {0} {1}; kubectl logs -n {0} {1} -c {2} --previous",
-        pod.namespace, pod.name, container.name
-    );
-    Some(Finding::new("ProgramNotRunning", why, remedy))
 }

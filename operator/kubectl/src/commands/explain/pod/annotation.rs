@@ -106,6 +106,12 @@ fn fields(element: &Value) -> Option<Mistake> {
             return mistake(INVALID, format!("{text:?} in {key} is not an IP address"), format!("correct {key}"));
         }
     }
+    let is_mapping = |value: &Value| value.as_array().is_some_and(|items| items.iter().all(Value::is_object));
+    if let Some(value) = list("portMappings").filter(|value| !is_mapping(value)) {
+        let write =
+            "remove portMappings, which interfaces of usnet do not have: a pod's ports are reachable at its address";
+        return mistake(INVALID, format!("portMappings is {value}, and not a list of objects"), write);
+    }
     let mac = element.get("mac").and_then(Value::as_str).filter(|mac| mac.parse::<MacAddress>().is_err());
     if let Some(mac) = mac {
         let write = "write six pairs of hexadecimal digits with colons, the first pair even, such as 02:00:00:00:00:07";

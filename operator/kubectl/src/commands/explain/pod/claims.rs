@@ -8,7 +8,7 @@ use crate::commands::explain::finding::Finding;
 use crate::commands::names::nearest;
 use crate::commands::pods::report::{ClaimedPort, PodClaimed, claims_of};
 use crate::model::selection::Selected;
-use crate::model::{Objects, Pod, Snapshot};
+use crate::model::{Claim, Objects, Pod, Snapshot};
 
 /// The checks of a port of a claim.
 const CAUSES: [Cause; 8] = [
@@ -42,7 +42,21 @@ pub(super) fn rows(snapshot: &Snapshot, pod: &Pod) -> Vec<(Row, Option<Finding>)
 
 fn unknown_class(snapshot: &Snapshot, claimed: &PodClaimed<'_>) -> Option<Finding> {
     let claim = claimed.claim.filter(|claim| !claim.is_allocated)?;
-    scheduling::unknown_class(snapshot, claim.classes()).map(|class| scheduling::missing_class(snapshot, class))
+    let class = scheduling::unknown_class(snapshot, claim.classes());
+    class.map(|class| scheduling::missing_class(snapshot, class)).or_else(|| unknown_network(snapshot, claim))
+}
+
+/// A selector names a network that does not exist, so that no device matches.
+fn unknown_network(snapshot: &Snapshot, claim: &Claim) -> Option<Finding> {
+    let networks = &snapshot.cache.networks;
+    let mut selected = claim.requests.iter().flat_map(|request| &request.networks);
+    let name = selected.find(|name| !networks.contains_key(*name)).filter(|_| snapshot.has_read(Objects::Networks))?;
+    let why = format!("a selector of the claim is for network {name}, which does not exist");
+    let remedy = match nearest(name, networks.keys().map(String::as_str)) {
+        Some(nearest) => format!("write {nearest} in the selector if that network was meant, and create the pod again"),
+        None => format!("create network {name}, or correct the selector: kubectl get usn"),
+    };
+    Some(Finding::new("UnknownNetwork", why, remedy))
 }
 
 /// The claim does not exist, or could not be read.

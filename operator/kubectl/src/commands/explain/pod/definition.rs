@@ -12,6 +12,23 @@ use usnet_crds::conditions::{ACCEPTED, Status, find};
 use usnet_crds::network::{Definitions, SHARED_NAMESPACE};
 use usnet_crds::node_selection::selector_text;
 
+/// The annotation names a namespace that does not exist.
+pub(super) fn unknown_namespace(context: &Context<'_>) -> Option<Finding> {
+    let (snapshot, element) = (context.snapshot, context.element);
+    let namespaces = &snapshot.cache.namespaces;
+    // Without the namespace of the pod the list is not complete.
+    let is_complete = snapshot.has_read(Objects::Namespaces) && namespaces.contains_key(&context.pod.namespace);
+    if !is_complete || context.has_definition || namespaces.contains_key(&element.namespace) {
+        return None;
+    }
+    let why = format!("there is no namespace {}, which the annotation names in {element}", element.namespace);
+    let remedy = match nearest(&element.namespace, namespaces.keys().map(String::as_str)) {
+        Some(nearest) => format!("write {nearest}/{} if that namespace was meant", element.name),
+        None => format!("write {} alone for the namespace of the pod", element.name),
+    };
+    Some(Finding::new("UnknownNamespace", why, format!("{remedy}, and create the pod again")))
+}
+
 pub(super) fn unknown_network(context: &Context<'_>) -> Option<Finding> {
     if !context.snapshot.has_read(Objects::Networks) {
         return unknown_definition(context);

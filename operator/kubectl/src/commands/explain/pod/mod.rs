@@ -2,7 +2,7 @@
 //!
 //! - [`read`] (IO): the pod and its events;
 //! - [`context`]: one interface of the pod, and the objects that concern it; [`row`]: its row;
-//! - [`all_interfaces`], [`scheduling`]: causes that concern all interfaces;
+//! - [`all_interfaces`], [`scheduling`], [`container`]: causes that concern all interfaces;
 //! - [`annotation`], [`definition`], [`placement`], [`volume`], [`address`], [`attachment`],
 //!   [`program`]: causes that concern one interface, in the order of its creation;
 //! - [`claims`], [`added`]: interfaces by resource claims, and those added to a running pod;
@@ -15,6 +15,7 @@ mod all_interfaces;
 mod annotation;
 mod attachment;
 mod claims;
+mod container;
 mod context;
 mod definition;
 mod known_texts;
@@ -30,6 +31,7 @@ mod volume;
 use super::finding::{Finding, Parts, Report, Severity};
 use crate::model::selection::{Selected, selected};
 use crate::model::{Pod, Snapshot};
+pub(super) use all_interfaces::NO_NETWORK;
 use context::Context;
 use row::state;
 pub(super) use row::{HEADS, Row};
@@ -39,7 +41,8 @@ type Cause = fn(&Context<'_>) -> Option<Finding>;
 
 /// The checks of an interface. An earlier cause hides later ones: a network that does not exist has
 /// no nodes.
-const CAUSES: [Cause; 21] = [
+const CAUSES: [Cause; 22] = [
+    definition::unknown_namespace,
     definition::unknown_network,
     definition::namespace_not_selected,
     definition::shared,

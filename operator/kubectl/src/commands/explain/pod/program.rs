@@ -35,14 +35,11 @@ pub(super) fn not_connected(context: &Context<'_>, message: &str) -> Finding {
     let hint = context
         .valid()
         .and_then(|valid| context.pod.containers.iter().find_map(|container| hint(&valid.port, container, &sockets)));
-    let remedy = match hint {
-        Some((found, remedy)) => {
-            let _ = write!(why, ". {found}");
-            remedy
-        }
-        None => remedy(NOT_CONNECTED).to_owned(),
-    };
-    Finding::new(NOT_CONNECTED, why, remedy).warning()
+    match hint {
+        // This program will never be connected.
+        Some((found, remedy)) => Finding::new(NOT_CONNECTED, format!("{why}. {found}"), remedy),
+        None => Finding::new(NOT_CONNECTED, why, remedy(NOT_CONNECTED)).warning(),
+    }
 }
 
 /// The path of the socket in each container that mounts the volume.

@@ -2,8 +2,11 @@
 
 use super::context::Context;
 use crate::commands::explain::finding::Finding;
+use crate::commands::explain::remedy::remedy;
 use crate::model::Snapshot;
 use crate::model::snapshot::Event;
+use usnet_crds::cni_error;
+use usnet_crds::conditions::reason;
 
 const SANDBOX_FAILED: &str = "FailedCreatePodSandBox";
 /// The prefix of every error of the plugin.
@@ -34,29 +37,21 @@ pub(super) fn plugin_error(message: &str, tries: i32) -> Option<Finding> {
     let (code, reason) = head.split_once(' ')?;
     let times = if tries == 1 { "once".to_owned() } else { format!("{tries} times") };
     let why = format!("the CNI plugin rejected the interface (code {code}, {times}): {}", shortened(text));
-    Some(Finding::new(reason, why, remedy_for_code(code)))
+    Some(Finding::new(reason, why, remedy_for(code, reason, text)))
 }
 
-/// Returns the remedy for a code of the plugin, a summary of docs/errors.md.
-fn remedy_for_code(code: &str) -> &'static str {
-    match code {
-        "1" | "6" | "7" => {
-            "correct the pod's annotation or the NetworkAttachmentDefinition as the message says, and create the pod again"
-        }
-        "2" => "remove what is not supported from the pod's annotation, and create the pod again",
-        "4" => "check the versions of the container runtime and of Multus; a requested MAC or IP address must be valid",
-        "5" => "the message names a file or program of the node: free space, or upgrade usnet there",
-        "11" => "wait: kubelet retries; if this persists: kubectl usnet explain node NAME",
-        "102" => "create the pod again with what the message asks for: the volumes of a pod cannot be changed",
-        "103" | "107" => "delete the pod so that it is created again",
-        "104" => {
-            "the message cites the engine: look at its log on the node, and check that it sees /run/usnet/ports as the host does"
-        }
-        "105" => {
-            "act on the message of the IPAM plugin: it concerns spec.ipam of the network, or the addresses that the pod requests"
-        }
-        "108" => "extend the ranges of spec.ipam of the network, or delete pods that have its addresses",
-        _ => "see the message; docs/errors.md describes each code",
+/// Returns what to do about the error of the plugin in a message, if it has one.
+pub(super) fn remedy_in(message: &str) -> Option<String> {
+    plugin_error(message, 1).map(|found| found.remedy)
+}
+
+/// Returns what to do about an error of the plugin. Where the agent knows why a network cannot be
+/// used, the reason is that of the network on the node.
+fn remedy_for(code: &str, reason: &str, text: &str) -> String {
+    match code.parse().ok().and_then(|code| cni_error::find(code, reason)) {
+        Some(error) if error.reason != reason && reason::find(reason).is_some() => remedy(reason).to_owned(),
+        Some(error) => error.remedy(text),
+        None => "see the message; docs/errors.md describes each code".to_owned(),
     }
 }
 

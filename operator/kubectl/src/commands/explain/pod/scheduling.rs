@@ -9,7 +9,8 @@ use crate::model::{Objects, Pod, Snapshot};
 
 pub(super) fn cause(snapshot: &Snapshot, pod: &Pod) -> Option<Finding> {
     let message = pod.unscheduled.as_ref()?;
-    let closer = resource(snapshot, message).or_else(|| class_in_message(snapshot, message));
+    let closer =
+        resource(snapshot, message).or_else(|| class_in_message(snapshot, message)).or_else(|| hugepages(message));
     Some(closer.unwrap_or_else(|| not_scheduled(message)))
 }
 
@@ -41,6 +42,17 @@ fn resource(snapshot: &Snapshot, message: &str) -> Option<Finding> {
     let why = format!("no node has a free {resource}: {message}");
     let remedy = "raise spec.devicePlugin.devices or spec.resourceClaims.ports of the network, delete other pods, or extend the network to more nodes; kubectl describe node shows what is allocated";
     Some(Finding::new("NoFreeDevice", why, remedy))
+}
+
+/// No node has enough hugepages, or the nodes that have are not for the pod.
+fn hugepages(message: &str) -> Option<Finding> {
+    let (_, rest) = message.split_once("Insufficient hugepages-")?;
+    let size = rest.split(['.', ',', ' ', ';']).next()?;
+    let why = format!("no node has enough hugepages of {size} for the pod: {message}");
+    let remedy = format!(
+        "reserve them on the nodes and restart the kubelet there, or request fewer: kubectl describe nodes shows hugepages-{size}; programs with --no-huge, or sockets of Veth ports, need none"
+    );
+    Some(Finding::new("NoHugepages", why, remedy))
 }
 
 fn class_in_message(snapshot: &Snapshot, message: &str) -> Option<Finding> {

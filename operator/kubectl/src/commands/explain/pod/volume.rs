@@ -67,6 +67,10 @@ pub(super) fn mount_unusable(context: &Context<'_>) -> Option<Finding> {
     let volume = valid.port.volume_name();
     let mounts = pod.mounted.get(volume)?;
     let problem = |mount: &Mount| match &mount.sub_path {
+        _ if pod.is_init_container(&mount.container) => Some(format!(
+            "container {} mounts volume {volume:?}, and it ends before the containers of the pod start",
+            mount.container
+        )),
         Some(path) => Some(format!(
             "container {} mounts subPath {path:?} of volume {volume:?}, and the socket is in the volume itself",
             mount.container
@@ -82,7 +86,7 @@ pub(super) fn mount_unusable(context: &Context<'_>) -> Option<Finding> {
     let remedy = format!(
         "mount the whole volume, writable, into the container of the program: volumeMounts: [{{name: {volume}, mountPath: /run/usnet}}], and create the pod again"
     );
-    Some(Finding::new("MountUnusable", problems.join("; "), remedy).warning().of(context.subject()))
+    Some(Finding::new("MountUnusable", problems.join("; "), remedy).of(context.subject()))
 }
 
 /// Whether the program listens on the socket, and the engine connects.

@@ -9,6 +9,7 @@ use super::pod;
 use super::subject::Kind;
 use crate::api::{Cluster, Scope, read_definitions_for, read_interfaces};
 use crate::error::Error;
+use crate::model::pod::NETWORKS;
 use crate::model::snapshot::Event;
 use crate::model::{Pod, Snapshot};
 use crate::output::count;
@@ -24,6 +25,8 @@ struct Workload {
     selector: Selector,
     /// How many pods there should be; `None` if the object does not say.
     wanted: Option<i32>,
+    /// Whether it has the annotation itself, which only pods may have.
+    is_annotated: bool,
 }
 
 pub(super) async fn explain(
@@ -86,6 +89,10 @@ fn report(snapshot: &mut Snapshot, workload: &Workload, events: &read::Events) -
     worst.subject =
         format!("{subject}, {}, {without_problem} without a problem; {}", count(pods.len(), "pod"), worst.subject);
     worst.findings.extend(not_created);
+    if let Some(found) = misplaced_annotation(workload, &pods) {
+        worst.findings.retain(|finding| finding.cause != pod::NO_NETWORK);
+        worst.findings.push(found);
+    }
     worst.findings.sort_by_key(|finding| finding.severity);
     worst
 }
@@ -97,6 +104,20 @@ fn not_created(workload: &Workload, pods: usize, events: &[Event]) -> Option<Fin
     let why = format!("not all pods could be created: {}", event.message);
     let remedy = format!("act on the message: it concerns the pod template of {} {}", workload.kind, workload.name);
     Some(Finding::new("PodsNotCreated", why, remedy))
+}
+
+/// The annotation is at the workload, and not in its pod template.
+fn misplaced_annotation(workload: &Workload, pods: &[Pod]) -> Option<Finding> {
+    let Workload { kind, namespace, name, .. } = workload;
+    let why = format!(
+        "{kind} {name} itself has the annotation {NETWORKS}, which is read of pods alone, and its pods lack it"
+    );
+    let remedy = format!(
+        "move it to spec.template.metadata.annotations: kubectl edit -n {namespace} {} {name}",
+        kind.to_lowercase()
+    );
+    let lack_it = pods.iter().all(|pod| pod.networks.is_none());
+    (workload.is_annotated && lack_it).then(|| Finding::new("AnnotationMisplaced", why, remedy))
 }
 
 fn no_pods(workload: &Workload) -> Finding {

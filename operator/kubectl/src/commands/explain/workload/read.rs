@@ -5,6 +5,7 @@ use crate::api::{Cluster, Scope, optional};
 use crate::commands::explain::pod::read::events_of;
 use crate::commands::explain::subject::Kind;
 use crate::error::Error;
+use crate::model::pod::NETWORKS;
 use crate::model::snapshot::Event;
 use crate::model::{Objects, Pod, Snapshot};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
@@ -18,32 +19,38 @@ use serde::de::DeserializeOwned;
 /// Returns the workload of this kind.
 pub(super) async fn workload(cluster: &Cluster, kind: Kind, namespace: &str, name: &str) -> Result<Workload, Error> {
     let place = (namespace, name);
-    let (kind, selector, wanted) = match kind {
+    let (kind, metadata, selector, wanted) = match kind {
         Kind::Deployment => {
-            let spec = get::<Deployment>(cluster, "Deployment", place).await?.spec.unwrap_or_default();
-            ("Deployment", Some(spec.selector), spec.replicas)
+            let Deployment { metadata, spec, .. } = get(cluster, "Deployment", place).await?;
+            let spec = spec.unwrap_or_default();
+            ("Deployment", metadata, Some(spec.selector), spec.replicas)
         }
         Kind::ReplicaSet => {
-            let spec = get::<ReplicaSet>(cluster, "ReplicaSet", place).await?.spec.unwrap_or_default();
-            ("ReplicaSet", Some(spec.selector), spec.replicas)
+            let ReplicaSet { metadata, spec, .. } = get(cluster, "ReplicaSet", place).await?;
+            let spec = spec.unwrap_or_default();
+            ("ReplicaSet", metadata, Some(spec.selector), spec.replicas)
         }
         Kind::StatefulSet => {
-            let spec = get::<StatefulSet>(cluster, "StatefulSet", place).await?.spec.unwrap_or_default();
-            ("StatefulSet", Some(spec.selector), spec.replicas)
+            let StatefulSet { metadata, spec, .. } = get(cluster, "StatefulSet", place).await?;
+            let spec = spec.unwrap_or_default();
+            ("StatefulSet", metadata, Some(spec.selector), spec.replicas)
         }
         Kind::DaemonSet => {
-            let set = get::<DaemonSet>(cluster, "DaemonSet", place).await?;
-            let wanted = set.status.map(|status| status.desired_number_scheduled);
-            ("DaemonSet", set.spec.map(|spec| spec.selector), wanted)
+            let DaemonSet { metadata, spec, status } = get(cluster, "DaemonSet", place).await?;
+            let wanted = status.map(|status| status.desired_number_scheduled);
+            ("DaemonSet", metadata, spec.map(|spec| spec.selector), wanted)
         }
         _ => {
-            let spec = get::<Job>(cluster, "Job", place).await?.spec.unwrap_or_default();
-            ("Job", spec.selector, spec.parallelism)
+            let Job { metadata, spec, .. } = get(cluster, "Job", place).await?;
+            let spec = spec.unwrap_or_default();
+            ("Job", metadata, spec.selector, spec.parallelism)
         }
     };
     // The API server accepts valid selectors only.
     let selector = selector.and_then(|it: LabelSelector| Selector::try_from(it).ok()).unwrap_or_default();
-    Ok(Workload { kind, namespace: namespace.to_owned(), name: name.to_owned(), selector, wanted })
+    let is_annotated = metadata.annotations.is_some_and(|all| all.contains_key(NETWORKS));
+    let (namespace, name) = (namespace.to_owned(), name.to_owned());
+    Ok(Workload { kind, namespace, name, selector, wanted, is_annotated })
 }
 
 async fn get<K>(cluster: &Cluster, kind: &'static str, (namespace, name): (&str, &str)) -> Result<K, Error>

@@ -17,6 +17,7 @@ fn deployment(wanted: i32) -> Workload {
         name: "web".to_owned(),
         selector: Selector::try_from(labels).unwrap(),
         wanted: Some(wanted),
+        is_annotated: false,
     }
 }
 
@@ -33,15 +34,18 @@ fn event(kind: &str, name: &str, reason: &str, message: &str) -> Value {
 }
 
 fn explain(pods: &[Value], wanted: i32, events: &Value) -> Report {
+    explain_workload(&deployment(wanted), pods, events)
+}
+
+fn explain_workload(workload: &Workload, pods: &[Value], events: &Value) -> Report {
     let mut snapshot: Snapshot = snapshot();
     add_network(&mut snapshot, &network_object("blue", &json!({})));
     snapshot.unread_objects.clear();
     for pod in pods {
         add(&mut snapshot, pod);
     }
-    let workload = deployment(wanted);
     snapshot.pods.retain(|pod| workload.creates(pod));
-    report(&mut snapshot, &workload, &Events(serde_json::from_value(events.clone()).unwrap()))
+    report(&mut snapshot, workload, &Events(serde_json::from_value(events.clone()).unwrap()))
 }
 
 #[test]
@@ -75,4 +79,17 @@ fn pods_that_the_api_server_refuses_are_explained() {
     assert!(explain(&[good], 1, &refused).is_ok(), "the event is old");
     let report = explain(&[], 0, &json!([]));
     assert!(!report.is_ok() && text(&report).contains("--replicas=1"), "{}", text(&report));
+}
+
+#[test]
+fn an_annotation_at_the_workload_is_not_read() {
+    let annotated = Workload { is_annotated: true, ..deployment(1) };
+    let mut without = pod("web-1-a", "web-1", &attached());
+    without["metadata"]["annotations"] = json!({});
+    let report = explain_workload(&annotated, &[without], &json!([]));
+    let causes: Vec<&str> = report.findings.iter().map(|found| found.cause.as_str()).collect();
+    assert_eq!(causes, ["AnnotationMisplaced"], "{}", text(&report));
+    assert!(text(&report).contains("spec.template.metadata.annotations"), "{}", text(&report));
+    let with = pod("web-1-a", "web-1", &attached());
+    assert!(explain_workload(&annotated, &[with], &json!([])).is_ok(), "the pods have it as well");
 }

@@ -22,6 +22,7 @@ fn fields_of_a_wrong_type_or_value_say_what_to_write() {
             ["bandwidth.ingressRate is \"10M\"", "write \"ingressRate\": 10000000"],
         ),
         (r#""bandwidth": {"egressRate": 1.5}"#, ["bandwidth.egressRate is 1.5", "in bits per second"]),
+        (r#""portMappings": "8080:80""#, ["portMappings is \"8080:80\", and not a list", "remove portMappings"]),
         (r#""bandwidth": "10M""#, ["bandwidth is \"10M\", and not an object", "\"ingressRate\": 10000000"]),
         (r#""ips": "10.56.217.7""#, ["ips is \"10.56.217.7\", and not a list", "write \"ips\": [\"10.56.217.5/24\"]"]),
         (r#""ips": ["10.56.217.777"]"#, ["\"10.56.217.777\" in ips is not an IP address", "correct ips"]),

@@ -190,3 +190,20 @@ fn an_interface_that_was_added_is_a_row() {
     let pod = pod_object("app", &without);
     check(&mut snapshot, &pod, "NetworkUnknown", &["of usna/extra", "correct spec.network"]);
 }
+
+#[test]
+fn a_selector_for_a_network_that_does_not_exist() {
+    let mut snapshot = with_claim("usnet", &json!({}));
+    for (network, cause) in [("blu", "UnknownNetwork"), ("blue", "Starting")] {
+        let expression = format!("device.attributes['usnet.dev'].network == '{network}' && true");
+        let exactly = json!({"deviceClassName": "usnet", "selectors": [{"cel": {"expression": expression}}]});
+        let claim = json!({
+            "kind": "ResourceClaim", "metadata": {"namespace": "web", "name": "app-uplink-x"},
+            "spec": {"devices": {"requests": [{"name": "port", "exactly": exactly}]}},
+        });
+        snapshot.claims.clear();
+        add(&mut snapshot, &claim);
+        let words = if cause == "Starting" { "" } else { "write blue in the selector" };
+        check(&mut snapshot, &claiming(&json!({})), cause, &[words]);
+    }
+}
