@@ -16,12 +16,13 @@ use usnet_crds::conditions::{READY, STALLED, Status, find};
 /// Values of the label `state` for networks and uplinks.
 const STATES: [&str; 5] = ["Ready", "Working", "Stalled", "Deleting", "Unknown"];
 /// Values of the label `state` for nodes: the agent has reported for its current spec, has not yet,
-/// or the node is not ready.
-const NODE_STATES: [&str; 3] = ["UpToDate", "Behind", "NotReady"];
+/// has never reported, which it does on no node without an agent, or the node is not ready.
+const NODE_STATES: [&str; 4] = ["UpToDate", "Behind", "NeverReported", "NotReady"];
 
 const LEADER_TERMS: &str = "How often this replica became the leader.";
 const LAST_RECONCILE: &str = "When this replica, as the leader, last evaluated changes, in seconds since 1970.";
 const NETWORK_STATE: &str = "1 for the state that each network is in.";
+const DESIRED_AGENTS: &str = "Nodes that should have an agent, as the DaemonSet of the agents says.";
 
 /// All metrics of the controller. A standby shows no networks, no uplinks and no nodes.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub struct Metrics {
     networks: IntGaugeVec,
     uplinks: IntGaugeVec,
     nodes: IntGaugeVec,
+    /// Without labels: it has no series while the number is not known.
+    desired_agents: IntGaugeVec,
     dropped_events: IntCounter,
     leader_terms: IntCounter,
     last_reconcile: Gauge,
@@ -64,6 +67,7 @@ impl Metrics {
             networks: IntGaugeVec::new(options("networks", "Networks by state."), &["state"])?,
             uplinks: IntGaugeVec::new(options("uplinks", "Uplinks by state."), &["state"])?,
             nodes: IntGaugeVec::new(options("nodes", "Nodes by state."), &["state"])?,
+            desired_agents: IntGaugeVec::new(options("desired_agents", DESIRED_AGENTS), &[])?,
             dropped_events: IntCounter::with_opts(options(
                 "dropped_events_total",
                 "Events that were dropped because the queue was full.",
@@ -82,7 +86,7 @@ impl Metrics {
         for counters in [&metrics.errors, &metrics.writes] {
             registry.register(Box::new(counters.clone()))?;
         }
-        for gauges in [&metrics.networks, &metrics.uplinks, &metrics.nodes] {
+        for gauges in [&metrics.networks, &metrics.uplinks, &metrics.nodes, &metrics.desired_agents] {
             registry.register(Box::new(gauges.clone()))?;
         }
         Ok(metrics)
@@ -116,15 +120,16 @@ impl Metrics {
             state(uplink.is_deleting(), status.map(|status| status.conditions.as_slice()))
         });
         set(&self.uplinks, &STATES, uplinks);
-        let nodes = cache.nodes.iter().map(|(name, node)| {
-            let is_current = cache.states.get(name).is_some_and(NodeState::is_observed);
-            match (node.is_ready, is_current) {
-                (false, _) => "NotReady",
-                (true, true) => "UpToDate",
-                (true, false) => "Behind",
-            }
-        });
+        let nodes = cache.nodes.iter().map(|(name, node)| node_state(node.is_ready, cache.states.get(name)));
         set(&self.nodes, &NODE_STATES, nodes);
+    }
+
+    /// Sets the number of nodes that should have an agent; none if it is not known.
+    pub(super) fn desired_agents(&self, count: Option<i32>) {
+        match count {
+            Some(count) => self.desired_agents.with_label_values::<&str>(&[]).set(count.into()),
+            None => self.desired_agents.reset(),
+        }
     }
 
     /// Records the duration of an evaluation.
@@ -147,6 +152,15 @@ impl Metrics {
         self.states.replace("", BTreeSet::new());
         self.uplinks.reset();
         self.nodes.reset();
+    }
+}
+
+fn node_state(is_ready: bool, state: Option<&NodeState>) -> &'static str {
+    match state.filter(|state| state.status.is_some()) {
+        _ if !is_ready => "NotReady",
+        None => "NeverReported",
+        Some(state) if state.is_observed() => "UpToDate",
+        Some(_) => "Behind",
     }
 }
 

@@ -5,8 +5,10 @@
 //!    them;
 //! 3. its steps while this replica is the leader, whose state is in [`leader_state`]: [`schedule`]
 //!    (when what is evaluated), [`dispatch`] (sends what is due), [`responses`] (what is retried);
-//! 4. [`metrics`]: what it counts; [`installation`]: when usnet was installed.
+//! 4. [`metrics`]: what it counts; [`installation`]: when usnet was installed; [`agents`]: how many
+//!    nodes should have an agent.
 
+mod agents;
 mod dispatch;
 mod installation;
 mod leader_state;

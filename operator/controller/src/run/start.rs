@@ -1,5 +1,6 @@
 //! Starts the parts of the controller and ends them in order (IO).
 
+use super::agents;
 use super::leader_state::LeaderState;
 use super::metrics::Metrics;
 use super::worker::{Ended, Worker};
@@ -68,12 +69,12 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
     let (claimable, claimable_in_publisher) = channel(None);
     let classes = device_classes::publish(client.clone(), writer.clone(), claimable_in_publisher);
     let worker = Worker {
-        watcher: client,
+        watcher: client.clone(),
         writer: writer.clone(),
         roles: elector.roles(),
         legacy: options.legacy,
         has_attachments: options.attachments == Attachments::Enabled,
-        metrics,
+        metrics: Arc::clone(&metrics),
         event_recorder,
         claimable,
         telemetry: Arc::clone(&telemetry),
@@ -97,6 +98,7 @@ pub async fn run(options: Options, end: impl Future<Output = ()>) -> Result<(), 
     let result = tokio::select! {
         result = async { tokio::try_join!(work, wait_for_end, publish) } => result.map(drop),
         never = classes => match never {},
+        never = agents::count(client, &metrics) => match never {},
         Err(error) = telemetry.serve(options.telemetry, Some(reviewer)) => Err(error.into()),
     };
     if let Ok(elector) = election.await {

@@ -102,4 +102,7 @@ async fn nothing_is_counted_while_nothing_changes() {
     pass_a_second(&mut worker).await;
     assert_eq!((worker.state.measure_at, worker.state.is_measured), (counted, true));
     assert!(worker.next_wake(Instant::now()).is_none(), "it wakes for nothing");
+    // Nothing else has to happen after what is observed.
+    worker.state.is_measured = false;
+    assert_eq!(worker.next_wake(Instant::now()), counted);
 }
