@@ -68,6 +68,7 @@ fn the_chart_is_installed_upgraded_and_removed_under_running_pods() {
     let install = ["upgrade", "--install", "usnet", chart, "-n", NAMESPACE, "--create-namespace", "--wait", timeout()];
     run("helm", &install);
     await_rollout();
+    run("helm", &["test", "usnet", "-n", NAMESPACE, timeout()]);
     let scene = busy_scene("release-chart");
     let before = ports(&scene.name);
 

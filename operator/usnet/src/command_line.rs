@@ -33,6 +33,8 @@ enum Program {
     CollectGarbage(garbage::Options),
     /// Runs the CNI plugin on request of the agent (one per node).
     ServeAttachments(attach::Options),
+    /// Waits until all controllers and agents are ready: `helm test`.
+    CheckInstallation(usnet_controller::run::check::Options),
     /// Shows the state of this node and its last changes, without an API server.
     Node(commands::Options),
     /// Asks the program of this container how it is: the probe of its pod.
@@ -53,6 +55,9 @@ pub(crate) enum Error {
     /// The controller ended.
     #[error("the controller failed")]
     Controller(#[source] usnet_controller::Error),
+    /// Not all controllers and agents are ready.
+    #[error(transparent)]
+    Check(#[from] usnet_controller::run::check::Error),
     /// The agent ended.
     #[error("the agent failed")]
     Agent(#[source] usnet_agent::Error),
@@ -87,6 +92,10 @@ impl CommandLine {
             Program::Controller(options) => run_until_shutdown(&mut two_threads(), async |requested| {
                 usnet_controller::run(options, requested).await.map_err(Error::Controller)
             }),
+            Program::CheckInstallation(options) => {
+                let runtime = one_thread().enable_all().build().map_err(Error::Runtime)?;
+                Ok(runtime.block_on(usnet_controller::run::check::run(options)).map(|said| print_line(&said))?)
+            }
             Program::Agent(options) => run_until_shutdown(&mut one_thread(), async |requested| {
                 usnet_agent::run(options, usnet_standalone::follow, requested).await.map_err(Error::Agent)
             }),

@@ -25,13 +25,14 @@ use options::{OPTIONS, Switch};
 use tree::{Conflict, Guard, Slot, Tree};
 
 /// What is taken from `config/chart` as it is, except for versions and the image's name.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     "Chart.yaml",
     "values.yaml",
     "values.schema.json",
     "templates/_helpers.tpl",
     "templates/checks.yaml",
     "templates/NOTES.txt",
+    "templates/test.yaml",
 ];
 
 /// Why the chart could not be made.

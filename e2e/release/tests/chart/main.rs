@@ -56,7 +56,7 @@ fn helm(arguments: &[&str], chart: &Path, settings: &[&str]) -> Result<String, S
 }
 
 fn template(chart: &Path, namespace: &str, settings: &[&str]) -> Objects {
-    let arguments = ["template", "--kube-version=1.36.0", "--namespace", namespace, "usnet"];
+    let arguments = ["template", "--skip-tests", "--kube-version=1.36.0", "--namespace", namespace, "usnet"];
     normal(objects(&helm(&arguments, chart, settings).unwrap()).unwrap())
 }
 

@@ -1,7 +1,8 @@
 //! Values that need each other.
 
-use super::{chart, checkout, refusal, template};
+use super::{chart, checkout, helm, refusal, template};
 use serde_json::{Value, json};
+use usnet_release::chart::kustomize::objects;
 
 fn agent(objects: &super::Objects) -> &Value {
     &objects["DaemonSet/usnet-agent"]["spec"]["template"]["spec"]
@@ -44,6 +45,30 @@ fn the_container_that_attaches_is_there_where_it_is_needed_or_wanted() {
         let objects = template(chart.path(), "usnet-system", settings);
         assert_eq!(has_container(agent(&objects), "attach"), is_there, "{settings:?}");
     }
+}
+
+#[test]
+fn the_test_of_a_release_has_the_image_and_the_account_of_the_controllers() {
+    let Some(chart) = chart() else { return };
+    let settings = ["image.repository=registry.example/usnet", "image.tag=v1", "controller.nodeSelector.infra=yes"];
+    let arguments = ["template", "--kube-version=1.36.0", "--namespace=networks", "usnet"];
+    let all = objects(&helm(&arguments, chart.path(), &settings).unwrap()).unwrap();
+    let (test, controllers) = (&all["Pod/usnet-test"], &all["Deployment/usnet-controller"]);
+    assert_eq!(
+        (&test["metadata"]["namespace"], &test["metadata"]["annotations"]["helm.sh/hook"]),
+        (&json!("networks"), &json!("test"))
+    );
+    let (pod, pattern) = (&test["spec"], &controllers["spec"]["template"]["spec"]);
+    for field in ["serviceAccountName", "nodeSelector", "securityContext"] {
+        assert_eq!(pod[field], pattern[field], "{field}");
+    }
+    for field in ["image", "securityContext"] {
+        assert_eq!(pod["containers"][0][field], pattern["containers"][0][field], "{field}");
+    }
+    assert!(
+        !template(chart.path(), "networks", &settings).contains_key("Pod/usnet-test"),
+        "it is no part of the release"
+    );
 }
 
 #[test]

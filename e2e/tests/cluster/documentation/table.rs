@@ -76,6 +76,7 @@ pub(super) const NETWORK: &[Row] = &[
             kubectl delete namespace argocd --wait=false"),
     ),
     ("helm install usnet usnet-0.1.0.tgz --namespace usnet-system --create-namespace --wait", RELEASED),
+    ("helm test usnet --namespace usnet-system", RELEASED),
     ("helm upgrade usnet usnet-0.2.0.tgz --namespace usnet-system", RELEASED),
     ("helm uninstall usnet --namespace usnet-system", RELEASED),
     ("helm rollback", NAME),

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use usnet_common::api::error::message;
 
 /// The DaemonSet of the agents, in the namespace of the controllers.
-const DAEMON_SET: &str = "usnet-agent";
+pub(super) const DAEMON_SET: &str = "usnet-agent";
 /// Alerts wait for minutes; a request takes the API server less than a millisecond.
 const INTERVAL: Duration = Duration::from_secs(10);
 

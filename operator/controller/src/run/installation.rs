@@ -9,7 +9,7 @@ use usnet_common::api::error::message;
 use usnet_common::backoff::Backoff;
 
 /// The Deployment of the controllers, in their own namespace.
-const DEPLOYMENT: &str = "usnet-controller";
+pub(super) const DEPLOYMENT: &str = "usnet-controller";
 /// Right after an installation the API server may not know the role yet.
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 /// Where the role is missing, one request a minute costs nothing.

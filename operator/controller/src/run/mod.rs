@@ -6,9 +6,10 @@
 //! 3. its steps while this replica is the leader, whose state is in [`leader_state`]: [`schedule`]
 //!    (when what is evaluated), [`dispatch`] (sends what is due), [`responses`] (what is retried);
 //! 4. [`metrics`]: what it counts; [`installation`]: when usnet was installed; [`agents`]: how many
-//!    nodes should have an agent.
+//!    nodes should have an agent; [`check`]: a program of its own that says whether all are ready.
 
 mod agents;
+pub mod check;
 mod dispatch;
 mod installation;
 mod leader_state;
