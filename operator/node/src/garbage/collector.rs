@@ -40,7 +40,7 @@ impl Collector {
             plugin_folders,
             attachments: Grace::new(grace),
             leftovers: Grace::new(grace),
-            report: Report::new(paths),
+            report: Report::new(paths, grace),
             problem: None,
         })
     }
@@ -60,7 +60,7 @@ impl Collector {
         let ended: BTreeSet<_> =
             all.records.iter().filter(|record| self.is_garbage(record)).map(|it| it.id.clone()).collect();
         for id in self.attachments.due(&ended, now) {
-            if let Err(error) = self.collect(&id) {
+            if let Err(error) = self.collect(&id, now) {
                 tracing::warn!(attachment = %id, error = %ErrorChain(&error), "cannot read the record of garbage; retrying");
             }
             // The attachment is gone, or is tried again later.
@@ -71,7 +71,7 @@ impl Collector {
 
     /// Detaches an attachment, unless a call of the runtime is working on it or has attached it
     /// again.
-    fn collect(&mut self, id: &AttachmentId) -> Result<(), journal::Error> {
+    fn collect(&mut self, id: &AttachmentId, now: Instant) -> Result<(), journal::Error> {
         let started = Instant::now();
         let Some(locked) = self.node.journal.try_lock_all([id])?.locked.pop() else { return Ok(()) };
         let Some(record) = locked.read()?.filter(|record| self.is_garbage(record)) else { return Ok(()) };
@@ -84,7 +84,7 @@ impl Collector {
             Ok(_) => Ok(()),
             Err(error) => Err(ErrorChain(&error).to_string()),
         };
-        self.report.attachment(&record, result, started.elapsed());
+        self.report.attachment(&record, result, started.elapsed(), now);
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl Collector {
                 Ok(true) => Ok(()),
                 Err(error) => Err(ErrorChain(&error).to_string()),
             };
-            self.report.leftover(&leftover, result, started.elapsed());
+            self.report.leftover(&leftover, result, started.elapsed(), now);
             self.leftovers.restart(&leftover, now);
         }
         Ok(())
