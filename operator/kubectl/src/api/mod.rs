@@ -15,7 +15,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cluster::{Cluster, ConnectionOptions, Scope};
+pub(crate) use cluster::{Cluster, ConnectionOptions, Listed, Scope};
 pub(crate) use exec::{log_of, run_command, run_on_nodes, run_usnet};
 pub(crate) use pods::{read_interfaces, read_pods};
 pub(crate) use read::{
