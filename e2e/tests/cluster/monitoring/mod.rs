@@ -1,6 +1,7 @@
 //! Prometheus with what `config/components/prometheus` deploys, in a cluster whose parts are broken
 //! one after the other: each alert fires, and each panel of the dashboard has data.
 //!
+//! - [`of_node`], [`of_cluster`]: what is broken;
 //! - [`component`]: applies it; [`translation`]: the Prometheus Operator's part, which the test bed
 //!   does not have;
 //! - [`prometheus`]: the program of Debian;
@@ -8,6 +9,8 @@
 
 mod component;
 mod dashboard;
+mod of_cluster;
+mod of_node;
 mod prometheus;
 mod translation;
 mod watch;
@@ -16,11 +19,12 @@ use crate::support::cluster::{apply, check, eventually, get, nodes, run, try_run
 use crate::support::control_plane::controllers::{
     Controller, NAMESPACE, StoppedProcesses, agent_process, await_both, curl_status, process, reader_token,
 };
-use crate::support::control_plane::simulated_nodes::SimulatedNodes;
-use crate::support::pods::{NODE, sleeping_pod, start};
-use crate::support::scene::Scene;
+use crate::support::pods::{NODE, sleeping_pod, start, testpmd_pod};
+use crate::support::scene::{Scene, wait_ready};
 use crate::support::uplinks::{Uplink, nowhere};
 use component::Component;
+use of_cluster::{ChangedNode, NodeWithoutAgent, SilentWebhook};
+use of_node::{Garbage, Hidden, OtherProgram, ReadOnlyState, TakenPort};
 use prometheus::Prometheus;
 use serde_json::{Value, json};
 use std::fs;
@@ -30,16 +34,10 @@ use watch::{Fault, Watch};
 /// The node whose parts are broken.
 const BROKEN: &str = "node-b";
 const ENGINES: [&str; 2] = ["ovs-vswitchd", "vpp"];
-/// Alerts that no fault here causes, each with the reason.
-const NOT_CAUSED: [(&str, &str); 7] = [
-    ("UsnetQueueStuck", "the API server would have to be slow for 15 minutes"),
-    ("UsnetWritesFail", "the API server would have to refuse writes for 25 minutes"),
-    ("UsnetStateNotWritable", "a disk needs a mount of its own and another agent: faults::disk sees the condition"),
-    ("UsnetForeignChanges", "its hour is a minute here, within which an agent repairs a bridge too rarely"),
-    ("UsnetOperationsFail", "an engine would have to refuse operations and stay connected"),
-    ("UsnetGarbageStays", "an IPAM plugin would have to fail for pods that are gone"),
-    ("UsnetDevicesNotRegistered", "kubelet would have to refuse a device plugin"),
-];
+/// An uplink whose NIC does not exist.
+const UPLINK: &str = "monitored";
+/// A bridge that has the name of a network's and is not usnet's.
+const FOREIGN: &str = "br-monitored-2";
 
 fn start_prometheus(component: &Component, rule: &Value) -> Prometheus {
     let [token, file] = ["token", "targets.json"].map(|name| component.folder.join(name).display().to_string());
@@ -86,20 +84,64 @@ fn agents_are_protected(node: &str) {
     assert_eq!(curl_status(node, "https://127.0.0.1:28181/metrics", None), "000", "at two addresses");
 }
 
-/// What breaks while other parts are broken: a network, an uplink and pods.
-fn break_objects(scene: &Scene) -> Uplink {
-    scene.network("monitored", &json!({}));
-    vsctl(BROKEN, &["--no-wait", "--may-exist", "add-br", "br-monitored-2"]);
-    scene.apply_network("monitored-2", &json!({}));
-    // Its program never uses the socket; the other one has no volume.
-    start(scene, &sleeping_pod(scene, "idle", "monitored"));
-    let mut broken = sleeping_pod(scene, "broken", "monitored");
-    broken["spec"]["volumes"] = json!([]);
-    broken["spec"]["containers"][0]["volumeMounts"] = json!([]);
-    apply(&broken);
-    let mut uplink = nowhere("monitored", &["7"]);
-    uplink["spec"]["nics"][0]["nodeSelector"] = json!({"matchLabels": {"kubernetes.io/hostname": BROKEN}});
-    Uplink::apply(&uplink)
+/// Networks, an uplink and pods that are wrong, until this is dropped.
+struct WrongObjects {
+    taken: TakenPort,
+    uplink: Uplink,
+}
+
+impl WrongObjects {
+    fn create(scene: &Scene) -> Self {
+        scene.network("monitored", &json!({}));
+        vsctl(BROKEN, &["--no-wait", "--may-exist", "add-br", FOREIGN]);
+        scene.apply_network("monitored-2", &json!({}));
+        let mut uplink = nowhere(UPLINK, &["7"]);
+        uplink["spec"]["nics"][0]["nodeSelector"] = json!({"matchLabels": {"kubernetes.io/hostname": BROKEN}});
+        let uplink = Uplink::apply(&uplink);
+        start(scene, &sleeping_pod(scene, "taken", "monitored"));
+        let taken = TakenPort::take(&vsctl(NODE, &["list-ports", "br-monitored"]));
+        // Its program never uses the socket; the other one has no volume.
+        use_up_memory(scene);
+        let [idle, mut broken] = ["idle", "broken"].map(|name| sleeping_pod(scene, name, "monitored"));
+        broken["spec"]["volumes"] = json!([]);
+        broken["spec"]["containers"][0]["volumeMounts"] = json!([]);
+        [idle, broken].iter().for_each(apply);
+        Self { taken, uplink }
+    }
+
+    fn delete(self, scene: Scene) {
+        vsctl(BROKEN, &["--no-wait", "del-br", FOREIGN]);
+        drop((self.taken, scene, self.uplink));
+    }
+}
+
+/// Applies a pod with more ports of large packets than Open vSwitch has memory for: each size needs
+/// buffers of its own.
+fn use_up_memory(scene: &Scene) {
+    let networks = [9000, 8000, 7000].map(|mtu| {
+        let name = format!("monitored-{mtu}");
+        scene.apply_network(&name, &json!({"bridge": {"mtu": mtu}}));
+        name
+    });
+    networks.iter().for_each(|name| wait_ready(name));
+    apply(&testpmd_pod(scene, "large", &networks.join(","), "rxonly"));
+}
+
+/// What lasts on nodes while other parts are broken.
+struct WrongNodes {
+    kubelet: Hidden,
+    garbage: Garbage,
+    program: OtherProgram,
+}
+
+impl WrongNodes {
+    fn begin(scene: &Scene) -> Self {
+        let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.56.98.0/24"}]]});
+        scene.network("monitored-3", &json!({"ipam": ipam, "devicePlugin": {"devices": 1}}));
+        let kubelet = Hidden::hide("/var/lib/kubelet/device-plugins/kubelet.sock");
+        let garbage = Garbage::leave(&scene.name, "monitored-3");
+        Self { kubelet, garbage, program: OtherProgram::start("br-monitored-3") }
+    }
 }
 
 /// Engines of the node that were stopped, which run again when this is dropped.
@@ -137,16 +179,27 @@ fn restart_vpp(prometheus: &Prometheus) {
     });
 }
 
+/// Waits for alerts of what is wrong on nodes, whose agents run.
+fn objects_are_wrong(watch: &mut Watch<'_>, objects: &Fault, nodes: &Fault) {
+    watch.await_firing(objects, "UsnetUplinksFailedOnNode", &[("node", BROKEN), ("engine", "OVS")]);
+    watch.await_firing(objects, "UsnetNetworkFailedOnNode", &[("network", "monitored-2")]);
+    watch.await_pending(objects, "UsnetNetworkStalled", &[("network", "monitored-2")]);
+    watch.await_pending(objects, "UsnetUplinksStalled", &[]);
+    watch.await_pending(objects, "UsnetOperationsFail", &[("node", NODE), ("kind", "CreatePort")]);
+    watch.await_firing(objects, "UsnetAttachmentsFailed", &[("node", NODE), ("reason", "PortFailed")]);
+    watch.await_firing(objects, "UsnetPortsWithoutMemory", &[("node", NODE), ("engine", "OVS")]);
+    watch.await_pending(nodes, "UsnetForeignChanges", &[("node", NODE)]);
+    watch.await_pending(nodes, "UsnetDevicesNotRegistered", &[("node", BROKEN)]);
+}
+
 fn engines_and_an_agent_end(watch: &mut Watch<'_>) {
     let ended = Fault::begin("Open vSwitch and VPP of a node ended");
     let engines = StoppedEngines::stop();
+    let stopped = Fault::begin("an agent stopped on a node that changed, and a node without an agent joined");
+    let agent = StoppedProcesses::stop(vec![agent_process(NODE)]);
+    let nodes = (ChangedNode::label(NODE), NodeWithoutAgent::join());
     watch.await_firing(&ended, "UsnetEngineDisconnected", &[("node", BROKEN), ("engine", "OVS")]);
     watch.await_firing(&ended, "UsnetEngineDisconnected", &[("node", BROKEN), ("engine", "VPP")]);
-    // Of the other node: the agent of this one says of its engines that they have ended.
-    let stopped = Fault::begin("an agent stopped, and a node without an agent joined");
-    let agent = StoppedProcesses::stop(vec![agent_process(NODE)]);
-    let nodes = SimulatedNodes::create("monitored", 1);
-    watch.await_firing(&ended, "UsnetNetworkFailedOnNode", &[("node", BROKEN), ("network", "monitored")]);
     watch.await_firing(&stopped, "UsnetAgentMetricsMissing", &[("node", NODE)]);
     watch.await_firing(&stopped, "UsnetAgentsMissing", &[]);
     watch.await_firing(&ended, "UsnetNetworkNotReady", &[("network", "monitored")]);
@@ -158,10 +211,26 @@ fn engines_and_an_agent_end(watch: &mut Watch<'_>) {
     watch.await_end("UsnetNetworkNotReady", &[("network", "monitored")]);
 }
 
+fn state_is_read_only(watch: &mut Watch<'_>) {
+    let fault = Fault::begin("the state folder was read-only");
+    let state = ReadOnlyState::begin();
+    watch.await_firing(&fault, "UsnetStateNotWritable", &[("node", BROKEN)]);
+    drop(state);
+    watch.await_end("UsnetStateNotWritable", &[]);
+}
+
 fn vpp_restarts(watch: &mut Watch<'_>, prometheus: &Prometheus) {
     let fault = Fault::begin("VPP of a node ended twice more");
     (0..2).for_each(|_| restart_vpp(prometheus));
     watch.await_firing(&fault, "UsnetEngineRestarts", &[("node", BROKEN), ("engine", "VPP")]);
+}
+
+fn a_webhook_is_silent(watch: &mut Watch<'_>) {
+    let fault = Fault::begin("an admission webhook did not answer");
+    let webhook = SilentWebhook::create();
+    watch.await_firing(&fault, "UsnetQueueStuck", &[]);
+    watch.await_firing(&fault, "UsnetWritesFail", &[("reason", "Timeout")]);
+    drop(webhook);
 }
 
 fn controllers_stop(watch: &mut Watch<'_>) {
@@ -192,23 +261,34 @@ fn each_alert_fires_and_each_panel_has_data_in_a_prometheus_that_scrapes_as_the_
     watch.await_silence();
 
     let scene = Scene::new("monitored");
-    let fault = Fault::begin("a network, an uplink and two pods were wrong");
-    let uplink = break_objects(&scene);
-    watch.await_firing(&fault, "UsnetUplinksFailedOnNode", &[("node", BROKEN), ("engine", "OVS")]);
-    watch.await_pending(&fault, "UsnetNetworkStalled", &[("network", "monitored-2")]);
-    watch.await_pending(&fault, "UsnetUplinksStalled", &[]);
+    let nodes_fault = Fault::begin("kubelet's socket and an IPAM plugin were gone, and a program changed a bridge");
+    let nodes = WrongNodes::begin(&scene);
+    let fault = Fault::begin("networks, an uplink and pods were wrong");
+    let objects = WrongObjects::create(&scene);
+    objects_are_wrong(&mut watch, &fault, &nodes_fault);
+    // It polls.
+    scene.delete_pod("large");
     engines_and_an_agent_end(&mut watch);
+    // The first restart of VPP counts for an hour, which is a minute here.
     vpp_restarts(&mut watch, &prometheus);
+    state_is_read_only(&mut watch);
+    watch.await_firing(&nodes_fault, "UsnetDevicesNotRegistered", &[("node", BROKEN)]);
+    drop(nodes.kubelet);
+    watch.await_pending(&nodes_fault, "UsnetGarbageStays", &[("node", BROKEN), ("kind", "Attachment")]);
+    a_webhook_is_silent(&mut watch);
     watch.await_firing(&fault, "UsnetNetworkStalled", &[("network", "monitored-2")]);
     watch.await_firing(&fault, "UsnetUplinksStalled", &[]);
+    watch.await_firing(&nodes_fault, "UsnetForeignChanges", &[("node", NODE), ("engine", "OVS")]);
+    nodes.garbage.collect();
+    drop(nodes.program);
     controllers_stop(&mut watch);
     watch.await_pending(&fault, "UsnetCallsFail", &[("node", NODE), ("code", "102")]);
     watch.await_pending(&fault, "UsnetAttachmentsNotConnected", &[("node", NODE), ("engine", "OVS")]);
 
-    watch.assert_complete(&NOT_CAUSED);
+    watch.assert_complete();
     let dashboard = component.object("ConfigMap/usnet-dashboard")["data"]["usnet.json"].as_str().unwrap();
     dashboard::assert_panels_have_data(&serde_json::from_str(dashboard).unwrap(), &prometheus);
     drop(prometheus);
-    vsctl(BROKEN, &["--no-wait", "del-br", "br-monitored-2"]);
-    drop((uplink, scene, component));
+    objects.delete(scene);
+    drop(component);
 }

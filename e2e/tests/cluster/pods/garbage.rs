@@ -1,42 +1,14 @@
 //! A sandbox that is removed without DEL: nothing of it is left on the node.
 
-use crate::support::cluster::{check, eventually, get, kubectl, on_node, try_run, vsctl};
+use crate::support::cluster::{check, eventually, get, kubectl, on_node, vsctl};
+use crate::support::collector::QuickCollector;
 use crate::support::control_plane::controllers::scrape;
 use crate::support::direct_cni::DirectPods;
 use crate::support::pods::{NODE, remains, sleeping_pod, start, uid};
 use crate::support::scene::{Scene, agent_pod, await_condition};
 use serde_json::{Value, json};
-use std::process::{Child, Command, Stdio};
 
 const COLLECTED: &str = "usnet_agent_garbage_total{kind=\"Attachment\",result=\"success\"}";
-
-/// Where the installed collector serves requests of the agent. A second one would take its place.
-const MOUNTS: &str = "/run/usnet/device-mounts.sock";
-
-/// A second collector in the container of the installed one, with its privileges and folders, and a
-/// grace period that a test can wait for.
-pub(super) struct QuickCollector(Child);
-
-impl QuickCollector {
-    pub(super) fn start() -> Self {
-        on_node(NODE, &["mv", MOUNTS, &format!("{MOUNTS}.kept")]);
-        let mut kubectl = Command::new("kubectl");
-        kubectl.args(["exec", &agent_pod(NODE), "-n", "usnet-system", "-c", "garbage-collection", "--"]);
-        kubectl.args(["/usr/local/bin/usnet", "collect-garbage", "--grace-seconds=1"]);
-        Self(kubectl.stdin(Stdio::null()).spawn().unwrap())
-    }
-}
-
-impl Drop for QuickCollector {
-    fn drop(&mut self) {
-        // kubectl's end does not end it.
-        let script = format!(
-            "kill $(pgrep -f '^/usr/local/bin/usnet collect-garbage --grace-seconds=1'); mv {MOUNTS}.kept {MOUNTS}"
-        );
-        let _ended = try_run("on-node", &[NODE, "sh", "-c", &script], "");
-        let _reaped = self.0.wait();
-    }
-}
 
 fn addresses(network: &str) -> Vec<String> {
     let script = format!("cd /var/lib/cni/networks/{network} && ls | grep '^10'; true");
@@ -86,7 +58,7 @@ fn what_a_sandbox_leaves_without_del_is_collected_and_a_living_pod_keeps_all() {
         check(message.contains("garbage/direct-1") && message.contains("garbage/stays"), message)
     });
 
-    let collector = QuickCollector::start();
+    let collector = QuickCollector::start(NODE);
     eventually("record, mount and files are gone", || check(direct.remains().is_empty(), direct.remains()));
     eventually("port and address are gone", || {
         let left = (addresses("garbage"), ports());

@@ -3,6 +3,7 @@
 mod api;
 pub(crate) mod capture;
 pub(crate) mod cluster;
+pub(crate) mod collector;
 pub(crate) mod control_plane;
 pub(crate) mod direct_cni;
 pub(crate) mod faults;

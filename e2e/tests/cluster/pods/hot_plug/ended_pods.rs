@@ -1,9 +1,9 @@
 //! Interfaces of ended pods: Multus detaches them only if it is called twice, its controller does
 //! not, and usnet's garbage collection does.
 
-use super::super::garbage::QuickCollector;
 use super::{HotPlug, daemon, element, plugged_pod, ports};
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node};
+use crate::support::collector::QuickCollector;
 use crate::support::pods::{NODE, uid, wait_running};
 use crate::support::scene::wait_ready;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ fn interfaces_of_pods_that_end_are_collected_also_if_they_were_just_being_attach
     println!("Multus was called {} for the sandbox", if by_multus.is_empty() { "once" } else { "twice" });
 
     let begun = Instant::now();
-    let _collector = QuickCollector::start();
+    let _collector = QuickCollector::start(NODE);
     for uid in &uids {
         eventually("the interface is collected", || check(left_of(uid).is_empty(), left_of(uid)));
     }
