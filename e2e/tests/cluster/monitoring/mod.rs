@@ -274,10 +274,10 @@ fn each_alert_fires_and_each_panel_has_data_in_a_prometheus_that_scrapes_as_the_
     state_is_read_only(&mut watch);
     watch.await_firing(&nodes_fault, "UsnetDevicesNotRegistered", &[("node", BROKEN)]);
     drop(nodes.kubelet);
-    watch.await_pending(&nodes_fault, "UsnetGarbageStays", &[("node", BROKEN), ("kind", "Attachment")]);
     a_webhook_is_silent(&mut watch);
     watch.await_firing(&fault, "UsnetNetworkStalled", &[("network", "monitored-2")]);
     watch.await_firing(&fault, "UsnetUplinksStalled", &[]);
+    watch.await_firing(&nodes_fault, "UsnetGarbageStays", &[("node", BROKEN), ("kind", "Attachment")]);
     watch.await_firing(&nodes_fault, "UsnetForeignChanges", &[("node", NODE), ("engine", "OVS")]);
     nodes.garbage.collect();
     drop(nodes.program);
