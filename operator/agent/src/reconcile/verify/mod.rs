@@ -18,7 +18,7 @@ use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::observed::{ElementState, Observed};
+use usnet_dataplane::observed::{ElementState, Observed, ObservedPort};
 use usnet_dataplane::owner::Owner;
 use usnet_dataplane::plan::{Blocker, Op};
 use usnet_dataplane::port::{DesiredPort, PortName, PortPolicy};
@@ -180,10 +180,15 @@ fn port_problem(evidence: Evidence<'_>, index: &Index<'_>, id: &AttachmentId, po
         }
         (Some((operation, error)), ..) => change_failed(operation, &reason::message(error)),
         (None, Some(operation), Some(error)) => change_failed(operation, error),
-        (None, ..) => match &observed?.state {
-            ElementState::Failed(error) => failed(message::port_failed(evidence.engine, &port.name, id, error)),
+        (None, ..) => match observed.filter(|port| port.owner.is_some()).map(|port| &port.state) {
+            Some(ElementState::Failed(error)) => failed(message::port_failed(evidence.engine, &port.name, id, error)),
             // A port is reported to have no memory only after some time: see `Programs`.
-            ElementState::Running | ElementState::Pending | ElementState::NoMemory => None,
+            Some(ElementState::Running | ElementState::Pending | ElementState::NoMemory) => None,
+            None => {
+                let what = format!("port {} of bridge {}", port.name, foreign_port(evidence, &port.name)?);
+                let why = message::object_exists(&what);
+                failed(message::port_change_failed(PortChange::Create, &port.name, id, &why))
+            }
         },
     }?;
     // A problem of all ports of a type explains more than the error of a single port.
@@ -192,6 +197,14 @@ fn port_problem(evidence: Evidence<'_>, index: &Index<'_>, id: &AttachmentId, po
         Some(reason) => failed(message::port_unusable(&id.interface, reason)),
         None => Some(problem),
     }
+}
+
+/// Returns the bridge on which a port that usnet does not own has this name, for which there is no
+/// operation: the engine would refuse a second one.
+fn foreign_port<'a>(evidence: Evidence<'a>, name: &PortName) -> Option<&'a str> {
+    let mut bridges = evidence.observed.bridges.iter();
+    let has = |port: Option<&ObservedPort>| port.is_some_and(|port| port.owner.is_none());
+    bridges.find(|(_, bridge)| has(bridge.ports.get(name))).map(|(bridge, _)| bridge.as_str())
 }
 
 const fn port_change(operation: &Op) -> PortChange {

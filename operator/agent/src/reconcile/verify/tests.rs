@@ -124,6 +124,25 @@ fn a_port_that_fails_degrades_its_attachment_and_not_the_network() {
 }
 
 #[test]
+fn a_foreign_port_with_the_name_of_a_port_degrades_its_attachment_on_whatever_bridge_it_is() {
+    let record = record("c1", &network("blue"));
+    let foreign = ObservedPort { owner: None, ..port_of(&record) };
+    let mut on_other = healthy();
+    let (_, mut other) = bridge_of(&network("red"));
+    other.owner = None;
+    other.ports.insert(record.port.name.clone(), foreign.clone());
+    on_other.bridges.insert("br-other".to_owned(), other);
+    let mut on_own = healthy();
+    on_own.bridges.values_mut().for_each(|bridge| drop(bridge.ports.insert(record.port.name.clone(), foreign.clone())));
+    for (observed, bridge) in [(&on_other, "br-other"), (&on_own, "br-blue")] {
+        let cause = problem(observed, &[], None);
+        assert_eq!(cause.reason, PORT_FAILED);
+        let says = format!("port {} of bridge {bridge} already exists", record.port.name);
+        assert!(cause.message.contains(&says), "{}", cause.message);
+    }
+}
+
+#[test]
 fn what_a_pod_left_at_its_socket_degrades_its_attachment_and_not_the_network() {
     let error = OpError::SocketUnusable { what: "port p1".into(), reason: "SYSCALL_ERROR_4".into() };
     let cause = problem(&healthy(), &[create_failed(error)], None);

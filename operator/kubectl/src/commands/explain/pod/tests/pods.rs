@@ -29,7 +29,7 @@ fn port_that_the_engine_refuses() {
         &mut snapshot,
         "usnet[104 PortRejected]: port vhu1 could not be configured: the engine reports \"no memory\"",
     );
-    check(&mut snapshot, &waiting(), "PortRejected", &["no memory", "look at the engine's log"]);
+    check(&mut snapshot, &waiting(), "PortRejected", &["no memory", "see the engine's log"]);
 }
 
 #[test]
