@@ -2,17 +2,13 @@
 //! with `config/components/legacy-pods`.
 
 use super::handoff::{create, definition, definition_of_vpp, memif_pod, testpmd_pod};
-use crate::support::cluster::{apply, check, eventually, eventually_within, get, kubectl, timeout, try_run};
+use crate::support::cluster::{apply, check, eventually, get, kubectl, timeout, try_run};
 use crate::support::pods::{NODE, received, sleeping_pod, wait_running};
 use crate::support::scene::{Scene, wait_ready};
 use crate::support::vpp;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/components/legacy-pods/policy.yaml");
-/// An API server that has just started finds the kind of a policy's parameters within a minute.
-const PARAMETERS: Duration = Duration::from_secs(90);
-
 /// The policy, as long as this exists.
 struct Policy;
 
@@ -49,9 +45,10 @@ fn volume_of(scene: &Scene, networks: &str) -> Result<Value, String> {
     Ok(pod["spec"]["volumes"][1].take())
 }
 
-/// Waits until the API server knows the policy and the definition.
+/// Waits until the API server knows the policy and the definition, which may take a minute after
+/// its start.
 fn await_policy(scene: &Scene, definition: &str) {
-    eventually_within(PARAMETERS, "the policy", || {
+    eventually("the policy", || {
         let volume = volume_of(scene, definition)?;
         check(volume == json!({"name": "shared-dir", "emptyDir": {}}), volume.to_string())
     });

@@ -1,11 +1,10 @@
 //! The CRDs of usnet are removed one by one, in several orders, and installed again.
 
 use crate::outages::uninstalled::{Installed, allow_deletion, assert_traffic, busy_scene, install};
-use crate::support::cluster::{NODES, check, eventually, eventually_within, get, kubectl, timeout, try_run, vsctl};
+use crate::support::cluster::{NODES, check, eventually, get, kubectl, timeout, try_run, vsctl};
 use crate::support::scene::{Scene, remains, wait_ready};
 use crate::support::uplinks::Uplink;
 use serde_json::json;
-use std::time::Duration;
 
 const NETWORKS: &str = "userspacenetworks.usnet.dev";
 const COMPILED: &str = "compilednetworks.usnet.dev";
@@ -32,14 +31,11 @@ fn compiled_networks_that_vanish_with_their_crd_change_nothing_on_nodes() {
     assert_traffic(&scene);
 }
 
-/// An API server that has just started, or from which a CRD was removed, finds the kind or its
-/// objects only after up to a minute, and until then knows none of them as a parameter of a policy.
-const PARAMETERS: Duration = Duration::from_secs(90);
-
-/// The deletion is refused with these words.
+/// The deletion is refused with these words. An API server that has just started, or from which a
+/// CRD was removed, knows no parameters of a policy for up to a minute.
 #[track_caller]
 fn assert_kept(crd: &str, words: &str) {
-    eventually_within(PARAMETERS, "the deletion is refused", || {
+    eventually("the deletion is refused", || {
         let answer = try_run("kubectl", &["delete", "crd", crd, "--dry-run=server"], "");
         check(answer.as_ref().is_err_and(|answer| answer.contains(words)), format!("{answer:?}"))
     });

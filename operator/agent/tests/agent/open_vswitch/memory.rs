@@ -34,7 +34,7 @@ fn wait_until_without_memory(agent: &RunningAgent, pods: &[&str]) -> Duration {
 
 /// The row of such a port is that of one without a program, once the switch has tried again.
 #[test]
-fn a_port_without_memory_is_told_from_one_without_a_program() {
+fn a_port_without_memory_is_distinguished_from_one_without_a_program() {
     let testbed = OvsTestbed::with(OpenVswitch::builder().dpdk(true).dpdk_memory(ONE_PORT).start().unwrap());
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
@@ -45,16 +45,16 @@ fn a_port_without_memory_is_told_from_one_without_a_program() {
     agent.wait_for_network("blue", "is connected", |entry| entry.connected == 1);
     // A third port changes the switch's configuration, which ends the connection of the second.
     [&second, &idle].into_iter().for_each(|pod| testbed.write(pod));
-    let told = wait_until_without_memory(&agent, &["default/c2"]);
+    let reported = wait_until_without_memory(&agent, &["default/c2"]);
 
     drop(agent);
     testbed.vsctl("set Open_vSwitch . external_ids:changed=1");
     let row = testbed.vsctl(&format!("get Interface {} status", second.port.name));
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(2, &[network("blue")]);
-    let told_again = wait_until_without_memory(&agent, &["default/c2"]);
-    println!("told after {told:.1?}, by another agent after {told_again:.1?}, with the row {row}");
-    assert!(told.max(told_again) < NOT_CONNECTED, "the program would be blamed");
+    let reported_again = wait_until_without_memory(&agent, &["default/c2"]);
+    println!("NoMemory after {reported:.1?}, by another agent after {reported_again:.1?}, with the row {row}");
+    assert!(reported.max(reported_again) < NOT_CONNECTED, "the program would be blamed");
 
     testbed.write(&Record { progress: Progress::Detached, ..first });
     let _since = wait_until_without_memory(&agent, &[]);

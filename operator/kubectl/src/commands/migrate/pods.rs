@@ -1,6 +1,5 @@
 //! Pods of the userspace CNI that share a folder of their node with the engine. Pure.
 
-use super::report::Definition;
 use crate::model::Pod;
 use crate::model::selection::selected;
 use serde::Serialize;
@@ -23,12 +22,12 @@ pub(super) struct FolderPod {
     pub owner: Option<String>,
 }
 
-/// Returns the pods with such a volume that select one of the definitions.
-pub(super) fn with_folders(pods: &[Pod], definitions: &[Definition]) -> Vec<FolderPod> {
-    let names: BTreeSet<(&str, &str)> = definitions.iter().map(|it| (&*it.namespace, &*it.name)).collect();
+/// Returns the pods with such a volume that select one of the definitions, which are given by
+/// namespace and name.
+pub(super) fn with_folders(pods: &[Pod], definitions: &BTreeSet<(&str, &str)>) -> Vec<FolderPod> {
     let is_of = |pod: &Pod| {
         let networks = pod.networks.as_deref().and_then(|text| selected(text, &pod.namespace).ok());
-        networks.iter().flatten().any(|it| names.contains(&(&it.namespace, &it.name)))
+        networks.iter().flatten().any(|it| definitions.contains(&(&*it.namespace, &*it.name)))
     };
     let has_folder = |pod: &&Pod| {
         pod.volumes.get(VOLUME) == Some(&false) && !pod.volumes.contains_key(VOLUME_OF_USNET) && !pod.has_ended()
@@ -55,16 +54,6 @@ mod tests {
 
     #[test]
     fn only_pods_with_a_folder_and_a_legacy_definition_are_named() {
-        let definition = Definition {
-            namespace: "web".to_owned(),
-            name: "old".to_owned(),
-            works: true,
-            engine: None,
-            bridge: None,
-            network: None,
-            messages: Vec::new(),
-            ignored: Vec::new(),
-        };
         let folder = [("shared-dir", false)];
         let mut ended = pod("ended", "old", &folder);
         ended.phase = "Succeeded".to_owned();
@@ -77,7 +66,7 @@ mod tests {
             pod("invalid", "[", &folder),
             ended,
         ];
-        let named: Vec<_> = with_folders(&pods, &[definition]).into_iter().map(|pod| pod.name).collect();
+        let named: Vec<_> = with_folders(&pods, &[("web", "old")].into()).into_iter().map(|pod| pod.name).collect();
         assert_eq!(named, ["short", "list"]);
     }
 }

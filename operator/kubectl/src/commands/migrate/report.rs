@@ -1,7 +1,7 @@
 //! The result for each NetworkAttachmentDefinition, by the function of the controller. Pure.
 
 use super::pods::{FolderPod, with_folders};
-use crate::api::Listed;
+use crate::api::{Listed, unreadable};
 use crate::error::Error;
 use crate::model::{Pod, Unread};
 use serde::Serialize;
@@ -59,7 +59,11 @@ impl Report {
     /// Adds those of the pods that cannot be attached as they are.
     pub(super) fn add_pods(&mut self, listed: Result<Listed<Pod>, Error>) {
         match listed {
-            Ok(listed) => self.pods = with_folders(&listed.objects, &self.definitions),
+            Ok(listed) => {
+                self.not_read.extend(unreadable("pods", &listed));
+                let names = self.definitions.iter().map(|it| (&*it.namespace, &*it.name)).collect();
+                self.pods = with_folders(&listed.objects, &names);
+            }
             Err(error) => self.not_read.push(Unread { what: "pods".to_owned(), why: error.sentence() }),
         }
     }

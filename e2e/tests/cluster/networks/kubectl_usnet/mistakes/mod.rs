@@ -1,6 +1,6 @@
 //! The mistakes of users, made with the real scheduler, kubelet, container runtime and Multus:
 //! `kubectl usnet explain` names the cause and what to do, and never ends with status 0. Each has a
-//! line in the output, with the seconds until it was told.
+//! line in the output, with the seconds until it was explained.
 //!
 //! - [`annotations`]: the annotation of the pod;
 //! - [`pods`]: volumes, containers and nodes; [`programs`]: programs that are not connected;
@@ -48,7 +48,7 @@ struct Mistake {
     remedy: &'static str,
     /// Words of an event, by which the text of another program is known.
     event: &'static str,
-    told: Option<Duration>,
+    explained: Option<Duration>,
 }
 
 impl Mistake {
@@ -85,7 +85,7 @@ impl Mistakes<'_> {
         (cause, remedy): (&'static str, &'static str),
     ) -> &mut Mistake {
         let what = what.to_owned();
-        self.all.push(Mistake { what, object, kind, cause, remedy, event: "", told: None });
+        self.all.push(Mistake { what, object, kind, cause, remedy, event: "", explained: None });
         self.all.last_mut().unwrap()
     }
 
@@ -110,9 +110,10 @@ impl Mistakes<'_> {
     }
 
     /// Asks about each until it is explained, several at once.
-    fn await_told(&mut self, since: Instant) {
+    fn await_explained(&mut self, since: Instant) {
         loop {
-            let mut open: Vec<&mut Mistake> = self.all.iter_mut().filter(|mistake| mistake.told.is_none()).collect();
+            let mut open: Vec<&mut Mistake> =
+                self.all.iter_mut().filter(|mistake| mistake.explained.is_none()).collect();
             if open.is_empty() {
                 return;
             }
@@ -141,8 +142,8 @@ impl Mistakes<'_> {
     }
 
     fn print(&self) {
-        for (index, Mistake { what, cause, told, .. }) in self.all.iter().enumerate() {
-            println!("{:2} {what}: {cause}, {:.1} s", index + 1, told.unwrap_or_default().as_secs_f64());
+        for (index, Mistake { what, cause, explained, .. }) in self.all.iter().enumerate() {
+            println!("{:2} {what}: {cause}, {:.1} s", index + 1, explained.unwrap_or_default().as_secs_f64());
         }
     }
 }
@@ -152,7 +153,7 @@ fn ask_about(mistakes: &mut [&mut Mistake], since: Instant) -> Vec<String> {
     let mut problems = Vec::new();
     for mistake in mistakes {
         match mistake.ask() {
-            Ok(()) => mistake.told = Some(since.elapsed()),
+            Ok(()) => mistake.explained = Some(since.elapsed()),
             Err(report) => problems.push(format!("{} ({}): {report}", mistake.what, mistake.name())),
         }
     }
@@ -207,7 +208,7 @@ fn each_mistake_of_a_user_is_explained_with_what_to_do() {
     }
     assert!(nodes().len() == 2, "some of them need node-b");
     mistakes.apply();
-    mistakes.await_told(Instant::now());
+    mistakes.await_explained(Instant::now());
     mistakes.await_events();
     mistakes.print();
     drop((scene, uplink));
