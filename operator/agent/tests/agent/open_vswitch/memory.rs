@@ -1,6 +1,6 @@
 //! Ports for which DPDK has no memory, with the programs of pods.
 
-use super::restarts::{Programs, pod};
+use super::programs::{Programs, pod};
 use super::testbed::OvsTestbed;
 use crate::support::node::network;
 use crate::support::running_agent::RunningAgent;
@@ -40,7 +40,7 @@ fn a_port_without_memory_is_distinguished_from_one_without_a_program() {
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     let [first, second, idle] = ["c1", "c2", "c3"].map(|container| pod(&testbed, container));
-    let _programs = Programs::start(&testbed, &[first.clone(), second.clone()]);
+    let _programs = Programs::idle(&testbed, &[first.clone(), second.clone()]);
     testbed.write(&first);
     agent.wait_for_network("blue", "is connected", |entry| entry.connected == 1);
     // A third port changes the switch's configuration, which ends the connection of the second.

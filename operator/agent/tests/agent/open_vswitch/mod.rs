@@ -12,6 +12,7 @@ mod outages;
 mod overlay_filter;
 mod overlay_reasons;
 mod overlays;
+mod programs;
 mod restarts;
 pub(crate) mod testbed;
 mod tunnels;

@@ -1,12 +1,12 @@
 //! Networks that connect nodes: VXLAN devices in the node's network namespace.
 
 use super::testbed::OvsTestbed;
-use crate::support::node::{network, until};
+use crate::support::node::{SOON, network, until};
 use crate::support::running_agent::RunningAgent;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use usnet_crds::node_state::NetworkState;
 use usnet_crds::{Encapsulation, Mtu, NodeNetwork, NodeOverlay, Phase, UdpPort, Vni};
 use usnet_dataplane::paths::NodePaths;
@@ -151,7 +151,7 @@ fn a_restarted_agent_changes_nothing_and_removes_what_is_no_longer_desired() {
 }
 
 #[test]
-fn a_device_that_others_change_is_repaired_within_a_second() {
+fn a_device_that_others_change_is_repaired_at_once() {
     let (testbed, paths) = start();
     let agent = RunningAgent::start(&paths);
     agent.set_spec(1, &[overlay("blue", 7001, &["10.0.0.2"])]);
@@ -169,8 +169,7 @@ fn a_device_that_others_change_is_repaired_within_a_second() {
         let start = Instant::now();
         let is_repaired = || (testbed.is_joined("blue") && testbed.peers("blue") == 1).then_some(());
         until(&format!("it is repaired after {change}"), is_repaired);
-        // The machine of the test may be busy.
-        assert!(start.elapsed() < Duration::from_secs(5), "{change}: {:?}", start.elapsed());
+        assert!(start.elapsed() < SOON, "{change}: {:?}", start.elapsed());
         wait_until_programmed(&agent, "blue");
     }
     let repairs = || agent.metric("usnet_agent_repairs_total", usnet_crds::EngineKind::OpenVswitch);

@@ -1,54 +1,21 @@
 //! A switch that is killed and started again at once, under traffic of two pods, many times.
 
+use super::programs::{Programs, pod};
 use super::testbed::OvsTestbed;
 use crate::support::node::{network, until};
 use crate::support::restarts::{self, Restarts};
 use crate::support::running_agent::RunningAgent;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use usnet_crds::EngineKind;
 use usnet_crds::conditions::NETWORKS_PROGRAMMED;
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{EngineKind, SocketRole};
 use usnet_dataplane::attachment::Record;
-use usnet_dataplane::port::{PortBackend, SocketPath};
 use usnet_test_openvswitch::OpenVswitch;
 
 /// Longest time until everything is reported as it was, on a busy machine.
 const RECOVERED_WITHIN: Duration = Duration::from_secs(20);
-
-/// The programs of pods in one process, which send to each other.
-pub(super) struct Programs(Child);
-
-impl Programs {
-    pub(super) fn start(testbed: &OvsTestbed, pods: &[Record]) -> Self {
-        let folder = testbed.ovs.folder();
-        let mut command = Command::new("dpdk-testpmd");
-        command.args(["--no-pci", "--no-huge", "--no-telemetry", "-l", "0,1", "-m", "64"]);
-        command.arg(format!("--file-prefix=usnet{}", std::process::id())).env("XDG_RUNTIME_DIR", folder);
-        for (number, pod) in pods.iter().enumerate() {
-            let socket = pod.port.backend.socket_file().unwrap().display();
-            command.arg(format!("--vdev=net_virtio_user{number},path={socket},server=1"));
-        }
-        command.args(["--", "--forward-mode=flowgen", "--stats-period=1", "--auto-start"]);
-        command.args(["--total-num-mbufs=2048", "--no-mlockall"]);
-        let log = std::fs::File::create(folder.join("testpmd.log")).unwrap();
-        // The program ends when its input does.
-        Self(command.stdin(Stdio::piped()).stdout(log).stderr(Stdio::null()).spawn().unwrap())
-    }
-}
-
-impl Drop for Programs {
-    fn drop(&mut self) {
-        let _ended = self.0.kill();
-        let _status = self.0.wait();
-    }
-}
-
-pub(super) fn pod(testbed: &OvsTestbed, container: &str) -> Record {
-    let socket = SocketPath::try_from(testbed.ovs.folder().join(format!("{container}.sock"))).unwrap();
-    testbed.record(container, &network("blue"), PortBackend::VhostUser { socket, engine_role: SocketRole::Client })
-}
 
 /// What differs from the state before the restart; none if nothing does.
 fn problem(agent: &RunningAgent) -> Option<String> {
@@ -99,7 +66,7 @@ fn a_switch_that_restarts_under_traffic_is_programmed_again_each_time() {
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     let pods = ["c1", "c2"].map(|container| pod(&testbed, container));
-    let _programs = Programs::start(&testbed, &pods);
+    let _programs = Programs::with_traffic(&testbed, &pods);
     pods.iter().for_each(|pod| testbed.write(pod));
     until("both are connected", || problem(&agent).is_none().then_some(()));
     let epoch = agent.epoch(EngineKind::OpenVswitch);

@@ -13,6 +13,9 @@ use usnet_dataplane::testing::record_with;
 pub(crate) use usnet_dataplane::testing::{network, network_with};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(40);
+/// Until when the agent has done what a change in the kernel wakes it for, also on a busy machine.
+/// Without that it would look after half a minute.
+pub(crate) const SOON: Duration = Duration::from_secs(15);
 
 /// Waits until `condition` returns a value.
 pub(crate) fn until<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
