@@ -63,6 +63,7 @@ pub use types::names::{
 };
 pub use types::nic::{InvalidNic, NicName, PciAddress};
 pub use types::number::OutOfRange;
+pub use types::pod_names::PodNames;
 pub use types::port_type::*;
 pub use types::rate::{InvalidRate, KilobitsPerSecond, RateLimit};
 pub use types::vlan::Vlan;

@@ -10,7 +10,7 @@ use crate::types::vlan::VlanMode;
 use crate::uplink::problem::UplinkProblem;
 use crate::{
     EngineKind, InterfaceAddress, InvalidAddress, InvalidBridgeDomainId, InvalidMac, InvalidName, InvalidNic,
-    InvalidRate, InvalidRingSize, InvalidVlanRange, MacAddress, NamespaceName, OutOfRange, PodName, VlanTag,
+    InvalidRate, InvalidRingSize, InvalidVlanRange, MacAddress, NamespaceName, OutOfRange, PodNames, VlanTag,
 };
 use ipnet::IpNet;
 use std::fmt;
@@ -68,11 +68,15 @@ pub enum Problem {
     #[error("VLAN {0} occurs twice: remove one of them")]
     TrunkTwice(VlanTag),
     #[error("pod {namespace}/{pod} occurs twice: merge the entries")]
-    AttachmentTwice { namespace: NamespaceName, pod: PodName },
+    AttachmentTwice { namespace: NamespaceName, pod: PodNames },
     #[error("address {0} occurs twice: give each attachment its own")]
     IpTwice(IpAddr),
     #[error("MAC address {0} occurs twice: give each attachment its own")]
     MacTwice(MacAddress),
+    #[error("from {first} on there are too few addresses in its subnet for {pods}: use a lower one, or fewer pods")]
+    TooFewIps { first: InterfaceAddress, pods: PodNames },
+    #[error("from {first} on there are too few MAC addresses for {pods}: use a lower one, or fewer pods")]
+    TooFewMacs { first: MacAddress, pods: PodNames },
     #[error("{count} are too many: use at most {maximum}")]
     TooMany { count: usize, maximum: usize },
     #[error("{} of {engine} have no {}: use bridge.{}", bridges(engine), key.field(), own_key(engine))]

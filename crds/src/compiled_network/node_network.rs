@@ -96,8 +96,8 @@ network_struct! {
 
 impl NodeNetwork {
     /// The settings that are fixed for a pod.
-    pub fn fixed(&self, namespace: &str, pod: &str) -> Option<&FixedAttachment> {
-        self.attachments.iter().find(|fixed| fixed.namespace.as_str() == namespace && fixed.pod.as_str() == pod)
+    pub fn fixed(&self, namespace: &str, pod: &str) -> Option<FixedAttachment> {
+        self.attachments.iter().find_map(|fixed| fixed.of_pod(namespace, pod))
     }
 
     /// Whether a pod and the engine share a folder. A device of the pod's kernel and a socket

@@ -4,10 +4,12 @@
 
 use crate::types::address::InterfaceAddress;
 use crate::types::mac::MacAddress;
-use crate::types::names::{NamespaceName, PodName};
+use crate::types::names::NamespaceName;
+use crate::types::pod_names::PodNames;
 use crate::types::rate::RateLimit;
 use crate::types::vlan::Vlan;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 #[cfg(feature = "api")]
 pub use spec::AttachmentSpec;
@@ -23,12 +25,13 @@ pub(crate) use spec::{mac, pod};
 pub struct FixedAttachment {
     /// The namespace of the pod.
     pub namespace: NamespaceName,
-    /// The name of the pod.
-    pub pod: PodName,
-    /// The addresses of the pod; none means that IPAM chooses.
+    /// The name of the pod, or of several.
+    pub pod: PodNames,
+    /// The addresses of the first pod, of which each next one has the next; none means that IPAM
+    /// chooses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ips: Vec<InterfaceAddress>,
-    /// The MAC address of the interface.
+    /// The MAC address of the interface of the first pod, of which each next one has the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacAddress>,
     /// The VLAN of the port.
@@ -37,6 +40,22 @@ pub struct FixedAttachment {
     /// The rate limit of the port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<RateLimit>,
+}
+
+impl FixedAttachment {
+    /// The settings of this pod, if they are for it.
+    pub fn of_pod(&self, namespace: &str, pod: &str) -> Option<Self> {
+        let place = self.pod.place_of(pod).filter(|_| self.namespace.as_str() == namespace)?;
+        // The controller has checked that the last pod has addresses.
+        let ips = self.ips.iter().filter_map(|ip| ip.after(place)).collect();
+        Some(Self { ips, mac: self.mac.and_then(|mac| mac.after(place)), ..self.clone() })
+    }
+
+    /// The addresses of all its pods.
+    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        let places = 0..=self.pod.last_place();
+        self.ips.iter().flat_map(move |ip| places.clone().filter_map(|place| Some(ip.after(place)?.ip())))
+    }
 }
 
 #[cfg(feature = "api")]
@@ -51,11 +70,11 @@ mod spec {
     use crate::types::limits::{ATTACHMENTS_MAX, CIDR_MAX, IPS_MAX};
     use crate::types::mac::{MAC_PATTERN, NO_MAC};
     use crate::types::names::{NAMESPACE_NAME_MAX, NAMESPACE_NAME_PATTERN, POD_NAME_MAX, POD_NAME_PATTERN};
-    use crate::{EngineKind, InterfaceAddress, MacAddress, NamespaceName, PodName};
+    use crate::types::pod_names::{ORDINALS_PATTERN, PodNames, RANGE_PODS_MAX};
+    use crate::{EngineKind, InterfaceAddress, MacAddress, NamespaceName};
     use kube::KubeSchema;
     use kube::core::Rule;
     use serde::{Deserialize, Serialize};
-    use std::collections::{BTreeMap, BTreeSet};
     use std::net::IpAddr;
 
     /// The settings that the name of a pod fixes; those that are left out are the network's.
@@ -66,19 +85,21 @@ mod spec {
         #[schemars(length(max = NAMESPACE_NAME_MAX))]
         #[x_kube(validation = namespace())]
         pub namespace: String,
-        /// The name of the pod. It need not exist yet.
+        /// The name of the pod, or those of pods of a StatefulSet: `db-{0..99}`, at most 1000. They
+        /// need not exist yet.
         #[schemars(length(max = POD_NAME_MAX))]
-        #[x_kube(validation = pod())]
+        #[x_kube(validation = pods())]
         pub pod: String,
         /// The addresses of the pod with prefix lengths, instead of those that `ipam` would choose;
-        /// at most 2. They belong to one interface; a second interface of the pod on this network
-        /// is rejected. A change applies to pods that attach afterwards.
+        /// at most 2. Of several pods these are the addresses of the first, and each next pod has
+        /// the next ones. They belong to one interface; a second interface of the pod on this
+        /// network is rejected. A change applies to pods that attach afterwards.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[schemars(length(max = IPS_MAX), inner(length(max = CIDR_MAX)))]
         #[x_kube(validation = ips())]
         pub ips: Vec<String>,
-        /// The MAC address of the pod's interface. It belongs to one interface; a second interface
-        /// of the pod on this network is rejected. A change applies to pods that attach afterwards.
+        /// The MAC address of the pod's interface; of several pods that of the first. It belongs to
+        /// one interface, as `ips` do.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = NO_MAC.len()))]
         #[x_kube(validation = mac())]
@@ -105,6 +126,20 @@ mod spec {
         rule(
             format!("size(self) <= {POD_NAME_MAX} && self.matches('{POD_NAME_PATTERN}')"),
             format!("not the name of a pod: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.'"),
+        )
+    }
+
+    /// A pod, or a range whose first ordinal is not after the last one.
+    fn pods() -> Rule {
+        let name = POD_NAME_PATTERN.trim_start_matches('^').trim_end_matches('$');
+        let first = "int(self.substring(self.indexOf('{') + 1, self.indexOf('..', self.indexOf('{'))))";
+        let last = "int(self.substring(self.indexOf('..', self.indexOf('{')) + 2, self.indexOf('}')))";
+        let ends = format!("{first} <= {last} && {last} - {first} < {RANGE_PODS_MAX}");
+        rule(
+            format!("self.matches('^{name}({ORDINALS_PATTERN})?$') && (!self.contains('{{') || {ends})"),
+            format!(
+                "neither the name of a pod nor a range: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.', or the name of a StatefulSet with ordinals from low to high, such as db-{{0..99}}, at most {RANGE_PODS_MAX} pods"
+            ),
         )
     }
 
@@ -148,16 +183,18 @@ mod spec {
         let too_many = Problem::TooMany { count: specs.len(), maximum: ATTACHMENTS_MAX };
         problems.add_if(specs.len() > ATTACHMENTS_MAX, "spec.attachments", too_many);
         let mut used = UsedAddresses::default();
-        let mut fixed = BTreeMap::new();
+        let mut all: Vec<FixedAttachment> = Vec::new();
         for (index, spec) in specs.iter().enumerate() {
             let field = format!("spec.attachments[{index}]");
             let Some(one) = attachment(problems, engine, &field, spec) else { continue };
             used.reserve(problems, &field, &one);
-            if let Some(other) = fixed.insert((one.namespace.clone(), one.pod.clone()), one) {
-                problems.add(field, Problem::AttachmentTwice { namespace: other.namespace, pod: other.pod });
-            }
+            let is_twice = all.iter().any(|other| other.namespace == one.namespace && other.pod.overlaps(&one.pod));
+            let twice = Problem::AttachmentTwice { namespace: one.namespace.clone(), pod: one.pod.clone() };
+            problems.add_if(is_twice, &field, twice);
+            all.push(one);
         }
-        fixed.into_values().collect()
+        all.sort_by(|one, other| (&one.namespace, &one.pod).cmp(&(&other.namespace, &other.pod)));
+        all
     }
 
     fn attachment(
@@ -167,7 +204,7 @@ mod spec {
         spec: &AttachmentSpec,
     ) -> Option<FixedAttachment> {
         let namespace = problems.check(&format!("{field}.namespace"), NamespaceName::try_from(spec.namespace.clone()));
-        let pod = problems.check(&format!("{field}.pod"), PodName::try_from(spec.pod.clone()));
+        let pod = problems.check(&format!("{field}.pod"), PodNames::try_from(spec.pod.clone()));
         let too_many = Problem::TooMany { count: spec.ips.len(), maximum: IPS_MAX };
         problems.add_if(spec.ips.len() > IPS_MAX, &format!("{field}.ips"), too_many);
         let ips = spec.ips.iter().enumerate();
@@ -185,21 +222,43 @@ mod spec {
         })
     }
 
-    /// Addresses in use by earlier attachments.
+    /// The first and the last address of each earlier attachment.
     #[derive(Default)]
     struct UsedAddresses {
-        ips: BTreeSet<IpAddr>,
-        macs: BTreeSet<MacAddress>,
+        ips: Vec<(IpAddr, IpAddr)>,
+        macs: Vec<(MacAddress, MacAddress)>,
     }
 
     impl UsedAddresses {
         fn reserve(&mut self, problems: &mut Problems, field: &str, one: &FixedAttachment) {
-            for ip in one.ips.iter().copied().map(InterfaceAddress::ip) {
-                problems.add_if(!self.ips.insert(ip), &format!("{field}.ips"), Problem::IpTwice(ip));
+            let last_place = one.pod.last_place();
+            for ip in one.ips.iter().copied() {
+                let field = format!("{field}.ips");
+                match ip.after(last_place).map(InterfaceAddress::ip) {
+                    Some(last) => {
+                        let twice = reserve(&mut self.ips, (ip.ip(), last));
+                        twice.into_iter().for_each(|ip| problems.add(field.clone(), Problem::IpTwice(ip)));
+                    }
+                    None => problems.add(field, Problem::TooFewIps { first: ip, pods: one.pod.clone() }),
+                }
             }
             if let Some(mac) = one.mac {
-                problems.add_if(!self.macs.insert(mac), &format!("{field}.mac"), Problem::MacTwice(mac));
+                let field = format!("{field}.mac");
+                match mac.after(last_place) {
+                    Some(last) => {
+                        let twice = reserve(&mut self.macs, (mac, last));
+                        twice.into_iter().for_each(|mac| problems.add(field.clone(), Problem::MacTwice(mac)));
+                    }
+                    None => problems.add(field, Problem::TooFewMacs { first: mac, pods: one.pod.clone() }),
+                }
             }
         }
+    }
+
+    /// Adds addresses to those in use; returns one that is in use already.
+    fn reserve<T: Copy + Ord>(used: &mut Vec<(T, T)>, (first, last): (T, T)) -> Option<T> {
+        let other = used.iter().find(|(used_first, used_last)| *used_first <= last && first <= *used_last).copied();
+        used.push((first, last));
+        other.map(|(used_first, _)| used_first.max(first))
     }
 }

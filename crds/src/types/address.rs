@@ -3,7 +3,7 @@
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +64,17 @@ impl InterfaceAddress {
         !is_special && !is_of_subnet
     }
 
+    /// The address that comes this number of addresses later in its subnet; none if the subnet
+    /// ends before.
+    pub fn after(self, count: u32) -> Option<Self> {
+        let address = match self.ip() {
+            IpAddr::V4(ip) => Ipv4Addr::from_bits(ip.to_bits().checked_add(count)?).into(),
+            IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits().checked_add(count.into())?).into(),
+        };
+        let later = Self::new(address, self.prefix())?;
+        (later.subnet() == self.subnet()).then_some(later)
+    }
+
     /// The length of the prefix, in bits.
     pub fn prefix(self) -> u8 {
         self.0.prefix_len()
@@ -114,6 +125,18 @@ mod tests {
         for bad in ["10.56.217.131", "10.56.217.131/33", "::ffff:10.0.0.1/120", "10.0.0.1/24 ", ""] {
             assert!(bad.parse::<InterfaceAddress>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_later_address_is_in_the_same_subnet() {
+        let after = |text: &str, count| {
+            let later = text.parse::<InterfaceAddress>().unwrap().after(count);
+            later.map(|later| later.to_string())
+        };
+        assert_eq!(after("10.1.0.250/16", 10).as_deref(), Some("10.1.1.4/16"));
+        assert_eq!(after("fd00::fff8/64", 10).as_deref(), Some("fd00::1:2/64"));
+        assert_eq!((after("10.1.0.250/24", 6), after("255.255.255.250/24", 9)), (None, None));
+        assert_eq!(after("fd00::fff8/112", 10), None);
     }
 
     #[test]

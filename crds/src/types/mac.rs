@@ -36,6 +36,15 @@ impl MacAddress {
         (first & 1 == 0 && octets != [0; 6]).then_some(Self(octets))
     }
 
+    /// The address that comes this number of addresses later; none if the first octet, which tells
+    /// groups from interfaces, would change.
+    pub fn after(self, count: u32) -> Option<Self> {
+        let [first, a, b, c, d, e] = self.0;
+        let later = u64::from_be_bytes([0, 0, 0, a, b, c, d, e]) + u64::from(count);
+        let [_, _, overflow, a, b, c, d, e] = later.to_be_bytes();
+        (overflow == 0).then(|| Self::from_octets([first, a, b, c, d, e])).flatten()
+    }
+
     /// The octets, in network order.
     pub const fn octets(self) -> [u8; 6] {
         self.0
@@ -80,6 +89,17 @@ impl From<MacAddress> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_later_address_keeps_the_first_octet() {
+        let after = |text: &str, count| {
+            let later = text.parse::<MacAddress>().unwrap().after(count);
+            later.map(|later| later.to_string())
+        };
+        assert_eq!(after("02:00:00:00:00:fe", 3).as_deref(), Some("02:00:00:00:01:01"));
+        assert_eq!(after("02:ff:ff:ff:ff:fe", 1).as_deref(), Some("02:ff:ff:ff:ff:ff"));
+        assert_eq!(after("02:ff:ff:ff:ff:fe", 2), None);
+    }
 
     #[test]
     fn only_unicast_addresses_are_accepted() {

@@ -10,6 +10,7 @@ pub mod mac;
 pub mod names;
 pub mod nic;
 pub mod number;
+pub mod pod_names;
 pub mod port_type;
 pub mod rate;
 pub mod vlan;

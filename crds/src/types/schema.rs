@@ -5,6 +5,7 @@ use super::address::InterfaceAddress;
 use super::limits::{CIDR_MAX, VlanTag};
 use super::mac::{MacAddress, NO_MAC};
 use super::names::{self, BridgeName, NamespaceName, NetworkName, PodName, RoutingDomain, UplinkName, VolumeName};
+use super::pod_names::PodNames;
 use super::vlan::Vlan;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -31,6 +32,7 @@ text_schema!(
     NamespaceName: names::NAMESPACE_NAME_MAX,
     NetworkName: names::NETWORK_NAME_MAX,
     PodName: names::POD_NAME_MAX,
+    PodNames: names::POD_NAME_MAX,
     RoutingDomain: names::ROUTING_DOMAIN_MAX,
     VolumeName: names::VOLUME_NAME_MAX,
     UplinkName: names::UPLINK_NAME_MAX

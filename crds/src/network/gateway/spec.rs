@@ -101,7 +101,7 @@ pub(crate) fn gateway(
         domain.and_then(|name| problems.check("spec.gateway.routingDomain", RoutingDomain::try_from(name)));
     let gateway = Gateway { addresses, routing_domain };
     for (index, fixed) in attachments.iter().enumerate() {
-        let taken = fixed.ips.iter().map(|ip| ip.ip()).find(|ip| gateway.has(*ip));
+        let taken = fixed.addresses().find(|ip| gateway.has(*ip));
         if let Some(ip) = taken {
             problems.add(format!("spec.attachments[{index}].ips"), Problem::IpOfGateway(ip));
         }

@@ -7,9 +7,9 @@ use super::plugin_cel::STATIC;
 use super::problem::IpamProblem;
 use super::ranges::{Ends, first_overlap, range_sets};
 use super::spec::{IpamRange, IpamSpec};
-use crate::InterfaceAddress;
 use crate::network::AttachmentSpec;
 use crate::problem::Problems;
+use crate::{InterfaceAddress, PodNames};
 use ipnet::IpNet;
 use std::net::IpAddr;
 
@@ -108,11 +108,15 @@ pub(in crate::network) fn check_fixed(
     let subnets: Vec<IpNet> = subnets.iter().flatten().filter_map(|range| range.subnet.parse().ok()).collect();
     for (index, attachment) in attachments.iter().enumerate() {
         for (place, text) in attachment.ips.iter().enumerate() {
-            let Ok(address) = text.parse::<InterfaceAddress>() else { continue };
+            let Ok(first) = text.parse::<InterfaceAddress>() else { continue };
             let field = format!("spec.attachments[{index}].ips[{place}]");
-            if !address.is_assignable() {
+            // Subnets have no gaps: what holds for both ends of a range holds for what is between.
+            let pods = attachment.pod.parse::<PodNames>().map_or(0, |pods| pods.last_place());
+            let last = first.after(pods).filter(|last| *last != first);
+            let ends = || [first].into_iter().chain(last);
+            if let Some(address) = ends().find(|address| !address.is_assignable()) {
                 problems.add(field, IpamProblem::NotAssignable(address).into());
-            } else if !subnets.is_empty() && !subnets.iter().any(|subnet| subnet.contains(&address.ip())) {
+            } else if let Some(address) = ends().find(|address| is_outside(&subnets, address.ip())) {
                 problems.add(field, IpamProblem::OutsideOfRanges(address.ip()).into());
             }
         }
@@ -122,6 +126,10 @@ pub(in crate::network) fn check_fixed(
         let has_none = ipam.addresses.is_empty() && !has_key(ipam, "addresses") && !has_fixed;
         problems.add_if(has_none, "spec.ipam.addresses", IpamProblem::NoStaticAddress.into());
     }
+}
+
+fn is_outside(subnets: &[IpNet], address: IpAddr) -> bool {
+    !subnets.is_empty() && !subnets.iter().any(|subnet| subnet.contains(&address))
 }
 
 /// Whether a pod reaches a gateway: it is in its subnet, or a link-local address (IPv6).

@@ -4,6 +4,7 @@ mod generated;
 mod hash;
 
 use super::limits::DEVICE_NETWORK_NAME_MAX;
+use super::pod_names::RANGE_PODS_MAX;
 pub use hash::fnv1a;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -83,6 +84,10 @@ pub enum InvalidName {
         "pod name {0:?} is not a DNS subdomain: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.', each part starting and ending with a letter or digit"
     )]
     Pod(String),
+    #[error(
+        "{0:?} is no range of the pods of a StatefulSet: write its name, '-' and the ordinals, such as db-{{0..99}}, from low to high, up to 9999, and at most {RANGE_PODS_MAX} pods"
+    )]
+    PodRange(String),
     #[error(
         "uplink name {0:?} is not a DNS label: use 1 to {UPLINK_NAME_MAX} lower-case letters, digits and '-', starting and ending with a letter or digit"
     )]

@@ -51,7 +51,7 @@ impl PortSettings {
         let fixed = network.fixed(namespace, pod);
         Self {
             mtu: network.bridge.mtu,
-            vlan: fixed.and_then(|fixed| fixed.vlan.clone()).or_else(|| network.port.vlan.clone()),
+            vlan: fixed.as_ref().and_then(|fixed| fixed.vlan.clone()).or_else(|| network.port.vlan.clone()),
             rate_limit: fixed
                 .and_then(|fixed| fixed.rate_limit)
                 .unwrap_or_else(|| network.port.rate_limit.at_most(requested)),

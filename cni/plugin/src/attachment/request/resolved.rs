@@ -40,12 +40,12 @@ impl ResolvedRequest {
         has_ipam: bool,
     ) -> Result<Self, PodRequestError> {
         let entry = network.fixed(&pod.namespace, &pod.name);
-        let mut static_ips = entry.map(|entry| entry.ips.clone()).unwrap_or_default();
+        let static_mac = entry.as_ref().and_then(|entry| entry.mac);
+        let mut static_ips = entry.map(|entry| entry.ips).unwrap_or_default();
         let are_ips_static = !static_ips.is_empty();
         if !are_ips_static && !has_ipam {
             static_ips = request.ips.iter().map(|text| with_prefix(text)).collect::<Result<_, _>>()?;
         }
-        let static_mac = entry.and_then(|entry| entry.mac);
         let mac = static_mac.or(request.mac);
         let reserved = ReservedAddresses {
             ips: match static_ips.as_slice() {

@@ -5,7 +5,7 @@
 use crate::model::input::{Compiled, Input};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use usnet_crds::{NetworkName, NodeNetwork, UdpPort, Vni};
+use usnet_crds::{FixedAttachment, NetworkName, NodeNetwork, UdpPort, Vni};
 
 /// The fixed addresses of all networks with an overlay, by VNI and UDP port.
 #[derive(Debug, Default)]
@@ -32,5 +32,5 @@ impl<'a> FixedAddresses<'a> {
 
 /// The fixed addresses of one network.
 pub(super) fn of_network(network: &NodeNetwork) -> impl Iterator<Item = IpAddr> {
-    network.attachments.iter().flat_map(|fixed| &fixed.ips).map(|ip| ip.ip())
+    network.attachments.iter().flat_map(FixedAttachment::addresses)
 }

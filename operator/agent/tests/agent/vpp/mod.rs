@@ -2,6 +2,7 @@
 
 mod attachments;
 mod captures;
+mod foreign_objects;
 mod gateways;
 mod networks;
 mod outages;

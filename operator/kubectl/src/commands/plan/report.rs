@@ -8,7 +8,7 @@ use crate::model::{Snapshot, Unread};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use usnet_controller::cache::{Cache, Network};
-use usnet_crds::{CompiledNetworkSpec, NamespaceName, PodName, Vlan};
+use usnet_crds::{CompiledNetworkSpec, NamespaceName, PodNames, Vlan};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -158,7 +158,7 @@ fn traffic(old: Option<&CompiledNetworkSpec>, new: &CompiledNetworkSpec, change:
 }
 
 /// Returns the pods whose VLAN is fixed by `spec.attachments`.
-fn fixed_vlans(network: &CompiledNetworkSpec) -> BTreeMap<(&NamespaceName, &PodName), &Vlan> {
+fn fixed_vlans(network: &CompiledNetworkSpec) -> BTreeMap<(&NamespaceName, &PodNames), &Vlan> {
     let fixed = network.attachments.iter();
     fixed.filter_map(|pod| Some(((&pod.namespace, &pod.pod), pod.vlan.as_ref()?))).collect()
 }

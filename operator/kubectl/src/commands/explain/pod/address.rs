@@ -25,9 +25,8 @@ pub(super) fn not_assigned(context: &Context<'_>) -> Option<Finding> {
 /// Whether `spec.attachments` of the network sets the addresses of the pod.
 fn has_fixed_addresses(context: &Context<'_>, valid: &ValidNetwork) -> bool {
     let pod = context.pod;
-    valid.attachments.iter().any(|fixed| {
-        fixed.namespace.as_str() == pod.namespace && fixed.pod.as_str() == pod.name && !fixed.ips.is_empty()
-    })
+    let mut fixed = valid.attachments.iter().filter_map(|fixed| fixed.of_pod(&pod.namespace, &pod.name));
+    fixed.any(|fixed| !fixed.ips.is_empty())
 }
 
 fn problem(context: &Context<'_>, valid: &ValidNetwork, all: &[AssignedRange], address: IpAddr) -> Option<Finding> {
