@@ -193,7 +193,10 @@ impl Attachment<'_> {
             }
             Step::Directory => self.mount_directory(),
             Step::Interface => Ok(self.create_interface()?),
-            Step::Port => Ok(self.port.request(&self.record)?),
+            Step::Port => {
+                self.remove_earlier_socket()?;
+                Ok(self.port.request(&self.record)?)
+            }
             Step::Description => {
                 self.port.complete(&mut self.record)?;
                 self.write_description()
@@ -290,10 +293,17 @@ impl Attachment<'_> {
             return Ok(());
         }
         self.shared_dir.as_ref().map_or(Ok(()), SharedDir::create)?;
-        self.directory.mount()?;
-        // A previous sandbox of the pod may have left its socket, or the pod may have put a file
-        // there: a listening engine could not bind its socket.
-        Ok(socket_of(&self.record).map_or(Ok(()), |socket| self.directory.remove(&socket))?)
+        Ok(self.directory.mount()?)
+    }
+
+    /// A previous sandbox of the pod may have left its socket, or the pod may have put a file
+    /// there: an engine that listens could not bind its socket, and one that connects would do so
+    /// to the old one.
+    fn remove_earlier_socket(&self) -> Result<(), Error> {
+        match socket_of(&self.record).filter(|_| needs_volume(&self.record.port)) {
+            Some(socket) => Ok(self.directory.remove(&socket)?),
+            None => Ok(()),
+        }
     }
 
     fn create_interface(&self) -> Result<(), InterfaceError> {

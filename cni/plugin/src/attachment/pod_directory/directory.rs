@@ -8,6 +8,7 @@ use super::{device, files, mount};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use usnet_crds::{DeviceId, VolumeName};
@@ -175,9 +176,19 @@ impl PodDirectory {
         files::set_socket_permissions(&self.path(), file)
     }
 
-    /// Removes a file or a link of that name, if it exists. A directory is an error.
+    /// Removes a file or a link of that name, if it exists, also before the directory is mounted. A
+    /// directory is an error.
     pub fn remove(&self, file: &str) -> Result<(), PodDirectoryError> {
-        files::remove(&self.path(), file)
+        match self.source.open() {
+            // It is created with the mount, and empty.
+            Err(PodDirectoryError::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+            // The mount is refused, and says more.
+            Err(PodDirectoryError::NotADirectory(_)) => Ok(()),
+            opened => {
+                let opened = opened?;
+                files::remove(&PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd())), file)
+            }
+        }
     }
 
     /// Locks the mounts of the pod and, because it may be reallocated to another pod, of the

@@ -44,10 +44,10 @@ pub(super) fn set_socket_permissions(mount: &Path, file: &str) -> Result<(), Pod
     fs::set_permissions(descriptor, Permissions::from_mode(0o777)).map_err(failed)
 }
 
-/// Removes a file or a link of that name, if it exists. A directory is an error.
-pub(super) fn remove(mount: &Path, file: &str) -> Result<(), PodDirectoryError> {
+/// Removes a file or a link of that name from a directory, if it exists. A directory is an error.
+pub(super) fn remove(directory: &Path, file: &str) -> Result<(), PodDirectoryError> {
     let failed = |source| PodDirectoryError::PathOccupied { action: "remove", file: file.to_owned(), source };
-    remove_file(&mount.join(file)).map_err(failed)
+    remove_file(&directory.join(file)).map_err(failed)
 }
 
 fn remove_file(path: &Path) -> io::Result<()> {
