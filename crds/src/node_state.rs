@@ -110,7 +110,8 @@ pub struct UserspaceNodeStateStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 20), regex(pattern = r"^[0-9]+$"))]
     pub programmed_through: Option<String>,
-    /// Ready, NetworksProgrammed, OVSConnected, VPPConnected; MetricsServed only while it is False.
+    /// Ready, NetworksProgrammed, OVSConnected, VPPConnected; MetricsServed and
+    /// ConfigurationsAccepted only while they are False.
     #[serde(default)]
     #[schemars(schema_with = "node_conditions")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]

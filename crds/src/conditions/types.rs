@@ -24,6 +24,8 @@ pub const OVS_CONNECTED: &str = engine_connected(EngineKind::OpenVswitch);
 pub const VPP_CONNECTED: &str = engine_connected(EngineKind::Vpp);
 /// Node, only while false: its agent serves metrics, probes and traffic where it should.
 pub const METRICS_SERVED: &str = "MetricsServed";
+/// Node, only while false: configurations of the Userspace CNI (Intel) in its files can be used.
+pub const CONFIGURATIONS_ACCEPTED: &str = "ConfigurationsAccepted";
 /// Node without an API server: every file in its folder of manifests can be used.
 pub const MANIFESTS_ACCEPTED: &str = "ManifestsAccepted";
 

@@ -9,7 +9,7 @@ use crate::conditions::reason::{self, Occurrence, Place, Reason};
 const END: &str = "<!-- end -->\n";
 
 /// The order of the rows of the table of a place.
-const STATES: [&str; 24] = [
+const STATES: [&str; 25] = [
     "",
     "Ready True",
     "Ready, Programmed True",
@@ -28,6 +28,7 @@ const STATES: [&str; 24] = [
     "OVSConnected False",
     "VPPConnected False",
     "MetricsServed False",
+    "ConfigurationsAccepted False",
     "ManifestsAccepted True",
     "ManifestsAccepted False",
     "DeletionBlocked True",

@@ -5,22 +5,29 @@
 //! Each key is supported, rejected by name, or ignored: see `docs/userspace-cni.md`. Keys are
 //! case-insensitive, as in Go's `encoding/json`, with which that plugin read them. Nothing that ADD
 //! reads yields a path on the node: `logFile` and `kubeconfig` are not read at all, and a
-//! `socketfile` is a file name or rejected. Pure, and without Kubernetes types: the controller and
-//! the CNI plugin must interpret a configuration in the same way.
+//! `socketfile` is a file name or rejected. Pure, and except for the network that is made of a
+//! configuration without Kubernetes types: the controller and the CNI plugin must interpret it in
+//! the same way.
 
 mod container_conf;
 mod error;
 mod host_conf;
 mod keys;
+mod node_file;
 mod parse;
 mod routed;
 mod settings;
+#[cfg(feature = "api")]
+mod spec;
 mod vlan;
 
 pub use container_conf::ContainerConf;
 pub use error::InvalidLegacy;
 pub use host_conf::{HostConf, plain_path, shared_dir};
+pub use node_file::of_node_file;
 pub use settings::{SettingMismatch, Settings};
+#[cfg(feature = "api")]
+pub use spec::{compiled_for_node, network_of};
 
 use crate::{BridgeName, EngineKind, InvalidName, MacAddress, NetworkName};
 use keys::Keys;

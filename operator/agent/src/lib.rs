@@ -16,6 +16,8 @@
 //! - [`captures`] (IO) removes what captures left in the engines.
 //! - [`claims`] (IO) attaches ports for Kubernetes' resource claims.
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
+//! - [`node_definitions`] (IO) reads configurations of the Userspace CNI (Intel) from files of the
+//!   node.
 //! - [`isolation`] (IO) isolates the node from the networks of its engines.
 //! - [`pod_annotations`] (IO) writes the annotations that programs for the Userspace CNI (Intel)
 //!   read.
@@ -32,6 +34,7 @@ pub mod device_plugin;
 mod engines;
 mod isolation;
 pub mod model;
+pub mod node_definitions;
 mod pod_annotations;
 mod reconcile;
 pub mod report;
@@ -47,3 +50,4 @@ pub use run::error::Error;
 pub use run::manifests::Manifests;
 pub use run::node_agent::Agent;
 pub use run::{Options, run, run_at};
+pub use watch::edited_folder;

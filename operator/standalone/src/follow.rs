@@ -3,17 +3,16 @@
 use super::baseline::Baseline;
 use super::evaluate::{Evaluation, evaluate};
 use super::files::folder::Folder;
-use super::files::watch;
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::channel;
 use tokio::time::sleep;
-use usnet_agent::Manifests;
 use usnet_agent::model::input::Input;
 use usnet_agent::model::report::Report;
 use usnet_agent::model::spec::NodeSpec;
+use usnet_agent::{Manifests, edited_folder};
 use usnet_common::channels::send_if_changed;
 use usnet_node::problem::Problem;
 
@@ -54,7 +53,7 @@ pub async fn follow(manifests: Manifests) {
         }
     };
     tokio::select! {
-        () = watch::follow(&folder, &changes) => {}
+        () = edited_folder::follow(&folder, &changes) => {}
         () = work => {}
     }
 }

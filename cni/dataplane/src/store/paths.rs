@@ -25,6 +25,9 @@ pub struct NodePaths {
     pub processes: PathBuf,
     /// The directory that the paths of the legacy userspace CNI are relative to, `/`.
     pub legacy_root: PathBuf,
+    /// The directories of CNI configurations: that of runtimes, `/etc/cni/net.d`, and the one in
+    /// which Multus looks where a NetworkAttachmentDefinition has none, `/etc/cni/multus/net.d`.
+    pub cni_configurations: Vec<PathBuf>,
     /// Where engines listen, if not at `socket` of their row in the table of engines.
     pub engine_sockets: BTreeMap<EngineKind, PathBuf>,
     /// The network namespace of the node's devices; none is that of the process.
@@ -33,8 +36,9 @@ pub struct NodePaths {
 
 impl NodePaths {
     /// The default paths, overridden by `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`,
-    /// `USNET_DEVICE_INFO_DIR`, `USNET_CDI_DIR`, `USNET_PROCESSES_DIR` and
-    /// `USNET_OLDER_PLUGIN_ROOT`; those of engines by the variables in the table of engines.
+    /// `USNET_DEVICE_INFO_DIR`, `USNET_CDI_DIR`, `USNET_PROCESSES_DIR`,
+    /// `USNET_OLDER_PLUGIN_ROOT` and `USNET_CNI_CONF_DIRS` (separated by `:`); those of engines by
+    /// the variables in the table of engines.
     pub fn from_environment() -> Self {
         let path = |variable: &str, standard: PathBuf| env::var_os(variable).map_or(standard, PathBuf::from);
         let standard = Self::below(Path::new("/"));
@@ -46,6 +50,8 @@ impl NodePaths {
             cdi: path("USNET_CDI_DIR", standard.cdi),
             processes: path("USNET_PROCESSES_DIR", standard.processes),
             legacy_root: path("USNET_OLDER_PLUGIN_ROOT", standard.legacy_root),
+            cni_configurations: env::var_os("USNET_CNI_CONF_DIRS")
+                .map_or(standard.cni_configurations, |all| env::split_paths(&all).collect()),
             engine_sockets: EngineKind::ALL
                 .into_iter()
                 .filter_map(|engine| Some((engine, env::var_os(engine.traits().socket_variable)?.into())))
@@ -64,6 +70,7 @@ impl NodePaths {
             cdi: root.join("var/run/cdi"),
             processes: "/proc".into(),
             legacy_root: root.to_owned(),
+            cni_configurations: ["etc/cni/net.d", "etc/cni/multus/net.d"].map(|folder| root.join(folder)).into(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, root.join(engine.traits().socket))).into(),
             network_namespace: None,
         }

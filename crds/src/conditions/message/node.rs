@@ -28,6 +28,10 @@ pub fn networks_programmed(programmed: usize, total: usize, first: Option<(&str,
 }
 
 /// NetworksProgrammed of a node that has all networks, and not this uplink.
+pub fn configuration_invalid(file: &str, problem: &str) -> String {
+    format!("the configuration in file {file} cannot be used: {problem}")
+}
+
 pub fn uplink_not_programmed(name: &str, message: &str) -> String {
     format!("uplink {name}: {message}")
 }

@@ -31,6 +31,10 @@ reasons! {
         Node "MetricsServed False": "another program of the node listens where the agent serves metrics or traffic of pods. Networks are not concerned"
         => "end the other program of the node, or set another port: agent.metricsPort of the chart, or --listen-metrics of the agent"
     }
+    CONFIGURATION_INVALID = "ConfigurationInvalid" {
+        Node "ConfigurationsAccepted False": "a file of the node has a configuration of the Userspace CNI (Intel) that cannot be used. What the file said before stays in effect"
+        => "correct what the message names in that file, or remove the file"
+    }
     UNREADABLE = "Unreadable" ends within 600 {
         NetworkOnNode "Failed": "the agent cannot read the CompiledNetwork; the node keeps the last version that it could read"
         => "use the same release of usnet for controllers and agents"

@@ -157,7 +157,6 @@ pub(super) const PODS: &[Row] = &[
         ),
     ),
     ("kubectl usnet graph", Run),
-    ("kubectl usnet graph -o dot | dot -Tsvg", As("kubectl usnet graph -o dot | grep -q graph")),
     (
         "kubectl usnet report --write usnet.html",
         As(

@@ -75,7 +75,6 @@ fn elements(scene: &Scene, pod: &str, count: usize) -> Vec<Value> {
 fn testpmd_of_the_legacy_tests_finds_its_socket_and_packets_flow() {
     let scene = Scene::new("old-testpmd");
     apply(&definition(&scene, "old-testpmd", "br-hand"));
-    eventually("its network", || get(&["usn", "ovs-br-hand"]).ok_or_else(|| "not there".to_owned()));
     wait_ready("ovs-br-hand");
     create(&testpmd_pod(&scene, "rx", "old-testpmd", "rxonly"));
     create(&testpmd_pod(&scene, "tx", "old-testpmd", "txonly"));
@@ -129,7 +128,6 @@ pub(super) fn memif_pod(scene: &Scene, name: &str, network: &str) -> Value {
 fn a_program_finds_its_memif_by_the_legacy_annotation_and_packets_flow() {
     let (scene, network) = (Scene::new("old-memif"), "vpp-4711");
     apply(&definition_of_vpp(&scene, "old-memif", 4711));
-    eventually("its network", || get(&["usn", network]).ok_or_else(|| "not there".to_owned()));
     wait_ready(network);
     for pod in ["left", "right"] {
         create(&memif_pod(&scene, pod, "old-memif"));

@@ -3,4 +3,5 @@
 mod handoff;
 mod nads;
 mod nads_disabled;
+mod node_files;
 mod volumes;

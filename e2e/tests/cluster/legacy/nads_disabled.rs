@@ -1,7 +1,7 @@
 //! Definitions of the legacy userspace CNI, where the controller is configured to create no
 //! networks from them, or only in some namespaces.
 
-use crate::support::cluster::{apply, eventually, get, kubectl, timeout, try_run};
+use crate::support::cluster::{apply, get, kubectl, timeout, try_run};
 use crate::support::control_plane::controllers::NAMESPACE;
 use crate::support::scene::{Scene, wait_ready};
 use serde_json::json;
@@ -53,13 +53,6 @@ fn await_seen(scene: &Scene, network: &str) {
     scene.network(network, &json!({}));
 }
 
-fn await_network(network: &str) {
-    eventually("the network of a definition", || {
-        get(&["usn", network]).map(drop).ok_or_else(|| format!("no {network}"))
-    });
-    wait_ready(network);
-}
-
 #[test]
 fn no_network_is_made_from_a_definition_where_that_is_disabled() {
     let scene = Scene::new("nolegacy");
@@ -68,7 +61,7 @@ fn no_network_is_made_from_a_definition_where_that_is_disabled() {
     await_seen(&scene, "nolegacy");
     assert_eq!(get(&["usn", "ovs-br-refused"]), None);
     drop(option);
-    await_network("ovs-br-refused");
+    wait_ready("ovs-br-refused");
     kubectl(&["delete", "net-attach-def", "br-refused", "-n", &scene.name]);
     kubectl(&["wait", "--for=delete", "usn/ovs-br-refused", timeout()]);
 }
@@ -79,12 +72,12 @@ fn definitions_of_selected_namespaces_alone_make_networks() {
     let _option = ControllerOption::set("USNET_LEGACY_NAD_NAMESPACES", "scene in (legacy-in,legacy-late)");
     define(&inside, "br-inside");
     define(&outside, "br-outside");
-    await_network("ovs-br-inside");
+    wait_ready("ovs-br-inside");
     await_seen(&inside, "legacy-in");
     assert_eq!(get(&["usn", "ovs-br-outside"]), None);
     // It follows the labels of namespaces.
     kubectl(&["label", "namespace", &outside.name, "scene=legacy-late", "--overwrite"]);
-    await_network("ovs-br-outside");
+    wait_ready("ovs-br-outside");
     for scene in [&inside, &outside] {
         kubectl(&["delete", "net-attach-def", "--all", "-n", &scene.name]);
     }

@@ -107,7 +107,7 @@ fn vpp() {
 }
 
 /// Enough that a port which stops soon would not pass.
-fn await_many_packets(scene: &Scene, pod: &str) {
+pub(super) fn await_many_packets(scene: &Scene, pod: &str) {
     let packets = eventually("100,000 packets", || {
         let packets = received(scene, pod);
         check(packets.iter().any(|count| *count >= 100_000), format!("{packets:?}"))?;

@@ -151,9 +151,11 @@ impl Drop for Scene {
     }
 }
 
-/// Waits for a network as the README describes.
+/// Waits for a network as the README describes. The controller may still have to create it from a
+/// definition, and `kubectl wait` ends if there is none.
 #[track_caller]
 pub(crate) fn wait_ready(network: &str) {
+    eventually("the network", || get(&["usn", network]).map(drop).ok_or_else(|| format!("there is no {network}")));
     kubectl(&["wait", "--for=condition=Ready", &format!("usn/{network}"), timeout()]);
 }
 

@@ -11,11 +11,12 @@ use self::manifests::Manifests;
 use self::node_agent::Agent;
 use super::model::input::Input;
 use super::model::report::Report;
+use super::node_definitions::NodeDefinitions;
 use super::reconcile::agent_state::AgentState;
 use super::report::metrics::Metrics;
 use super::report::{state_writer, status_writer};
 use super::selection::{spec_builder, unselected};
-use super::{attachments, claims, pod_annotations, watch};
+use super::{attachments, claims, node_definitions, pod_annotations, watch};
 use kube::Client;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -170,15 +171,20 @@ async fn work(
         problems: problems_in_writer,
         reports: reports_of_agent.clone(),
     };
+    let (found, definitions) = channel(None);
+    let follow_definitions = follow_definitions(configurations(paths, &source), agent.state(), found);
+    let spec_sources =
+        spec_builder::Sources { inputs: inputs_of_agent.clone(), reports: reports_of_agent.clone(), definitions };
     let (persisted_spec, unserved) = (agent.persisted_spec(), report_unserved(telemetry.unserved(), agent.state()));
     let (owners, claims_inputs) = agent.claims_inputs();
     let background = async {
         tokio::join!(
-            unselected::publish(paths.clone(), inputs_of_agent.clone(), reports_of_agent.clone()),
-            spec_builder::build(persisted_spec.clone(), inputs_of_agent, reports_of_agent.clone(), specs),
+            unselected::publish(paths.clone(), inputs_of_agent, reports_of_agent.clone()),
+            spec_builder::build(persisted_spec.clone(), spec_sources, specs),
             state_writer::write(paths.clone(), state),
             report_readiness(reports_of_agent.clone(), telemetry),
             unserved,
+            follow_definitions,
         );
         Ok(())
     };
@@ -230,6 +236,21 @@ async fn run_with_api_server(
         pod_annotations::run(client, paths, journal),
     );
     Ok(())
+}
+
+/// The folders of CNI configurations. A node without an API server has these in its manifests.
+fn configurations<Follow>(paths: &NodePaths, source: &Source<Follow>) -> Vec<PathBuf> {
+    source.client().map_or_else(Vec::new, |_| paths.cni_configurations.clone())
+}
+
+/// Follows the networks that files in these folders define.
+async fn follow_definitions(
+    folders: Vec<PathBuf>,
+    agent_state: Rc<AgentState>,
+    definitions: Sender<Option<Arc<NodeDefinitions>>>,
+) {
+    let report = |problem| agent_state.node_report.update(|report| report.set_configuration_problem(problem));
+    node_definitions::follow(&folders, definitions, report).await;
 }
 
 /// Reports in the status of the node what is not served, such as metrics whose address is in use: a

@@ -5,6 +5,7 @@
 
 mod device_plugin;
 mod history;
+mod node_configurations;
 mod node_files;
 mod open_vswitch;
 mod selection;

@@ -3,11 +3,11 @@
 use super::evaluation::LegacyEvaluation;
 use super::member::{Member, admits};
 use super::messages;
-use super::spec::network_of;
 use crate::cache::{Cache, Network};
 use crate::events::EventRecord;
 use crate::write::Write;
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::legacy::network_of;
 use usnet_crds::network::SELECTOR_VALUES_MAX;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{BridgeName, EngineKind, NetworkName};

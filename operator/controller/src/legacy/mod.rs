@@ -13,7 +13,7 @@
 //! resulting writes have the lowest priority.
 //!
 //! 1. [`evaluate`](mod@evaluate): sorts NADs by the bridge that they name, [`member`]s of it;
-//! 2. [`bridge`]: evaluates one bridge, whose network has the [`spec`] of its oldest NAD;
+//! 2. [`bridge`]: evaluates one bridge, whose network is made of its oldest NAD;
 //! 3. [`evaluation`]: the result, writes and events ([`messages`]);
 //! 4. [`event_deduplicator`]: reports each event once.
 
@@ -24,10 +24,8 @@ mod event_deduplicator;
 mod member;
 mod messages;
 mod options;
-mod spec;
 
 pub use evaluate::evaluate;
 pub use evaluation::LegacyEvaluation;
 pub use event_deduplicator::EventDeduplicator;
 pub use options::{Conversion, NETWORKS_MAX, Options};
-pub use spec::network_of;

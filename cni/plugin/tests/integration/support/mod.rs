@@ -116,6 +116,7 @@ impl TestNode {
             cdi: "/run/cdi".into(),
             processes: "/proc".into(),
             legacy_root: "/run/older".into(),
+            cni_configurations: Vec::new(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, "/run/nowhere".into())).into(),
             network_namespace: None,
         };

@@ -9,10 +9,12 @@ use tokio::sync::watch::Sender;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node as message;
 use usnet_crds::conditions::reason::{
-    ADDRESS_TAKEN, AGENT_FAILED, AGENT_READY, ALL_PROGRAMMED, ENGINE_UNREACHABLE, NEVER_SEEN, NOT_PROGRAMMED, STARTING,
-    STATE_NOT_WRITABLE,
+    ADDRESS_TAKEN, AGENT_FAILED, AGENT_READY, ALL_PROGRAMMED, CONFIGURATION_INVALID, ENGINE_UNREACHABLE, NEVER_SEEN,
+    NOT_PROGRAMMED, STARTING, STATE_NOT_WRITABLE,
 };
-use usnet_crds::conditions::{ConditionUpdate, METRICS_SERVED, NETWORKS_PROGRAMMED, READY, Status};
+use usnet_crds::conditions::{
+    CONFIGURATIONS_ACCEPTED, ConditionUpdate, METRICS_SERVED, NETWORKS_PROGRAMMED, READY, Status,
+};
 use usnet_crds::node_state::{AFFECTED_PODS_MAX, AffectedPod, DEGRADED_MAX, NetworkReport, NetworkState, PODS_MAX};
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 
@@ -26,6 +28,8 @@ pub(crate) struct NodeReport {
     state_problem: Option<String>,
     /// Why metrics are not served.
     unserved: Option<String>,
+    /// Why configurations in files of the node cannot be used.
+    configuration_problem: Option<String>,
     reports: Sender<Option<Report>>,
     waits_for_all: bool,
 }
@@ -39,6 +43,7 @@ impl NodeReport {
             problems: BTreeMap::new(),
             state_problem: None,
             unserved: None,
+            configuration_problem: None,
             reports,
             waits_for_all: true,
         }
@@ -87,6 +92,14 @@ impl NodeReport {
         }
     }
 
+    /// Sets why configurations in files of the node cannot be used; none if all can.
+    pub(crate) fn set_configuration_problem(&mut self, problem: Option<String>) {
+        if self.configuration_problem != problem {
+            self.configuration_problem = problem;
+            self.publish();
+        }
+    }
+
     /// Reports without the engines that are not known yet: they may hang.
     pub(crate) fn stop_waiting(&mut self) {
         self.waits_for_all = false;
@@ -99,10 +112,13 @@ impl NodeReport {
             return;
         }
         let mut report = merge(&self.engines, &self.problems, self.state_problem.as_deref());
-        let unserved = self.unserved.as_ref();
-        report.findings.extend(
-            unserved.map(|problem| ConditionUpdate::new(METRICS_SERVED, Status::False, ADDRESS_TAKEN, problem)),
-        );
+        let own = [
+            (METRICS_SERVED, ADDRESS_TAKEN, &self.unserved),
+            (CONFIGURATIONS_ACCEPTED, CONFIGURATION_INVALID, &self.configuration_problem),
+        ];
+        report.findings.extend(own.into_iter().filter_map(|(kind, reason, problem)| {
+            Some(ConditionUpdate::new(kind, Status::False, reason, problem.as_ref()?))
+        }));
         let report = Some(report);
         self.reports.send_if_modified(|known| {
             let changed = *known != report;

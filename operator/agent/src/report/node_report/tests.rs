@@ -245,6 +245,23 @@ fn metrics_that_are_not_served_are_a_condition_of_their_own_and_the_node_stays_r
 }
 
 #[test]
+fn configurations_that_cannot_be_used_are_a_condition_and_the_node_stays_ready() {
+    let (sender, mut reports) = watch::channel(None);
+    let mut node_report = NodeReport::new(sender);
+    ENGINES.into_iter().for_each(|engine| node_report.update(engine, facts(engine, 1, &[])));
+    node_report.set_configuration_problem(Some("90-userspace.conf".to_owned()));
+    let report = reports.borrow_and_update().clone().unwrap();
+    assert_eq!(ready_of(&report).status, Status::True);
+    let found = report.findings.iter().find(|finding| finding.kind == CONFIGURATIONS_ACCEPTED).unwrap();
+    assert_eq!((found.status, found.reason.as_str()), (Status::False, CONFIGURATION_INVALID));
+    let status = report.api_status(&[], &Time(k8s_openapi::jiff::Timestamp::UNIX_EPOCH));
+    assert_eq!(status.summary.problem, "ConfigurationsAccepted: ConfigurationInvalid");
+    node_report.set_configuration_problem(None);
+    let report = reports.borrow_and_update().clone().unwrap();
+    assert!(report.findings.iter().all(|finding| finding.kind != CONFIGURATIONS_ACCEPTED));
+}
+
+#[test]
 fn a_node_whose_uplink_is_not_programmed_says_so() {
     let uplink = |name: &str, state, message: &str| UplinkReport {
         name: name.to_owned(),

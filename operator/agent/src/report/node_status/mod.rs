@@ -3,21 +3,24 @@
 //! with the number of networks. Pure.
 
 use crate::model::report::Report;
+use crate::node_definitions::input::is_from_file;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use usnet_common::display::OneLine;
-use usnet_crds::EngineKind;
 use usnet_crds::conditions::reason::{
     AGENT_FAILED, ENGINE_UNREACHABLE, FOREIGN_PORTS, NEVER_SEEN, RECORD_UNREADABLE, STATE_NOT_WRITABLE,
 };
-use usnet_crds::conditions::{self, ConditionUpdate, METRICS_SERVED, READY, Status, engine_connected};
+use usnet_crds::conditions::{
+    self, CONFIGURATIONS_ACCEPTED, ConditionUpdate, METRICS_SERVED, READY, Status, engine_connected,
+};
 use usnet_crds::node_state::{
     ATTACHMENT_MESSAGE_MAX, ATTACHMENTS_COUNT_MAX, DEGRADED_MAX, DEGRADED_OF_NODE_MAX, DegradedAttachment, EngineEnd,
     EngineReport, MESSAGE_MAX, NetworkReport, NetworkState, NodeSummary, PODS_MAX, REASON_MAX, REPORTS_MAX,
     UserspaceNodeStateStatus,
 };
 use usnet_crds::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport, UplinkState};
+use usnet_crds::{EngineKind, NetworkName};
 
 /// The largest number that the schema of the CRD accepts: 2^53 - 1, beyond which JSON parsers in
 /// JavaScript lose digits.
@@ -94,10 +97,11 @@ impl Report {
 
     /// The resourceVersion up to which everything is programmed, if these networks are not
     /// reported: below their versions. A draining network without pods counts as removed only once
-    /// it is.
+    /// it is. The controller does not know networks of files.
     fn through_without(&self, unreported: &BTreeSet<&str>) -> Option<u64> {
         let spec = self.spec.as_ref()?;
-        let versions = spec.versions.iter().filter(|(name, _)| unreported.contains(name.as_str()));
+        let is_counted = |name: &NetworkName| unreported.contains(name.as_str()) && !is_from_file(spec, name);
+        let versions = spec.versions.iter().filter(|(name, _)| is_counted(name));
         let below = versions.map(|(_, version)| version.saturating_sub(1)).min();
         Some(below.map_or(spec.through, |below| below.min(spec.through)))
     }
@@ -140,7 +144,8 @@ impl Report {
             failed.map(|entry| format!("uplink {}: {}", entry.name, entry.reason))
         };
         let unserved = || {
-            let found = self.findings.iter().find(|it| it.kind == METRICS_SERVED && it.status == Status::False);
+            let is_own = |kind: &str| [METRICS_SERVED, CONFIGURATIONS_ACCEPTED].contains(&kind);
+            let found = self.findings.iter().find(|it| is_own(it.kind) && it.status == Status::False);
             found.map(|finding| format!("{}: {}", finding.kind, finding.reason))
         };
         disconnected.or_else(agent).or_else(uplink).or_else(network).or_else(unserved)

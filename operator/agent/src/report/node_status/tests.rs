@@ -82,6 +82,16 @@ fn what_fails_with_its_engine_is_reported_once() {
 }
 
 #[test]
+fn a_network_of_a_file_that_leaves_holds_nothing_up() {
+    let mut report = report(vec![programmed("a", 0), draining("ovs-br0", FOREIGN_PORTS, 0)]);
+    assert_eq!(through(&status(&report)), Some("101"), "one of the API server does");
+    let mut spec = NodeSpec::clone(report.spec.as_ref().unwrap());
+    spec.versions.insert("ovs-br0".parse().unwrap(), 0);
+    report.spec = Some(Arc::new(spec));
+    assert_eq!(through(&status(&report)), Some("1000"));
+}
+
+#[test]
 fn a_draining_network_without_pods_is_not_listed_and_not_counted_as_programmed_before_it_is_removed() {
     let status_with = |gone: NetworkReport| status(&report(vec![programmed("a", 0), gone]));
     let leaving = status_with(draining("b", "", 0));

@@ -4,6 +4,8 @@
 use crate::model::input::{Compiled, Input};
 use crate::model::report::Report;
 use crate::model::spec::NodeSpec;
+use crate::node_definitions::NodeDefinitions;
+use crate::node_definitions::input::{is_from_file, with_definitions};
 use crate::selection::per_node::PerNodeNetworks;
 use crate::selection::{Facts, awaits_uplink, select};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +36,7 @@ pub struct SpecBuilder {
     last: Arc<NodeSpec>,
     /// Whether a spec was built in this run of the agent.
     has_built: bool,
-    /// Active networks of `last` without a compiled network, and since when.
+    /// Active networks of `last` without a compiled network, and since when; none of files.
     lost: BTreeMap<NetworkName, Instant>,
     per_node: PerNodeNetworks,
     /// Since when a network waits for the addresses of nodes, or for its uplink.
@@ -101,7 +103,8 @@ impl SpecBuilder {
 
     fn update_lost(&mut self, input: &Input, now: Instant) {
         let active = self.last.networks.iter().filter(|network| network.phase == Phase::Active);
-        let lost = active.map(|network| &network.name).filter(|name| !input.networks.contains_key(*name));
+        let names = active.map(|network| &network.name).filter(|name| !is_from_file(&self.last, name));
+        let lost = names.filter(|name| !input.networks.contains_key(*name));
         self.lost = lost.map(|name| (name.clone(), self.lost.get(name).copied().unwrap_or(now))).collect();
     }
 
@@ -156,20 +159,30 @@ pub(super) fn missing_engines(report: &Report) -> BTreeSet<EngineKind> {
     EngineKind::ALL.into_iter().filter(is_missing).collect()
 }
 
-/// Sends each spec of the node, continuing from the one that an earlier run of the agent left. Ends
-/// when the agent or the source of the inputs does.
-pub async fn build(
-    previous: Option<Arc<NodeSpec>>,
-    mut inputs: Receiver<Option<Input>>,
-    mut reports: Receiver<Option<Report>>,
-    specs: Sender<Option<Arc<NodeSpec>>>,
-) {
+/// What a spec is built from.
+#[derive(Debug)]
+pub struct Sources {
+    pub inputs: Receiver<Option<Input>>,
+    pub reports: Receiver<Option<Report>>,
+    /// The networks that files of the node define; none before these were read.
+    pub definitions: Receiver<Option<Arc<NodeDefinitions>>>,
+}
+
+/// Sends each spec of the node, continuing from the one that an earlier run of the agent left.
+/// Waits for the networks that files of the node define. Ends when the agent or the source of the
+/// inputs does.
+pub async fn build(previous: Option<Arc<NodeSpec>>, sources: Sources, specs: Sender<Option<Arc<NodeSpec>>>) {
+    let Sources { mut inputs, mut reports, mut definitions } = sources;
     let mut builder = SpecBuilder::new(previous);
     loop {
         let spec = {
             let (input, report) = (inputs.borrow_and_update(), reports.borrow_and_update());
-            let known = input.as_ref().zip(report.as_ref());
-            known.and_then(|(input, report)| builder.next(input, report, Instant::now()))
+            let definitions = definitions.borrow_and_update();
+            let known = input.as_ref().zip(definitions.as_ref()).zip(report.as_ref());
+            known.and_then(|((input, definitions), report)| {
+                let input = with_definitions(input, definitions, &Arc::clone(&builder.last));
+                builder.next(&input, report, Instant::now())
+            })
         };
         if let Some(spec) = spec {
             specs.send_replace(Some(spec));
@@ -178,6 +191,7 @@ pub async fn build(
         let is_alive = tokio::select! {
             change = inputs.changed() => change.is_ok(),
             change = reports.changed() => change.is_ok(),
+            change = definitions.changed() => change.is_ok(),
             () = until(expiry) => true,
         };
         if !is_alive {

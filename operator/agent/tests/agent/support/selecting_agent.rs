@@ -7,7 +7,8 @@ use tokio::sync::{oneshot, watch};
 use usnet_agent::Agent;
 use usnet_agent::model::input::{Compiled, Input};
 use usnet_agent::model::report::Report;
-use usnet_agent::selection::spec_builder;
+use usnet_agent::node_definitions;
+use usnet_agent::selection::spec_builder::{self, Sources};
 use usnet_crds::{NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
@@ -16,6 +17,8 @@ use usnet_dataplane::paths::NodePaths;
 pub(crate) struct SelectingAgent {
     inputs: watch::Sender<Option<Input>>,
     reports: watch::Receiver<Option<Report>>,
+    /// What is wrong with the configurations of the node.
+    problem: watch::Receiver<Option<String>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -30,20 +33,25 @@ impl SelectingAgent {
         let (inputs, inputs_of_agent) = watch::channel(Some(Input { generation: 1, ..Input::default() }));
         let (specs, specs_in_agent) = watch::channel(None);
         let (reports_of_agent, reports) = watch::channel(None);
+        let (found, definitions) = watch::channel(None);
+        let (problems, problem) = watch::channel(None);
+        let report = move |problem| drop(problems.send_replace(problem));
         let (stop, stopped) = oneshot::channel::<()>();
-        let (paths, reports_in_builder) = (paths.clone(), reports.clone());
+        let (paths, sources) =
+            (paths.clone(), Sources { inputs: inputs_of_agent, reports: reports.clone(), definitions });
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let agent = Agent::new(&paths, MemifSocketIds::default(), specs_in_agent, reports_of_agent).unwrap();
                 tokio::select! {
                     ended = agent.run() => drop(ended.unwrap()),
-                    () = spec_builder::build(None, inputs_of_agent, reports_in_builder, specs) => {}
+                    () = spec_builder::build(None, sources, specs) => {}
+                    () = node_definitions::follow(&paths.cni_configurations, found, report) => {}
                     _ = stopped => {}
                 }
             });
         });
-        Self { inputs, reports, stop: Some(stop), thread: Some(thread) }
+        Self { inputs, reports, problem, stop: Some(stop), thread: Some(thread) }
     }
 
     /// Sends a network as the controller would write it.
@@ -51,6 +59,14 @@ impl SelectingAgent {
         self.change(|input| {
             input.version = input.version.max(compiled.version);
             input.networks.insert(compiled.network.name.clone(), Arc::new(compiled));
+        });
+    }
+
+    /// Waits until the configurations of the node have a problem with these words, or none.
+    pub(crate) fn wait_for_problem(&self, words: &[&str]) {
+        until(&format!("the problem {words:?}"), || match self.problem.borrow().as_ref() {
+            Some(problem) => (!words.is_empty() && words.iter().all(|word| problem.contains(word))).then_some(()),
+            None => words.is_empty().then_some(()),
         });
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use usnet_controller::status::tally::NodeProgress;
 use usnet_crds::conditions::reason::{ENGINE_UNREACHABLE, NOT_CONNECTED};
 use usnet_crds::conditions::{
-    DELETION_BLOCKED, METRICS_SERVED, READY, STALLED, Status, engine_connected, find, reason,
+    CONFIGURATIONS_ACCEPTED, DELETION_BLOCKED, METRICS_SERVED, READY, STALLED, Status, engine_connected, find, reason,
 };
 use usnet_crds::network::NodeFailure;
 use usnet_crds::uplink::report::UplinkState;
@@ -163,9 +163,11 @@ fn of_node(name: &str, status: &UserspaceNodeStateStatus, problems: &mut Problem
         problems.add(true, Problem::of("agent", &ready.reason, &ready.message).on([name]));
         problems.explain(name, reason::STATE_NOT_WRITABLE, None, ("agent", &ready.reason));
     }
-    let unserved = find(&status.conditions, METRICS_SERVED).filter(|it| it.status == Status::False.as_str());
-    if let Some(unserved) = unserved {
-        problems.add(true, Problem::of("metrics", &unserved.reason, &unserved.message).on([name]));
+    for (kind, subject) in [(METRICS_SERVED, "metrics"), (CONFIGURATIONS_ACCEPTED, "CNI configurations")] {
+        let found = find(&status.conditions, kind).filter(|it| it.status == Status::False.as_str());
+        if let Some(found) = found {
+            problems.add(true, Problem::of(subject, &found.reason, &found.message).on([name]));
+        }
     }
     for engine in EngineKind::ALL {
         let down = find(&status.conditions, engine_connected(engine));

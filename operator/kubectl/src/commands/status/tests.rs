@@ -263,15 +263,18 @@ fn work_in_progress_recovers_for_some_minutes_and_then_needs_action() {
 }
 
 #[test]
-fn metrics_that_are_not_served_need_action_and_nothing_else_is_wrong() {
+fn metrics_that_are_not_served_and_files_need_action_and_nothing_else_is_wrong() {
     let mut snapshot = snapshot();
     let mut state = state_object("node-b", &json!([]));
     let unserved = condition("MetricsServed", "False", "AddressTaken", "cannot listen at 127.0.0.1:28181");
-    state["status"]["conditions"].as_array_mut().unwrap().push(unserved);
+    let invalid = condition("ConfigurationsAccepted", "False", "ConfigurationInvalid", "file 90-userspace.conf");
+    state["status"]["conditions"].as_array_mut().unwrap().extend([unserved, invalid]);
     add(&mut snapshot, &state);
     let found = report(&snapshot);
-    let action: Vec<_> = found.needs_action.iter().map(|it| (it.subject.as_str(), it.reason.as_str())).collect();
-    assert_eq!((action, found.recovers.len()), (vec![("metrics", "AddressTaken")], 0));
+    let mut action: Vec<_> = found.needs_action.iter().map(|it| (it.subject.as_str(), it.reason.as_str())).collect();
+    action.sort_unstable();
+    let expected = vec![("CNI configurations", "ConfigurationInvalid"), ("metrics", "AddressTaken")];
+    assert_eq!((action, found.recovers.len()), (expected, 0));
 }
 
 #[test]

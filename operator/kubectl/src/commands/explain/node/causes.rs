@@ -8,7 +8,7 @@ use crate::model::{Objects, Pod, Snapshot};
 use std::collections::BTreeMap;
 use usnet_controller::cache::NodeState;
 use usnet_crds::conditions::reason::{AGENT_FAILED, NEVER_SEEN, NOT_CONNECTED, STATE_NOT_WRITABLE};
-use usnet_crds::conditions::{METRICS_SERVED, READY, Status, engine_connected, find};
+use usnet_crds::conditions::{CONFIGURATIONS_ACCEPTED, METRICS_SERVED, READY, Status, engine_connected, find};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::uplink::report::UplinkState;
 use usnet_crds::{EngineKind, UserspaceNodeStateStatus};
@@ -33,7 +33,7 @@ pub(crate) fn causes(snapshot: &Snapshot, name: &str) -> Vec<Finding> {
             .of(format!("uplink {}", uplink.name))
     }));
     found.extend(status.networks.iter().filter_map(interfaces));
-    found.extend(metrics(status));
+    found.extend(beside_networks(status));
     found
 }
 
@@ -124,11 +124,12 @@ fn files(status: &UserspaceNodeStateStatus) -> Option<Finding> {
         .then(|| Finding::new(&ready.reason, ready.message.clone(), remedy(&ready.reason)))
 }
 
-/// Finds metrics that are not served; networks work nevertheless.
-fn metrics(status: &UserspaceNodeStateStatus) -> Option<Finding> {
-    let served = find(&status.conditions, METRICS_SERVED)?;
-    (served.status == Status::False.as_str())
-        .then(|| Finding::new(&served.reason, served.message.clone(), remedy(&served.reason)))
+/// Finds metrics that are not served, and files that cannot be used; networks work nevertheless.
+fn beside_networks(status: &UserspaceNodeStateStatus) -> impl Iterator<Item = Finding> {
+    let conditions = [METRICS_SERVED, CONFIGURATIONS_ACCEPTED].into_iter();
+    let found = conditions.filter_map(|kind| find(&status.conditions, kind));
+    let found = found.filter(|condition| condition.status == Status::False.as_str());
+    found.map(|condition| Finding::new(&condition.reason, condition.message.clone(), remedy(&condition.reason)))
 }
 
 /// Finds an engine that is not connected. An engine that never was is a problem only if networks

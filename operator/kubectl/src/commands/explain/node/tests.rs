@@ -124,6 +124,13 @@ fn an_address_of_metrics_that_another_program_uses() {
 }
 
 #[test]
+fn a_file_of_the_node_with_a_configuration_that_cannot_be_used() {
+    let invalid = condition("ConfigurationsAccepted", "False", "ConfigurationInvalid", "file 90-userspace.conf");
+    let snapshot = with(|state| state["status"]["conditions"].as_array_mut().unwrap().push(invalid));
+    check(&snapshot, "ConfigurationInvalid", &["file 90-userspace.conf", "or remove the file"]);
+}
+
+#[test]
 fn engines_that_are_not_connected() {
     for (reason, remedy) in [
         ("Disconnected", "start ovsdb-server and ovs-vswitchd on the node; everything"),

@@ -1,17 +1,16 @@
 //! The spec of a network that is generated from NADs. It sets every field, so that any change by a
 //! user differs and is reverted.
 
+use super::{Legacy, Settings};
+use crate::engine::BridgeKey;
+use crate::network::{BridgeSpec, Definitions, GatewaySpec, PortSpec, RateLimitSpec, TopologySpec, VlanMode, VlanSpec};
+use crate::validate::{InvalidSpec, ValidNetwork, validate};
+use crate::{
+    BridgeDomainId, CompiledNetworkSpec, CompiledState, MemifMode, Namespaces, Phase, PortType, RateLimit,
+    UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use std::collections::BTreeSet;
-use usnet_crds::engine::BridgeKey;
-use usnet_crds::legacy::{Legacy, Settings};
-use usnet_crds::network::{
-    BridgeSpec, Definitions, GatewaySpec, PortSpec, RateLimitSpec, TopologySpec, VlanMode, VlanSpec,
-};
-use usnet_crds::validate::{InvalidSpec, ValidNetwork, validate};
-use usnet_crds::{
-    BridgeDomainId, MemifMode, PortType, RateLimit, UserspaceNetwork, UserspaceNetworkSpec, VhostUser, Vlan,
-};
 
 /// The API server labels every namespace with its name.
 const NAMESPACE_NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -26,6 +25,18 @@ pub fn network_of(
 ) -> Result<(UserspaceNetwork, ValidNetwork), InvalidSpec> {
     let object = UserspaceNetwork::new(legacy.network_name().as_str(), spec(legacy, namespaces));
     validate(&object).map(|valid| (object, valid))
+}
+
+/// The network that this configuration requests on one node, for pods of all namespaces.
+///
+/// # Errors
+/// When no valid network has these settings.
+pub fn compiled_for_node(legacy: &Legacy) -> Result<CompiledNetworkSpec, InvalidSpec> {
+    // No namespace is selected: the list of those that may attach is what counts.
+    let (_, valid) = network_of(legacy, &BTreeSet::from([String::new()]))?;
+    let namespaces = Namespaces::all();
+    let state = CompiledState { generation: 1, created: None, phase: Phase::Active, overlay: None, namespaces };
+    Ok(valid.compiled(state))
 }
 
 fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec {
