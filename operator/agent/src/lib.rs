@@ -50,4 +50,3 @@ pub use run::error::Error;
 pub use run::manifests::Manifests;
 pub use run::node_agent::Agent;
 pub use run::{Options, run, run_at};
-pub use watch::edited_folder;

@@ -3,16 +3,17 @@
 use super::baseline::Baseline;
 use super::evaluate::{Evaluation, evaluate};
 use super::files::folder::Folder;
+use super::files::watch;
 use std::collections::BTreeSet;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch::channel;
 use tokio::time::sleep;
+use usnet_agent::Manifests;
 use usnet_agent::model::input::Input;
 use usnet_agent::model::report::Report;
 use usnet_agent::model::spec::NodeSpec;
-use usnet_agent::{Manifests, edited_folder};
 use usnet_common::channels::send_if_changed;
 use usnet_node::problem::Problem;
 
@@ -53,7 +54,7 @@ pub async fn follow(manifests: Manifests) {
         }
     };
     tokio::select! {
-        () = edited_folder::follow(&folder, &changes) => {}
+        () = watch::follow(&folder, &changes) => {}
         () = work => {}
     }
 }

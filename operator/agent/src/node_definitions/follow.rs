@@ -2,19 +2,20 @@
 
 use super::definitions::{Definitions, Found};
 use super::{NodeDefinitions, files};
-use crate::watch::edited_folder;
-use futures::future::join_all;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch::{Receiver, Sender, channel};
+use tokio::sync::watch::Sender;
 use tokio::time::sleep;
 use usnet_common::channels::send_if_changed;
 use usnet_common::display::ErrorChain;
 
-/// How long a writer may take that does not replace its file atomically. Files are read until two
-/// readings are equal.
+/// How often the folders are read. Watching them would take an instance of inotify, of which all
+/// programs of root on a node share 128; a pod that needs a new bridge is tried again meanwhile.
+const INTERVAL: Duration = Duration::from_secs(2);
+/// How long a writer may take that does not replace its file atomically. What differs is read until
+/// two readings are equal.
 const SETTLE: Duration = Duration::from_millis(50);
 
 /// Sends the networks that files in these folders define, indefinitely. `report` gets what is wrong
@@ -24,22 +25,13 @@ pub async fn follow(
     networks: Sender<Option<Arc<NodeDefinitions>>>,
     report: impl Fn(Option<String>),
 ) {
-    let (changes, changed) = channel(());
-    let watches = join_all(folders.iter().map(|folder| edited_folder::follow(folder, &changes)));
-    // Without a folder there is no change, and the sender stays.
-    tokio::join!(watches, read_changes(folders, networks, report, changed));
-}
-
-async fn read_changes(
-    folders: &[PathBuf],
-    networks: Sender<Option<Arc<NodeDefinitions>>>,
-    report: impl Fn(Option<String>),
-    mut changed: Receiver<()>,
-) {
     let (mut definitions, mut logged, mut unread) = (Definitions::default(), Vec::new(), None);
+    let mut known = None;
     loop {
-        match read(folders).await {
+        match read(folders, known.as_ref()).await {
+            Ok(texts) if known.as_ref() == Some(&texts) => {}
             Ok(texts) => {
+                known = Some(texts.clone());
                 let Found { networks: found, problems } = definitions.update(texts);
                 let new = problems.iter().filter(|problem| !logged.contains(*problem));
                 new.for_each(|problem| tracing::warn!("{problem}"));
@@ -62,15 +54,14 @@ async fn read_changes(
                 networks.send_if_modified(|known| known.is_none() && known.replace(unread()).is_none());
             }
         }
-        if changed.changed().await.is_err() {
-            return;
-        }
+        sleep(INTERVAL).await;
     }
 }
 
-async fn read(folders: &[PathBuf]) -> io::Result<files::Texts> {
+/// Reads the folders, again and again while they differ from what is known.
+async fn read(folders: &[PathBuf], known: Option<&files::Texts>) -> io::Result<files::Texts> {
     let mut texts = files::read(folders)?;
-    loop {
+    while Some(&texts) != known {
         sleep(SETTLE).await;
         let again = files::read(folders)?;
         if texts == again {
@@ -78,4 +69,5 @@ async fn read(folders: &[PathBuf]) -> io::Result<files::Texts> {
         }
         texts = again;
     }
+    Ok(texts)
 }

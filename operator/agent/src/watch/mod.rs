@@ -8,12 +8,10 @@
 //!   addresses of all nodes, and [`uplinks`] the uplinks.
 //! - [`link_watch`] (IO) reports changes of the node's network devices and of its packet rules.
 //! - [`folder_watch`] (IO) reports changes in folders of the node: journal, network files, devices;
-//!   [`file_identity`] (IO) tells a replaced file. [`edited_folder`] (IO) does so for those that
-//!   users write.
+//!   [`file_identity`] (IO) tells a replaced file.
 
 pub(crate) mod api_backoff;
 mod collect;
-pub mod edited_folder;
 pub(crate) mod file_identity;
 pub(crate) mod folder_watch;
 mod follow;

@@ -1,5 +1,5 @@
-//! Watches a folder that users edit for any kind of change (IO): a file that is written in place,
-//! one that is renamed over another, or the links of a mounted ConfigMap that are set to another
+//! Watches a folder of manifests for any kind of change (IO): a file that is written in place, one
+//! that is renamed over another, or the links of a mounted ConfigMap that are set to another
 //! folder.
 
 use futures::StreamExt;
@@ -18,14 +18,14 @@ const POLL_INTERVAL: Duration = Duration::from_secs(5);
 const BUFFER_BYTES: usize = 4096;
 
 /// Sends a value for every possible change, indefinitely.
-pub async fn follow(folder: &Path, changes: &Sender<()>) {
+pub(crate) async fn follow(folder: &Path, changes: &Sender<()>) {
     let mut is_failing = false;
     loop {
         match follow_until_quiet(folder, changes).await {
             Ok(()) => is_failing = false,
             Err(error) if !is_failing => {
                 is_failing = true;
-                tracing::warn!(folder = %folder.display(), error = %ErrorChain(&error), "cannot watch a folder; it is read every 5 s instead");
+                tracing::warn!(folder = %folder.display(), error = %ErrorChain(&error), "cannot watch the folder of manifests; it is read every 5 s instead");
             }
             Err(_) => sleep(POLL_INTERVAL).await,
         }
