@@ -67,8 +67,10 @@ pub enum Problem {
     TrunksOfAccess,
     #[error("VLAN {0} occurs twice: remove one of them")]
     TrunkTwice(VlanTag),
-    #[error("pod {namespace}/{pod} occurs twice: merge the entries")]
-    AttachmentTwice { namespace: NamespaceName, pod: PodNames },
+    #[error(
+        "{pod} and the earlier {other} in namespace {namespace} have a pod in common: merge the entries, or change a range"
+    )]
+    AttachmentTwice { namespace: NamespaceName, pod: PodNames, other: PodNames },
     #[error("address {0} occurs twice: give each attachment its own")]
     IpTwice(IpAddr),
     #[error("MAC address {0} occurs twice: give each attachment its own")]

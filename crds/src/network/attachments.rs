@@ -67,10 +67,10 @@ mod spec {
     use crate::network::port::vlan::{VlanSpec, vlan};
     use crate::network::port::{RateLimitSpec, rate_limit};
     use crate::problem::{Problem, Problems};
-    use crate::types::limits::{ATTACHMENTS_MAX, CIDR_MAX, IPS_MAX};
+    use crate::types::limits::{ATTACHMENTS_MAX, CIDR_MAX, IPS_MAX, RANGE_PODS_MAX};
     use crate::types::mac::{MAC_PATTERN, NO_MAC};
     use crate::types::names::{NAMESPACE_NAME_MAX, NAMESPACE_NAME_PATTERN, POD_NAME_MAX, POD_NAME_PATTERN};
-    use crate::types::pod_names::{ORDINALS_PATTERN, PodNames, RANGE_PODS_MAX};
+    use crate::types::pod_names::{ORDINALS_PATTERN, PodNames};
     use crate::{EngineKind, InterfaceAddress, MacAddress, NamespaceName};
     use kube::KubeSchema;
     use kube::core::Rule;
@@ -188,9 +188,11 @@ mod spec {
             let field = format!("spec.attachments[{index}]");
             let Some(one) = attachment(problems, engine, &field, spec) else { continue };
             used.reserve(problems, &field, &one);
-            let is_twice = all.iter().any(|other| other.namespace == one.namespace && other.pod.overlaps(&one.pod));
-            let twice = Problem::AttachmentTwice { namespace: one.namespace.clone(), pod: one.pod.clone() };
-            problems.add_if(is_twice, &field, twice);
+            let mut earlier = all.iter().filter(|other| other.namespace == one.namespace);
+            if let Some(FixedAttachment { pod: other, .. }) = earlier.find(|other| other.pod.overlaps(&one.pod)) {
+                let (pod, other) = (one.pod.clone(), other.clone());
+                problems.add(field, Problem::AttachmentTwice { namespace: one.namespace.clone(), pod, other });
+            }
             all.push(one);
         }
         all.sort_by(|one, other| (&one.namespace, &one.pod).cmp(&(&other.namespace, &other.pod)));

@@ -19,6 +19,8 @@ pub const DEVICE_NETWORK_NAME_MAX: usize = DEVICE_ID_MAX - 4;
 /// Most pods with fixed settings in one network. With [`IPS_MAX`] it keeps the rule that addresses
 /// are unique within the cost limit of the API server.
 pub const ATTACHMENTS_MAX: usize = 128;
+/// Most pods of one range in these. Other nodes exclude the addresses of ranges one by one.
+pub const RANGE_PODS_MAX: u32 = 1000;
 /// Most addresses of one pod: one of each family.
 pub const IPS_MAX: usize = 2;
 /// Most values of one requirement of a label selector, such as names of namespaces: CEL rejects

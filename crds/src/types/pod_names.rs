@@ -1,12 +1,11 @@
 //! The names of pods that one entry of `spec.attachments` is for.
 
+use super::limits::RANGE_PODS_MAX;
 use super::names::{InvalidName, POD_NAME_MAX, PodName};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Most pods of one range. Other nodes exclude the addresses of ranges one by one.
-pub const RANGE_PODS_MAX: u32 = 1000;
 /// Pattern of a range of ordinals behind the name of a StatefulSet, for the CRD.
 pub const ORDINALS_PATTERN: &str = "-[{](0|[1-9][0-9]{0,3})[.][.](0|[1-9][0-9]{0,3})[}]";
 

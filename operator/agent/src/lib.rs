@@ -15,9 +15,9 @@
 //! - [`attachments`] (IO) attaches interfaces to running pods.
 //! - [`captures`] (IO) removes what captures left in the engines.
 //! - [`claims`] (IO) attaches ports for Kubernetes' resource claims.
+//! - [`cni_configurations`] (IO) reads configurations of the Userspace CNI (Intel) from files of
+//!   the node.
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
-//! - [`node_definitions`] (IO) reads configurations of the Userspace CNI (Intel) from files of the
-//!   node.
 //! - [`isolation`] (IO) isolates the node from the networks of its engines.
 //! - [`pod_annotations`] (IO) writes the annotations that programs for the Userspace CNI (Intel)
 //!   read.
@@ -30,11 +30,11 @@
 pub(crate) mod attachments;
 mod captures;
 pub mod claims;
+pub mod cni_configurations;
 pub mod device_plugin;
 mod engines;
 mod isolation;
 pub mod model;
-pub mod node_definitions;
 mod pod_annotations;
 mod reconcile;
 pub mod report;

@@ -36,9 +36,8 @@ pub struct NodePaths {
 
 impl NodePaths {
     /// The default paths, overridden by `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`,
-    /// `USNET_DEVICE_INFO_DIR`, `USNET_CDI_DIR`, `USNET_PROCESSES_DIR`,
-    /// `USNET_OLDER_PLUGIN_ROOT` and `USNET_CNI_CONF_DIRS` (separated by `:`); those of engines by
-    /// the variables in the table of engines.
+    /// `USNET_DEVICE_INFO_DIR`, `USNET_CDI_DIR`, `USNET_PROCESSES_DIR` and
+    /// `USNET_OLDER_PLUGIN_ROOT`; those of engines by the variables in the table of engines.
     pub fn from_environment() -> Self {
         let path = |variable: &str, standard: PathBuf| env::var_os(variable).map_or(standard, PathBuf::from);
         let standard = Self::below(Path::new("/"));
@@ -50,8 +49,7 @@ impl NodePaths {
             cdi: path("USNET_CDI_DIR", standard.cdi),
             processes: path("USNET_PROCESSES_DIR", standard.processes),
             legacy_root: path("USNET_OLDER_PLUGIN_ROOT", standard.legacy_root),
-            cni_configurations: env::var_os("USNET_CNI_CONF_DIRS")
-                .map_or(standard.cni_configurations, |all| env::split_paths(&all).collect()),
+            cni_configurations: standard.cni_configurations,
             engine_sockets: EngineKind::ALL
                 .into_iter()
                 .filter_map(|engine| Some((engine, env::var_os(engine.traits().socket_variable)?.into())))

@@ -3,8 +3,7 @@
 mod generated;
 mod hash;
 
-use super::limits::DEVICE_NETWORK_NAME_MAX;
-use super::pod_names::RANGE_PODS_MAX;
+use super::limits::{DEVICE_NETWORK_NAME_MAX, RANGE_PODS_MAX};
 pub use hash::fnv1a;
 use serde::{Deserialize, Serialize};
 use std::fmt;

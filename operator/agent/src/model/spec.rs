@@ -1,6 +1,7 @@
 //! The desired state of the node and of one engine, independent of the API server. The reconcilers
 //! consume it; tests stand in for the API server.
 
+use super::file_networks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, NodeUplink, UplinkName};
@@ -31,6 +32,11 @@ impl NodeSpec {
     pub fn network(&self, name: &NetworkName) -> Option<&Arc<NodeNetwork>> {
         let position = self.networks.binary_search_by(|network| network.name.cmp(name)).ok()?;
         self.networks.get(position)
+    }
+
+    /// Whether a file of the node defined this network.
+    pub(crate) fn is_from_file(&self, network: &NetworkName) -> bool {
+        self.versions.get(network) == Some(&file_networks::VERSION)
     }
 }
 

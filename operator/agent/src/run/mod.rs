@@ -9,14 +9,14 @@ mod only_agent;
 use self::error::Error;
 use self::manifests::Manifests;
 use self::node_agent::Agent;
+use super::model::file_networks::FileNetworks;
 use super::model::input::Input;
 use super::model::report::Report;
-use super::node_definitions::NodeDefinitions;
 use super::reconcile::agent_state::AgentState;
 use super::report::metrics::Metrics;
 use super::report::{state_writer, status_writer};
 use super::selection::{spec_builder, unselected};
-use super::{attachments, claims, node_definitions, pod_annotations, watch};
+use super::{attachments, claims, cni_configurations, pod_annotations, watch};
 use kube::Client;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -171,10 +171,10 @@ async fn work(
         problems: problems_in_writer,
         reports: reports_of_agent.clone(),
     };
-    let (found, definitions) = channel(None);
-    let follow_definitions = follow_definitions(configurations(paths, &source), agent.state(), found);
+    let (found, file_networks) = channel(None);
+    let follow_configurations = follow_configurations(configurations(paths, &source), agent.state(), found);
     let spec_sources =
-        spec_builder::Sources { inputs: inputs_of_agent.clone(), reports: reports_of_agent.clone(), definitions };
+        spec_builder::Sources { inputs: inputs_of_agent.clone(), reports: reports_of_agent.clone(), file_networks };
     let (persisted_spec, unserved) = (agent.persisted_spec(), report_unserved(telemetry.unserved(), agent.state()));
     let (owners, claims_inputs) = agent.claims_inputs();
     let background = async {
@@ -184,7 +184,7 @@ async fn work(
             state_writer::write(paths.clone(), state),
             report_readiness(reports_of_agent.clone(), telemetry),
             unserved,
-            follow_definitions,
+            follow_configurations,
         );
         Ok(())
     };
@@ -244,13 +244,13 @@ fn configurations<Follow>(paths: &NodePaths, source: &Source<Follow>) -> Vec<Pat
 }
 
 /// Follows the networks that files in these folders define.
-async fn follow_definitions(
+async fn follow_configurations(
     folders: Vec<PathBuf>,
     agent_state: Rc<AgentState>,
-    definitions: Sender<Option<Arc<NodeDefinitions>>>,
+    networks: Sender<Option<Arc<FileNetworks>>>,
 ) {
     let report = |problem| agent_state.node_report.update(|report| report.set_configuration_problem(problem));
-    node_definitions::follow(&folders, definitions, report).await;
+    cni_configurations::follow(&folders, networks, report).await;
 }
 
 /// Reports in the status of the node what is not served, such as metrics whose address is in use: a

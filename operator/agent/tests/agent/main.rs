@@ -3,9 +3,9 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod cni_configurations;
 mod device_plugin;
 mod history;
-mod node_configurations;
 mod node_files;
 mod open_vswitch;
 mod selection;

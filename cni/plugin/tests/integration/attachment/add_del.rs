@@ -10,6 +10,7 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 use usnet_dataplane::attachment::Record;
+use usnet_plugin::attachment::attach::Step;
 use usnet_test_vpp::Kind;
 
 on_each_engine! {
@@ -102,6 +103,21 @@ fn connects_to_the_socket_that_the_pods_program_creates(node: &mut TestNode) {
     // DPDK tries once a second.
     await_that("the engine connects", Duration::from_secs(30), || socket.accept().is_ok());
     assert!(early.accept().is_err(), "the engine connected to the socket of before ADD");
+}
+
+/// Open vSwitch connects as soon as it has the port, also to a program of before ADD.
+#[test]
+fn the_socket_of_an_earlier_program_is_gone_before_the_switch_has_the_port() {
+    on_a_node(|node| {
+        let pod = node.pod("p");
+        let path = pod.volume.join("net1.sock");
+        let _early = UnixListener::bind(&path).unwrap();
+        let [before @ .., Step::Directory, _, _] = Step::DIRECTORY_AFTER_PORT.as_slice() else { panic!("other steps") };
+        assert_eq!(before.last(), Some(&Step::Port));
+        node.run_add_steps(&pod, "net1", &configuration(NETWORK), before);
+        assert!(!path.exists() && node.mounts().is_empty());
+        node.del(&pod, "net1").assert_done();
+    });
 }
 
 fn addresses_are_assigned_and_released_by_ipam(node: &mut TestNode) {

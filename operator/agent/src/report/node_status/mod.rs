@@ -3,7 +3,6 @@
 //! with the number of networks. Pure.
 
 use crate::model::report::Report;
-use crate::node_definitions::input::is_from_file;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -100,7 +99,7 @@ impl Report {
     /// it is. The controller does not know networks of files.
     fn through_without(&self, unreported: &BTreeSet<&str>) -> Option<u64> {
         let spec = self.spec.as_ref()?;
-        let is_counted = |name: &NetworkName| unreported.contains(name.as_str()) && !is_from_file(spec, name);
+        let is_counted = |name: &NetworkName| unreported.contains(name.as_str()) && !spec.is_from_file(name);
         let versions = spec.versions.iter().filter(|(name, _)| is_counted(name));
         let below = versions.map(|(_, version)| version.saturating_sub(1)).min();
         Some(below.map_or(spec.through, |below| below.min(spec.through)))

@@ -1,11 +1,11 @@
 //! Builds the spec of the node from all compiled networks and the agent's own report, and keeps the
 //! state that [`selection`](crate::selection) needs.
 
+use crate::cni_configurations::input::with_file_networks;
+use crate::model::file_networks::FileNetworks;
 use crate::model::input::{Compiled, Input};
 use crate::model::report::Report;
 use crate::model::spec::NodeSpec;
-use crate::node_definitions::NodeDefinitions;
-use crate::node_definitions::input::{is_from_file, with_definitions};
 use crate::selection::per_node::PerNodeNetworks;
 use crate::selection::{Facts, awaits_uplink, select};
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,7 +103,7 @@ impl SpecBuilder {
 
     fn update_lost(&mut self, input: &Input, now: Instant) {
         let active = self.last.networks.iter().filter(|network| network.phase == Phase::Active);
-        let names = active.map(|network| &network.name).filter(|name| !is_from_file(&self.last, name));
+        let names = active.map(|network| &network.name).filter(|name| !self.last.is_from_file(name));
         let lost = names.filter(|name| !input.networks.contains_key(*name));
         self.lost = lost.map(|name| (name.clone(), self.lost.get(name).copied().unwrap_or(now))).collect();
     }
@@ -165,22 +165,22 @@ pub struct Sources {
     pub inputs: Receiver<Option<Input>>,
     pub reports: Receiver<Option<Report>>,
     /// The networks that files of the node define; none before these were read.
-    pub definitions: Receiver<Option<Arc<NodeDefinitions>>>,
+    pub file_networks: Receiver<Option<Arc<FileNetworks>>>,
 }
 
 /// Sends each spec of the node, continuing from the one that an earlier run of the agent left.
 /// Waits for the networks that files of the node define. Ends when the agent or the source of the
 /// inputs does.
 pub async fn build(previous: Option<Arc<NodeSpec>>, sources: Sources, specs: Sender<Option<Arc<NodeSpec>>>) {
-    let Sources { mut inputs, mut reports, mut definitions } = sources;
+    let Sources { mut inputs, mut reports, mut file_networks } = sources;
     let mut builder = SpecBuilder::new(previous);
     loop {
         let spec = {
             let (input, report) = (inputs.borrow_and_update(), reports.borrow_and_update());
-            let definitions = definitions.borrow_and_update();
-            let known = input.as_ref().zip(definitions.as_ref()).zip(report.as_ref());
-            known.and_then(|((input, definitions), report)| {
-                let input = with_definitions(input, definitions, &Arc::clone(&builder.last));
+            let file_networks = file_networks.borrow_and_update();
+            let known = input.as_ref().zip(file_networks.as_ref()).zip(report.as_ref());
+            known.and_then(|((input, file_networks), report)| {
+                let input = with_file_networks(input, file_networks, &Arc::clone(&builder.last));
                 builder.next(&input, report, Instant::now())
             })
         };
@@ -191,7 +191,7 @@ pub async fn build(previous: Option<Arc<NodeSpec>>, sources: Sources, specs: Sen
         let is_alive = tokio::select! {
             change = inputs.changed() => change.is_ok(),
             change = reports.changed() => change.is_ok(),
-            change = definitions.changed() => change.is_ok(),
+            change = file_networks.changed() => change.is_ok(),
             () = until(expiry) => true,
         };
         if !is_alive {

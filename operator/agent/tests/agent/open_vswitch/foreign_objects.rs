@@ -1,14 +1,15 @@
 //! What other clients have configured in the switch stays as it is: docs/operations.md promises it.
 
-use super::programs::pod;
+use super::programs::{pod, pod_of};
 use super::testbed::OvsTestbed;
+use crate::support::changes::{self, LAST};
 use crate::support::node::{network, until};
 use crate::support::running_agent::RunningAgent;
 use serde_json::Value;
 use std::fmt::{Debug, Write as _};
 use std::fs;
 use std::process::Command;
-use usnet_crds::{Mtu, NodeNetwork, Ownership};
+use usnet_crds::{NodeNetwork, Ownership};
 use usnet_dataplane::attachment::{Progress, Record};
 
 /// A bridge that a network adopts, one of usnet, and one that no network names.
@@ -34,7 +35,6 @@ const TABLES: [(&str, &str); 8] = [
     ("sFlow", "_uuid _version external_ids"),
     ("NetFlow", "_uuid _version external_ids"),
 ];
-const RECONCILES: u32 = 100;
 
 fn adopting() -> NodeNetwork {
     let mut network = network("green");
@@ -108,6 +108,12 @@ impl OvsTestbed {
         rows
     }
 
+    /// Whether the bridges of both networks have the ports of their pods.
+    fn has_ports(&self, pods: &[Record]) -> bool {
+        let ports = [BRIDGES[1], BRIDGES[0]].map(|bridge| self.vsctl(&format!("list-ports {bridge}")));
+        pods.iter().zip(ports).all(|(pod, ports)| ports.lines().any(|port| port == pod.port.name.as_str()))
+    }
+
     fn foreign_flows(&self) -> Vec<String> {
         let flows = WITH_FLOWS.iter().flat_map(|bridge| {
             let flows = self.ofctl(&["dump-flows", bridge, "--no-stats", "cookie=0x77/-1"]);
@@ -128,53 +134,35 @@ fn assert_same<T: PartialEq + Debug>(before: &[T], after: &[T]) {
     assert!(missing.is_empty() && new.is_empty(), "changed from {missing:#?} to {new:#?}");
 }
 
-/// Changes what there is: the MTU of all ports each time, VLANs, and whether there are pods.
-fn change(testbed: &OvsTestbed, agent: &RunningAgent, pods: &[Record], number: u32) {
-    let mut networks = [network("blue"), adopting()];
-    networks.iter_mut().for_each(|network| network.bridge.mtu = Mtu::try_from(1400 + i64::from(number % 7)).unwrap());
-    if number.is_multiple_of(5) {
-        let progress = if number.is_multiple_of(2) { Progress::Attached } else { Progress::Detached };
-        pods.iter().for_each(|pod| testbed.write(&Record { progress, ..pod.clone() }));
-    }
-    agent.set_spec(number, &networks);
-    agent.wait_for_report("the change is done", |report| {
-        (report.observed_generation() == Some(number.into())).then_some(())
-    });
-}
-
 #[test]
-fn a_thousand_objects_of_others_are_as_they_were_after_all_restarts() {
+fn a_thousand_objects_of_others_are_as_they_were_after_changes_and_restarts() {
     let mut testbed = OvsTestbed::start();
-    let mut agent = RunningAgent::start(&testbed.paths);
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     testbed.create_foreign_rows();
-    agent.set_spec(2, &[network("blue"), adopting()]);
+    let networks = [network("blue"), adopting()];
+    agent.set_spec(2, &networks);
     testbed.wait_until_programmed("green");
     testbed.create_foreign_flows();
-    let pods = ["c1", "c2", "c3"].map(|container| pod(&testbed, container));
+    let pods = [pod(&testbed, "c1"), pod_of(&testbed, "c2", &adopting())];
     pods.iter().for_each(|pod| testbed.write(pod));
     let (rows, flows) = (testbed.foreign_rows(), testbed.foreign_flows());
     assert!(rows.len() + flows.len() >= 1000, "{} rows and {} flows", rows.len(), flows.len());
 
-    for number in 3..=RECONCILES {
-        change(&testbed, &agent, &pods, number);
-        if number.is_multiple_of(25) {
-            drop(agent);
-            agent = RunningAgent::start(&testbed.paths);
-        }
-    }
+    let agent = changes::change_many(&testbed, agent, &networks, &pods, 2);
+    until("pods have ports on both bridges", || testbed.has_ports(&pods).then_some(()));
     assert_same(&rows, &testbed.foreign_rows());
     assert_same(&flows, &testbed.foreign_flows());
 
     // The switch itself forgets flows when it ends.
-    for number in 1..=3 {
+    for number in LAST + 1..=LAST + 3 {
         testbed.ovs.kill_vswitchd().unwrap();
         testbed.ovs.start_vswitchd().unwrap();
-        change(&testbed, &agent, &pods, RECONCILES + number);
+        changes::change(&testbed, &agent, &networks, &pods, number);
     }
     pods.into_iter().for_each(|pod| testbed.write(&Record { progress: Progress::Detached, ..pod }));
-    agent.set_spec(RECONCILES + 4, &[]);
+    agent.set_spec(LAST + 4, &[]);
     until("the networks are gone", || {
         (testbed.file("green").is_none() && !testbed.is_programmed("blue")).then_some(())
     });

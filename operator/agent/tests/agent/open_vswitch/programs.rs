@@ -5,7 +5,7 @@ use crate::support::node::network;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use usnet_crds::SocketRole;
+use usnet_crds::{NodeNetwork, SocketRole};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::port::{PortBackend, SocketPath};
 
@@ -54,7 +54,12 @@ impl Drop for Programs {
     }
 }
 
+/// A pod on the network `blue`.
 pub(super) fn pod(testbed: &OvsTestbed, container: &str) -> Record {
+    pod_of(testbed, container, &network("blue"))
+}
+
+pub(super) fn pod_of(testbed: &OvsTestbed, container: &str, network: &NodeNetwork) -> Record {
     let socket = SocketPath::try_from(testbed.ovs.folder().join(format!("{container}.sock"))).unwrap();
-    testbed.record(container, &network("blue"), PortBackend::VhostUser { socket, engine_role: SocketRole::Client })
+    testbed.record(container, network, PortBackend::VhostUser { socket, engine_role: SocketRole::Client })
 }

@@ -2,6 +2,7 @@
 //! measurements of restarts.
 
 pub(crate) mod captures;
+pub(crate) mod changes;
 pub(crate) mod kubelet;
 pub(crate) mod node;
 pub(crate) mod restarts;

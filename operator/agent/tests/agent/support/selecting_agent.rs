@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::{oneshot, watch};
 use usnet_agent::Agent;
+use usnet_agent::cni_configurations;
 use usnet_agent::model::input::{Compiled, Input};
 use usnet_agent::model::report::Report;
-use usnet_agent::node_definitions;
 use usnet_agent::selection::spec_builder::{self, Sources};
 use usnet_crds::{NetworkName, NodeNetwork, Phase};
 use usnet_dataplane::memif::MemifSocketIds;
@@ -33,12 +33,12 @@ impl SelectingAgent {
         let (inputs, inputs_of_agent) = watch::channel(Some(Input { generation: 1, ..Input::default() }));
         let (specs, specs_in_agent) = watch::channel(None);
         let (reports_of_agent, reports) = watch::channel(None);
-        let (found, definitions) = watch::channel(None);
+        let (found, file_networks) = watch::channel(None);
         let (problems, problem) = watch::channel(None);
         let report = move |problem| drop(problems.send_replace(problem));
         let (stop, stopped) = oneshot::channel::<()>();
         let (paths, sources) =
-            (paths.clone(), Sources { inputs: inputs_of_agent, reports: reports.clone(), definitions });
+            (paths.clone(), Sources { inputs: inputs_of_agent, reports: reports.clone(), file_networks });
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
@@ -46,7 +46,7 @@ impl SelectingAgent {
                 tokio::select! {
                     ended = agent.run() => drop(ended.unwrap()),
                     () = spec_builder::build(None, sources, specs) => {}
-                    () = node_definitions::follow(&paths.cni_configurations, found, report) => {}
+                    () = cni_configurations::follow(&paths.cni_configurations, found, report) => {}
                     _ = stopped => {}
                 }
             });

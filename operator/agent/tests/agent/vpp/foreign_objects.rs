@@ -2,10 +2,10 @@
 
 use super::on_each_vpp;
 use super::testbed::{VppTestbed, domain_id, network};
+use crate::support::changes::change_many;
 use crate::support::running_agent::RunningAgent;
 use std::fmt::Debug;
-use usnet_crds::{Mtu, NodeNetwork, Ownership};
-use usnet_dataplane::attachment::{Progress, Record};
+use usnet_crds::{NodeNetwork, Ownership};
 use usnet_vpp::messages::{
     BridgeDomainAddDelV2, BridgeDomainDetails, CreateLoopbackInstance, IpTableAddDel, IpTableDump, L2PortType,
     PolicerAddDel, PolicerDump, SwInterfaceSetL2Bridge, SwInterfaceTagAddDel,
@@ -19,9 +19,8 @@ const FIRST_DOMAIN: u32 = 9000;
 const INSIDE: u32 = 50;
 const POLICERS: u32 = 200;
 const TABLES: u32 = 150;
-const RECONCILES: u32 = 100;
 
-on_each_vpp!(a_thousand_objects_of_others_are_as_they_were_after_all_restarts);
+on_each_vpp!(a_thousand_objects_of_others_are_as_they_were_after_changes_and_restarts_of_the_agent);
 
 fn text(text: &str) -> FixedText<64> {
     text.try_into().unwrap()
@@ -95,26 +94,13 @@ fn foreign_objects(testbed: &VppTestbed) -> Vec<String> {
     members.chain(texts(&theirs)).chain(texts(testbed.dump(PolicerDump::default()))).chain(texts(tables)).collect()
 }
 
-/// Changes what there is: the MTU of all ports each time, and whether there are pods.
-fn change(testbed: &VppTestbed, agent: &RunningAgent, pods: &[Record], number: u32) {
-    let mut networks = [network("blue"), adopting()];
-    networks.iter_mut().for_each(|network| network.bridge.mtu = Mtu::try_from(1400 + i64::from(number % 7)).unwrap());
-    if number.is_multiple_of(5) {
-        let progress = if number.is_multiple_of(2) { Progress::Attached } else { Progress::Detached };
-        pods.iter().for_each(|pod| testbed.write(&Record { progress, ..pod.clone() }));
-    }
-    agent.set_spec(number, &networks);
-    agent.wait_for_report("the change is done", |report| {
-        (report.observed_generation() == Some(number.into())).then_some(())
-    });
-}
-
-fn a_thousand_objects_of_others_are_as_they_were_after_all_restarts(testbed: &VppTestbed) {
-    let mut agent = RunningAgent::start(&testbed.paths);
+fn a_thousand_objects_of_others_are_as_they_were_after_changes_and_restarts_of_the_agent(testbed: &VppTestbed) {
+    let networks = [network("blue"), adopting()];
+    let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(1, &[network("blue")]);
     testbed.wait_until_programmed("blue");
     create_foreign_objects(testbed);
-    agent.set_spec(2, &[network("blue"), adopting()]);
+    agent.set_spec(2, &networks);
     testbed.wait_until_programmed("green");
     let pods = [testbed.pod("c1", &network("blue")), testbed.pod("c2", &adopting())];
     pods.iter().for_each(|pod| testbed.write(pod));
@@ -122,13 +108,8 @@ fn a_thousand_objects_of_others_are_as_they_were_after_all_restarts(testbed: &Vp
     let before = foreign_objects(testbed);
     assert!(before.len() >= 1000, "{}", before.len());
 
-    for number in 3..=RECONCILES {
-        change(testbed, &agent, &pods, number);
-        if number.is_multiple_of(25) {
-            drop(agent);
-            agent = RunningAgent::start(&testbed.paths);
-        }
-    }
+    let _agent = change_many(testbed, agent, &networks, &pods, 2);
+    pods.iter().for_each(|pod| drop(testbed.wait_for_port(pod)));
     let after = foreign_objects(testbed);
     let changed: Vec<_> = after.iter().filter(|one| !before.contains(one)).collect();
     assert!(

@@ -1,7 +1,8 @@
 //! Follows the folders (IO).
 
-use super::definitions::{Definitions, Found};
-use super::{NodeDefinitions, files};
+use super::configurations::{Configurations, Found};
+use super::files;
+use crate::model::file_networks::FileNetworks;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,25 +21,20 @@ const SETTLE: Duration = Duration::from_millis(50);
 
 /// Sends the networks that files in these folders define, indefinitely. `report` gets what is wrong
 /// with the files, or none.
-pub async fn follow(
-    folders: &[PathBuf],
-    networks: Sender<Option<Arc<NodeDefinitions>>>,
-    report: impl Fn(Option<String>),
-) {
-    let (mut definitions, mut logged, mut unread) = (Definitions::default(), Vec::new(), None);
+pub async fn follow(folders: &[PathBuf], networks: Sender<Option<Arc<FileNetworks>>>, report: impl Fn(Option<String>)) {
+    let (mut configurations, mut logged, mut unread) = (Configurations::default(), Vec::new(), None);
     let mut known = None;
     loop {
         match read(folders, known.as_ref()).await {
             Ok(texts) if known.as_ref() == Some(&texts) => {}
             Ok(texts) => {
                 known = Some(texts.clone());
-                let Found { networks: found, problems } = definitions.update(texts);
+                let Found { networks: found, problems } = configurations.update(texts);
                 let new = problems.iter().filter(|problem| !logged.contains(*problem));
                 new.for_each(|problem| tracing::warn!("{problem}"));
                 report((!problems.is_empty()).then(|| problems.join("; ")));
                 (logged, unread) = (problems, None);
-                let definitions = NodeDefinitions { networks: found, is_unread: false };
-                send_if_changed(&networks, Some(Arc::new(definitions)));
+                send_if_changed(&networks, Some(Arc::new(FileNetworks { networks: found, is_unread: false })));
             }
             Err(error) => {
                 let error = ErrorChain(&error).to_string();
@@ -50,7 +46,7 @@ pub async fn follow(
                     );
                 }
                 unread = Some(error);
-                let unread = || Arc::new(NodeDefinitions { is_unread: true, ..NodeDefinitions::default() });
+                let unread = || Arc::new(FileNetworks { is_unread: true, ..FileNetworks::default() });
                 networks.send_if_modified(|known| known.is_none() && known.replace(unread()).is_none());
             }
         }

@@ -1,7 +1,7 @@
 //! The networks of configurations. Pure.
 
-use super::VERSION;
 use super::files::Texts;
+use crate::model::file_networks;
 use crate::model::input::Compiled;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const NETWORKS_MAX: usize = 32;
 
 /// The files of a folder, with the last valid content of each.
 #[derive(Debug, Default)]
-pub(super) struct Definitions(BTreeMap<String, Vec<Legacy>>);
+pub(super) struct Configurations(BTreeMap<String, Vec<Legacy>>);
 
 /// What the files define, and what is wrong with them.
 #[derive(Debug, Default, PartialEq)]
@@ -23,7 +23,7 @@ pub(super) struct Found {
     pub(super) problems: Vec<String>,
 }
 
-impl Definitions {
+impl Configurations {
     /// Takes what was read.
     pub(super) fn update(&mut self, texts: Texts) -> Found {
         let mut found = Found::default();
@@ -59,8 +59,7 @@ impl Found {
         }
         let spec = compiled_for_node(legacy).map_err(|error| error.to_string())?;
         let network = Arc::new(spec.on_node(legacy.network_name()));
-        let compiled = Compiled::without_selector(VERSION, String::new(), network);
-        self.networks.insert(legacy.network_name(), Arc::new(compiled));
+        self.networks.insert(legacy.network_name(), file_networks::compiled(network));
         Ok(())
     }
 
@@ -100,23 +99,23 @@ mod tests {
 
     #[test]
     fn each_bridge_is_one_network_for_pods_of_all_namespaces() {
-        let mut definitions = Definitions::default();
+        let mut configurations = Configurations::default();
         let files = [("10-a.conf", text("br0", &json!({"mtu": 1400}))), ("20-b.conf", text("br0", &json!({})))];
-        let found = definitions.update(texts(files));
+        let found = configurations.update(texts(files));
         assert_eq!((names(&found), found.problems.len()), (vec!["ovs-br0"], 0));
         let network = &found.networks.values().next().unwrap().network;
         assert!(network.allows("any") && i64::from(network.bridge.mtu) == 1400 && network.generation == 1);
 
-        let found = definitions.update(Texts::new());
+        let found = configurations.update(Texts::new());
         assert_eq!(found, Found::default());
     }
 
     #[test]
     fn a_file_that_cannot_be_used_keeps_what_it_defined() {
-        let mut definitions = Definitions::default();
-        definitions.update(texts([("10-a.conf", text("br0", &json!({})))]));
+        let mut configurations = Configurations::default();
+        configurations.update(texts([("10-a.conf", text("br0", &json!({})))]));
         for bad in [Ok("{\"type\": \"userspace\"".to_owned()), Err("Permission denied".to_owned())] {
-            let found = definitions.update(texts([("10-a.conf", bad), ("20-b.conf", text("br1", &json!({})))]));
+            let found = configurations.update(texts([("10-a.conf", bad), ("20-b.conf", text("br1", &json!({})))]));
             assert_eq!(names(&found), ["ovs-br0", "ovs-br1"]);
             let [problem] = found.problems.as_slice() else { panic!("{:?}", found.problems) };
             assert!(problem.contains("10-a.conf"), "{problem}");
@@ -125,9 +124,9 @@ mod tests {
 
     #[test]
     fn settings_that_differ_and_too_many_bridges_are_named() {
-        let mut definitions = Definitions::default();
+        let mut configurations = Configurations::default();
         let files = [("10-a.conf", text("br0", &json!({}))), ("20-b.conf", text("br0", &json!({"mtu": 1400})))];
-        let found = definitions.update(texts(files));
+        let found = configurations.update(texts(files));
         let [problem] = found.problems.as_slice() else { panic!("{:?}", found.problems) };
         assert!(
             problem.contains("20-b.conf") && problem.contains("host.mtu") && problem.contains("10-a.conf"),
@@ -135,14 +134,14 @@ mod tests {
         );
 
         let many = (0..40).map(|number| (format!("{number:02}.conf"), text(&format!("br{number}"), &json!({}))));
-        let found = definitions.update(many.collect());
+        let found = configurations.update(many.collect());
         assert_eq!((found.networks.len(), found.problems.len()), (NETWORKS_MAX, 8));
     }
 
     #[test]
     fn what_no_network_can_have_is_refused() {
         let listens = text("br0", &json!({"vhost": {"mode": "server"}}));
-        let found = Definitions::default().update(texts([("a.conf", listens)]));
+        let found = Configurations::default().update(texts([("a.conf", listens)]));
         assert!(found.networks.is_empty() && found.problems[0].contains("a.conf"), "{found:?}");
     }
 }

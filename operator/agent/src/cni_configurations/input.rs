@@ -1,6 +1,6 @@
 //! The networks of the API server and those of the node's files, together. Pure.
 
-use super::{NodeDefinitions, VERSION};
+use crate::model::file_networks::{self, FileNetworks};
 use crate::model::input::{Compiled, Input};
 use crate::model::spec::NodeSpec;
 use std::borrow::Cow;
@@ -8,20 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::NetworkName;
 
-/// Whether a file of the node defined this network of a spec.
-pub(crate) fn is_from_file(spec: &NodeSpec, network: &NetworkName) -> bool {
-    spec.versions.get(network) == Some(&VERSION)
-}
-
 /// Adds the networks of files to the input. Configurations join a network of the API server that
 /// has their bridge on this node, if their settings match. One that comes later waits, as with the
 /// networks of NetworkAttachmentDefinitions.
-pub(crate) fn with_definitions<'a>(
-    input: &'a Input,
-    definitions: &NodeDefinitions,
-    previous: &NodeSpec,
-) -> Cow<'a, Input> {
-    let mut own = if definitions.is_unread { of_spec(previous) } else { definitions.networks.clone() };
+pub(crate) fn with_file_networks<'a>(input: &'a Input, files: &FileNetworks, previous: &NodeSpec) -> Cow<'a, Input> {
+    let mut own = if files.is_unread { of_spec(previous) } else { files.networks.clone() };
     let is_here = |compiled: &&Arc<Compiled>| input.selects(compiled, &BTreeSet::new());
     let has_bridge = |one: &Compiled, other: &Compiled| {
         one.network.engine == other.network.engine && one.network.bridge.name == other.network.bridge.name
@@ -29,7 +20,7 @@ pub(crate) fn with_definitions<'a>(
     own.retain(|name, own| {
         let is_named = input.networks.contains_key(name) || input.unreadable.contains_key(name);
         let joins = || input.networks.values().filter(is_here).any(|other| has_bridge(own, other));
-        !is_named && (is_from_file(previous, name) || !joins())
+        !is_named && (previous.is_from_file(name) || !joins())
     });
     if own.is_empty() {
         return Cow::Borrowed(input);
@@ -41,9 +32,8 @@ pub(crate) fn with_definitions<'a>(
 
 /// The networks that files defined before.
 fn of_spec(spec: &NodeSpec) -> BTreeMap<NetworkName, Arc<Compiled>> {
-    let networks = spec.networks.iter().filter(|network| is_from_file(spec, &network.name));
-    let compiled = |network| Arc::new(Compiled::without_selector(VERSION, String::new(), Arc::clone(network)));
-    networks.map(|network| (network.name.clone(), compiled(network))).collect()
+    let networks = spec.networks.iter().filter(|network| spec.is_from_file(&network.name));
+    networks.map(|network| (network.name.clone(), file_networks::compiled(Arc::clone(network)))).collect()
 }
 
 #[cfg(test)]
@@ -60,25 +50,25 @@ mod tests {
         compiled
     }
 
-    fn names(api: &[Compiled], definitions: &NodeDefinitions, previous: &NodeSpec) -> Vec<String> {
+    fn names(api: &[Compiled], files: &FileNetworks, previous: &NodeSpec) -> Vec<String> {
         let input = input_of(api);
-        with_definitions(&input, definitions, previous).networks.keys().map(ToString::to_string).collect()
+        with_file_networks(&input, files, previous).networks.keys().map(ToString::to_string).collect()
     }
 
-    fn definitions(own: &Compiled) -> NodeDefinitions {
+    fn file_networks(own: &Compiled) -> FileNetworks {
         let networks = [(own.network.name.clone(), Arc::new(own.clone()))].into();
-        NodeDefinitions { networks, is_unread: false }
+        FileNetworks { networks, is_unread: false }
     }
 
     fn spec(own: &Compiled) -> NodeSpec {
-        let versions = [(own.network.name.clone(), VERSION)].into();
+        let versions = [(own.network.name.clone(), file_networks::VERSION)].into();
         NodeSpec { networks: vec![Arc::clone(&own.network)], versions, ..NodeSpec::default() }
     }
 
     #[test]
     fn a_network_of_the_api_server_that_has_the_bridge_is_joined_and_a_later_one_waits() {
         let own = with_bridge("ovs-br0", "br0");
-        let (new, none) = (definitions(&own), NodeSpec::default());
+        let (new, none) = (file_networks(&own), NodeSpec::default());
         assert_eq!(names(&[], &new, &none), ["ovs-br0"]);
         assert_eq!(names(&[with_bridge("blue", "br1")], &new, &none), ["blue", "ovs-br0"]);
         let blue = with_bridge("blue", "br0");
@@ -88,13 +78,13 @@ mod tests {
         let elsewhere = Compiled { selector: Some(kube::core::Selector::from_iter([rack])), ..blue };
         assert_eq!(names(&[elsewhere], &new, &none), ["blue", "ovs-br0"], "it is on other nodes");
         let input = input_of(&[with_bridge("ovs-br0", "br7")]);
-        assert!(matches!(with_definitions(&input, &new, &spec(&own)), Cow::Borrowed(_)), "the name is taken");
+        assert!(matches!(with_file_networks(&input, &new, &spec(&own)), Cow::Borrowed(_)), "the name is taken");
     }
 
     #[test]
     fn while_the_folder_was_never_read_its_networks_stay() {
-        let (own, other) = (with_bridge("ovs-br0", "br0"), NodeDefinitions::default());
-        let unread = NodeDefinitions { is_unread: true, ..other.clone() };
+        let (own, other) = (with_bridge("ovs-br0", "br0"), FileNetworks::default());
+        let unread = FileNetworks { is_unread: true, ..other.clone() };
         assert_eq!(names(&[], &unread, &spec(&own)), ["ovs-br0"]);
         assert_eq!(names(&[], &other, &spec(&own)), [""; 0]);
     }
