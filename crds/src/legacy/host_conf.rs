@@ -48,6 +48,12 @@ pub fn shared_dir(configuration: &Map<String, Value>) -> Option<&str> {
     Keys::of(configuration).text("sharedDir").ok().flatten()
 }
 
+/// Whether a configuration names a `kubeconfig`, which is not read: with it Intel's plugin wrote an
+/// annotation of the pod and no file.
+pub fn has_kubeconfig(configuration: &Map<String, Value>) -> bool {
+    Keys::of(configuration).text("kubeconfig").ok().flatten().is_some()
+}
+
 /// An absolute path without `..`.
 pub fn plain_path(text: &str) -> Option<PathBuf> {
     let path = Path::new(text);

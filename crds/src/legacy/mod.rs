@@ -23,7 +23,7 @@ mod vlan;
 
 pub use container_conf::ContainerConf;
 pub use error::InvalidLegacy;
-pub use host_conf::{HostConf, plain_path, shared_dir};
+pub use host_conf::{HostConf, has_kubeconfig, plain_path, shared_dir};
 pub use node_file::of_node_file;
 pub use settings::{SettingMismatch, Settings};
 #[cfg(feature = "api")]

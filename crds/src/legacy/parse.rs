@@ -2,15 +2,15 @@
 
 use super::error::InvalidLegacy;
 use super::keys::Keys;
-use super::routed;
+use super::routed::{self, NetType};
 use super::settings::Settings;
 use super::vlan::vlan;
 use super::{Legacy, PLUGIN};
 use crate::engine::BridgeKey;
 use crate::types::limits::IPAM_MAX;
 use crate::{
-    BridgeDomainId, BridgeName, EngineKind, KilobitsPerSecond, MacAddress, MemifMode, PortType, Queues, RateLimit,
-    SocketRole,
+    BridgeDomainId, BridgeName, EngineKind, Gateway, KilobitsPerSecond, MacAddress, MemifMode, PortType, Queues,
+    RateLimit, SocketRole,
 };
 use serde_json::Value;
 
@@ -47,14 +47,10 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     };
     let is_memif = port_type == PortType::Memif;
     let bridge = host.object("bridge")?;
-    let gateway = if memif_mode == MemifMode::Ip { Some(routed::gateway(whole)?) } else { None };
-    let of_subnets = match &gateway {
-        Some(gateway) if !has_domain(&bridge)? => routed::bridge(gateway),
-        _ => None,
-    };
+    let (gateway, unnamed) = interface(whole, &host, engine, memif_mode)?;
     Ok(Legacy {
         engine,
-        bridge: of_subnets.map_or_else(|| bridge_name(&bridge, engine), Ok)?,
+        bridge: unnamed.map_or_else(|| bridge_name(&bridge, engine), Ok)?,
         settings: Settings {
             port_type,
             memif_mode,
@@ -70,6 +66,25 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
         mac: mac(&container)?.or(mac(&host)?),
         socket_file: socket_file(&socket_end)?.map(str::to_owned),
     })
+}
+
+/// The gateway of `netType: interface`, and the bridge domain if none is named.
+fn interface(
+    whole: &Keys<'_>,
+    host: &Keys<'_>,
+    engine: EngineKind,
+    mode: MemifMode,
+) -> Result<(Option<Gateway>, Option<BridgeName>), InvalidLegacy> {
+    const ADVICE: &str = "Open vSwitch has no interfaces with addresses for pods: use bridge";
+    if routed::net_type(host)? == NetType::Bridge {
+        return Ok((None, None));
+    }
+    if !engine.traits().has_gateways {
+        return Err(host.unsupported("netType", "interface", ADVICE));
+    }
+    let (gateway, origin) = routed::interface(whole, mode)?;
+    let is_named = has_domain(&host.object("bridge")?)?;
+    Ok((gateway, if is_named { None } else { routed::bridge(&origin) }))
 }
 
 fn refuse_ovn(arguments: &Keys<'_>) -> Result<(), InvalidLegacy> {

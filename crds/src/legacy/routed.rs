@@ -1,7 +1,7 @@
-//! Memifs that VPP routes to: `netType: interface` with memifs in the mode `ip`. They need a
-//! gateway, which the userspace CNI did not know: it follows from the subnets of `ipam`, and so
-//! does the bridge domain where none is named, so that configurations with the same subnets have
-//! one network.
+//! `netType: interface`: the pod reaches VPP itself. The network gets a gateway, which the userspace
+//! CNI did not know: it follows from the subnets of `ipam`, and so does the bridge domain where none
+//! is named, so that configurations with the same subnets have one network. Without a subnet the
+//! configuration's own name decides. Memifs in the mode `ip` are routed, all else is bridged.
 
 use super::error::InvalidLegacy;
 use super::keys::Keys;
@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use serde_json::Value;
 use std::net::IpAddr;
 
-const NO_SUBNET: &str = "with netType interface VPP routes to the pod's addresses: write host-local or static with a subnet, or create a UserspaceNetwork with port.memif.mode IP";
+const NO_SUBNET: &str = "VPP routes to the addresses of memifs in the mode ip: write host-local or static with a subnet, or create a UserspaceNetwork with port.memif.mode IP";
 
 /// What the memifs carry. Both ends have to say the same; `netType` has to fit.
 pub(super) fn mode(host: &Keys<'_>, container: &Keys<'_>, port_type: PortType) -> Result<MemifMode, InvalidLegacy> {
@@ -23,21 +23,29 @@ pub(super) fn mode(host: &Keys<'_>, container: &Keys<'_>, port_type: PortType) -
         let value = pods.text("mode")?.unwrap_or_default();
         return Err(pods.unsupported("mode", value, "both ends carry the same: use the mode of host.memif"));
     }
-    match (host.text("netType")?, mode) {
-        (None | Some("bridge"), MemifMode::Ethernet) | (Some("interface"), MemifMode::Ip) => Ok(mode),
-        (None | Some("bridge"), MemifMode::Ip) => Err(memif.unsupported(
+    match (net_type(host)?, mode) {
+        (NetType::Bridge, MemifMode::Ip) => Err(memif.unsupported(
             "mode",
             "ip",
             "a bridge forwards Ethernet frames only: use ethernet, or netType interface",
         )),
-        (Some("interface"), MemifMode::Ethernet) => Err(host.unsupported(
-            "netType",
-            "interface",
-            "only memifs in the mode ip are routed: set memif.mode to ip, or use bridge",
-        )),
-        (Some(other), _) => {
-            Err(host.unsupported("netType", other, "use bridge, or interface with memifs in the mode ip"))
-        }
+        _ => Ok(mode),
+    }
+}
+
+/// What the engine does with the port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NetType {
+    Bridge,
+    Interface,
+}
+
+/// `host.netType`, by default `bridge`.
+pub(super) fn net_type(host: &Keys<'_>) -> Result<NetType, InvalidLegacy> {
+    match host.text("netType")? {
+        None | Some("bridge") => Ok(NetType::Bridge),
+        Some("interface") => Ok(NetType::Interface),
+        Some(other) => Err(host.unsupported("netType", other, "use bridge, or with vpp interface")),
     }
 }
 
@@ -50,9 +58,21 @@ fn one_mode(memif: &Keys<'_>) -> Result<Option<MemifMode>, InvalidLegacy> {
     }
 }
 
+/// The gateway that pods need, and the name of the bridge domain if the configuration names none.
+pub(super) fn interface(whole: &Keys<'_>, mode: MemifMode) -> Result<(Option<Gateway>, String), InvalidLegacy> {
+    match gateway(whole)? {
+        None if mode == MemifMode::Ip => Err(whole.missing("ipam", NO_SUBNET)),
+        None => Ok((None, whole.text("name")?.unwrap_or_default().to_owned())),
+        Some(gateway) => {
+            let subnets: Vec<String> = gateway.addresses.iter().map(|address| address.subnet().to_string()).collect();
+            Ok((Some(gateway), subnets.join(",")))
+        }
+    }
+}
+
 /// The gateway in the first subnet of each family: the one that `ipam` names there, else the first
-/// address.
-pub(super) fn gateway(whole: &Keys<'_>) -> Result<Gateway, InvalidLegacy> {
+/// address; none without a subnet.
+fn gateway(whole: &Keys<'_>) -> Result<Option<Gateway>, InvalidLegacy> {
     let ipam = whole.object("ipam")?;
     let mut subnets = vec![(ipam.text("subnet")?, ipam.text("gateway")?)];
     for set in ipam.list("ranges")? {
@@ -71,11 +91,8 @@ pub(super) fn gateway(whole: &Keys<'_>) -> Result<Gateway, InvalidLegacy> {
             addresses.push(address);
         }
     }
-    if addresses.is_empty() {
-        return Err(whole.missing("ipam", NO_SUBNET));
-    }
     addresses.sort();
-    Ok(Gateway { addresses, routing_domain: None })
+    Ok((!addresses.is_empty()).then_some(Gateway { addresses, routing_domain: None }))
 }
 
 fn text<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
@@ -91,10 +108,8 @@ fn first(subnet: IpNet) -> Option<IpAddr> {
     }
 }
 
-/// The bridge domain of a gateway, if the configuration names none.
-pub(super) fn bridge(gateway: &Gateway) -> Option<BridgeName> {
-    let subnets: Vec<String> = gateway.addresses.iter().map(|address| address.subnet().to_string()).collect();
-    let name = format!("interface-{:016x}", fnv1a(subnets.join(",").as_bytes()));
-    let name: NetworkName = name.parse().ok()?;
+/// The bridge domain of a configuration that names none.
+pub(super) fn bridge(origin: &str) -> Option<BridgeName> {
+    let name: NetworkName = format!("interface-{:016x}", fnv1a(origin.as_bytes())).parse().ok()?;
     Some(BridgeDomainId::default_for(&name).into())
 }

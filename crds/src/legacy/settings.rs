@@ -14,7 +14,7 @@ pub struct Settings {
     pub port_type: PortType,
     /// `host.memif.mode`; with `ip`, `host.netType` is `interface`.
     pub memif_mode: MemifMode,
-    /// The gateway of memifs in the mode `ip`, from `ipam`.
+    /// The gateway of `netType: interface`, from `ipam`.
     pub gateway: Option<Gateway>,
     /// Which end of a vhost-user socket the engine is: `host.vhost.mode`.
     pub engine_role: SocketRole,

@@ -343,8 +343,13 @@ impl Attachment<'_> {
         }
         let handoff = self.legacy_handoff.as_ref();
         if let Some(status) = handoff.and_then(|handoff| handoff.interface_status(&self.record, &self.assignment)) {
-            self.directory.write(&legacy_annotation::file_name(&self.record.id), &status.to_file())?;
+            if !self.record.socket_only {
+                self.directory.write(&legacy_annotation::file_name(&self.record.id), &status.to_file())?;
+            }
             self.record.configuration_data = Some(status);
+        }
+        if self.record.socket_only {
+            return Ok(());
         }
         Ok(self.directory.write(&Description::file_name(&description.interface), &description.to_json())?)
     }

@@ -153,6 +153,9 @@ fn directory_difference(record: &Record, directory: &PodDirectory) -> Option<Str
     if !directory.is_mounted() {
         return Some(format!("the pod's directory is not mounted at {}", path.display()));
     }
+    if record.socket_only {
+        return None;
+    }
     let file = path.join(Description::file_name(&record.id.interface));
     (!file.is_file()).then(|| format!("the pod's description {} is missing", file.display()))
 }

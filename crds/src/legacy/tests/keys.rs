@@ -160,7 +160,7 @@ fn unsupported_values_are_rejected_by_their_key() {
     let routed = with(ip, "/host/netType", json!("interface"));
     refused(routed.clone(), "ipam", "host-local or static");
     refused(with(routed, "/ipam", json!({"type": "dhcp"})), "ipam", "host-local or static");
-    refused(memif("/host/netType", json!("interface")), "host.netType", "set memif.mode to ip");
+    refused(memif("/host/netType", json!("none")), "host.netType", "use bridge, or with vpp interface");
     refused(memif("/host/memif/rxQueues", json!(129)), "host.memif.rxQueues", "use 1 to 128");
     refused(memif("/host/memif/ringSize", json!(1000)), "host.memif.ringSize", "power of two");
     let uneven = memif("/host/memif/rxQueues", json!(2));
@@ -257,6 +257,30 @@ fn the_document_has_each_key() {
     for key in keys {
         assert!(page.contains(&format!("`{key}`")) || page.contains(&format!(".{key}`")), "{key} is not in {path}");
     }
+}
+
+#[test]
+fn frames_to_vpp_itself_have_the_gateway_of_their_subnets_on_a_bridge_of_their_own() {
+    let interface = |example: Value, ipam: Value| {
+        let whole = with(with(example, "/host/netType", json!("interface")), "/host/bridge", json!(null));
+        read(&with(whole, "/ipam", ipam)).unwrap()
+    };
+    let subnet = || json!({"type": "host-local", "subnet": "10.57.1.0/24"});
+    for example in [vpp, vpp_vhost_user] {
+        let one = interface(example(), subnet());
+        assert_eq!(one.settings.port().memif.mode, MemifMode::Ethernet);
+        let gateway = one.settings.gateway.clone().unwrap();
+        assert_eq!(gateway.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.57.1.1/24"]);
+        // A bridge that is named is shared with those that name it.
+        let named = with(with(example(), "/host/netType", json!("interface")), "/ipam", subnet());
+        assert_eq!(read(&named).unwrap().bridge, read(&example()).unwrap().bridge);
+    }
+    // Without a subnet it follows from the configuration's name.
+    let one = interface(vpp(), json!(null));
+    let other = interface(with(vpp(), "/name", json!("other")), json!(null));
+    assert_eq!((one.settings.gateway, &one.ipam), (None, &None));
+    assert_ne!(one.bridge, other.bridge);
+    assert_ne!(one.bridge, interface(vpp(), subnet()).bridge);
 }
 
 #[test]

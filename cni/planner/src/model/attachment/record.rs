@@ -96,6 +96,10 @@ pub struct Record {
     /// no addresses or they were released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ipam: Option<serde_json::Value>,
+    /// Whether the pod's directory has the socket and no descriptions, as with Intel's plugin:
+    /// programs take any file there for the socket.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub socket_only: bool,
     /// The index of its interface in VPP when ADD created it. It is another's by now if VPP was
     /// restarted or another client deleted the interface.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,6 +108,12 @@ pub struct Record {
     /// the NAD is not in that format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_data: Option<LegacyInterfaceStatus>,
+}
+
+/// Omits what is rarely set.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// An address of an interface.

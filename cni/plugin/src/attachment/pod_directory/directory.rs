@@ -111,6 +111,11 @@ impl PodDirectory {
         }
     }
 
+    /// Whether it is the volume of Userspace CNI.
+    pub fn is_legacy_volume(&self) -> bool {
+        self.source.is_legacy_volume()
+    }
+
     pub fn is_mounted(&self) -> bool {
         self.source.open().is_ok_and(|volume| is_same_directory(&volume, &self.path()).unwrap_or(false))
     }

@@ -42,6 +42,14 @@ impl Source {
         if is_device { Self::Device(folder) } else { Self::Folder(folder) }
     }
 
+    /// Whether the volume that is used is that of Userspace CNI.
+    pub(super) fn is_legacy_volume(&self) -> bool {
+        match self {
+            Self::Volumes([volume, legacy]) => !is_there(volume) && is_there(legacy),
+            Self::NamedVolume(_) | Self::Folder(_) | Self::Device(_) => false,
+        }
+    }
+
     /// Opens the folder. If no volume exists, the error names the first.
     pub(super) fn open(&self) -> Result<File, PodDirectoryError> {
         match self {
@@ -61,6 +69,10 @@ impl Source {
 
 fn empty_dirs(paths: &NodePaths, uid: &PodUid) -> PathBuf {
     paths.kubelet.join("pods").join(uid.as_str()).join("volumes/kubernetes.io~empty-dir")
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 fn open_directory(path: &Path) -> io::Result<File> {

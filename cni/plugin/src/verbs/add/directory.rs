@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::legacy::shared_dir::SharedDir;
 use crate::protocol::configuration::Target;
 use usnet_crds::NodeNetwork;
-use usnet_crds::legacy::shared_dir;
+use usnet_crds::legacy::{has_kubeconfig, shared_dir};
 use usnet_dataplane::shared_dirs::SharedDirs;
 
 #[derive(Debug)]
@@ -64,6 +64,14 @@ impl AddRequest<'_> {
         }
         let allowed = SharedDirs::read(&node.paths).map_err(Error::SharedDirs)?;
         Ok(Some(SharedDir::below_root(text, &allowed.roots, &self.id)?))
+    }
+
+    /// Whether the pod gets the socket alone, as with the legacy plugin: programs that look for it
+    /// take any other file in its place. They have the folder that plugin used, and the annotation.
+    pub(super) fn is_socket_only(&self, chosen: &SocketDirectory) -> bool {
+        matches!(self.target, Target::Bridge(_))
+            && has_kubeconfig(self.configuration.keys())
+            && (chosen.shared_dir.is_some() || chosen.directory.is_legacy_volume())
     }
 
     /// Checks that the source of the directory exists. A `sharedDir` is created later.

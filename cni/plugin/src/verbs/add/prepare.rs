@@ -36,7 +36,8 @@ impl AddRequest<'_> {
         let port = self.port(network, &chosen.directory)?;
         let request = self.resolve(network)?;
         let ipam = self.ipam(node, network, &request)?;
-        let record = self.record(&programmed, &chosen.directory, port, &request, ipam)?;
+        let socket_only = self.is_socket_only(&chosen);
+        let record = Record { socket_only, ..self.record(&programmed, &chosen.directory, port, &request, ipam)? };
         self.check_record(&record, &chosen, network)?;
         Ok(PreparedAttachment {
             engine: EngineClient::connect(&record)?,
@@ -105,6 +106,7 @@ impl AddRequest<'_> {
             addresses: request.recorded_ips(),
             ipam,
             configuration_data: None,
+            socket_only: false,
             assignment: None,
             interface_index: None,
         })

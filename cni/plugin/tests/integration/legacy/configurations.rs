@@ -64,7 +64,7 @@ fn unsupported_configurations_are_rejected_by_add_and_accepted_by_del(node: &mut
     for (pointer, value, key) in [
         ("/host/vhost/socketfile", json!("../../../etc/x"), "host.vhost.socketfile"),
         ("/host/bridge/bridgeName", json!("--"), "host.bridge.bridgeName"),
-        ("/host/netType", json!("interface"), "host.netType"),
+        ("/host/netType", json!("none"), "host.netType"),
         ("/container/vhost/mode", json!("client"), "container.vhost.mode"),
         ("/args", json!({"cni": {"OvnPort": "x"}}), "args.cni.OvnPort"),
     ] {

@@ -19,6 +19,7 @@ on_each_engine! {
     app_netutil_finds_socket_side_and_addresses,
     device_info_takes_precedence_and_agrees,
     app_netutil_finds_the_element_of_the_latest_sandbox,
+    a_published_pod_finds_its_socket_alone,
     a_short_container_id_is_not_shortened,
     configurations_of_usnet_get_no_legacy_handoff,
     a_configured_socket_name_is_used_by_one_interface_only,
@@ -158,6 +159,37 @@ fn app_netutil_finds_the_element_of_the_latest_sandbox(node: &mut TestNode) {
     assert_eq!(files(&again), both, "the newer sandbox has these");
     node.call("DEL", &again, "net1", &legacy(node)).assert_done();
     node.assert_clean();
+}
+
+/// The script of the published VPP pods takes whatever `ls` lists for the socket.
+fn a_published_pod_finds_its_socket_alone(node: &mut TestNode) {
+    for (port, mut configuration) in port_types_of(node) {
+        program(node, &port);
+        configuration["KubeConfig"] = "/etc/cni/net.d/multus.d/multus.kubeconfig".into();
+        let pod = node.pod("p");
+        let volume = pod.volume.with_file_name("shared-dir");
+        fs::rename(&pod.volume, &volume).unwrap();
+        let result = node.call("ADD", &pod, "net1", &configuration).result();
+        let listed = || -> Vec<String> {
+            let entries = fs::read_dir(&volume).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            entries.collect()
+        };
+        let socket = socket_name(port.port_type, &pod, "net1");
+        assert!(listed().iter().all(|name| *name == socket), "{:?}", listed());
+        let written = annotations(node);
+        assert!(written[ANNOTATION].contains(&socket), "{}", written[ANNOTATION]);
+        configuration["prevResult"] = result;
+        configuration["cniVersion"] = "0.4.0".into();
+        node.call("CHECK", &pod, "net1", &configuration).assert_done();
+        node.call("DEL", &pod, "net1", &configuration).assert_done();
+        assert_eq!(listed(), Vec::<String>::new());
+        // A volume `usnet` shows that the pod was changed for usnet.
+        fs::create_dir(&pod.volume).unwrap();
+        node.call("ADD", &pod, "net1", &configuration).result();
+        assert_eq!(files(&pod).len(), 2, "{:?}", files(&pod));
+        node.call("DEL", &pod, "net1", &configuration).assert_done();
+        node.assert_clean();
+    }
 }
 
 fn a_short_container_id_is_not_shortened(node: &mut TestNode) {

@@ -127,3 +127,31 @@ fn routed_memifs_are_a_network_with_the_gateway_of_their_subnet() {
     assert_eq!(gateways, expected);
     assert_eq!(cluster.reports(), []);
 }
+
+#[test]
+fn frames_to_vpp_itself_are_a_bridged_network_with_the_gateway_of_their_subnet() {
+    let interface = |name: &str, ipam: Value| {
+        let mut config = vpp("4");
+        config["name"] = name.into();
+        config["host"]["netType"] = "interface".into();
+        config["host"]["bridge"] = json!({});
+        config["ipam"] = ipam;
+        config.to_string()
+    };
+    let mut cluster = Cluster::new();
+    let pool = json!({"type": "host-local", "subnet": "10.57.1.0/24"});
+    cluster.nad("team-a", "one", &interface("one", pool.clone()));
+    cluster.nad("other", "two", &interface("two", pool));
+    // As the fork's example has it, without addresses.
+    cluster.nad("other", "three", &interface("vpp-memif", json!({})));
+    cluster.settle();
+    let networks = cluster.compiled.values().map(|compiled| {
+        let gateway = compiled.gateway.as_ref().map(|gateway| gateway.addresses[0].to_string());
+        (gateway, compiled.namespaces.names.len(), compiled.port.memif.mode)
+    });
+    let mut networks: Vec<_> = networks.collect();
+    networks.sort();
+    let expected = [(None, 1, MemifMode::Ethernet), (Some("10.57.1.1/24".to_owned()), 2, MemifMode::Ethernet)];
+    assert_eq!(networks, expected);
+    assert_eq!(cluster.reports(), []);
+}
