@@ -5,7 +5,7 @@
 use crate::types::bridge_domain::BridgeDomainId;
 use crate::types::names::{BridgeName, NETWORK_NAME_MAX, NetworkName, VPP_NETWORK_NAME_MAX};
 use crate::types::number::EngineRange;
-use crate::types::port_type::{PortType, SocketRole};
+use crate::types::port_type::PortType;
 use crate::types::vlan::VlanMode;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -55,8 +55,6 @@ pub struct EngineTraits {
     pub port_types: &'static [PortType],
     /// The types of ports on which the engine cannot limit what a pod sends.
     pub unlimited_egress: &'static [PortType],
-    /// The ends of a vhost-user socket that the engine can be.
-    pub vhost_user_roles: &'static [SocketRole],
     /// The VLAN modes of ports.
     pub vlan_modes: &'static [VlanMode],
     /// Whether bridges learn MAC addresses for each VLAN, so that VLANs of one bridge are segments
@@ -85,8 +83,6 @@ const OPEN_VSWITCH: EngineTraits = EngineTraits {
     // The userspace datapath receives frames of kernel devices through a packet socket, before the
     // kernel polices them.
     unlimited_egress: &[PortType::Veth],
-    // Its server ports (dpdkvhostuser) do not survive a restart of the engine.
-    vhost_user_roles: &[SocketRole::Client],
     vlan_modes: &VlanMode::ALL,
     learns_per_vlan: true,
     has_gateways: false,
@@ -110,7 +106,6 @@ const VPP: EngineTraits = EngineTraits {
     default_port_type: PortType::Memif,
     port_types: &[PortType::VhostUser, PortType::Memif, PortType::Veth],
     unlimited_egress: &[],
-    vhost_user_roles: &[SocketRole::Client, SocketRole::Server],
     // A bridge domain learns a MAC address once, not once for each VLAN.
     vlan_modes: &[VlanMode::Access],
     learns_per_vlan: false,
@@ -189,7 +184,6 @@ mod tests {
             assert!(row.port_types.contains(&row.default_port_type), "{engine}");
             // The rules look at `port.type` itself, which is not set for the default type.
             assert!(!row.unlimited_egress.contains(&row.default_port_type), "{engine}");
-            assert!(row.vhost_user_roles.contains(&SocketRole::default()), "{engine}");
             assert!(
                 row.mac_age.contains(MacAge::default().into()) && row.network_name_max <= NETWORK_NAME_MAX,
                 "{engine}"
@@ -200,9 +194,6 @@ mod tests {
         }
         for mode in VlanMode::ALL {
             assert_eq!(serde_json::to_value(mode).unwrap(), mode.as_str());
-        }
-        for role in SocketRole::ALL {
-            assert_eq!(serde_json::to_value(role).unwrap(), role.as_str());
         }
     }
 }

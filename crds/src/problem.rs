@@ -5,7 +5,7 @@ use crate::network::ipam::problem::IpamProblem;
 use crate::network::topology::TopologyType;
 use crate::types::limits::IPAM_MAX;
 use crate::types::number::EngineRange;
-use crate::types::port_type::{PortType, SocketRole};
+use crate::types::port_type::PortType;
 use crate::types::vlan::VlanMode;
 use crate::uplink::problem::UplinkProblem;
 use crate::{
@@ -116,8 +116,6 @@ pub enum Problem {
         engine.default_port_type().as_str()
     )]
     EgressLimit { engine: EngineKind, port_type: PortType },
-    #[error("{}", engine_role(*engine, *role))]
-    EngineRole { engine: EngineKind, role: SocketRole },
     /// A pod without the volume would never learn the secret.
     #[error("a generated secret is passed in the pod's volume: use it with the socket Volume")]
     SecretWithoutVolume,
@@ -273,15 +271,6 @@ fn vlan_mode(engine: EngineKind) -> String {
             format!("ports of {engine} do not have this mode: use {}, or leave vlan out", modes.join(" or "))
         }
     }
-}
-
-fn engine_role(engine: EngineKind, role: SocketRole) -> String {
-    let (does, other) = match role {
-        SocketRole::Server => ("connect to the pod's program", SocketRole::Client),
-        SocketRole::Client => ("listen for the pod's program", SocketRole::Server),
-    };
-    let others = engines(|row| row.vhost_user_roles.contains(&role));
-    format!("ports of {engine} {does}: use {}, or a network with the engine {others}", other.as_str())
 }
 
 /// Collects all problems, so that they are reported together.

@@ -10,6 +10,7 @@ use crate::attachment::port::PortError;
 use crate::attachment::request::device_allocation::DeviceAllocationError;
 use crate::attachment::request::pod_request::PodRequestError;
 use crate::attachment::request::static_ips::AddressInUse;
+use crate::attachment::server_socket::ServerSocketError;
 use crate::legacy::shared_dir::SharedDirError;
 use crate::legacy::state::LegacyStateError;
 use crate::protocol::configuration::ConfigurationError;
@@ -74,6 +75,8 @@ pub enum Error {
     #[error(transparent)]
     PodDirectory(#[from] PodDirectoryError),
     #[error(transparent)]
+    ServerSocket(#[from] ServerSocketError),
+    #[error(transparent)]
     Port(#[from] PortError),
     #[error(transparent)]
     DeviceInfo(#[from] DeviceInfoError),
@@ -133,6 +136,7 @@ impl Error {
             Self::AddressInUse(_) => ErrorCode::InvalidConfiguration,
             Self::DeviceAllocation(error) => error.code(),
             Self::PodDirectory(error) => error.code(),
+            Self::ServerSocket(error) => error.code(),
             Self::SharedDir(error) => error.code(),
             Self::Port(error) => error.code(),
             Self::Ipam(error) => error.code(),

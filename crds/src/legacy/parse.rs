@@ -37,7 +37,7 @@ pub(super) fn legacy(whole: &Keys<'_>) -> Result<Legacy, InvalidLegacy> {
     let socket_end = if port_type == PortType::Memif { host.object("memif")? } else { host.object("vhost")? };
     let (memif, vhost) = (host.object("memif")?, host.object("vhost")?);
     let engine_role = match port_type {
-        PortType::VhostUser => vhost_role(&vhost, &container.object("vhost")?, engine)?,
+        PortType::VhostUser => vhost_role(&vhost, &container.object("vhost")?)?,
         PortType::Memif => {
             memif_ends(&memif, &container.object("memif")?)?;
             SocketRole::default()
@@ -125,9 +125,8 @@ fn socket_file<'a>(kind: &Keys<'a>) -> Result<Option<&'a str>, InvalidLegacy> {
     if is_name { Ok(Some(name)) } else { Err(kind.unsupported("socketfile", name, advice)) }
 }
 
-/// With Intel's userspace CNI the engine is the server by default. Open vSwitch's server ports do
-/// not survive its restart.
-fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: EngineKind) -> Result<SocketRole, InvalidLegacy> {
+/// With Intel's userspace CNI the engine is the server by default.
+fn vhost_role(host: &Keys<'_>, container: &Keys<'_>) -> Result<SocketRole, InvalidLegacy> {
     let (ours, pods) = (mode(host)?, mode(container)?);
     if let (Some(ours), Some(pods)) = (ours, pods)
         && ours == pods
@@ -136,13 +135,7 @@ fn vhost_role(host: &Keys<'_>, container: &Keys<'_>, engine: EngineKind) -> Resu
         return Err(container.unsupported("mode", value, "one end is the client and the other the server"));
     }
     let opposite = |role| if role == SocketRole::Client { SocketRole::Server } else { SocketRole::Client };
-    let role = ours.or(pods.map(opposite)).unwrap_or(SocketRole::Server);
-    if !engine.traits().vhost_user_roles.contains(&role) {
-        let advice =
-            "Open vSwitch no longer listens on sockets (dpdkvhostuser): write client, and let the pod's program listen";
-        return Err(host.unsupported("mode", host.text("mode")?.unwrap_or("nothing, which means server"), advice));
-    }
-    Ok(role)
+    Ok(ours.or(pods.map(opposite)).unwrap_or(SocketRole::Server))
 }
 
 fn mode(vhost: &Keys<'_>) -> Result<Option<SocketRole>, InvalidLegacy> {

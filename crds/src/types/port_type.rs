@@ -39,8 +39,6 @@ pub enum SocketRole {
 }
 
 impl SocketRole {
-    pub const ALL: [Self; 2] = [Self::Client, Self::Server];
-
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Client => "Client",
@@ -55,7 +53,7 @@ impl SocketRole {
 #[serde(rename_all = "camelCase", default)]
 pub struct VhostUser {
     /// Client (the default): the pod's program listens and the engine connects. Server: the other
-    /// way round, with VPP only.
+    /// way round; when Open vSwitch or VPP restarts, the program has to connect again.
     pub engine_role: SocketRole,
 }
 

@@ -14,6 +14,7 @@ use crate::attachment::port::needs_volume;
 use crate::attachment::request::gateway;
 use crate::attachment::request::resolved::ResolvedRequest;
 use crate::attachment::request::static_ips::{self, ReservedAddresses};
+use crate::attachment::server_socket;
 use crate::error::Error;
 use crate::legacy::handoff::LegacyHandoff;
 use crate::legacy::shared_dir::SharedDir;
@@ -338,7 +339,8 @@ impl Attachment<'_> {
         if !needs_volume(&self.record.port) {
             return Ok(());
         }
-        if description.engine_creates_socket() {
+        server_socket::publish(&self.record, &self.directory)?;
+        if description.engine_creates_socket() && !server_socket::has_own_place(&self.record) {
             socket_of(&self.record).map_or(Ok(()), |socket| self.directory.set_socket_permissions(&socket))?;
         }
         let handoff = self.legacy_handoff.as_ref();

@@ -5,8 +5,9 @@ use crate::attachment::engine::{EngineClient, EngineClientError};
 use crate::attachment::interface::{self, InterfaceError};
 use crate::attachment::ipam::{self, IpamError, IpamPlugin};
 use crate::attachment::node::Node;
-use crate::attachment::pod_directory::{PodDirectory, PodDirectoryError, StillUsed};
+use crate::attachment::pod_directory::{PodDirectory, StillUsed};
 use crate::attachment::pod_files::names::files_of;
+use crate::attachment::server_socket;
 use crate::error::{Error, with_causes};
 use crate::legacy::shared_dir;
 use crate::protocol::environment::Environment;
@@ -161,7 +162,7 @@ impl<'a> Detachment<'a> {
             }
             Step::Interface => self.remove_interface().map_err(Error::from),
             Step::Addresses => self.release_addresses().map_err(Error::from),
-            Step::Directory => self.clear_directory().map_err(Error::from),
+            Step::Directory => self.clear_directory(),
             Step::Removal => self.remove_record().map_err(Error::from),
         };
         if let Err(error) = result {
@@ -178,8 +179,8 @@ impl<'a> Detachment<'a> {
     }
 
     /// Removes the port. The removal is committed, and ovs-vswitchd may apply it later: it takes
-    /// milliseconds for each port, one after another, and no later step needs it. It only connects
-    /// to sockets, and a new port with the same socket works even if it sees both changes at once.
+    /// milliseconds for each port, one after another, and no later step needs it. A new port with
+    /// the same socket works even if it sees both changes at once.
     fn remove_port(&mut self) -> Result<(), EngineClientError> {
         if !self.port_may_exist {
             return Ok(());
@@ -228,11 +229,12 @@ impl<'a> Detachment<'a> {
         was_assigned && !is_gone
     }
 
-    fn clear_directory(&self) -> Result<(), PodDirectoryError> {
+    fn clear_directory(&self) -> Result<(), Error> {
         let Record { id, pod, .. } = &self.record;
         let files = files_of(&self.record);
         let paths = &self.node.paths;
         let directory = PodDirectory::from_record(paths, &self.record);
+        server_socket::withdraw(&self.record, &directory)?;
         directory.release(&files, || {
             let mut others = self.node.other_attachments(&pod.uid, id)?;
             others.known.retain(|other| PodDirectory::from_record(paths, other).path() == directory.path());

@@ -14,7 +14,8 @@
 //! 3. [`pod_directory`]: mounts the folder that the pod shares with the engine.
 //! 4. [`interface`]: creates the veth pair.
 //! 5. [`engine`]: creates the port.
-//! 6. [`pod_files`]: the files that describe the interface for the pod's program.
+//! 6. [`server_socket`]: brings the socket of an engine that listens elsewhere to the pod.
+//! 7. [`pod_files`]: the files that describe the interface for the pod's program.
 
 pub mod admission;
 pub mod attach;
@@ -27,3 +28,4 @@ pub mod pod_directory;
 pub mod pod_files;
 pub mod port;
 pub mod request;
+pub mod server_socket;

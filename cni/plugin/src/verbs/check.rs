@@ -8,6 +8,7 @@ use crate::attachment::node::Node;
 use crate::attachment::pod_directory::PodDirectory;
 use crate::attachment::pod_files::description::Description;
 use crate::attachment::port::needs_volume;
+use crate::attachment::server_socket;
 use crate::error::Error;
 use crate::legacy::state::LegacyState;
 use crate::protocol::configuration::{Configuration, ConfigurationError};
@@ -152,6 +153,9 @@ fn directory_difference(record: &Record, directory: &PodDirectory) -> Option<Str
     let path = directory.path();
     if !directory.is_mounted() {
         return Some(format!("the pod's directory is not mounted at {}", path.display()));
+    }
+    if !server_socket::is_published(record, directory) {
+        return Some("the folder with the engine's socket is not mounted in the pod's directory".to_owned());
     }
     if record.socket_only {
         return None;

@@ -114,6 +114,9 @@ fn the_vhost_user_role_follows_from_the_other_end() {
     let silent = with(open_vswitch(), "/host/vhost", json!(null));
     assert_eq!(read(&silent).unwrap().settings.engine_role, SocketRole::Client, "the pod's program listens");
     let role = |whole: Value| read(&whole).unwrap().settings.engine_role;
+    let listening = with(open_vswitch(), "/container", json!(null));
+    assert_eq!(role(with(listening.clone(), "/host/vhost/mode", json!("server"))), SocketRole::Server);
+    assert_eq!(role(with(listening, "/host/vhost", json!(null))), SocketRole::Server, "the default");
     let silent = with(with(vpp_vhost_user(), "/host/vhost", json!(null)), "/container", json!(null));
     assert_eq!(role(silent), SocketRole::Server, "the default of the legacy plugin");
     let connecting = with(with(vpp_vhost_user(), "/host/vhost/mode", json!("client")), "/container", json!(null));
@@ -140,9 +143,6 @@ fn unsupported_values_are_rejected_by_their_key() {
         refused(ovs("/host/netType", json!(kind)), "host.netType", "use bridge");
     }
     refused(ovs("/host/vhost/mode", json!("server")), "container.vhost.mode", "one end is the client");
-    let listening = ovs("/container", json!(null));
-    refused(with(listening.clone(), "/host/vhost/mode", json!("server")), "host.vhost.mode", "write client");
-    refused(with(listening, "/host/vhost", json!(null)), "host.vhost.mode", "nothing, which means server");
     refused(ovs("/host/vhost/mode", json!("both")), "host.vhost.mode", "use client or server");
     refused(ovs("/host/vhost/ingressPolicingRate", json!(-1)), "host.vhost.ingressPolicingRate", "-1");
     refused(ovs("/host/mtu", json!(100)), "host.mtu", "use 576 to 9702");

@@ -69,8 +69,8 @@ mod spec {
     use crate::types::limits::{Queues, RingSize};
     use crate::types::names::{NAMESPACE_NAME_PATTERN, VOLUME_NAME_MAX};
     use crate::{
-        EngineKind, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, PortType, RateLimit, SocketRole,
-        VhostUser, VolumeName,
+        EngineKind, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, PortType, RateLimit, VhostUser,
+        VolumeName,
     };
     use kube::KubeSchema;
     use kube::core::Rule;
@@ -205,13 +205,7 @@ mod spec {
             let is_other = format!("{} != '{}'", self::port_type(), port_type.as_str());
             at(".port.type", with_engine(engine, &is_other), &Problem::PortType { engine, port_type })
         });
-        let role_rules = unsupported(SocketRole::ALL, |row| row.vhost_user_roles).map(|(engine, role)| {
-            const FIELD: &str = ".port.vhostUser.engineRole";
-            let role_text = or_default(FIELD, &format!("'{}'", SocketRole::default().as_str()));
-            let has_other = format!("{role_text} != '{}'", role.as_str());
-            at(FIELD, with_engine(engine, &has_other), &Problem::EngineRole { engine, role })
-        });
-        type_rules.chain(settings_rules()).chain(role_rules).chain(egress_rules())
+        type_rules.chain(settings_rules()).chain(egress_rules())
     }
 
     /// Each engine with each value that it does not support.
@@ -261,7 +255,7 @@ mod spec {
         let vlan = vlan(problems, engine, "spec.port.vlan", spec.vlan.as_ref());
         let rate_limit = rate_limit(problems, "spec.port.rateLimit", spec.rate_limit);
         let volume = spec.volume.clone().map(|name| problems.check("spec.port.volume", VolumeName::try_from(name)));
-        settings(problems, engine, port_type, spec);
+        settings(problems, port_type, spec);
         Some(Port {
             port_type,
             queues: queues?,
@@ -278,19 +272,15 @@ mod spec {
     }
 
     /// Checks the settings that only ports of one type have.
-    fn settings(problems: &mut Problems, engine: EngineKind, port_type: PortType, spec: &PortSpec) {
+    fn settings(problems: &mut Problems, port_type: PortType, spec: &PortSpec) {
         if let Some(memif) = spec.memif {
             let is_foreign = port_type != PortType::Memif;
             problems.add_if(is_foreign, "spec.port.memif", Problem::OnlyForType(PortType::Memif));
             let is_unknowable = (memif.socket, memif.secret) == (MemifSocketKind::Abstract, MemifSecretKind::Generated);
             problems.add_if(is_unknowable, "spec.port.memif.secret", Problem::SecretWithoutVolume);
         }
-        if let Some(VhostUser { engine_role: role }) = spec.vhost_user {
-            let is_foreign = port_type != PortType::VhostUser;
-            problems.add_if(is_foreign, "spec.port.vhostUser", Problem::OnlyForType(PortType::VhostUser));
-            let is_unsupported = !engine.traits().vhost_user_roles.contains(&role);
-            problems.add_if(is_unsupported, "spec.port.vhostUser.engineRole", Problem::EngineRole { engine, role });
-        }
+        let is_foreign = spec.vhost_user.is_some() && port_type != PortType::VhostUser;
+        problems.add_if(is_foreign, "spec.port.vhostUser", Problem::OnlyForType(PortType::VhostUser));
     }
 
     /// Checks the types of ports on which the engine cannot limit what a pod sends.

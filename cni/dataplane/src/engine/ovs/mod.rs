@@ -1,7 +1,7 @@
 //! The driver for Open vSwitch, through its database.
 //!
 //! A network is a bridge with `datapath_type=netdev`, an attachment a port on it with one interface
-//! of type `dpdkvhostuserclient` or `system`. A device by which the network is joined with other
+//! of type `dpdkvhostuserclient`, `dpdkvhostuser` or `system`. A device by which the network is joined with other
 //! nodes is a port with an interface of type `system`. An uplink is a bridge with its NIC, an
 //! interface of type `system` as well, and a pair of patch ports for each of its networks: the NIC
 //! is a trunk of their VLANs, each patch port on the uplink's bridge an access port of one. All
@@ -13,7 +13,7 @@
 //! operations is one transaction however long it is, because the switch's work for each transaction
 //! grows with its configuration. The exception is a name that is deleted and created again.
 //!
-//! Only `driver`, `channels`, `apply` and `snapshot` perform IO.
+//! Only `driver`, `channels`, `apply`, `snapshot` and `server_socket` perform IO.
 
 mod apply;
 mod bridge_settings;
@@ -25,6 +25,7 @@ mod plan_op;
 mod port_settings;
 mod ports;
 mod qos;
+mod server_socket;
 mod snapshot;
 mod tags;
 
@@ -32,5 +33,6 @@ pub use channels::{OvsChannels, flows_refused};
 pub use driver::{OpenVswitch, TIMEOUT, observed_from, ports_without_mtu};
 pub use error::EmptyDatabase;
 pub(crate) use ports::{VHOST_USER_CLIENT, is_connected};
+pub use server_socket::{ServerSocket, take_again};
 pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, UPLINK_KEY};
 pub(crate) use tags::{CAPTURE_KEY, port_value};

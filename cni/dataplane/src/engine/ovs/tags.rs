@@ -20,6 +20,8 @@ pub const DEVICE_KEY: &str = "usnet.dev/device-index";
 /// network.
 pub(crate) const CAPTURE_KEY: &str = "usnet.dev/capture";
 
+/// On the interface of a port on which the switch listens: the socket's place for the pod.
+pub(super) const SOCKET_KEY: &str = "usnet.dev/socket";
 /// On a tunnel: the address of its peer.
 pub(super) const PEER_KEY: &str = "usnet.dev/peer";
 /// On the bridge of an uplink: the address of this node that its local port has.

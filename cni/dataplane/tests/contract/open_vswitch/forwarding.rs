@@ -2,7 +2,7 @@
 //! becomes of the frames of pods.
 
 use super::uplinks::{self, UPLINK_BRIDGE};
-use super::{Daemons, OneSwitch, vsctl};
+use super::{Daemons, Kind, OneSwitch, vsctl};
 use crate::cases::counters::{received_by_pod, send};
 use crate::switch::Switch;
 use crate::values::{Values, bridge, converge, observe, port_name};
@@ -15,7 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const UNDISTURBED: Forwarding = Forwarding { is_normal: true, has_normal: true };
 
 fn start() -> OneSwitch {
-    OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), is_veth: true }
+    OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), kind: Kind::Veth }
 }
 
 /// Whether frames of one pod arrive at the other.

@@ -4,6 +4,7 @@ mod forwarding;
 mod limits;
 mod mac_learning;
 mod own;
+mod server;
 mod tunnels;
 mod uplinks;
 mod veth;
@@ -23,10 +24,17 @@ use usnet_test_openvswitch::OpenVswitch as Daemons;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The ports of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    VhostUser(SocketRole),
+    Veth,
+}
+
 /// Open vSwitch, with vhost-user or veth ports.
 pub(crate) struct OneSwitch {
     daemons: Daemons,
-    is_veth: bool,
+    kind: Kind,
 }
 
 impl Deref for OneSwitch {
@@ -44,7 +52,7 @@ impl DerefMut for OneSwitch {
 
 impl From<Daemons> for OneSwitch {
     fn from(daemons: Daemons) -> Self {
-        Self { daemons, is_veth: false }
+        Self { daemons, kind: Kind::VhostUser(SocketRole::Client) }
     }
 }
 
@@ -78,14 +86,18 @@ impl Switch for OneSwitch {
     }
 
     fn backend(&self, container: &str) -> PortBackend {
-        if self.is_veth {
-            let device = DeviceName::of(&attachment(container));
-            create_veth_pair(&device, |program| self.command(program));
-            return PortBackend::Device { device };
+        match self.kind {
+            Kind::Veth => {
+                let device = DeviceName::of(&attachment(container));
+                create_veth_pair(&device, |program| self.command(program));
+                PortBackend::Device { device }
+            }
+            Kind::VhostUser(engine_role) => {
+                let path = PathBuf::from(format!("/run/usnet-contract/{container}/net1.sock"));
+                let socket = SocketPath::try_from(path).expect("a short path");
+                PortBackend::VhostUser { socket, engine_role }
+            }
         }
-        let path = PathBuf::from(format!("/run/usnet-contract/{container}/net1.sock"));
-        let socket = SocketPath::try_from(path).expect("a short path");
-        PortBackend::VhostUser { socket, engine_role: SocketRole::Client }
     }
 
     fn add_foreign_bridge(&self, bridge: &str) {

@@ -4,7 +4,7 @@ use super::{OneSwitch, client, row_of_port, start, vsctl};
 use crate::switch::Switch;
 use crate::values::{Values, apply, bridge, converge, create_bridge, observe, port_name};
 use std::fs;
-use usnet_crds::{Ownership, PortType, SocketRole};
+use usnet_crds::{Ownership, PortType};
 use usnet_dataplane::engine::{BlockingDriver, NeverWaits, OpError};
 use usnet_dataplane::legacy_port::{LegacyPort, LegacyPortLocation};
 use usnet_dataplane::memif::MemifSocket;
@@ -212,12 +212,11 @@ fn an_unsupported_backend_is_rejected_and_nothing_is_created() {
     let mut engine = daemons.engine();
     let blue = daemons.network("blue");
     converge(&mut engine, &daemons.desired(std::slice::from_ref(&blue), &[]));
-    let PortBackend::VhostUser { socket, .. } = daemons.backend("c1") else { panic!("its connection") };
     let memif = MemifSocket::file("/run/usnet-contract/c1/memif.sock".into()).expect("a short path");
     let mut before = daemons.dump();
     for (backend, advice) in [
         (PortBackend::memif(memif), "does not support memif: use port type VhostUser"),
-        (PortBackend::VhostUser { socket, engine_role: SocketRole::Server }, "vhostUser.engineRole Client"),
+        (PortBackend::SubInterface, "by patch ports"),
     ] {
         let mut operation = daemons.create_port("c1", &blue);
         let Op::CreatePort { port } = &mut operation else { panic!("{operation}") };

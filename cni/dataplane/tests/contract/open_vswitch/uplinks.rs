@@ -1,7 +1,7 @@
 //! Uplinks: a NIC on a bridge of its own, and a pair of patch ports for each network. Where frames
 //! go is what the switch says of them (`ofproto/trace`); the kernel of the tests may know no VLANs.
 
-use super::{OneSwitch, vsctl};
+use super::{Kind, OneSwitch, vsctl};
 use crate::switch::Switch;
 use crate::values::{Values, apply, bridge, converge, is_of_uplink, observe, port_name, tag};
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub(super) const UPLINK_BRIDGE: &str = "br-up-fab";
 
 /// A switch without DPDK, on a node with a NIC.
 pub(super) fn start() -> OneSwitch {
-    let switch = OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), is_veth: true };
+    let switch = OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), kind: Kind::Veth };
     plug_nic(&switch);
     switch
 }

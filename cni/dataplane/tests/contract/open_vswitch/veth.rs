@@ -3,7 +3,7 @@
 //! Not among them: the local port of an adopted bridge without `mtu_request` takes the smallest MTU
 //! of the bridge's devices, and so does change.
 
-use super::{Daemons, OneSwitch, vsctl};
+use super::{Daemons, Kind, OneSwitch, vsctl};
 use crate::cases::counters::{FRAMES, received_by_pod, send};
 use crate::flood::{Flood, length, of_mac_addresses};
 use crate::switch::{Switch, contract};
@@ -13,7 +13,7 @@ use usnet_dataplane::observed::{ElementState, Peer};
 use usnet_dataplane::port::{DeviceName, PortBackend};
 
 fn start() -> Option<OneSwitch> {
-    Some(OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), is_veth: true })
+    Some(OneSwitch { daemons: Daemons::start().expect("Open vSwitch"), kind: Kind::Veth })
 }
 
 contract!(start();
@@ -38,7 +38,7 @@ contract!(start();
 /// What receives copies is a vhost-user port, which needs DPDK.
 fn start_with_dpdk() -> Option<OneSwitch> {
     let daemons = Daemons::builder().dpdk(true).dpdk_memory(256).start().expect("Open vSwitch");
-    Some(OneSwitch { daemons, is_veth: true })
+    Some(OneSwitch { daemons, kind: Kind::Veth })
 }
 
 contract!(start_with_dpdk();

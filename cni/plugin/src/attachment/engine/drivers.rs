@@ -4,11 +4,12 @@
 
 use std::path::Path;
 use std::time::Duration;
-use usnet_crds::EngineKind;
-use usnet_dataplane::attachment::AttachmentId;
+use usnet_crds::{EngineKind, SocketRole};
+use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::engine::{BlockingDriver, EngineError, TagTooLong};
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::ovs::OpenVswitch;
+use usnet_dataplane::ovs::{OpenVswitch, ServerSocket};
+use usnet_dataplane::port::PortBackend;
 use usnet_dataplane::vpp::{self, Vpp};
 use usnet_ovsdb::blocking::Client as OvsdbClient;
 use usnet_vpp::blocking::Client as VppClient;
@@ -48,6 +49,15 @@ pub fn opens_sockets_later(engine: EngineKind) -> bool {
     match engine {
         EngineKind::OpenVswitch => true,
         EngineKind::Vpp => false,
+    }
+}
+
+/// The socket of an attachment, if the engine listens on it, and creates it at a place of its own.
+pub fn server_socket(record: &Record) -> Option<ServerSocket> {
+    let PortBackend::VhostUser { engine_role: SocketRole::Server, .. } = record.port.backend else { return None };
+    match record.engine {
+        EngineKind::OpenVswitch => Some(ServerSocket::new(&record.engine_socket, &record.port.name)),
+        EngineKind::Vpp => None,
     }
 }
 

@@ -2,7 +2,8 @@
 //! container keeps the file system that was there when it was started: a later mount on the node
 //! does not reach it.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use usnet_crds::device::CONTAINER_FOLDER;
@@ -25,14 +26,7 @@ pub(super) fn mounted(processes: &Path, network_namespace: u64, folder: &Path) -
     let point = Path::new(CONTAINER_FOLDER).join(device).display().to_string();
     let current = fs::metadata(folder).map(|found| found.dev()).ok();
     let mut found = Mounted::Nothing;
-    for process in fs::read_dir(processes).into_iter().flatten().flatten() {
-        let process = process.path();
-        // The entry is not a process, or the process has ended.
-        let Ok(namespace) = fs::metadata(process.join("ns/net")) else { continue };
-        if namespace.ino() != network_namespace {
-            continue;
-        }
-        let mounts = fs::read_to_string(process.join("mountinfo")).unwrap_or_default();
+    for mounts in mounts_of_processes(processes, network_namespace) {
         match root_of_mount(&mounts, &point) {
             None => {}
             Some((device, "/")) if Some(device) == current => found = Mounted::Current,
@@ -42,13 +36,46 @@ pub(super) fn mounted(processes: &Path, network_namespace: u64, folder: &Path) -
     found
 }
 
+/// Whether containers run that have the open folder mounted. They do not see what is mounted in it
+/// from now on.
+pub(super) fn are_running(processes: &Path, network_namespace: u64, folder: &File) -> bool {
+    let Ok(path) = fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd())) else { return false };
+    let Ok(device) = folder.metadata().map(|found| found.dev()) else { return false };
+    mounts_of_processes(processes, network_namespace).any(|mounts| has_mounted(&mounts, device, &path))
+}
+
+/// Whether a folder of this device, which has this path on the node, is mounted.
+fn has_mounted(mounts: &str, device: u64, path: &Path) -> bool {
+    mounts.lines().filter_map(device_and_root).any(|(found, root)| {
+        // A file system of its own is mounted as a whole; of others the path from their root is the
+        // end of the path.
+        let root = root.trim_start_matches('/');
+        found == device && path.ends_with(root)
+    })
+}
+
+/// The texts of proc_pid_mountinfo(5) of all processes in a network namespace.
+fn mounts_of_processes(processes: &Path, network_namespace: u64) -> impl Iterator<Item = String> {
+    let processes = fs::read_dir(processes).into_iter().flatten().flatten();
+    processes.filter_map(move |process| {
+        let process = process.path();
+        // The entry is not a process, or the process has ended.
+        let namespace = fs::metadata(process.join("ns/net")).ok()?;
+        (namespace.ino() == network_namespace)
+            .then(|| fs::read_to_string(process.join("mountinfo")).unwrap_or_default())
+    })
+}
+
 /// The device number of the file system at a mount point, and the folder of it that is mounted. The
 /// format is proc_pid_mountinfo(5). Of several mounts at one point the last one is visible.
 fn root_of_mount<'a>(mounts: &'a str, point: &str) -> Option<(u64, &'a str)> {
-    let fields = |line: &'a str| line.split(' ').collect::<Vec<_>>();
-    let line = mounts.lines().map(fields).rfind(|fields| fields.get(4).copied() == Some(point))?;
-    let (major, minor) = line.get(2)?.split_once(':')?;
-    Some((nix::libc::makedev(major.parse().ok()?, minor.parse().ok()?), line.get(3)?))
+    device_and_root(mounts.lines().rfind(|line| line.split(' ').nth(4) == Some(point))?)
+}
+
+fn device_and_root(line: &str) -> Option<(u64, &str)> {
+    let mut fields = line.split(' ').skip(2);
+    let (major, minor) = fields.next()?.split_once(':')?;
+    Some((nix::libc::makedev(major.parse().ok()?, minor.parse().ok()?), fields.next()?))
 }
 
 #[cfg(test)]
@@ -65,5 +92,22 @@ mod tests {
         assert_eq!(root_of_mount(mounts, "/run/usnet.dev/blue-3"), Some((device(25), "/usnet/devices/blue-3")));
         assert_eq!(root_of_mount(mounts, "/run/usnet.dev/blue-4"), Some((device(78), "/")));
         assert_eq!(root_of_mount(mounts, "/run/usnet.dev/blue-5"), None);
+    }
+
+    #[test]
+    fn a_container_has_a_volume_mounted_whose_path_ends_with_the_root_of_a_mount() {
+        let path = Path::new("/var/lib/kubelet/pods/1/volumes/kubernetes.io~empty-dir/usnet");
+        let device = |minor| nix::libc::makedev(8, minor);
+        for (root, is_it) in [
+            ("/lib/kubelet/pods/1/volumes/kubernetes.io~empty-dir/usnet", true),
+            ("/lib/kubelet/pods/2/volumes/kubernetes.io~empty-dir/usnet", false),
+            ("/lib/kubelet/pods/1/etc-hosts", false),
+            ("/", true),
+        ] {
+            let mounts =
+                format!("40 1 0:30 / / rw - overlay overlay rw\n41 40 8:1 {root} /run/usnet rw - ext4 /dev/sda rw\n");
+            assert_eq!(has_mounted(&mounts, device(1), path), is_it, "{root}");
+            assert!(!has_mounted(&mounts, device(2), path), "{root}");
+        }
     }
 }

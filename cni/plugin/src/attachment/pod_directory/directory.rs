@@ -4,7 +4,7 @@ use super::error::{PodDirectoryError, file_error};
 use super::folder::create_folder;
 use super::lock::lock_mounts;
 use super::source::Source;
-use super::{device, files, mount};
+use super::{containers, device, engine_folder, files, mount};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -179,6 +179,37 @@ impl PodDirectory {
     /// Lets the pod's users connect to a socket that the engine created, if it is still there.
     pub fn set_socket_permissions(&self, file: &str) -> Result<(), PodDirectoryError> {
         files::set_socket_permissions(&self.path(), file)
+    }
+
+    /// Mounts a folder of the engine for the port of this name, and makes the socket `file` a link
+    /// to the one in it.
+    pub fn mount_engine_folder(&self, port: &str, folder: &Path, file: &str) -> Result<(), PodDirectoryError> {
+        let _lock = self.lock()?;
+        let directory = self.source.open()?;
+        if self
+            .network_namespace
+            .is_some_and(|namespace| containers::are_running(&self.processes, namespace, &directory))
+        {
+            return Err(PodDirectoryError::RunningContainers);
+        }
+        mount::check_visible(&directory, folder)?;
+        engine_folder::mount(&directory, &engine_folder::name(port), folder, file)
+    }
+
+    /// Whether the folder of the engine is mounted for the port of this name.
+    pub fn has_engine_folder(&self, port: &str, folder: &Path) -> bool {
+        let name = engine_folder::name(port);
+        self.source.open().is_ok_and(|directory| engine_folder::is_mounted(&directory, &name, folder))
+    }
+
+    /// Unmounts the folder of the engine for the port of this name.
+    pub fn unmount_engine_folder(&self, port: &str) -> Result<(), PodDirectoryError> {
+        let _lock = self.lock()?;
+        match self.source.open() {
+            // It is gone with the pod.
+            Err(_) => Ok(()),
+            Ok(directory) => engine_folder::unmount(&directory, &engine_folder::name(port)),
+        }
     }
 
     /// Removes a file or a link of that name, if it exists, also before the directory is mounted. A

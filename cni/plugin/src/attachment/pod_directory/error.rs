@@ -22,6 +22,10 @@ pub enum PodDirectoryError {
         .0.file_name().unwrap_or_default().display()
     )]
     OtherDeviceFolder(PathBuf),
+    #[error(
+        "running containers of the pod would not see the socket on which the engine listens: an interface with `engineRole: Server` of Open vSwitch cannot be attached later; delete the pod so that it is recreated"
+    )]
+    RunningContainers,
     #[error("cannot {action} {}", path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
     /// The pod occupies the path of one of our files.
@@ -45,9 +49,11 @@ pub enum PodDirectoryError {
 impl PodDirectoryError {
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NoVolume { .. } | Self::NotADirectory(_) | Self::OtherDeviceFolder(_) | Self::PathOccupied { .. } => {
-                ErrorCode::PodVolume
-            }
+            Self::NoVolume { .. }
+            | Self::NotADirectory(_)
+            | Self::OtherDeviceFolder(_)
+            | Self::RunningContainers
+            | Self::PathOccupied { .. } => ErrorCode::PodVolume,
             Self::Busy(_) => ErrorCode::TryAgainLater,
             Self::File { .. } | Self::NosymfollowUnsupported | Self::NotPropagated(_) | Self::Journal(_) => {
                 ErrorCode::IoFailure

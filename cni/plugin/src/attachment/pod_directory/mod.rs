@@ -12,6 +12,7 @@
 mod containers;
 mod device;
 mod directory;
+mod engine_folder;
 mod error;
 mod files;
 mod folder;

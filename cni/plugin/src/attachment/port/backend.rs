@@ -41,15 +41,10 @@ pub(super) fn backend(
     })
 }
 
-/// The port type or role that an engine does not support, if any. The API rejects such networks.
+/// The port type that an engine does not support, if it is that. The API rejects such networks.
 fn unsupported(engine: EngineKind, port: &Port) -> Option<String> {
-    let (row, port_type, role) = (engine.traits(), port.port_type, port.vhost_user.engine_role);
-    let has_role = port_type != PortType::VhostUser || row.vhost_user_roles.contains(&role);
-    match row.port_types.contains(&port_type) {
-        true if has_role => None,
-        true => Some(format!("{} with engineRole {}", port_type.as_str(), role.as_str())),
-        false => Some(port_type.as_str().to_owned()),
-    }
+    let port_type = port.port_type;
+    (!engine.traits().port_types.contains(&port_type)).then(|| port_type.as_str().to_owned())
 }
 
 /// The secret that the pod's program has to present, if this port type has one.

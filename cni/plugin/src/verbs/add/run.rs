@@ -6,6 +6,7 @@ use crate::attachment::detach::Detachment;
 use crate::attachment::interface;
 use crate::attachment::node::Node;
 use crate::attachment::port::check_socket_conflict;
+use crate::attachment::server_socket;
 use crate::error::Error;
 use crate::protocol::result::{Assignment, HostDevice, Interface, result, without_default_routes};
 use crate::protocol::version::SpecVersion;
@@ -65,12 +66,13 @@ impl AddRequest<'_> {
     /// The result in another version of the specification than the caller's.
     pub(super) fn result_in(&self, version: SpecVersion, attached: &Attached, previous: Option<&Value>) -> Value {
         let Attached { record, assignment, .. } = attached;
+        let socket = server_socket::path_on_node(record);
         let interface = Interface {
             name: self.id.interface.as_str(),
             mac: &record.mac,
             mtu: record.port.settings.mtu.get(),
             sandbox: &self.network_namespace,
-            socket: record.port.backend.socket_file(),
+            socket: socket.as_deref(),
             device: record
                 .port
                 .backend

@@ -9,5 +9,6 @@ mod hot_plug;
 mod ipam;
 mod requested;
 mod routed;
+mod server_sockets;
 mod static_ips;
 mod veth;

@@ -30,7 +30,7 @@ const KILLS: u32 = 24;
 /// The port types of the node's engine.
 fn port_types_of(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
-        EngineKind::OpenVswitch => vec![port_types::vhost_user(), port_types::veth()],
+        EngineKind::OpenVswitch => vec![port_types::vhost_user(), port_types::vhost_user_server(), port_types::veth()],
         EngineKind::Vpp => port_types::all().into_iter().chain([port_types::veth()]).collect(),
     }
 }

@@ -2,7 +2,7 @@
 //! each there is a test that usnet does not have it.
 
 use crate::support::engine::on_each_engine;
-use crate::support::legacy::{legacy, legacy_memif, legacy_vpp_vhost_user, port_types_of, program};
+use crate::support::legacy::{legacy, legacy_memif, legacy_vhost_user_server, port_types_of, program};
 use crate::support::{NETWORK, TestNode, port_types, with_result};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -205,7 +205,7 @@ fn the_pods_files_are_written_before_add_returns(node: &mut TestNode) {
 fn a_socket_created_by_vpp_is_open_to_all_users_of_the_pod(node: &mut TestNode) {
     for (port, configuration) in [
         (port_types::memif_in_volume(), legacy_memif(node)),
-        (port_types::vhost_user_of_vpp(), legacy_vpp_vhost_user(node)),
+        (port_types::vhost_user_server(), legacy_vhost_user_server(node)),
     ] {
         program(node, &port);
         let pod = node.pod("p");

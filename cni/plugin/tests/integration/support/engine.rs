@@ -168,7 +168,10 @@ impl TestEngine {
         let ports = self.ports(bridge);
         match self {
             Self::OpenVswitch(switch) => {
-                let path = |port| switch.vsctl(&["get", "Interface", port, "options:vhost-server-path"]).unwrap();
+                let columns = ["options:vhost-server-path", "external_ids:\"usnet.dev/socket\""];
+                let path =
+                    |port| columns.iter().find_map(|column| switch.vsctl(&["get", "Interface", port, column]).ok());
+                let path = |port| path(port).expect("a socket");
                 ports.iter().map(|port| path(port).trim().trim_matches('"').to_owned()).collect()
             }
             Self::Vpp(vpp) => {

@@ -7,8 +7,8 @@ pub(crate) fn vhost_user() -> Port {
     Port::default()
 }
 
-/// A vhost-user port where VPP listens.
-pub(crate) fn vhost_user_of_vpp() -> Port {
+/// A vhost-user port where the engine listens.
+pub(crate) fn vhost_user_server() -> Port {
     Port { vhost_user: VhostUser { engine_role: SocketRole::Server }, ..Port::default() }
 }
 
@@ -34,10 +34,11 @@ pub(crate) fn veth() -> Port {
     Port { port_type: PortType::Veth, ..Port::default() }
 }
 
+/// All that VPP has but veth.
 pub(crate) fn all() -> [Port; 6] {
     [
         vhost_user(),
-        vhost_user_of_vpp(),
+        vhost_user_server(),
         memif_in_volume(),
         memif(MemifSocketKind::Volume, MemifSecretKind::Generated),
         memif_in_namespace(),

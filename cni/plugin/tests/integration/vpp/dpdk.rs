@@ -100,7 +100,7 @@ fn vhost_user() {
 
 #[test]
 fn vhost_user_of_vpp() {
-    connects(port_types::vhost_user_of_vpp());
+    connects(port_types::vhost_user_server());
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn exhausted_socket_ids_are_reported(node: &mut TestNode) {
 
 fn files_at_the_socket_path_of_vpp_are_replaced_or_fail_their_own_pod(node: &mut TestNode) {
     fs::write("/run/bystander", "untouched").unwrap();
-    for port in [port_types::memif_in_volume(), port_types::vhost_user_of_vpp()] {
+    for port in [port_types::memif_in_volume(), port_types::vhost_user_server()] {
         node.program_network_with(NETWORK, &port, None);
         let pod = node.pod("p");
         let socket = pod.volume.join("net1.sock");
@@ -119,7 +119,7 @@ fn files_at_the_socket_path_of_vpp_are_replaced_or_fail_their_own_pod(node: &mut
 }
 
 fn a_listener_of_the_pod_is_replaced(node: &mut TestNode) {
-    for port in [port_types::memif_in_volume(), port_types::vhost_user_of_vpp()] {
+    for port in [port_types::memif_in_volume(), port_types::vhost_user_server()] {
         node.program_network_with(NETWORK, &port, None);
         let pod = node.pod("p");
         let listener = UnixListener::bind(pod.volume.join("net1.sock")).unwrap();

@@ -20,7 +20,7 @@ on_each_vpp! {
 
 fn tested_port_types() -> [Port; 3] {
     let with_secret = port_types::memif(MemifSocketKind::Volume, MemifSecretKind::Generated);
-    [with_secret, port_types::memif_in_namespace(), port_types::vhost_user_of_vpp()]
+    [with_secret, port_types::memif_in_namespace(), port_types::vhost_user_server()]
 }
 
 /// For each port type and each message of an ADD: calls `check` with the output of an ADD in which

@@ -54,7 +54,7 @@ pub(crate) fn lengthen(node: &mut TestNode, bytes: usize) {
 
 fn socket_paths_that_vpp_would_truncate_are_rejected(node: &mut TestNode) {
     for (port, longest) in
-        [(port_types::memif_in_volume(), 106), (port_types::vhost_user(), 107), (port_types::vhost_user_of_vpp(), 107)]
+        [(port_types::memif_in_volume(), 106), (port_types::vhost_user(), 107), (port_types::vhost_user_server(), 107)]
     {
         for bytes in [longest - 1, longest] {
             lengthen(node, bytes);

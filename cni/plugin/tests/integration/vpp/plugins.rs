@@ -30,10 +30,10 @@ fn without(node: &mut TestNode, plugin: &str, needing: [Port; 2], other: &Port) 
 
 fn without_the_memif_plugin_it_is_named_and_vhost_user_works(node: &mut TestNode) {
     let memifs = [port_types::memif_in_volume(), port_types::memif_in_namespace()];
-    without(node, "memif_plugin.so", memifs, &port_types::vhost_user_of_vpp());
+    without(node, "memif_plugin.so", memifs, &port_types::vhost_user_server());
 }
 
 fn without_the_vhost_plugin_it_is_named_and_memif_works(node: &mut TestNode) {
-    let vhosts = [port_types::vhost_user(), port_types::vhost_user_of_vpp()];
+    let vhosts = [port_types::vhost_user(), port_types::vhost_user_server()];
     without(node, "vhost_plugin.so", vhosts, &port_types::memif_in_volume());
 }

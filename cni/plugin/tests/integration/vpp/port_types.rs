@@ -67,7 +67,7 @@ fn a_memif_in_the_network_namespace_needs_no_volume(node: &mut TestNode) {
 }
 
 fn a_vhost_user_socket_that_vpp_listens_on(node: &mut TestNode) {
-    attach(node, &port_types::vhost_user_of_vpp()).result();
+    attach(node, &port_types::vhost_user_server()).result();
     let pod = node.pod("p");
     assert_eq!(node.engine.sockets(&node.bridge()), [pod.directory.join("net1.sock").to_str().unwrap()]);
     assert_open_socket(&pod.volume.join("net1.sock"));

@@ -15,6 +15,7 @@ mod overlay_reasons;
 mod overlays;
 mod programs;
 mod restarts;
+mod server_sockets;
 pub(crate) mod testbed;
 mod tunnels;
 mod uplinks;

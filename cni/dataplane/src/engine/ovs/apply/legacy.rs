@@ -2,15 +2,13 @@
 //! interface types, on the bridge of its configuration.
 
 use crate::engine::error::EngineError;
-use crate::engine::ovs::ports::VHOST_USER_CLIENT;
+use crate::engine::ovs::ports::{VHOST_USER_CLIENT, VHOST_USER_SERVER};
 use crate::engine::ovs::snapshot::OvsSnapshot;
 use crate::engine::ovs::tags::{ATTACHMENT_KEY, NETWORK_KEY};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use std::collections::BTreeMap;
 use usnet_ovsdb::{Bridge, Condition, Database, Error, Mutation, Port, Transaction, Value};
 
-/// The type that listens, which Open vSwitch still has.
-const VHOST_USER: &str = "dpdkvhostuser";
 /// Intel's plugin writes no external_ids; its fork fivetime/userspace-cni writes these, with itself
 /// as the owner.
 const OWNER_KEY: &str = "owner";
@@ -56,7 +54,7 @@ fn find_legacy_bridge<'a>(snapshot: &'a OvsSnapshot, bridge: Option<&str>, port:
     };
     let Some(interface) = snapshot.interface_of(port) else { return Err(format!("port {name} is a bond")) };
     let kind = &interface.interface_type;
-    if ![VHOST_USER, VHOST_USER_CLIENT].contains(&kind.as_str()) {
+    if ![VHOST_USER_SERVER, VHOST_USER_CLIENT].contains(&kind.as_str()) {
         return Err(format!("port {name} on bridge {} is of type {kind:?}", on.name));
     }
     for external_ids in [&port.external_ids, &interface.external_ids] {

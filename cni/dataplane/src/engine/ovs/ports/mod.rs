@@ -17,6 +17,7 @@ pub(super) use unusable::unusable_types;
 use usnet_crds::SocketRole;
 use usnet_ovsdb::{Condition, Interface, Port, Row};
 pub(crate) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
+pub(in crate::engine::ovs) use vhost_user::SERVER_TYPE as VHOST_USER_SERVER;
 pub(super) use vlan::{tagging, tagging_columns};
 
 /// Why ports without support are refused.
@@ -27,8 +28,8 @@ const NO_SUB_INTERFACE: &str =
 /// The interface of a port to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NewInterface<'a> {
-    /// The interface connects to this socket.
-    VhostUser(&'a SocketPath),
+    /// The interface connects to this socket, or listens on it.
+    VhostUser(&'a SocketPath, SocketRole),
     /// The interface is the device that has the port's name.
     Device,
     Patch(&'a PortName),
@@ -39,8 +40,7 @@ impl<'a> NewInterface<'a> {
     /// The interface of a port, or why Open vSwitch does not support it.
     pub(super) fn plan(port: &'a DesiredPort) -> Result<Self, &'static str> {
         match &port.backend {
-            PortBackend::VhostUser { socket, engine_role: SocketRole::Client } => Ok(Self::VhostUser(socket)),
-            PortBackend::VhostUser { engine_role: SocketRole::Server, .. } => Err(vhost_user::NO_SERVER),
+            PortBackend::VhostUser { socket, engine_role } => Ok(Self::VhostUser(socket, *engine_role)),
             PortBackend::Device { device } if device.as_str() == port.name.as_str() => Ok(Self::Device),
             PortBackend::Device { .. } => Err(device::OTHER_NAME),
             PortBackend::Patch { peer } => Ok(Self::Patch(peer)),
@@ -54,14 +54,14 @@ impl<'a> NewInterface<'a> {
     pub(super) const fn shaper(self) -> Shaper {
         match self {
             Self::Device => device::SHAPER,
-            Self::VhostUser(_) | Self::Patch(_) | Self::Vxlan(_) => vhost_user::SHAPER,
+            Self::VhostUser(..) | Self::Patch(_) | Self::Vxlan(_) => vhost_user::SHAPER,
         }
     }
 
     /// The columns of the interface, without its name.
     pub(super) fn row(self) -> Row {
         match self {
-            Self::VhostUser(socket) => vhost_user::row(socket),
+            Self::VhostUser(socket, role) => vhost_user::row(socket, role),
             Self::Device => device::row(),
             Self::Patch(peer) => patch::row(peer),
             Self::Vxlan(ends) => vxlan::row(ends),
@@ -72,14 +72,14 @@ impl<'a> NewInterface<'a> {
     pub(super) fn port_row(self, settings: Row) -> Row {
         match self {
             Self::Vxlan(_) => vxlan::port_row(settings),
-            Self::VhostUser(_) | Self::Device | Self::Patch(_) => settings,
+            Self::VhostUser(..) | Self::Device | Self::Patch(_) => settings,
         }
     }
 
     /// The socket that no other interface may have, and what matches such an interface.
     pub(super) fn exclusive_socket(self) -> Option<(&'a SocketPath, Condition)> {
         match self {
-            Self::VhostUser(socket) => Some((socket, vhost_user::serves(socket))),
+            Self::VhostUser(socket, role) => Some((socket, vhost_user::serves(socket, role))),
             Self::Device | Self::Patch(_) | Self::Vxlan(_) => None,
         }
     }
@@ -87,7 +87,7 @@ impl<'a> NewInterface<'a> {
     /// The socket, if one of these interfaces has it.
     pub(super) fn socket_in_use(self, interfaces: impl IntoIterator<Item = &'a Interface>) -> Option<&'a SocketPath> {
         match self {
-            Self::VhostUser(socket) => {
+            Self::VhostUser(socket, _) => {
                 interfaces.into_iter().any(|interface| vhost_user::is_serving(interface, socket)).then_some(socket)
             }
             Self::Device | Self::Patch(_) | Self::Vxlan(_) => None,
@@ -98,7 +98,7 @@ impl<'a> NewInterface<'a> {
 /// What a port is, given its interface; `None` if it is not as usnet creates any.
 pub(super) fn backend(port: &Port, interface: &Interface) -> Option<PortBackend> {
     match interface.interface_type.as_str() {
-        VHOST_USER_CLIENT => vhost_user::backend(interface),
+        VHOST_USER_CLIENT | VHOST_USER_SERVER => vhost_user::backend(interface),
         patch::INTERFACE_TYPE => patch::backend(interface),
         vxlan::INTERFACE_TYPE => vxlan::backend(port, interface),
         kernel if device::is_type(kernel) => device::backend(interface),
@@ -106,9 +106,9 @@ pub(super) fn backend(port: &Port, interface: &Interface) -> Option<PortBackend>
     }
 }
 
-/// Whether an interface is a vhost-user port to which the switch connects.
+/// Whether an interface is a vhost-user port.
 pub(super) fn is_vhost_user(interface: &Interface) -> bool {
-    interface.interface_type == VHOST_USER_CLIENT
+    [VHOST_USER_CLIENT, VHOST_USER_SERVER].contains(&interface.interface_type.as_str())
 }
 
 /// Whether an interface is a tunnel that usnet could have created.
@@ -126,7 +126,7 @@ pub(crate) fn is_connected(interface_type: &str, status: &BTreeMap<String, Strin
 /// of its type.
 pub(super) fn shaper(interface: &Interface) -> Option<Shaper> {
     match interface.interface_type.as_str() {
-        VHOST_USER_CLIENT => Some(vhost_user::SHAPER),
+        VHOST_USER_CLIENT | VHOST_USER_SERVER => Some(vhost_user::SHAPER),
         kernel if device::is_type(kernel) => Some(device::SHAPER),
         _ => None,
     }

@@ -30,6 +30,11 @@ pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), Po
     if detached::mount(volume, path)? { Ok(()) } else { staged::mount(volume, staging, path) }
 }
 
+/// Checks that the node sees a mount in the open `directory`, which the errors call `path`.
+pub(super) fn check_visible(directory: &File, path: &Path) -> Result<(), PodDirectoryError> {
+    propagation::check_open(directory, path)
+}
+
 /// Mounts a new file system on `folder`, in which all users may create the few small files that a
 /// pod and an engine need. The size limits how much of the node's memory a pod can use: 1 MiB is
 /// far more than sockets and descriptions need, and the 1,000 devices of a network use at most 1
@@ -57,6 +62,16 @@ pub(super) fn unmount(path: &Path) -> Result<(), PodDirectoryError> {
         }
     }
     Err(file_error("unmount", path, Errno::EBUSY.into()))
+}
+
+/// Removes the mount whose root is open under this path in `/proc`. Returns whether there was one.
+pub(super) fn unmount_open(descriptor: &Path) -> Result<bool, Errno> {
+    match umount2(descriptor, MntFlags::MNT_DETACH) {
+        Ok(()) => Ok(true),
+        // It is no root of a mount.
+        Err(Errno::EINVAL) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes the folder of a mount. A folder with foreign files is kept.

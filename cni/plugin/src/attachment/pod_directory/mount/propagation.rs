@@ -16,9 +16,19 @@ pub(super) fn check(folder: &Path) -> Result<(), PodDirectoryError> {
     if is_in_namespace_of_init() {
         return Ok(());
     }
-    let options = propagation(folder).map_err(|error| file_error("read the mount options of", folder, error))?;
-    match options.is_receiver_only() {
-        true => Err(PodDirectoryError::NotPropagated(folder.to_owned())),
+    let failed = |error| file_error("open", folder, error);
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(folder);
+    check_open(&opened.map_err(failed)?, folder)
+}
+
+/// The same for an open folder, which errors call `path`.
+pub(super) fn check_open(folder: &File, path: &Path) -> Result<(), PodDirectoryError> {
+    if is_in_namespace_of_init() {
+        return Ok(());
+    }
+    let mount = mount_of(folder).map_err(|error| file_error("read the mount options of", path, error))?;
+    match mount.as_deref().map(Propagation::parse).unwrap_or_default().is_receiver_only() {
+        true => Err(PodDirectoryError::NotPropagated(path.to_owned())),
         false => Ok(()),
     }
 }
@@ -52,11 +62,6 @@ impl Propagation {
             receives: found.receives || field.starts_with("master:"),
         })
     }
-}
-
-fn propagation(folder: &Path) -> io::Result<Propagation> {
-    let folder = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(folder)?;
-    Ok(mount_of(&folder)?.as_deref().map(Propagation::parse).unwrap_or_default())
 }
 
 /// The line in proc_pid_mountinfo(5) of the mount that an open file is on.

@@ -32,8 +32,8 @@ pub(crate) fn legacy_memif(node: &TestNode) -> Value {
     })
 }
 
-/// An example of the fork of the legacy plugin: vhost-user of VPP, where VPP listens.
-pub(crate) fn legacy_vpp_vhost_user(node: &TestNode) -> Value {
+/// An example of the fork of the legacy plugin: vhost-user where the engine listens.
+pub(crate) fn legacy_vhost_user_server(node: &TestNode) -> Value {
     let mut configuration = legacy(node);
     configuration["host"]["vhost"]["mode"] = "server".into();
     configuration["container"]["vhost"]["mode"] = "client".into();
@@ -51,10 +51,13 @@ fn engine_name(node: &TestNode) -> &'static str {
 /// is programmed for one at a time.
 pub(crate) fn port_types_of(node: &TestNode) -> Vec<(Port, Value)> {
     match node.engine.kind() {
-        EngineKind::OpenVswitch => vec![(port_types::vhost_user(), legacy(node))],
+        EngineKind::OpenVswitch => vec![
+            (port_types::vhost_user(), legacy(node)),
+            (port_types::vhost_user_server(), legacy_vhost_user_server(node)),
+        ],
         EngineKind::Vpp => vec![
             (port_types::memif_in_volume(), legacy_memif(node)),
-            (port_types::vhost_user_of_vpp(), legacy_vpp_vhost_user(node)),
+            (port_types::vhost_user_server(), legacy_vhost_user_server(node)),
             (port_types::vhost_user(), legacy(node)),
         ],
     }

@@ -1,7 +1,7 @@
 //! The state of an attachment of Intel's userspace CNI: a port without a tag, a socket, and a state
 //! file about both.
 
-use super::{legacy, legacy_memif, legacy_vpp_vhost_user};
+use super::{legacy, legacy_memif, legacy_vhost_user_server};
 use crate::support::engine::TestEngine;
 use crate::support::pod::Pod;
 use crate::support::vpp::{add_memif, add_vhost_user};
@@ -39,7 +39,7 @@ impl LegacyAttachment {
     /// Creates a vhost-user interface of VPP, like the fork of the legacy plugin.
     pub(crate) fn vhost_user_of_vpp(node: &TestNode, pod: &Pod, interface: &'static str) -> Self {
         let name = format!("{}-{interface}", &pod.container[..12]);
-        let attachment = Self::prepare(node, pod, interface, name, legacy_vpp_vhost_user(node));
+        let attachment = Self::prepare(node, pod, interface, name, legacy_vhost_user_server(node));
         add_vhost_user(node.vpp(), &attachment.socket, &node.bridge());
         attachment
     }
