@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/components/legacy-pods/policy.yaml");
 /// The policy, as long as this exists.
-struct Policy;
+pub(super) struct Policy;
 
 impl Policy {
-    fn apply() -> Self {
+    pub(super) fn apply() -> Self {
         kubectl(&["apply", "-f", POLICY]);
         Self
     }
@@ -28,7 +28,7 @@ impl Drop for Policy {
 }
 
 /// The pod with a folder of the node in place of its volume, as published pods have it.
-fn with_folder(mut pod: Value) -> Value {
+pub(super) fn with_folder(mut pod: Value) -> Value {
     let volumes = pod["spec"]["volumes"].as_array_mut().unwrap();
     let volume = volumes.iter_mut().find(|volume| volume["name"] == "shared-dir").unwrap();
     *volume = json!({"name": "shared-dir", "hostPath": {"path": "/var/lib/cni/usrspcni"}});
@@ -47,7 +47,7 @@ fn volume_of(scene: &Scene, networks: &str) -> Result<Value, String> {
 
 /// Waits until the API server knows the policy and the definition, which may take a minute after
 /// its start.
-fn await_policy(scene: &Scene, definition: &str) {
+pub(super) fn await_policy(scene: &Scene, definition: &str) {
     eventually("the policy", || {
         let volume = volume_of(scene, definition)?;
         check(volume == json!({"name": "shared-dir", "emptyDir": {}}), volume.to_string())
@@ -116,7 +116,7 @@ pub(super) fn await_many_packets(scene: &Scene, pod: &str) {
     println!("packets received by the published pod {pod}: {packets:?}");
 }
 
-fn remove(scene: &Scene, network: &str) {
+pub(super) fn remove(scene: &Scene, network: &str) {
     kubectl(&["delete", "pods", "--all", "-n", &scene.name, "--grace-period=1", timeout()]);
     kubectl(&["delete", "net-attach-def", "--all", "-n", &scene.name]);
     eventually("the network goes", || check(get(&["usn", network]).is_none(), "still there"));

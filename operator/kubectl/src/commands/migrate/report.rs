@@ -10,7 +10,12 @@ use usnet_controller::cache::nads::{NadKey, UserNad};
 use usnet_controller::cache::{Cache, Network};
 use usnet_controller::legacy::{self, LegacyEvaluation, Options};
 use usnet_controller::write::Write;
-use usnet_crds::legacy::{Legacy, NadConfig};
+use usnet_crds::legacy::{Legacy, NadConfig, Settings};
+use usnet_crds::{EngineKind, PortType, SocketRole};
+
+/// What the other role would spare the programs of pods.
+const RECONNECT: &str =
+    "Open vSwitch listens (host.vhost.mode is not client): when it restarts, programs have to connect again";
 
 /// The ignored keys of each definition.
 pub(super) type Ignored = BTreeMap<NadKey, Vec<String>>;
@@ -94,8 +99,9 @@ fn definition(
         let regarding = &record.regarding;
         (regarding.namespace.as_deref(), regarding.name.as_deref()) == (Some(&key.namespace), Some(&key.name))
     };
-    let messages: Vec<_> = evaluation.records.iter().filter(is_of).map(|record| record.message.clone()).collect();
+    let mut messages: Vec<_> = evaluation.records.iter().filter(is_of).map(|record| record.message.clone()).collect();
     let works = legacy.is_some_and(|legacy| messages.is_empty() || defines(cache, evaluation, key, legacy));
+    messages.extend(legacy.filter(|legacy| works && must_reconnect(legacy)).map(|_| RECONNECT.to_owned()));
     Some(Definition {
         namespace: key.namespace.clone(),
         name: key.name.clone(),
@@ -106,6 +112,13 @@ fn definition(
         messages,
         ignored: ignored.get(key).cloned().unwrap_or_default(),
     })
+}
+
+/// Whether the programs of pods have to connect again when the switch restarts. VPP forgets its
+/// ports as well, and its programs are written for that.
+fn must_reconnect(legacy: &Legacy) -> bool {
+    let Settings { port_type, engine_role, .. } = &legacy.settings;
+    (legacy.engine, *port_type, *engine_role) == (EngineKind::OpenVswitch, PortType::VhostUser, SocketRole::Server)
 }
 
 /// Whether the network of the bridge is created from this definition. A conflict is reported for

@@ -94,21 +94,24 @@ mod tests {
             ("same", definition(2, &json!({}))),
             ("other-vlan", definition(3, &json!({"bridge": {"vlanId": 7}}))),
             ("server", definition(4, &json!({"vhost": {"mode": "server"}, "bridge": {"bridgeName": "br-5"}}))),
+            ("tap", definition(5, &json!({"iftype": "tap"}))),
         ]);
         assert_eq!(
-            lines[..5],
+            lines[..6],
             [
                 "DEFINITION ENGINE BRIDGE NETWORK RESULT",
                 "web/first OVS br-4 ovs-br-4 works",
                 "web/other-vlan OVS br-4 - rejected",
                 "web/same OVS br-4 ovs-br-4 works",
-                "web/server - - - rejected",
+                "web/server OVS br-5 ovs-br-5 works",
+                "web/tap - - - rejected",
             ]
         );
         let text = lines.join("\n");
         assert!(text.contains("ignored: host.vhost.group"), "{text}");
         assert!(text.contains("This one takes precedence") && text.contains("vlan"), "{text}");
-        assert!(text.contains("Open vSwitch no longer listens on sockets"), "{text}");
+        assert!(text.contains("host.iftype"), "{text}");
+        assert_eq!(text.matches("programs have to connect again").count(), 1, "{text}");
     }
 
     #[test]
