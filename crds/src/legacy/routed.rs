@@ -1,7 +1,8 @@
-//! `netType: interface`: the pod reaches VPP itself. The network gets a gateway, which the userspace
-//! CNI did not know: it follows from the subnets of `ipam`, and so does the bridge domain where none
-//! is named, so that configurations with the same subnets have one network. Without a subnet the
-//! configuration's own name decides. Memifs in the mode `ip` are routed, all else is bridged.
+//! `netType: interface`: the pod reaches VPP itself. The network gets a gateway, which the
+//! userspace CNI did not know: it follows from the subnets of `ipam`, and so does the bridge domain
+//! where none is named, so that configurations with the same subnets have one network. Without a
+//! subnet the configuration's own name decides. Memifs in the mode `ip` are routed, all else is
+//! bridged.
 
 use super::error::InvalidLegacy;
 use super::keys::Keys;

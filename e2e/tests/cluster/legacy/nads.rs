@@ -26,14 +26,6 @@ fn delete_all(scene: &Scene) {
     }
 }
 
-/// A pod as those of the legacy plugin: its volume is called `shared-dir`.
-fn old_pod(scene: &Scene, name: &str, networks: &str) -> Value {
-    let mut pod = sleeping_pod(scene, name, networks);
-    pod["spec"]["volumes"] = json!([{"name": "shared-dir", "emptyDir": {}}]);
-    pod["spec"]["containers"][0]["volumeMounts"][0]["name"] = "shared-dir".into();
-    pod
-}
-
 /// The messages of a definition's events with that reason.
 fn events(scene: &Scene, definition: &str, reason: &str) -> String {
     let of =
@@ -50,7 +42,7 @@ fn bridges_appear_pods_attach_and_all_goes_with_the_definitions() {
         assert_eq!(vsctl(node, &["get", "Interface", "br-old-vlan", "mtu"]), "9000");
         assert!(vpp::ports(node, "vpp-4").is_some() && vpp::ports(node, "vpp-12").is_some());
     }
-    start(&scene, &old_pod(&scene, "old", &NAMES.join(",")));
+    start(&scene, &sleeping_pod(&scene, "old", &NAMES.join(",")));
     let described = |interface| description(&scene, "old", interface);
     assert_eq!((&described("net1")["network"], &described("net1")["role"]), (&json!("ovs-br-old"), &json!("server")));
     assert_eq!(described("net1")["ips"][0]["address"], "10.56.217.131/24");

@@ -101,6 +101,7 @@ fn vpp() {
     }
     vpp::await_ports(NODE, network, 2);
     if vpp::moves_packets("packets of published pods") {
+        wait_running(&scene, "right");
         await_many_packets(&scene, "right");
     }
     remove(&scene, network);

@@ -1,12 +1,12 @@
 //! The driver for Open vSwitch, through its database.
 //!
 //! A network is a bridge with `datapath_type=netdev`, an attachment a port on it with one interface
-//! of type `dpdkvhostuserclient`, `dpdkvhostuser` or `system`. A device by which the network is joined with other
-//! nodes is a port with an interface of type `system`. An uplink is a bridge with its NIC, an
-//! interface of type `system` as well, and a pair of patch ports for each of its networks: the NIC
-//! is a trunk of their VLANs, each patch port on the uplink's bridge an access port of one. All
-//! have ownership tags in `external_ids` ([`NETWORK_KEY`], [`ATTACHMENT_KEY`], [`DEVICE_KEY`],
-//! [`UPLINK_KEY`]); rows without them are only read.
+//! of type `dpdkvhostuserclient`, `dpdkvhostuser` or `system`. A device by which the network is
+//! joined with other nodes is a port with an interface of type `system`. An uplink is a bridge with
+//! its NIC, an interface of type `system` as well, and a pair of patch ports for each of its
+//! networks: the NIC is a trunk of their VLANs, each patch port on the uplink's bridge an access
+//! port of one. All have ownership tags in `external_ids` ([`NETWORK_KEY`], [`ATTACHMENT_KEY`],
+//! [`DEVICE_KEY`], [`UPLINK_KEY`]); rows without them are only read.
 //!
 //! [`apply`](crate::engine::EngineDriver::apply) needs two round trips if there is no conflict: the
 //! transaction, and the wait for the switch together with the query for the result. A list of

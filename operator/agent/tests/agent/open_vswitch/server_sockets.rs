@@ -1,4 +1,5 @@
-//! Ports on which the switch listens: programs connect again after it was killed, at the same place.
+//! Ports on which the switch listens: programs connect again after it was killed, at the same
+//! place.
 
 use super::programs::{Programs, SOCKET, server_socket, vhost_user};
 use super::testbed::OvsTestbed;
