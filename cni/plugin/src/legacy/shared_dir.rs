@@ -16,7 +16,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use usnet_crds::legacy::plain_path;
 use usnet_dataplane::attachment::{AttachmentId, Record};
-use usnet_dataplane::legacy_annotation::short_id;
+use usnet_dataplane::legacy_annotation::{USUAL_MAPPED_DIR, short_id};
+use usnet_dataplane::paths::NodePaths;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SharedDirError {
@@ -78,6 +79,13 @@ impl SharedDir {
             Some((root, path)) => Ok(Self { root, path }),
             None => Err(SharedDirError::NotAllowed { folder, roots: roots.to_vec() }),
         }
+    }
+
+    /// The folder for this attachment's container in the usual folder of the legacy plugin, if that
+    /// is one of the roots.
+    pub fn usual(paths: &NodePaths, roots: &[PathBuf], id: &AttachmentId) -> Option<Self> {
+        let usual = paths.legacy_root.join(USUAL_MAPPED_DIR.trim_start_matches('/'));
+        roots.contains(&usual).then(|| Self { root: usual, path: short_id(id).into() })
     }
 
     pub fn folder(&self) -> PathBuf {

@@ -55,15 +55,18 @@ impl AddRequest<'_> {
         Ok(volume)
     }
 
-    /// The `sharedDir` of a legacy configuration, for a pod without a volume.
+    /// The `sharedDir` of a legacy configuration, for a pod without a volume; without that key the
+    /// folder in which pods of the legacy plugin usually have their sockets, if the agent allows it.
     fn shared_dir(&self, node: &Node, directory: &PodDirectory) -> Result<Option<SharedDir>, Error> {
         let Target::Bridge(_) = &self.target else { return Ok(None) };
-        let Some(text) = shared_dir(self.configuration.keys()) else { return Ok(None) };
         if !matches!(directory.check(&self.pod), Err(PodDirectoryError::NoVolume { .. })) {
             return Ok(None);
         }
-        let allowed = SharedDirs::read(&node.paths).map_err(Error::SharedDirs)?;
-        Ok(Some(SharedDir::below_root(text, &allowed.roots, &self.id)?))
+        let allowed = || SharedDirs::read(&node.paths).map_err(Error::SharedDirs);
+        match shared_dir(self.configuration.keys()) {
+            Some(text) => Ok(Some(SharedDir::below_root(text, &allowed()?.roots, &self.id)?)),
+            None => Ok(SharedDir::usual(&node.paths, &allowed()?.roots, &self.id)),
+        }
     }
 
     /// Whether the pod gets the socket alone, as with the legacy plugin: programs that look for it

@@ -14,6 +14,7 @@ use usnet_dataplane::shared_dirs::SharedDirs;
 
 on_each_engine! {
     a_pod_without_a_volume_uses_the_configured_shared_dir,
+    without_the_key_the_usual_folder_is_used_where_the_agent_allows_it,
     a_volume_takes_precedence,
     a_folder_outside_the_allowed_roots_is_rejected_with_the_reason,
     a_link_in_place_of_the_containers_folder_is_rejected,
@@ -67,6 +68,21 @@ fn a_pod_without_a_volume_uses_the_configured_shared_dir(node: &mut TestNode) {
     assert!(folder.join("net2.json").exists() && !folder.join("net1.json").exists());
     node.call("DEL", &pod, "net2", &configuration).assert_done();
     assert!(!folder.exists() && folder.parent().unwrap().exists(), "only the folder of the container is removed");
+    node.assert_clean();
+}
+
+fn without_the_key_the_usual_folder_is_used_where_the_agent_allows_it(node: &mut TestNode) {
+    let (pod, configuration) = (without_volume(node, "p"), legacy(node));
+    let usual = node.paths.legacy_root.join("var/lib/cni/usrspcni");
+    fs::create_dir_all(&usual).unwrap();
+    allow(node);
+    assert!(node.call("ADD", &pod, "net1", &configuration).message(102).contains("emptyDir"), "it is not allowed");
+    SharedDirs::allow(&node.paths, vec![ROOT.into(), usual.clone()]).unwrap();
+    node.call("ADD", &pod, "net1", &configuration).result();
+    let folder = usual.join(&pod.container[..12]);
+    assert!(folder.join("net1.json").exists());
+    node.call("DEL", &pod, "net1", &configuration).assert_done();
+    assert_eq!(fs::read_dir(&usual).unwrap().count(), 0);
     node.assert_clean();
 }
 
