@@ -151,7 +151,11 @@ fn mode(vhost: &Keys<'_>) -> Result<Option<SocketRole>, InvalidLegacy> {
 /// serves no other pod until then (observed with 26.06).
 fn memif_ends(host: &Keys<'_>, container: &Keys<'_>) -> Result<(), InvalidLegacy> {
     for (end, own, advice) in [
-        (host, "master", "VPP is always the master, because as the slave it stops until the pod accepts its connection: leave it out, and let the pod's program be the slave"),
+        (
+            host,
+            "master",
+            "VPP is always the master, because as the slave it stops until the pod accepts its connection: leave it out, and let the pod's program be the slave",
+        ),
         (container, "slave", "VPP is always the master, so the pod's program is the slave"),
     ] {
         if let Some(other) = end.text("role")?.filter(|role| *role != own) {

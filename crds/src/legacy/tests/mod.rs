@@ -1,5 +1,6 @@
 //! Every key of Intel's userspace CNI and of its fork: its effect, or the error that rejects it.
 
+mod combinations;
 mod keys;
 mod properties;
 

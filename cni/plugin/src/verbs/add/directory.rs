@@ -56,7 +56,8 @@ impl AddRequest<'_> {
     }
 
     /// The `sharedDir` of a legacy configuration, for a pod without a volume; without that key the
-    /// folder in which pods of the legacy plugin usually have their sockets, if the agent allows it.
+    /// folder in which pods of the legacy plugin usually have their sockets, if the agent allows
+    /// it.
     fn shared_dir(&self, node: &Node, directory: &PodDirectory) -> Result<Option<SharedDir>, Error> {
         let Target::Bridge(_) = &self.target else { return Ok(None) };
         if !matches!(directory.check(&self.pod), Err(PodDirectoryError::NoVolume { .. })) {
