@@ -33,6 +33,6 @@ pub use channels::{OvsChannels, flows_refused};
 pub use driver::{OpenVswitch, TIMEOUT, observed_from, ports_without_mtu};
 pub use error::EmptyDatabase;
 pub(crate) use ports::{VHOST_USER_CLIENT, is_connected};
-pub use server_socket::{ServerSocket, take_again};
+pub use server_socket::{ServerSocket, ports_with_folders, take_again};
 pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, UPLINK_KEY};
 pub(crate) use tags::{CAPTURE_KEY, port_value};

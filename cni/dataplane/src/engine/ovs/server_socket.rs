@@ -28,7 +28,8 @@ impl ServerSocket {
         Self::in_run_directory(database.parent().unwrap_or(Path::new("/")), port.as_str())
     }
 
-    fn in_run_directory(run_directory: &Path, port: &str) -> Self {
+    /// The socket of the port of this name, of the switch with this run directory.
+    pub fn in_run_directory(run_directory: &Path, port: &str) -> Self {
         Self { created: run_directory.join(port), folder: run_directory.join(FOLDERS).join(port) }
     }
 
@@ -70,12 +71,17 @@ impl ServerSocket {
     }
 }
 
+/// The names of the ports whose sockets have folders in a run directory.
+pub fn ports_with_folders(run_directory: &Path) -> Vec<String> {
+    let folders = fs::read_dir(run_directory.join(FOLDERS)).into_iter().flatten().flatten();
+    folders.filter_map(|folder| folder.file_name().into_string().ok()).collect()
+}
+
 /// Moves the sockets that a switch has created again, as it does when it starts, to the folders
 /// that have their predecessors. Each port that failed is among the results with its error.
 pub fn take_again(run_directory: &Path) -> Vec<(String, io::Error)> {
-    let folders = fs::read_dir(run_directory.join(FOLDERS)).into_iter().flatten().flatten();
     let mut failed = Vec::new();
-    for port in folders.filter_map(|folder| folder.file_name().into_string().ok()) {
+    for port in ports_with_folders(run_directory) {
         let socket = ServerSocket::in_run_directory(run_directory, &port);
         if let Err(error) = take_one_again(&socket) {
             failed.push((port, error));

@@ -65,7 +65,7 @@ impl OpenVswitchWatcher {
         let mut tasks = JoinSet::new();
         let folder = socket.parent().unwrap_or(Path::new("/")).to_owned();
         let (forwarding, datapath) = (ForwardingProbe::new(&folder), DatapathProbe::new(&folder));
-        tasks.spawn(server_sockets::follow(folder.clone()));
+        tasks.spawn(server_sockets::follow(folder.clone(), session.state()));
         tasks.spawn(vswitchd_process::follow(folder, session.handle(), process_of_task));
         tasks.spawn(forwarding.clone().follow(session.state(), process.clone()));
         tasks.spawn(datapath.clone().follow(session.state(), process.clone()));
