@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn what_no_network_can_have_is_refused() {
-        let listens = text("br0", &json!({"vhost": {"mode": "server"}}));
-        let found = Configurations::default().update(texts([("a.conf", listens)]));
+        let routed = text("br0", &json!({"netType": "interface"}));
+        let found = Configurations::default().update(texts([("a.conf", routed)]));
         assert!(found.networks.is_empty() && found.problems[0].contains("a.conf"), "{found:?}");
     }
 }

@@ -117,10 +117,12 @@ fn socket_paths_are_limited_to_the_engines_length() {
 
 #[test]
 fn port_types_that_an_engine_lacks_are_rejected() {
-    let server = Port { vhost_user: VhostUser { engine_role: SocketRole::Server }, ..Port::default() };
-    for port in [memif(MemifSocketKind::Volume, MemifSecretKind::None), server] {
-        let rejected = created(&network(EngineKind::OpenVswitch, port.clone()), "net1", NAMESPACE).unwrap_err();
-        assert!(rejected.to_string().contains("spec.port of UserspaceNetwork blue"), "{rejected}");
-        assert!(created(&network(EngineKind::Vpp, port), "net1", NAMESPACE).is_ok());
+    let port = memif(MemifSocketKind::Volume, MemifSecretKind::None);
+    let rejected = created(&network(EngineKind::OpenVswitch, port.clone()), "net1", NAMESPACE).unwrap_err();
+    assert!(rejected.to_string().contains("spec.port of UserspaceNetwork blue"), "{rejected}");
+    assert!(created(&network(EngineKind::Vpp, port), "net1", NAMESPACE).is_ok());
+    for engine in EngineKind::ALL {
+        let server = Port { vhost_user: VhostUser { engine_role: SocketRole::Server }, ..Port::default() };
+        assert!(created(&network(engine, server), "net1", NAMESPACE).is_ok(), "{engine}");
     }
 }

@@ -1,11 +1,13 @@
 //! `kubectl usnet migrate check`: evaluates the NetworkAttachmentDefinitions of Intel's userspace
-//! CNI before usnet is installed or its controller converts them.
+//! CNI before usnet is installed or its controller converts them. `migrate plan` puts what happens
+//! in order.
 
+mod plan;
 mod pods;
 mod report;
 mod text;
 
-use crate::api::{Cluster, Scope, is_unknown_kind, unreadable};
+use crate::api::{Cluster, Listed, Scope, is_unknown_kind, unreadable};
 use crate::error::{Error, PROBLEM, SUCCESS};
 use crate::model::{Pod, Unread};
 use crate::output::{Format, Output, render};
@@ -21,19 +23,44 @@ pub(crate) enum Action {
     /// Show which NetworkAttachmentDefinitions of the userspace CNI (Intel) work with usnet, which
     /// of their keys are ignored, why others are rejected, and which pods have to be changed.
     Check(Options),
+    /// Show what happens, in order, when usnet replaces the userspace CNI (Intel), and on the way
+    /// back: what has to be changed before, which pods keep their interfaces, and which have to be
+    /// deleted.
+    Plan(Options),
 }
 
-/// Options of `kubectl usnet migrate check`.
+/// Options of `kubectl usnet migrate`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Show the NetworkAttachmentDefinitions of all namespaces.
+    /// Show all namespaces.
     #[arg(short = 'A', long)]
     all_namespaces: bool,
 }
 
 /// Runs the command. Networks are read if usnet is installed.
 pub(crate) async fn run(cluster: &Cluster, action: &Action, format: Format) -> Result<Output, Error> {
-    let Action::Check(options) = action;
+    let (Action::Check(options) | Action::Plan(options)) = action;
+    let namespace = (!options.all_namespaces).then(|| cluster.namespace());
+    let Read { cache, ignored, pods, unread } = read(cluster, namespace).await?;
+    let mut report = report::report(&cache, &ignored, namespace, unread);
+    report.add_pods(&pods);
+    let exit_status = if report.has_rejected() { PROBLEM } else { SUCCESS };
+    let text = match action {
+        Action::Check(_) => render(&report, format, text::text)?,
+        Action::Plan(_) => render(&plan::plan(&cache, report, &pods), format, plan::text)?,
+    };
+    Ok(Output { text, exit_status })
+}
+
+/// What both commands read.
+struct Read {
+    cache: Cache,
+    ignored: report::Ignored,
+    pods: Vec<Pod>,
+    unread: Vec<Unread>,
+}
+
+async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<Read, Error> {
     let mut unread = Vec::new();
     let convert = |object: NadObject| {
         let ignored = match &object.spec.config {
@@ -43,7 +70,6 @@ pub(crate) async fn run(cluster: &Cluster, action: &Action, format: Format) -> R
         let (key, nad) = parse::nad(&object);
         (key, nad, ignored)
     };
-    let namespace = (!options.all_namespaces).then(|| cluster.namespace());
     let scope = namespace.map_or(Scope::Cluster, Scope::Namespace);
     let (nads, namespaces, networks, pods) = futures::join!(
         cluster.list(Scope::Cluster, None, convert),
@@ -58,17 +84,11 @@ pub(crate) async fn run(cluster: &Cluster, action: &Action, format: Format) -> R
     unread.extend(unreadable("NetworkAttachmentDefinitions", &nads));
     let mut cache = Cache::default();
     match networks {
-        Ok(networks) => {
-            unread.extend(unreadable("networks", &networks));
-            cache.networks.extend(networks.objects);
-        }
         Err(error) if is_unknown_kind(&error) => {}
-        Err(error) => unread.push(Unread { what: "networks".to_owned(), why: error.sentence() }),
+        networks => cache.networks.extend(listed("networks", networks, &mut unread)),
     }
-    match namespaces {
-        Ok(namespaces) => cache.namespaces.extend(namespaces.objects),
-        Err(error) => unread.push(Unread { what: "namespaces".to_owned(), why: error.sentence() }),
-    }
+    cache.namespaces.extend(listed("namespaces", namespaces, &mut unread));
+    let pods = listed("pods", pods, &mut unread);
     cache.nads.availability = Availability::Known;
     let mut ignored = report::Ignored::new();
     for (key, nad, keys) in nads.objects {
@@ -76,8 +96,19 @@ pub(crate) async fn run(cluster: &Cluster, action: &Action, format: Format) -> R
         ignored.insert(key.clone(), keys);
         cache.nads.insert(key, nad);
     }
-    let mut report = report::report(&cache, &ignored, namespace, unread);
-    report.add_pods(pods);
-    let exit_status = if report.has_rejected() { PROBLEM } else { SUCCESS };
-    Ok(Output { text: render(&report, format, text::text)?, exit_status })
+    Ok(Read { cache, ignored, pods, unread })
+}
+
+/// The objects of a list; one that cannot be read is reported.
+fn listed<T>(what: &str, listed: Result<Listed<T>, Error>, unread: &mut Vec<Unread>) -> Vec<T> {
+    match listed {
+        Ok(listed) => {
+            unread.extend(unreadable(what, &listed));
+            listed.objects
+        }
+        Err(error) => {
+            unread.push(Unread { what: what.to_owned(), why: error.sentence() });
+            Vec::new()
+        }
+    }
 }

@@ -22,17 +22,19 @@ pub(super) struct FolderPod {
     pub owner: Option<String>,
 }
 
+/// Whether a pod selects one of the definitions, which are given by namespace and name.
+pub(super) fn selects(pod: &Pod, definitions: &BTreeSet<(&str, &str)>) -> bool {
+    let networks = pod.networks.as_deref().and_then(|text| selected(text, &pod.namespace).ok());
+    networks.iter().flatten().any(|it| definitions.contains(&(&*it.namespace, &*it.name)))
+}
+
 /// Returns the pods with such a volume that select one of the definitions, which are given by
 /// namespace and name.
 pub(super) fn with_folders(pods: &[Pod], definitions: &BTreeSet<(&str, &str)>) -> Vec<FolderPod> {
-    let is_of = |pod: &Pod| {
-        let networks = pod.networks.as_deref().and_then(|text| selected(text, &pod.namespace).ok());
-        networks.iter().flatten().any(|it| definitions.contains(&(&*it.namespace, &*it.name)))
-    };
     let has_folder = |pod: &&Pod| {
         pod.volumes.get(VOLUME) == Some(&false) && !pod.volumes.contains_key(VOLUME_OF_USNET) && !pod.has_ended()
     };
-    let found = pods.iter().filter(has_folder).filter(|pod| is_of(pod));
+    let found = pods.iter().filter(has_folder).filter(|pod| selects(pod, definitions));
     let view =
         |pod: &Pod| FolderPod { namespace: pod.namespace.clone(), name: pod.name.clone(), owner: pod.owner.clone() };
     found.map(view).collect()

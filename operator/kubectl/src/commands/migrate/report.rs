@@ -1,8 +1,6 @@
 //! The result for each NetworkAttachmentDefinition, by the function of the controller. Pure.
 
 use super::pods::{FolderPod, with_folders};
-use crate::api::{Listed, unreadable};
-use crate::error::Error;
 use crate::model::{Pod, Unread};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,15 +60,9 @@ impl Report {
     }
 
     /// Adds those of the pods that cannot be attached as they are.
-    pub(super) fn add_pods(&mut self, listed: Result<Listed<Pod>, Error>) {
-        match listed {
-            Ok(listed) => {
-                self.not_read.extend(unreadable("pods", &listed));
-                let names = self.definitions.iter().map(|it| (&*it.namespace, &*it.name)).collect();
-                self.pods = with_folders(&listed.objects, &names);
-            }
-            Err(error) => self.not_read.push(Unread { what: "pods".to_owned(), why: error.sentence() }),
-        }
+    pub(super) fn add_pods(&mut self, pods: &[Pod]) {
+        let names = self.definitions.iter().map(|it| (&*it.namespace, &*it.name)).collect();
+        self.pods = with_folders(pods, &names);
     }
 }
 
