@@ -85,6 +85,7 @@ pub fn record_with(container: &str, network: &NodeNetwork, backend: PortBackend)
         configuration_name: None,
         requested_rate_limit: RateLimit::default(),
         configuration_data: None,
+        taken_over: false,
         assignment: None,
         interface_index: None,
         invoked_ifname: None,

@@ -2,7 +2,7 @@
 //!
 //! [`diff()`] lists the deletions (`removal`) and then what is created or updated, as far as it
 //! differs from what is observed (`matching`; `routing` for gateways); [`plan`] adds the cause of
-//! each operation (`cause`); [`blockers`] and [`uplink_blockers`] are the conflicts that it leaves
+//! each operation (`cause`); what the legacy plugin created gets tags (`take_over`); [`blockers`] and [`uplink_blockers`] are the conflicts that it leaves
 //! to operators.
 
 mod blocker;
@@ -14,6 +14,7 @@ mod operation;
 mod operation_text;
 mod removal;
 mod routing;
+mod take_over;
 #[cfg(test)]
 mod tests;
 mod uplink_blocker;

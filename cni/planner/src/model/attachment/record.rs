@@ -104,6 +104,15 @@ pub struct Record {
     /// the NAD is not in that format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_data: Option<LegacyInterfaceStatus>,
+    /// Whether the legacy userspace CNI attached it. Its port may have no ownership tag yet, and its
+    /// files are where that plugin put them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub taken_over: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// An address of an interface.

@@ -105,6 +105,7 @@ impl AddRequest<'_> {
             addresses: request.recorded_ips(),
             ipam,
             configuration_data: None,
+            taken_over: false,
             assignment: None,
             interface_index: None,
         })
