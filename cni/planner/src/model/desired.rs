@@ -27,8 +27,8 @@ pub struct Desired {
     /// The attachments that must not have a port any more. A port that was not tagged yet is
     /// identified by its socket alone.
     pub detached: BTreeMap<AttachmentId, TornDownAttachment>,
-    /// The ports that the legacy plugin created, whether they are still desired or not. They have no
-    /// ownership tag until they are taken over.
+    /// The ports that the legacy plugin created, whether they are still desired or not. They have
+    /// no ownership tag until they are taken over.
     pub legacy_ports: BTreeMap<AttachmentId, DesiredPort>,
 }
 

@@ -24,9 +24,9 @@ pub(crate) struct Node<'a> {
     pub(crate) networks: &'a [Arc<NodeNetwork>],
 }
 
-/// Writes a record for each interface of the legacy plugin whose port the engine has, and adds it to
-/// the `records` that were read. They are on disk when this returns: after a loss of power, a port
-/// with a tag and without a record would be a leftover.
+/// Writes a record for each interface of the legacy plugin whose port the engine has, and adds it
+/// to the `records` that were read. They are on disk when this returns: after a loss of power, a
+/// port with a tag and without a record would be a leftover.
 pub(crate) fn take_over(
     node: Node<'_>,
     observed: &Observed,
@@ -54,8 +54,8 @@ pub(crate) fn take_over(
     syncs.into_iter().try_for_each(PendingSync::wait)
 }
 
-/// Writes a record, unless a call of the runtime works on the attachment, there is one, or a DEL has
-/// removed its state file meanwhile.
+/// Writes a record, unless a call of the runtime works on the attachment, there is one, or a DEL
+/// has removed its state file meanwhile.
 fn write(journal: &Journal, interface: &LegacyInterface, record: &Record) -> Result<Option<PendingSync>, Error> {
     let Some(locked) = journal.try_lock_all([&interface.id])?.locked.pop() else { return Ok(None) };
     if locked.read()?.is_some() || !is_there(interface) {

@@ -10,9 +10,9 @@ use super::plan::{self, DesiredState};
 use super::publish::{self, Access, Files};
 use super::schedule::wake::Wake;
 use super::steps::{AfterApply, Applied, Error, Outcome, Planned, Reconciled};
+use super::taken_over::add_taken_over;
 use super::verify::{self, Evidence, Programs};
 use crate::engines::{EngineWatcher, Reconnected, SocketFolderDeleted};
-use crate::legacy_pods;
 use crate::model::engine_view::{EngineUp, EngineView, Outage};
 use crate::model::health::NetworkHealth;
 use crate::model::spec::{EngineSpec, SpecChange};
@@ -29,7 +29,6 @@ use std::time::Instant;
 use usnet_crds::{NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::network_file;
-use usnet_dataplane::observed::Observed;
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::{Cause, Op, PlanContext, SpecOrigin, blockers};
 
@@ -221,7 +220,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         mut journal: JournalSnapshot,
         wake: Wake,
     ) -> Result<Reconciled, Error> {
-        self.take_over(spec, &engine.observed, &mut journal)?;
+        let target = (W::ENGINE, self.observer.watcher.socket());
+        add_taken_over(&self.agent_state, target, &spec.networks, &engine.observed, &mut journal)?;
         let plan_context = self.plan_context(spec);
         let agent_state = Rc::clone(&self.agent_state);
         let AgentState { metrics, isolation, .. } = agent_state.as_ref();
@@ -261,19 +261,6 @@ impl<W: EngineWatcher> EngineReconciler<W> {
                 self.report_engine_down(Some(spec), down, journal)
             }
         }
-    }
-
-    /// Writes the records of pods that the legacy plugin attached.
-    fn take_over(&self, spec: &EngineSpec, observed: &Observed, journal: &mut JournalSnapshot) -> Result<(), Error> {
-        let node = legacy_pods::Node {
-            found: &self.agent_state.legacy_pods,
-            journal: &self.agent_state.journal,
-            engine: W::ENGINE,
-            engine_socket: self.observer.watcher.socket(),
-            memif_socket_ids: self.agent_state.memif_socket_ids,
-            networks: &spec.networks,
-        };
-        Ok(legacy_pods::take_over(node, observed, &mut journal.records, &journal.unreadable)?)
     }
 
     /// Observes the engine after these operations.

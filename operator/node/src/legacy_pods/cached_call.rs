@@ -4,7 +4,7 @@
 //! `cniCacheV1`, which it writes after an ADD and removes after a DEL. The file is named
 //! `<network>-<container>-<interface>`.
 
-use super::interface::Problem;
+use super::problem::Problem;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;

@@ -1,7 +1,8 @@
 //! The files that the legacy plugin and its caller left (IO).
 
 use super::cached_call::{CachedCall, may_be_for};
-use super::interface::{Content, LegacyInterface, Problem, StateFile};
+use super::interface::{Content, LegacyInterface, StateFile};
+use super::problem::Problem;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,7 +12,8 @@ use usnet_dataplane::paths::NodePaths;
 
 /// The folder of the state files.
 const STATE: &str = "var/lib/cni/usrspcni/data";
-/// The folders in which libcni keeps calls: its default, for container runtimes, and that of Multus.
+/// The folders in which libcni keeps calls: its default, for container runtimes, and that of
+/// Multus.
 const CALLS: [&str; 2] = ["var/lib/cni/results", "var/lib/cni/multus/results"];
 /// Most state files that are read. A node has a few hundred pods.
 const STATE_FILES_MAX: usize = 4096;
@@ -62,6 +64,10 @@ fn interface(file: &StateFile, calls: &[PathBuf], folders: &[PathBuf]) -> Result
     let content = match atomic_file::read::<Content>(&file.path, 0, STATE_MAX) {
         Ok(Some(content)) => content,
         Ok(None) => return Err(Problem::Content),
+        Err(atomic_file::Error::Invalid { source, .. }) => return Err(Problem::Damaged(source)),
+        Err(atomic_file::Error::NotAFile(_) | atomic_file::Error::TooLarge { .. }) => {
+            return Err(Problem::NotAFile { max_size: STATE_MAX });
+        }
         Err(error) => return Err(error.into()),
     };
     let (short_id, interface) = (&file.short_id, &file.interface);

@@ -1,55 +1,18 @@
-//! An interface of a pod that the legacy plugin attached: its state file, and the call that made it.
+//! An interface of a pod that the legacy plugin attached: its state file, and the call that made
+//! it.
 
 use super::cached_call::CachedCall;
+use super::problem::Problem;
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::PathBuf;
 use usnet_crds::legacy::Legacy;
 use usnet_crds::{EngineKind, MacAddress};
-use usnet_dataplane::atomic_file;
-use usnet_dataplane::attachment::{AttachmentId, InvalidIdentifier, Pod};
+use usnet_dataplane::attachment::{AttachmentId, Pod};
 use usnet_dataplane::network_namespace;
 use usnet_plugin::attachment::request::mac::generated_mac;
-use usnet_plugin::protocol::configuration::{Configuration, ConfigurationError, Target};
+use usnet_plugin::protocol::configuration::{Configuration, Target};
 use usnet_plugin::protocol::result::Assignment;
-
-/// Why an interface is not taken over.
-#[derive(Debug, thiserror::Error)]
-pub enum Problem {
-    #[error(transparent)]
-    File(#[from] atomic_file::Error),
-    #[error("its name is not local-<12 characters of the container's id>-<interface>.json")]
-    Name,
-    #[error(
-        "it has neither \"vhostname\" of Open vSwitch nor \"swIfIndex\" of VPP: it is empty, cut, or of another program"
-    )]
-    Content,
-    #[error("\"vhostname\" is {0:?}, which the legacy plugin names no port")]
-    PortName(String),
-    #[error(
-        "no call for this interface is kept in {}: its pod is unknown, so recreate that pod",
-        folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(" or ")
-    )]
-    NotCached { folders: Vec<PathBuf> },
-    #[error("calls for {0} containers are kept whose ids begin like this one")]
-    Ambiguous(usize),
-    #[error("the configuration that is kept of its call is damaged, or of another plugin")]
-    CachedConfiguration,
-    #[error("the call has no valid {argument}: recreate its pod")]
-    NoPod { argument: &'static str },
-    #[error(transparent)]
-    Identifier(#[from] InvalidIdentifier),
-    #[error(transparent)]
-    Configuration(#[from] ConfigurationError),
-    #[error("its configuration names engine {configured}, and the file is of {found}")]
-    Engine { configured: EngineKind, found: EngineKind },
-    #[error("the result of its call has no network namespace")]
-    NoNamespace,
-    #[error("the addresses in the result of its call cannot be read")]
-    Addresses(#[source] serde_json::Error),
-    #[error("network namespace {} is gone, and so is its pod", .0.display())]
-    Gone(PathBuf),
-}
 
 /// The content of a state file: for VPP it has `swIfIndex` and `memifSocketId`, for Open vSwitch
 /// `vhostname`.

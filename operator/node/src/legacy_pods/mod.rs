@@ -15,10 +15,12 @@
 mod cached_call;
 mod files;
 mod interface;
+mod problem;
 mod record;
 #[cfg(test)]
 mod tests;
 
 pub use files::{LegacyPods, is_there, read};
-pub use interface::{LegacyInterface, Problem};
+pub use interface::LegacyInterface;
+pub use problem::Problem;
 pub use record::{FoundPort, NotFitting, record};

@@ -135,8 +135,8 @@ impl EngineClient {
         ignore_missing_port(only_result(self.driver.apply(&[removal(record)])?))
     }
 
-    /// Tags the port of an attachment that was taken over, if the agent has not done so yet: without
-    /// a tag it would not be removed.
+    /// Tags the port of an attachment that was taken over, if the agent has not done so yet:
+    /// without a tag it would not be removed.
     fn tag_legacy_port(&mut self, record: &Record) -> Result<(), EngineClientError> {
         if !record.taken_over {
             return Ok(());

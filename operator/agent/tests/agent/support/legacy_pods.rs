@@ -85,6 +85,18 @@ pub(crate) fn ovs_configuration(bridge: &str) -> Value {
     })
 }
 
+/// A configuration for a memif of VPP and this bridge domain.
+pub(crate) fn vpp_configuration(domain: u32) -> Value {
+    json!({
+        "cniVersion": "0.3.1", "type": "userspace", "name": "legacy",
+        "host": {
+            "engine": "vpp", "iftype": "memif", "netType": "bridge", "memif": {"role": "master", "mode": "ethernet"},
+            "bridge": {"bridgeName": domain.to_string()},
+        },
+        "container": {"engine": "vpp", "iftype": "memif", "memif": {"role": "slave", "mode": "ethernet"}},
+    })
+}
+
 /// The network that the operator makes of it.
 pub(crate) fn network_of_bridge(engine: EngineKind, name: &str, bridge: &str) -> NodeNetwork {
     let mut network = network_with(engine, name);
