@@ -74,7 +74,19 @@ fn tag(testbed: &OvsTestbed, pod: &LegacyPod) -> Option<String> {
 
 #[test]
 fn ten_pods_that_send_are_taken_over_without_the_loss_of_a_packet_and_restored_after_a_restart() {
-    let mut testbed = testbed(MEMORY);
+    take_over_under_traffic(testbed(MEMORY));
+}
+
+/// The fork of the legacy plugin gives its bridge no local port.
+#[test]
+fn a_bridge_without_a_local_port_is_taken_over_without_the_loss_of_a_packet() {
+    let testbed = testbed(MEMORY);
+    testbed.vsctl("-- --id=@port get Port br0 -- remove Bridge br0 ports @port");
+    take_over_under_traffic(testbed);
+}
+
+#[expect(clippy::print_stdout, reason = "the count and the time are figures of a report")]
+fn take_over_under_traffic(mut testbed: OvsTestbed) {
     let (pods, listeners): (Vec<_>, Vec<_>) = (1..=PODS).map(|number| attach(&testbed, number)).unzip();
     let traffic = Traffic::start(listeners.iter().map(program).collect());
     traffic.pass(2_000);
