@@ -39,7 +39,9 @@ pub(crate) fn take_over(
         return Ok(());
     }
     let engine = Engine { kind, socket, memif_socket_ids, observed, networks, records };
-    let Matched { new, waiting } = matched(&interfaces, engine);
+    let Matched { new, mut waiting } = matched(&interfaces, engine);
+    // DEL removes port, state file and record, and the files are read only every few seconds.
+    waiting.retain(|file, _| file.exists());
     found.update(|found| found.log(Some(kind), waiting));
     let mut syncs: Vec<PendingSync> = Vec::new();
     for (interface, record) in new.into_iter().filter(|(interface, _)| !unreadable.contains(&interface.id)) {
