@@ -102,7 +102,7 @@ fn take_over_under_traffic(mut testbed: OvsTestbed) {
     assert_eq!(received, sent);
     assert!(pods.iter().all(|pod| tag(&testbed, pod).is_some() && pod.state.exists()));
     let kept = |rows: &Value| {
-        let rows = rows[0]["rows"].as_array().unwrap().clone();
+        let rows = rows.pointer("/0/rows").unwrap().as_array().unwrap().clone();
         rows.into_iter().filter(|row| row["name"] != "br0").map(|row| row.to_string()).collect::<BTreeSet<_>>()
     };
     assert_eq!(kept(&interfaces(&testbed)), kept(&before));
