@@ -4,4 +4,5 @@ mod handoff;
 mod nads;
 mod nads_disabled;
 mod node_files;
+mod taken_over;
 mod volumes;
