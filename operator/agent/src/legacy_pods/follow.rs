@@ -5,16 +5,19 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::watch::Sender;
 use tokio::time::sleep;
 use usnet_common::display::ErrorChain;
 use usnet_crds::EngineKind;
 use usnet_dataplane::paths::NodePaths;
-use usnet_node::legacy_pods::{LegacyInterface, read};
+use usnet_node::legacy_pods::{LegacyInterface, last_changes, read};
 
 /// How often the files are read. They only become fewer, unless the legacy plugin is still in use.
 const INTERVAL: Duration = Duration::from_secs(2);
+/// For how long files are read again although no folder changed: they may have been written since,
+/// and the times of folders are coarse.
+const SETTLED: Duration = Duration::from_secs(30);
 
 /// The interfaces that the legacy plugin attached, and what was logged of those that are not taken
 /// over.
@@ -24,6 +27,8 @@ pub(crate) struct Found {
     logged: BTreeMap<Option<EngineKind>, BTreeMap<PathBuf, String>>,
     /// Why the folders could not be listed.
     problem: Option<String>,
+    /// When the folders had changed, when they were read last without a problem.
+    settled: Option<Vec<Option<SystemTime>>>,
 }
 
 impl Found {
@@ -37,8 +42,13 @@ impl Found {
 
     /// Reads the files; returns whether there are other interfaces than before.
     fn update(&mut self, paths: &NodePaths) -> bool {
+        let changes = last_changes(paths);
+        if self.settled.as_ref() == Some(&changes) && are_old(&changes) {
+            return false;
+        }
         let error = match read(paths) {
             Ok(pods) => {
+                self.settled = pods.problems.is_empty().then_some(changes);
                 let problems =
                     pods.problems.iter().map(|(file, problem)| (file.clone(), ErrorChain(problem).to_string()));
                 self.log(None, problems.collect());
@@ -69,6 +79,11 @@ impl Found {
         }
         *logged = problems;
     }
+}
+
+/// Whether the last change is long ago. Without folders there is none.
+fn are_old(changes: &[Option<SystemTime>]) -> bool {
+    changes.iter().flatten().all(|at| at.elapsed().is_ok_and(|elapsed| elapsed > SETTLED))
 }
 
 fn log_one(file: &Path, problem: &str) {

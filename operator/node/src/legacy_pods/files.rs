@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use usnet_dataplane::atomic_file;
 use usnet_dataplane::paths::NodePaths;
 
@@ -53,6 +54,13 @@ pub fn read(paths: &NodePaths) -> io::Result<LegacyPods> {
         }
     }
     Ok(found)
+}
+
+/// When files were last created in, or removed from, the folders; none for a folder that is not
+/// there.
+pub fn last_changes(paths: &NodePaths) -> Vec<Option<SystemTime>> {
+    let folders = [STATE].into_iter().chain(CALLS).map(|folder| paths.legacy_root.join(folder));
+    folders.map(|folder| fs::symlink_metadata(folder).ok()?.modified().ok()).collect()
 }
 
 /// Whether an interface still has its state file: DEL removes it.

@@ -20,7 +20,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-pub use files::{LegacyPods, is_there, read};
+pub use files::{LegacyPods, is_there, last_changes, read};
 pub use interface::LegacyInterface;
 pub use problem::Problem;
 pub use record::{FoundPort, NotFitting, record};
