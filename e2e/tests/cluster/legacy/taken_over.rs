@@ -1,5 +1,5 @@
-//! An interface that the legacy userspace CNI attached is taken over by the agent of the node, which
-//! sees that plugin's files and the network namespaces of pods, and is removed by DEL.
+//! An interface that the legacy userspace CNI attached is taken over by the agent of the node,
+//! which sees that plugin's files and the network namespaces of pods, and is removed by DEL.
 
 use super::handoff::definition;
 use crate::support::cluster::{apply, check, eventually, get, kubectl, on_node, try_run, vsctl};
