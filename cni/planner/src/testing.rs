@@ -86,6 +86,7 @@ pub fn record_with(container: &str, network: &NodeNetwork, backend: PortBackend)
         requested_rate_limit: RateLimit::default(),
         configuration_data: None,
         socket_only: false,
+        taken_over: false,
         assignment: None,
         interface_index: None,
         invoked_ifname: None,

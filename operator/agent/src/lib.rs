@@ -19,6 +19,7 @@
 //!   the node.
 //! - [`device_plugin`] (IO) offers networks to kubelet as extended resources.
 //! - [`isolation`] (IO) isolates the node from the networks of its engines.
+//! - [`legacy_pods`] (IO) takes over pods that the Userspace CNI (Intel) attached.
 //! - [`pod_annotations`] (IO) writes the annotations that programs for the Userspace CNI (Intel)
 //!   read.
 //! - [`writable_directories`] (IO) checks that attachments can be recorded.
@@ -34,6 +35,7 @@ pub mod cni_configurations;
 pub mod device_plugin;
 mod engines;
 mod isolation;
+mod legacy_pods;
 pub mod model;
 mod pod_annotations;
 mod reconcile;

@@ -4,6 +4,7 @@
 //! - [`garbage`] (IO) removes what no living pod of the node owns.
 //! - [`attach`] (IO) runs the CNI plugin on request of the agent.
 //! - [`install_plugin`] (IO) installs the CNI plugin.
+//! - [`legacy_pods`] (IO) are pods that Intel's userspace CNI attached.
 //! - [`state_file`] and [`history_file`] (IO) are files that the agent writes; [`problem`] is the
 //!   part of the state file about manifests.
 //! - [`ports`] (IO) reads the traffic of pods.
@@ -13,6 +14,7 @@ pub mod commands;
 pub mod garbage;
 pub mod history_file;
 pub mod install_plugin;
+pub mod legacy_pods;
 pub mod ports;
 pub mod problem;
 pub mod state_file;

@@ -27,6 +27,9 @@ pub struct Desired {
     /// The attachments that must not have a port any more. A port that was not tagged yet is
     /// identified by its socket alone.
     pub detached: BTreeMap<AttachmentId, TornDownAttachment>,
+    /// The ports that the legacy plugin created, whether they are still desired or not. They have
+    /// no ownership tag until they are taken over.
+    pub legacy_ports: BTreeMap<AttachmentId, DesiredPort>,
 }
 
 /// An attachment whose DEL has started.
@@ -125,6 +128,9 @@ impl Desired {
     }
 
     fn ingest(&mut self, record: &Record) {
+        if record.taken_over {
+            self.legacy_ports.insert(record.id.clone(), DesiredPort::of_attachment(record));
+        }
         let policy = match record.progress {
             Progress::Attached => PortPolicy::Ensure,
             Progress::Attaching => PortPolicy::Keep,

@@ -3,6 +3,7 @@
 
 use super::matching::{adoption_blocker, is_desired_bridge};
 use super::removal::foreign_ports;
+use super::take_over::takes_bridge_over;
 use crate::model::desired::Desired;
 use crate::model::observed::Observed;
 use crate::model::port::PortName;
@@ -50,6 +51,7 @@ impl fmt::Display for Blocker {
 pub fn blockers(desired: &Desired, observed: &Observed) -> BTreeMap<NetworkName, Blocker> {
     let blocked = desired.networks.values().filter_map(|network| {
         let blocker = match network.bridge.ownership {
+            Ownership::Managed if takes_bridge_over(network, desired, observed) => None,
             Ownership::Managed => managed(network, observed),
             Ownership::Adopted => adopted(network, observed),
         };

@@ -16,6 +16,7 @@ use super::matching::{adoption_blocker, bridge_matches, has_address, is_desired_
 use super::operation::Op;
 use super::removal::{Remaining, removals};
 use super::routing::{self, RoutingChanges};
+use super::take_over::{take_overs, untagged};
 use crate::model::bridge::{BridgeOwner, DesiredBridge};
 use crate::model::desired::Desired;
 use crate::model::observed::{Observed, ObservedPort};
@@ -45,9 +46,9 @@ pub fn plan(desired: &Desired, observed: &Observed, context: &PlanContext) -> Ve
     diff(desired, observed).into_iter().map(planned).collect()
 }
 
-/// The operations that turn `observed` into `desired`: deletions first, then bridges with their
-/// gateways, then ports, and routing tables that nothing uses any more. Empty if there is no
-/// difference.
+/// The operations that turn `observed` into `desired`: deletions first, then tags for what the
+/// legacy plugin created, then bridges with their gateways, then ports, and routing tables that
+/// nothing uses any more. Empty if there is no difference.
 ///
 /// The ports of NICs come first, and then the addresses on them, which tunnels need. The ports of
 /// pods come last, when their networks are complete.
@@ -58,6 +59,7 @@ pub fn diff(desired: &Desired, observed: &Observed) -> Vec<Op> {
     let RoutingChanges { removals, additions: gateways, leftovers } = additions.routing(observed);
     operations.extend(removals);
     operations.extend(removed_bridges);
+    operations.extend(take_overs(desired, observed));
     operations.extend(bridges);
     operations.extend(gateways);
     operations.extend(desired.uplinks.values().filter_map(|uplink| additions.uplink_bridge(uplink)));
@@ -69,7 +71,9 @@ pub fn diff(desired: &Desired, observed: &Observed) -> Vec<Op> {
     for tunnels in desired.tunnels.values().filter(|tunnels| tunnels.policy == PortPolicy::Ensure) {
         operations.extend(tunnels.ports().filter_map(|port| additions.port(&port)));
     }
-    operations.extend(of_pods.into_iter().filter_map(|port| additions.port(port)));
+    let untagged = untagged(desired, observed);
+    let is_missing = |port: &&DesiredPort| port.owner.attachment().is_none_or(|id| !untagged.contains(id));
+    operations.extend(of_pods.into_iter().filter(is_missing).filter_map(|port| additions.port(port)));
     operations.extend(leftovers);
     operations
 }

@@ -1,9 +1,9 @@
 //! The diff of observed and desired state: a list of operations. No IO.
 //!
-//! [`diff()`] lists the deletions (`removal`) and then what is created or updated, as far as it
-//! differs from what is observed (`matching`; `routing` for gateways); [`plan`] adds the cause of
-//! each operation (`cause`); [`blockers`] and [`uplink_blockers`] are the conflicts that it leaves
-//! to operators.
+//! [`diff()`] lists the deletions (`removal`), the tags for what the legacy plugin created
+//! (`take_over`), and then what is created or updated, as far as it differs from what is observed
+//! (`matching`; `routing` for gateways); [`plan`] adds the cause of each operation (`cause`);
+//! [`blockers`] and [`uplink_blockers`] are the conflicts that it leaves to operators.
 
 mod blocker;
 mod cause;
@@ -14,6 +14,7 @@ mod operation;
 mod operation_text;
 mod removal;
 mod routing;
+mod take_over;
 #[cfg(test)]
 mod tests;
 mod uplink_blocker;

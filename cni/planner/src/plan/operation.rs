@@ -37,6 +37,11 @@ pub enum Op {
     /// Creates a port with an ownership tag, and the other one of a pair. One that is there and
     /// disabled is enabled.
     CreatePort { port: Box<DesiredPort> },
+    /// Gives an ownership tag to a bridge of the legacy plugin that has ports of its pods alone.
+    /// Nothing else of it changes.
+    TakeOverBridge { bridge: DesiredBridge },
+    /// Gives an ownership tag to a port that the legacy plugin created. Nothing else of it changes.
+    TakeOverPort { port: Box<DesiredPort> },
     /// Changes the settings of a port, while packets flow, to those that it should have.
     UpdatePort { port: Box<DesiredPort> },
     /// Gives the engine its address on the NIC of an uplink with its VLAN, or takes it away.
@@ -62,9 +67,10 @@ impl Op {
     fn port_owner(&self) -> Option<&PortOwner> {
         match self {
             Self::RemovePort { owner, .. } => Some(owner),
-            Self::CreatePort { port } | Self::UpdatePort { port } => Some(&port.owner),
+            Self::CreatePort { port } | Self::TakeOverPort { port } | Self::UpdatePort { port } => Some(&port.owner),
             Self::RemoveBridge { .. }
             | Self::CreateBridge { .. }
+            | Self::TakeOverBridge { .. }
             | Self::UpdateBridge { .. }
             | Self::SetAddress { .. }
             | Self::Routing(_) => None,
@@ -75,11 +81,15 @@ impl Op {
     pub fn network(&self) -> Option<&NetworkName> {
         match self {
             Self::RemoveBridge { owner, .. } => owner.network(),
-            Self::CreateBridge { bridge } | Self::UpdateBridge { bridge } => bridge.network(),
-            Self::Routing(operation) => operation.network(),
-            Self::RemovePort { .. } | Self::CreatePort { .. } | Self::UpdatePort { .. } | Self::SetAddress { .. } => {
-                self.port_owner()?.network.as_ref()
+            Self::CreateBridge { bridge } | Self::TakeOverBridge { bridge } | Self::UpdateBridge { bridge } => {
+                bridge.network()
             }
+            Self::Routing(operation) => operation.network(),
+            Self::RemovePort { .. }
+            | Self::CreatePort { .. }
+            | Self::TakeOverPort { .. }
+            | Self::UpdatePort { .. }
+            | Self::SetAddress { .. } => self.port_owner()?.network.as_ref(),
         }
     }
 
@@ -87,11 +97,15 @@ impl Op {
     pub fn uplink(&self) -> Option<&UplinkName> {
         match self {
             Self::RemoveBridge { owner, .. } => owner.uplink(),
-            Self::CreateBridge { bridge } | Self::UpdateBridge { bridge } => bridge.uplink(),
-            Self::SetAddress { uplink, .. } => Some(uplink),
-            Self::RemovePort { .. } | Self::CreatePort { .. } | Self::UpdatePort { .. } | Self::Routing(_) => {
-                self.port_owner()?.owner.uplink()
+            Self::CreateBridge { bridge } | Self::TakeOverBridge { bridge } | Self::UpdateBridge { bridge } => {
+                bridge.uplink()
             }
+            Self::SetAddress { uplink, .. } => Some(uplink),
+            Self::RemovePort { .. }
+            | Self::CreatePort { .. }
+            | Self::TakeOverPort { .. }
+            | Self::UpdatePort { .. }
+            | Self::Routing(_) => self.port_owner()?.owner.uplink(),
         }
     }
 
@@ -105,8 +119,10 @@ impl Op {
             Self::RemovePort { .. } | Self::RemoveBridge { .. } => true,
             Self::Routing(operation) => operation.is_removal(),
             Self::CreateBridge { .. }
+            | Self::TakeOverBridge { .. }
             | Self::UpdateBridge { .. }
             | Self::CreatePort { .. }
+            | Self::TakeOverPort { .. }
             | Self::UpdatePort { .. }
             | Self::SetAddress { .. } => false,
         }
@@ -129,6 +145,8 @@ impl Op {
                 Owner::Tunnel(_) => "CreateTunnel",
                 Owner::Attachment(_) => "CreatePort",
             },
+            Self::TakeOverBridge { .. } => "TakeOverBridge",
+            Self::TakeOverPort { .. } => "TakeOverPort",
             Self::UpdatePort { port } if matches!(port.owner.owner, Owner::Nic(_)) => "UpdateNic",
             Self::UpdatePort { .. } => "UpdatePort",
             Self::SetAddress { .. } => "SetUplinkAddress",

@@ -16,9 +16,11 @@ impl Op {
     pub fn subject(&self) -> String {
         match self {
             Self::RemoveBridge { bridge, .. } => format!("bridge {bridge}"),
-            Self::CreateBridge { bridge } | Self::UpdateBridge { bridge } => format!("bridge {}", bridge.name()),
+            Self::CreateBridge { bridge } | Self::TakeOverBridge { bridge } | Self::UpdateBridge { bridge } => {
+                format!("bridge {}", bridge.name())
+            }
             Self::RemovePort { port, .. } => format!("port {port}"),
-            Self::UpdatePort { port } => format!("port {}", port.name),
+            Self::TakeOverPort { port } | Self::UpdatePort { port } => format!("port {}", port.name),
             Self::CreatePort { port } => subject_of(port),
             Self::SetAddress { uplink, .. } => format!("the address on uplink {uplink}"),
             Self::Routing(operation) => operation.subject(),
@@ -58,6 +60,13 @@ impl fmt::Display for Op {
             }
             Self::UpdateBridge { bridge: DesiredBridge::Uplink { uplink, name } } => {
                 write!(formatter, "restore the kind of bridge {name} of uplink {uplink}")
+            }
+            Self::TakeOverBridge { bridge } => {
+                write!(formatter, "take over bridge {} for {}", bridge.name(), bridge.owner())
+            }
+            Self::TakeOverPort { port } => {
+                let bridge = port.bridge_name().map_or("none", BridgeName::as_str);
+                write!(formatter, "take over port {} of {} on bridge {bridge}", port.name, port.owner.owner)
             }
             Self::CreatePort { port } => create_port(port, formatter),
             Self::UpdatePort { port } => update_port(port, formatter),

@@ -10,6 +10,7 @@ use crate::attachment::pod_files::names::files_of;
 use crate::attachment::server_socket;
 use crate::error::{Error, with_causes};
 use crate::legacy::shared_dir;
+use crate::legacy::state::{LegacyState, LegacyStateError};
 use crate::protocol::environment::Environment;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::{self, LockedAttachment};
@@ -162,7 +163,7 @@ impl<'a> Detachment<'a> {
             }
             Step::Interface => self.remove_interface().map_err(Error::from),
             Step::Addresses => self.release_addresses().map_err(Error::from),
-            Step::Directory => self.clear_directory(),
+            Step::Directory => self.clear_directory().and_then(|()| Ok(self.clear_legacy()?)),
             Step::Removal => self.remove_record().map_err(Error::from),
         };
         if let Err(error) = result {
@@ -246,6 +247,12 @@ impl<'a> Detachment<'a> {
         })?;
         shared_dir::clear(&self.record);
         Ok(())
+    }
+
+    /// Removes the files of the legacy plugin, if it attached the interface. Its state file is
+    /// removed last: without it nothing is taken over again.
+    fn clear_legacy(&self) -> Result<(), LegacyStateError> {
+        if self.record.taken_over { LegacyState::clear(&self.node.paths, &self.record) } else { Ok(()) }
     }
 
     /// Removes the record, or updates it if something remains. On a full disk the record cannot be

@@ -66,7 +66,10 @@ pub(crate) fn compare_record(
     let mut found: Vec<String> = progress_difference(record).into_iter().collect();
     found.extend(namespace_difference(record, &environment.network_namespace()));
     found.extend(result_differences(record, previous));
-    found.extend(directory_difference(record, &PodDirectory::from_record(&node.paths, record)));
+    // What the legacy plugin attached has its files elsewhere.
+    if !record.taken_over {
+        found.extend(directory_difference(record, &PodDirectory::from_record(&node.paths, record)));
+    }
     if let Some(device) = record.port.backend.device() {
         found.extend(interface::differences(record, device, &expected(record, previous))?);
     }
@@ -131,7 +134,7 @@ fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
     let can_change = record.port.backend.device().is_some();
     match entry_in_pod(record, previous).map(|entry| text(entry, "mac")) {
         // A plugin after this one may have changed the MAC address.
-        Some(_) if can_change => {}
+        Some(_) if can_change || record.taken_over => {}
         None => found.push(format!("\"prevResult\" has no interface {} in the pod", record.id.interface)),
         Some(mac) if !mac.eq_ignore_ascii_case(&record.mac) => {
             found.push(format!("\"prevResult\" has MAC address {mac}, and the interface has {}", record.mac));

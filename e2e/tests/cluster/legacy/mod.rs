@@ -5,4 +5,5 @@ mod nads;
 mod nads_disabled;
 mod node_files;
 mod published;
+mod taken_over;
 mod volumes;

@@ -201,7 +201,7 @@ fn the_components_can_be_added() {
     let containers = agent["containers"].as_array().unwrap();
     assert!(containers.len() == 1 && containers[0]["name"] == "agent", "{containers:?}");
     let volumes: Vec<_> = agent["volumes"].as_array().unwrap().iter().map(|volume| &volume["name"]).collect();
-    assert!(!volumes.iter().any(|name| *name == "network-namespaces" || *name == "cni-state"), "{volumes:?}");
+    assert!(!volumes.iter().any(|name| *name == "cni-sockets" || *name == "legacy-mounts"), "{volumes:?}");
     let policy = items.iter().find(|object| object["kind"] == "NetworkPolicy").unwrap();
     assert_eq!(policy["metadata"]["namespace"], "usnet-system");
     let selected = &policy["spec"]["podSelector"]["matchLabels"];

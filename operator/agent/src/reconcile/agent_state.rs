@@ -4,6 +4,7 @@
 use super::journal::JournalReader;
 use super::publish::Publisher;
 use crate::isolation::Isolation;
+use crate::legacy_pods;
 use crate::model::spec::NodeSpec;
 use crate::report::metrics::Metrics;
 use crate::report::node_report::NodeReport;
@@ -26,6 +27,8 @@ pub(crate) struct AgentState {
     pub(crate) persisted_state: TaskCell<PersistedState>,
     pub(crate) node_report: TaskCell<NodeReport>,
     pub(crate) history: TaskCell<HistoryFile>,
+    /// What the legacy plugin attached.
+    pub(crate) legacy_pods: TaskCell<legacy_pods::Found>,
     pub(crate) metrics: Metrics,
     pub(crate) isolation: Isolation,
     pub(crate) memif_socket_ids: MemifSocketIds,

@@ -7,7 +7,7 @@
 //! 1. Observe (IO): the engine ([`observer`]), then the [`journal`]. The plugin writes a record
 //!    before it creates the port. In the other order, a port created in between would seem to have
 //!    no record, and would be deleted. A new spec alone is planned on the last observation, if that
-//!    still holds.
+//!    still holds. Pods of the legacy plugin get records ([`taken_over`]).
 //! 2. [`links`] (IO): missing VXLAN devices of networks are created, and NICs are prepared. They
 //!    become ports of the engine afterwards.
 //! 3. [`plan`]: the operations. Planned once to know which attachments to lock (IO), and again with
@@ -35,4 +35,5 @@ pub(crate) mod publish;
 mod reconciler;
 pub(crate) mod schedule;
 mod steps;
+mod taken_over;
 mod verify;

@@ -10,6 +10,7 @@ use super::plan::{self, DesiredState};
 use super::publish::{self, Access, Files};
 use super::schedule::wake::Wake;
 use super::steps::{AfterApply, Applied, Error, Outcome, Planned, Reconciled};
+use super::taken_over::add_taken_over;
 use super::verify::{self, Evidence, Programs};
 use crate::engines::{EngineWatcher, Reconnected, SocketFolderDeleted};
 use crate::model::engine_view::{EngineUp, EngineView, Outage};
@@ -219,6 +220,8 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         mut journal: JournalSnapshot,
         wake: Wake,
     ) -> Result<Reconciled, Error> {
+        let target = (W::ENGINE, self.observer.watcher.socket());
+        add_taken_over(&self.agent_state, target, &spec.networks, &engine.observed, &mut journal)?;
         let plan_context = self.plan_context(spec);
         let agent_state = Rc::clone(&self.agent_state);
         let AgentState { metrics, isolation, .. } = agent_state.as_ref();

@@ -6,6 +6,7 @@ use crate::captures::CaptureCleanup;
 use crate::claims;
 use crate::device_plugin::DevicePlugin;
 use crate::isolation::Isolation;
+use crate::legacy_pods;
 use crate::model::report::Report;
 use crate::model::spec::NodeSpec;
 use crate::reconcile::agent_state::{AgentState, Inputs};
@@ -83,6 +84,7 @@ impl Agent {
             persisted_state: TaskCell::new(persisted_state),
             node_report: TaskCell::new(NodeReport::new(reports)),
             history: TaskCell::new(HistoryFile::new(paths.history_file())),
+            legacy_pods: TaskCell::new(legacy_pods::Found::read(paths)),
             metrics: Metrics::new()?,
             isolation: Isolation::new(paths.network_namespace.clone()),
             memif_socket_ids,
@@ -173,10 +175,11 @@ impl Agent {
         let devices = async { Ok(device_plugin.run().await) };
         let captures = async { Ok(capture_cleanup.follow().await) };
         let writable = async { Ok(writable_directories.follow().await) };
+        let legacy = async { Ok(legacy_pods::follow(&paths, &agent_state.legacy_pods, &changes).await) };
         let refused = refused_counter::follow(paths.network_namespace.clone(), agent_state.metrics.clone());
         let refused = async { Ok(refused.await) };
         let garbage = garbage_counter::follow(paths.garbage_file(), agent_state.metrics.clone());
-        let calls = call_counter::follow(paths, agent_state.metrics.clone());
+        let calls = call_counter::follow(paths.clone(), agent_state.metrics.clone());
         let (garbage, calls) = (async { Ok(garbage.await) }, async { Ok(calls.await) });
         let network_files =
             async { Ok(publish::follow_changes(&agent_state.publisher, networks_folder, &changes).await) };
@@ -191,6 +194,7 @@ impl Agent {
             garbage,
             calls,
             refused,
+            legacy,
             network_files,
             first_report
         )?;

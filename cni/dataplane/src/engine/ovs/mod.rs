@@ -20,6 +20,7 @@ mod bridge_settings;
 mod channels;
 mod driver;
 mod error;
+mod legacy_tags;
 mod observe;
 mod plan_op;
 mod port_settings;

@@ -4,9 +4,12 @@
 //! device has the same, and so have a sub-interface that connects the network to an uplink and the
 //! VXLAN tunnels of the network. The tag of a NIC is `usnet^`, its uplink, `^` and the index of the
 //! NIC in hexadecimal digits, or `@` and its PCI address as a number; a sub-interface for the
-//! address of the node has the same without these. The tag of any other interface is its
-//! attachment, whose container id of 64 hexadecimal digits is packed to fit: `usn:`, 43 characters
-//! of base64 and the rest. All other attachments are written out after `usn=`.
+//! address of the node has the same without these. A loopback interface with the tag `usnbd:` and a
+//! network marks a bridge domain that was taken over, because VPP tags none that exists.
+//!
+//! The tag of any other interface is its attachment, whose container id of 64 hexadecimal digits is
+//! packed to fit: `usn:`, 43 characters of base64 and the rest. All other attachments are written
+//! out after `usn=`.
 
 use crate::engine::error::TagTooLong;
 use crate::model::attachment::AttachmentId;
@@ -23,6 +26,7 @@ pub(super) type Tag = FixedText<64>;
 pub const TAG_MAX: usize = Tag::LIMIT;
 
 const NETWORK: &str = "usnet:";
+const MARKER: &str = "usnbd:";
 const UPLINK: &str = "usnet^";
 /// Before the index of a NIC that the kernel drives, and before the address of another one.
 const KERNEL_INDEX: char = '^';
@@ -32,6 +36,9 @@ const PLAIN: &str = "usn=";
 /// The first bytes of the MAC address of an interface on a device of the kernel that is not a
 /// pod's: locally administered.
 const DEVICE_MAC: [u8; 2] = [0x02, 0x75];
+/// The first bytes of the MAC address of an interface that marks a bridge domain. Those of gateways
+/// begin with another one.
+const MARKER_MAC: [u8; 2] = [0x06, 0x75];
 /// Digits of the container ids of usual container runtimes, and their length when packed.
 const DIGITS: usize = 64;
 const PACKED_DIGITS: usize = 43;
@@ -52,6 +59,24 @@ pub(super) fn network_tag(network: &NetworkName) -> Result<Tag, TagTooLong> {
 /// The network that owns a bridge domain. A tag that usnet could not have written is not its own.
 pub(super) fn network(tag: &str) -> Option<NetworkName> {
     tag.strip_prefix(NETWORK)?.parse().ok()
+}
+
+/// The tag of the interface by which a network has a bridge domain that it took over.
+pub(super) fn marker_tag(network: &NetworkName) -> Result<Tag, TagTooLong> {
+    Tag::new(format!("{MARKER}{network}")).map_err(|_| too_long(format!("network {network}"), USE_SHORTER_NAME))
+}
+
+/// The network of such an interface.
+pub(super) fn marker(tag: &str) -> Option<NetworkName> {
+    tag.strip_prefix(MARKER)?.parse().ok()
+}
+
+/// The MAC address of such an interface in the bridge domain with this id, by which one is found
+/// whose creation was interrupted. It sends no frames.
+pub(super) fn marker_mac(domain: u32) -> [u8; 6] {
+    let [a, b, c, d] = domain.to_be_bytes();
+    let [first, second] = MARKER_MAC;
+    [first, second, a, b, c, d]
 }
 
 /// The tag of the interface that has this owner.
@@ -272,8 +297,12 @@ mod tests {
             assert_eq!(network(tag), None, "{tag}");
         }
         let blue: NetworkName = "blue".parse().unwrap();
-        assert_eq!(network(network_tag(&blue).unwrap().as_str()), Some(blue));
+        assert_eq!(network(network_tag(&blue).unwrap().as_str()), Some(blue.clone()));
         assert!(network_tag(&"n".repeat(57).parse().unwrap()).is_ok());
         assert!(network_tag(&"n".repeat(58).parse().unwrap()).is_err());
+        assert_eq!(marker(marker_tag(&blue).unwrap().as_str()), Some(blue));
+        assert!(
+            marker("usnet:blue").is_none() && network("usnbd:blue").is_none() && owner("usnbd:blue", [6; 6]).is_none()
+        );
     }
 }

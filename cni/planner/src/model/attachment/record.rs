@@ -108,6 +108,10 @@ pub struct Record {
     /// the NAD is not in that format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_data: Option<LegacyInterfaceStatus>,
+    /// Whether the legacy userspace CNI attached it. Its port may have no ownership tag yet, and
+    /// its files are where that plugin put them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub taken_over: bool,
 }
 
 /// Omits what is rarely set.

@@ -7,6 +7,7 @@ mod model;
 mod properties;
 mod routing;
 mod strategies;
+mod take_over;
 mod tunnels;
 mod unbridged;
 mod uplinks;

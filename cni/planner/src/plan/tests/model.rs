@@ -52,10 +52,26 @@ impl Model {
             Op::CreateBridge { bridge } => self.create_bridge(bridge),
             Op::UpdateBridge { bridge } => self.update_bridge(bridge),
             Op::CreatePort { port } => self.create_port(port),
+            Op::TakeOverBridge { bridge } => {
+                let owner = &mut self.bridge(bridge.name().as_str())?.owner;
+                check(owner.replace(bridge.owner()).is_none(), "it has a mark")
+            }
+            Op::TakeOverPort { port } => self.take_over_port(port),
             Op::UpdatePort { port } => self.update_port(port),
             Op::SetAddress { uplink, bridge, address } => self.set_address(uplink, bridge.as_ref(), address.as_ref()),
             Op::Routing(operation) => super::routing::apply(&mut self.observed, operation),
         }
+    }
+
+    /// In VPP the port is named after its mark from then on.
+    fn take_over_port(&mut self, port: &DesiredPort) -> Result<(), String> {
+        let ports = &mut self.bridge(port.bridge_name().ok_or("it is on no bridge")?.as_str())?.ports;
+        let is_it = |found: &ObservedPort| found.owner.is_none() && found.backend.as_ref() == Some(&port.backend);
+        let name = ports.iter().find(|(_, found)| is_it(found)).map(|(name, _)| name.clone());
+        let mut found = name.and_then(|name| ports.remove(&name)).ok_or("no such port")?;
+        found.owner = Some(port.owner.clone());
+        ports.insert(port.name.clone(), found);
+        Ok(())
     }
 
     fn bridge(&mut self, name: &str) -> Result<&mut ObservedBridge, &'static str> {

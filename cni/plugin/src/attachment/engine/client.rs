@@ -121,6 +121,7 @@ impl EngineClient {
     /// # Errors
     /// It is not certain that the port will be removed.
     pub fn remove_port(mut self, record: &Record) -> Result<(), EngineClientError> {
+        self.tag_legacy_port(record)?;
         ignore_missing_port(only_result(self.driver.commit(&[removal(record)])?.results))
     }
 
@@ -130,7 +131,18 @@ impl EngineClient {
     /// It is not certain that the port is removed.
     pub fn remove_port_and_wait(mut self, record: &Record) -> Result<(), EngineClientError> {
         self.driver.set_apply_timeout(REMOVE_TIMEOUT);
+        self.tag_legacy_port(record)?;
         ignore_missing_port(only_result(self.driver.apply(&[removal(record)])?))
+    }
+
+    /// Tags the port of an attachment that was taken over, if the agent has not done so yet:
+    /// without a tag it would not be removed.
+    fn tag_legacy_port(&mut self, record: &Record) -> Result<(), EngineClientError> {
+        if !record.taken_over {
+            return Ok(());
+        }
+        let operation = Op::TakeOverPort { port: DesiredPort::of_attachment(record).into() };
+        ignore_missing_port(only_result(self.driver.commit(&[operation])?.results))
     }
 
     /// Removes a port that the legacy plugin created, if it exists. The bridge is kept.

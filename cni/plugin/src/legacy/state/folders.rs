@@ -26,6 +26,8 @@ pub(super) struct LegacyFolders {
     /// The folders, which may not exist. Each is named after the container, and has only files of
     /// it.
     pub(super) folders: Vec<PathBuf>,
+    /// A folder that containers share, in which names begin with the container.
+    shared: Option<PathBuf>,
     mounts: PathBuf,
 }
 
@@ -35,13 +37,22 @@ impl LegacyFolders {
         let above = shared_dir.map(Path::to_owned).into_iter().chain(default_folders);
         Self {
             folders: above.map(|folder| folder.join(short_id(id))).collect(),
+            shared: None,
             mounts: paths.legacy_root.join(MOUNTS),
         }
     }
 
+    /// The folders of a container whose socket is known.
+    pub(super) fn of_socket(paths: &NodePaths, socket: Option<&Path>, id: &AttachmentId) -> Self {
+        let folder = socket.and_then(Path::parent);
+        let is_own = folder.and_then(Path::file_name).is_some_and(|name| *name == *short_id(id));
+        let of_container = Self::new(paths, folder.filter(|_| is_own).and_then(Path::parent), id);
+        Self { shared: folder.filter(|_| !is_own).map(Path::to_owned), ..of_container }
+    }
+
     /// Removes the sockets and the file of these names, and each folder that is empty afterwards.
     pub(super) fn remove(&self, sockets: &[String], file: &str) -> Result<(), LegacyStateError> {
-        for folder in &self.folders {
+        for folder in self.folders.iter().chain(&self.shared) {
             // No link is followed: a pod that sees the parent folder could have replaced the folder
             // by a link.
             let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
@@ -51,7 +62,9 @@ impl LegacyFolders {
             }
             remove_from(&opened, folder, file, FileType::is_file)?;
             // A folder with files that are not owned by us is kept.
-            let _removed = fs::remove_dir(folder);
+            if self.shared.as_ref() != Some(folder) {
+                let _removed = fs::remove_dir(folder);
+            }
         }
         Ok(())
     }

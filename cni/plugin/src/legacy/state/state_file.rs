@@ -15,7 +15,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use usnet_crds::legacy::HostConf;
 use usnet_crds::{EngineKind, PortType};
-use usnet_dataplane::attachment::AttachmentId;
+use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::legacy_annotation::{file_name, short_id, socket_name, state_file_name};
 use usnet_dataplane::legacy_port::{LegacyPort, LegacyPortLocation};
 use usnet_dataplane::memif::MemifSocketIds;
@@ -86,6 +86,19 @@ impl LegacyState {
                 self.path.display()
             ))),
         }
+    }
+
+    /// Removes the files of an attachment that was taken over. Its record says where they are.
+    pub fn clear(paths: &NodePaths, record: &Record) -> Result<(), LegacyStateError> {
+        let id = &record.id;
+        let path = folder(paths).join(state_file_name(id));
+        let state = Self { path, content: Content::default() };
+        let folders = LegacyFolders::of_socket(paths, record.port.backend.socket_file(), id);
+        folders.remove(&state.sockets(&HostConf::default(), id), &file_name(id))?;
+        if !state.has_siblings(id) {
+            folders.unmount(&record.pod.uid)?;
+        }
+        remove_file(&state.path)
     }
 
     fn engine(&self, host: &HostConf) -> EngineKind {

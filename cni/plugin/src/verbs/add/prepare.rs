@@ -107,6 +107,7 @@ impl AddRequest<'_> {
             ipam,
             configuration_data: None,
             socket_only: false,
+            taken_over: false,
             assignment: None,
             interface_index: None,
         })

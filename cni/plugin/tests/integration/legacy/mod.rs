@@ -5,3 +5,4 @@ mod defects;
 mod handoff;
 mod shared_dir;
 mod state;
+mod taken_over;

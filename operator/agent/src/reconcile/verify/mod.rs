@@ -107,7 +107,7 @@ impl<'a> Index<'a> {
 /// networks.
 fn bridge_of(operation: &Op) -> Option<&NetworkName> {
     match operation {
-        Op::CreateBridge { bridge } | Op::UpdateBridge { bridge } => bridge.network(),
+        Op::CreateBridge { bridge } | Op::TakeOverBridge { bridge } | Op::UpdateBridge { bridge } => bridge.network(),
         Op::CreatePort { port } if matches!(port.owner.owner, Owner::Network(_) | Owner::Patch(_)) => {
             port.owner.network.as_ref()
         }
@@ -210,7 +210,9 @@ fn foreign_port<'a>(evidence: Evidence<'a>, name: &PortName) -> Option<&'a str> 
 const fn port_change(operation: &Op) -> PortChange {
     match operation {
         Op::RemovePort { .. } | Op::RemoveBridge { .. } => PortChange::Delete,
-        Op::UpdatePort { .. } | Op::UpdateBridge { .. } => PortChange::Update,
+        Op::TakeOverPort { .. } | Op::TakeOverBridge { .. } | Op::UpdatePort { .. } | Op::UpdateBridge { .. } => {
+            PortChange::Update
+        }
         Op::CreatePort { .. } | Op::CreateBridge { .. } | Op::SetAddress { .. } => PortChange::Create,
         Op::Routing(_) => PortChange::Update,
     }

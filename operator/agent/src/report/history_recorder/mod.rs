@@ -228,14 +228,18 @@ fn is_same_port(one: &Op, other: &Op) -> bool {
 /// Whether the result of this operation is still desired.
 fn is_desired(operation: &Op, desired: &Desired) -> bool {
     match operation {
-        Op::CreateBridge { bridge: DesiredBridge::Network { network, .. } } => desired.networks.contains_key(network),
+        Op::CreateBridge { bridge: DesiredBridge::Network { network, .. } }
+        | Op::TakeOverBridge { bridge: DesiredBridge::Network { network, .. } } => {
+            desired.networks.contains_key(network)
+        }
         Op::UpdateBridge { bridge: DesiredBridge::Network { network, bridge } } => {
             desired.networks.get(network).is_some_and(|network| network.bridge == *bridge)
         }
         Op::CreateBridge { bridge: DesiredBridge::Uplink { uplink, .. } }
+        | Op::TakeOverBridge { bridge: DesiredBridge::Uplink { uplink, .. } }
         | Op::UpdateBridge { bridge: DesiredBridge::Uplink { uplink, .. } }
         | Op::SetAddress { uplink, .. } => desired.uplinks.contains_key(uplink),
-        Op::CreatePort { port } => is_desired_port(port, desired),
+        Op::CreatePort { port } | Op::TakeOverPort { port } => is_desired_port(port, desired),
         Op::UpdatePort { port } => match &port.owner.owner {
             Owner::Nic(nic) => desired.uplinks.contains_key(&nic.uplink),
             owner => desired.ports.get(owner).is_some_and(|found| found.settings == port.settings),
@@ -322,6 +326,7 @@ fn aggregate(completed: Vec<CompletedOperation>) -> Vec<HistoryEntry> {
 fn verb(operation: &Op) -> Option<&'static str> {
     match operation {
         Op::CreatePort { port } => (!matches!(port.owner.owner, Owner::Nic(_) | Owner::Patch(_))).then_some("create"),
+        Op::TakeOverPort { .. } => Some("take over"),
         Op::UpdatePort { .. } => is_of_pod(operation).then_some("set"),
         Op::RemovePort { .. } => Some("remove"),
         _ => None,

@@ -6,6 +6,7 @@ mod foreign_objects;
 mod forwarding;
 mod garbage;
 mod isolation;
+mod legacy_pods;
 mod memory;
 mod networks;
 mod offloads;

@@ -12,6 +12,7 @@ use std::fmt::Write;
 use usnet_controller::cache::Cache;
 
 const PROGRAM: &str = "the program userspace in the CNI folder of each node is replaced while pods run";
+const LISTENS: &str = "its socket is one on which Open vSwitch listens, and is not taken over: recreate the pod before Open vSwitch restarts";
 const BACK: &str = "remove usnet's DaemonSet, and install the DaemonSet of the userspace CNI (Intel) again";
 
 /// The steps in their order.
@@ -35,9 +36,11 @@ pub(super) fn plan(cache: &Cache, report: Report, pods: &[Pod]) -> Plan {
     let works: BTreeSet<(&str, &str)> =
         report.definitions.iter().filter(|it| it.works).map(|it| (&*it.namespace, &*it.name)).collect();
     let running: Vec<&Pod> = pods.iter().filter(|pod| is_attached(pod) && selects(pod, &works)).collect();
-    let (kept, attached): (Vec<&Pod>, Vec<&Pod>) =
+    let (older, attached): (Vec<&Pod>, Vec<&Pod>) =
         running.into_iter().partition(|pod| is_older(pod, &report.definitions, cache));
-    let mut steps = vec![before(&report), Step { title: "Install usnet".to_owned(), what: installation(&kept) }];
+    let listening = report.definitions.iter().filter(|it| it.listens).map(|it| (&*it.namespace, &*it.name)).collect();
+    let (lost, kept): (Vec<&Pod>, Vec<&Pod>) = older.into_iter().partition(|pod| selects(pod, &listening));
+    let mut steps = vec![before(&report), Step { title: "Install usnet".to_owned(), what: installation(&kept, &lost) }];
     steps.extend(
         namespaces(&report.definitions).into_iter().map(|(name, definitions)| of_namespace(name, &definitions, &kept)),
     );
@@ -78,14 +81,15 @@ fn before(report: &Report) -> Step {
     Step { title: "Before".to_owned(), what }
 }
 
-fn installation(kept: &[&Pod]) -> Vec<String> {
+fn installation(kept: &[&Pod], lost: &[&Pod]) -> Vec<String> {
     let nodes: BTreeSet<&str> = kept.iter().filter_map(|pod| pod.node.as_deref()).collect();
     let what = format!(
         "{} on {} keep their interfaces: usnet takes them over, with their bridges, and no packet is lost",
         count(kept.len(), "pod"),
         count(nodes.len(), "node")
     );
-    vec![PROGRAM.to_owned(), what]
+    let lost = lost.iter().map(|pod| format!("pod {}: {LISTENS}", pod.reference()));
+    [PROGRAM.to_owned(), what].into_iter().chain(lost).collect()
 }
 
 fn namespaces(definitions: &[Definition]) -> BTreeMap<&str, Vec<&Definition>> {
@@ -179,6 +183,8 @@ mod tests {
         cache.nads.availability = Availability::Known;
         let host = json!({"engine": "ovs-dpdk", "iftype": "vhostuser", "vhost": {"mode": "client"}});
         nad(&mut cache, "old", &host);
+        let listening = json!({"engine": "ovs-dpdk", "iftype": "vhostuser", "bridge": {"bridgeName": "br1"}});
+        nad(&mut cache, "server", &listening);
         nad(&mut cache, "tap", &json!({"engine": "ovs-dpdk", "iftype": "tap"}));
         if has_network {
             let created = json!({
@@ -193,6 +199,7 @@ mod tests {
             pod("folder", "1970-01-01T10:00:00Z", "old@net1"),
             pod("after", "1970-01-03T00:00:00Z", "old"),
             pod("rejected", "1970-01-01T10:00:00Z", "tap"),
+            pod("client", "1970-01-01T10:00:00Z", "server"),
         ];
         let mut report = report(&cache, &Ignored::new(), Some("web"), Vec::new());
         report.add_pods(&pods);
@@ -213,17 +220,20 @@ mod tests {
             before[0].starts_with("definition web/tap will not work: ") && before[0].contains("host.iftype"),
             "{before:?}"
         );
-        assert!(before[1].starts_with("1 pod (web/folder): ") && before[1].contains("legacy-pods"), "{before:?}");
+        assert!(before[1].starts_with("definition web/server: Open vSwitch listens"), "{before:?}");
+        assert!(before[2].starts_with("1 pod (web/folder): ") && before[2].contains("legacy-pods"), "{before:?}");
         assert!(step(&steps, "Install")[1].starts_with("3 pods on 1 node "), "{steps:?}");
         assert_eq!(
             step(&steps, "Namespace web"),
             [
                 "definition old: network ovs-br0, with the bridge br0 of OVS",
+                "definition server: network ovs-br1, with the bridge br1 of OVS",
                 "pod before on node-1 is taken over",
                 "pod folder on node-1 is taken over",
                 "pod after on node-1 is taken over",
             ]
         );
+        assert!(step(&steps, "Install")[2].starts_with("pod web/client: its socket"), "{steps:?}");
         assert_eq!(step(&steps, "Back").len(), 2);
     }
 

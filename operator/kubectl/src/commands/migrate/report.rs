@@ -46,6 +46,9 @@ pub(super) struct Definition {
     /// The network of the pods that select the definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
+    /// Whether Open vSwitch listens for the programs of its pods.
+    #[serde(skip)]
+    pub listens: bool,
     /// Why the definition does not work, or warnings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
@@ -93,7 +96,8 @@ fn definition(
     };
     let mut messages: Vec<_> = evaluation.records.iter().filter(is_of).map(|record| record.message.clone()).collect();
     let works = legacy.is_some_and(|legacy| messages.is_empty() || defines(cache, evaluation, key, legacy));
-    messages.extend(legacy.filter(|legacy| works && must_reconnect(legacy)).map(|_| RECONNECT.to_owned()));
+    let listens = works && legacy.is_some_and(|legacy| must_reconnect(legacy));
+    messages.extend(listens.then(|| RECONNECT.to_owned()));
     Some(Definition {
         namespace: key.namespace.clone(),
         name: key.name.clone(),
@@ -101,6 +105,7 @@ fn definition(
         engine: legacy.map(|legacy| legacy.engine.traits().api_name),
         bridge: legacy.map(|legacy| legacy.bridge.to_string()),
         network: legacy.filter(|_| works).map(|legacy| network_of(cache, legacy)),
+        listens,
         messages,
         ignored: ignored.get(key).cloned().unwrap_or_default(),
     })

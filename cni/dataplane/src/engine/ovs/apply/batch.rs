@@ -61,13 +61,26 @@ impl Batch {
             Action::InsertBridge { bridge } => self.insert_bridge(bridge),
             Action::UpdateBridge { bridge, own_port } => self.update_bridge(operation, bridge, *own_port),
             Action::InsertPort(ports) => ports.iter().for_each(|port| self.insert_port(operation, port)),
+            Action::TagPort { port, found, interface } => self.tag_port(operation, port, found, interface),
+            Action::TagBridge { bridge, found, ports } => self.tag_bridge(operation, bridge, found, ports),
             Action::UpdatePort { port, shaper } => self.update_port(operation, port, *shaper),
             Action::SetAddress { .. } => self.set_address(operation, action),
         }
         self.attributions.resize(self.transaction.operations().len(), Attribution { operation, guard_error: None });
     }
 
-    fn guard(&mut self, operation: usize, guard_error: OpError, table: &'static str, conditions: Vec<Condition>) {
+    /// Changes a row that a guard has matched.
+    pub(super) fn mutate(&mut self, table: &'static str, row: Uuid, mutation: Mutation) {
+        let _ = self.transaction.mutate(table, vec![Condition::uuid(row)], vec![mutation]);
+    }
+
+    pub(super) fn guard(
+        &mut self,
+        operation: usize,
+        guard_error: OpError,
+        table: &'static str,
+        conditions: Vec<Condition>,
+    ) {
         self.attributions.resize(self.transaction.operations().len(), Attribution { operation, guard_error: None });
         self.transaction.require_row(table, conditions);
         self.attributions.push(Attribution { operation, guard_error: Some(guard_error) });

@@ -2,18 +2,11 @@
 //! interface types, on the bridge of its configuration.
 
 use crate::engine::error::EngineError;
+use crate::engine::ovs::legacy_tags::foreign_key;
 use crate::engine::ovs::ports::{VHOST_USER_CLIENT, VHOST_USER_SERVER};
 use crate::engine::ovs::snapshot::OvsSnapshot;
-use crate::engine::ovs::tags::{ATTACHMENT_KEY, NETWORK_KEY};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
-use std::collections::BTreeMap;
 use usnet_ovsdb::{Bridge, Condition, Database, Error, Mutation, Port, Transaction, Value};
-
-/// Intel's plugin writes no external_ids; its fork fivetime/userspace-cni writes these, with itself
-/// as the owner.
-const OWNER_KEY: &str = "owner";
-const FORK_OWNER: &str = "userspace-cni";
-const FORK_KEYS: [&str; 4] = [OWNER_KEY, "container-id", "interface", "iface-id"];
 
 /// Deletes a port of the legacy plugin, if it is on the given bridge.
 pub(in crate::engine::ovs) async fn remove_legacy_port(
@@ -66,12 +59,4 @@ fn find_legacy_bridge<'a>(snapshot: &'a OvsSnapshot, bridge: Option<&str>, port:
         }
     }
     Ok(on)
-}
-
-fn foreign_key(external_ids: &BTreeMap<String, String>) -> Option<&String> {
-    let is_fork = external_ids.get(OWNER_KEY).is_some_and(|value| value == FORK_OWNER);
-    external_ids.keys().find(|key| {
-        let is_owned = [ATTACHMENT_KEY, NETWORK_KEY].contains(&key.as_str());
-        is_owned || !(is_fork && FORK_KEYS.contains(&key.as_str()))
-    })
 }

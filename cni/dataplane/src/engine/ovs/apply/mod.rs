@@ -7,12 +7,13 @@
 //! still rejects the transaction without naming the operation that failed, the list is bisected.
 //!
 //! `session` and `legacy` (removes a port of Intel's userspace CNI) perform IO; `batch` (one
-//! transaction, and which operation made it fail) and `verify` (whether the switch applied it) do
-//! not.
+//! transaction, and which operation made it fail), `tag` (its part for what Intel's userspace CNI
+//! created) and `verify` (whether the switch applied it) do not.
 
 mod batch;
 mod legacy;
 mod session;
+mod tag;
 #[cfg(test)]
 mod tests;
 mod verify;

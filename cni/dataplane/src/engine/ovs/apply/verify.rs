@@ -35,8 +35,11 @@ pub(super) struct Answers {
 /// The bridge and the interfaces that must run after an operation.
 fn expected_to_run(operation: &Op) -> (Option<&str>, Vec<&str>) {
     match operation {
-        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::Routing(_) => (None, Vec::new()),
-        Op::CreateBridge { bridge } | Op::UpdateBridge { bridge } => {
+        // A port that is taken over may be one that did not run before.
+        Op::RemovePort { .. } | Op::RemoveBridge { .. } | Op::TakeOverPort { .. } | Op::Routing(_) => {
+            (None, Vec::new())
+        }
+        Op::CreateBridge { bridge } | Op::TakeOverBridge { bridge } | Op::UpdateBridge { bridge } => {
             (Some(bridge.name().as_str()), vec![bridge.name().as_str()])
         }
         Op::CreatePort { port } => (None, port.ends().map(|port| port.name.as_str()).collect()),

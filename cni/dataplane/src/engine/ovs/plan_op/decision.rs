@@ -7,7 +7,7 @@ use crate::model::bridge::{BridgeOwner, DesiredBridge};
 use crate::model::owner::PortOwner;
 use crate::model::port::{DesiredPort, PortName};
 use crate::model::underlay::UplinkAddress;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{BridgeName, UplinkName};
 use usnet_ovsdb::Uuid;
 
@@ -49,6 +49,19 @@ pub(in crate::engine::ovs) enum Action<'a> {
         own_port: bool,
     },
     InsertPort(Vec<NewPort<'a>>),
+    /// Adds a tag to a port of the legacy plugin that is as it was read.
+    TagPort {
+        port: &'a DesiredPort,
+        found: TaggedRow,
+        /// The row, the type and the options of its interface.
+        interface: (Uuid, String, StringMap),
+    },
+    /// Adds a tag to a bridge of the legacy plugin that has the ports that were read.
+    TagBridge {
+        bridge: &'a DesiredBridge,
+        found: TaggedRow,
+        ports: BTreeSet<Uuid>,
+    },
     UpdatePort {
         port: &'a DesiredPort,
         shaper: Shaper,
@@ -59,6 +72,16 @@ pub(in crate::engine::ovs) enum Action<'a> {
         bridge: &'a BridgeName,
         address: Option<&'a UplinkAddress>,
     },
+}
+
+/// A column of the database with texts by keys.
+type StringMap = BTreeMap<String, String>;
+
+/// A row that is to get a tag, as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::engine::ovs) struct TaggedRow {
+    pub(in crate::engine::ovs) row: Uuid,
+    pub(in crate::engine::ovs) external_ids: StringMap,
 }
 
 /// A port to create. Both ports of a pair are created at once: the switch would report one alone as

@@ -4,8 +4,9 @@ mod address;
 mod bridges;
 mod decision;
 mod ports;
+mod take_over;
 
-pub(super) use decision::{Action, Decision, NewPort};
+pub(super) use decision::{Action, Decision, NewPort, TaggedRow};
 
 use super::qos::Shaper;
 use super::snapshot::OvsSnapshot;
@@ -27,6 +28,8 @@ pub(super) fn plan_optimistic(operation: &Op) -> Option<Action<'_>> {
         Op::UpdatePort { port } => Some(Action::UpdatePort { port, shaper: Shaper::Policer }),
         Op::RemovePort { .. }
         | Op::RemoveBridge { .. }
+        | Op::TakeOverBridge { .. }
+        | Op::TakeOverPort { .. }
         | Op::UpdateBridge { .. }
         | Op::SetAddress { .. }
         | Op::Routing(_) => None,
@@ -55,7 +58,9 @@ pub(super) fn plan_op<'a>(operation: &'a Op, snapshot: &OvsSnapshot) -> Decision
             bridges::create(snapshot, bridge)
         }
         Op::UpdateBridge { bridge } => Decision::Reject(OpError::BridgeMissing { bridge: bridge.name().to_string() }),
+        Op::TakeOverBridge { bridge } => take_over::bridge(snapshot, bridge),
         Op::CreatePort { port } => ports::create(snapshot, port),
+        Op::TakeOverPort { port } => take_over::port(snapshot, port),
         Op::UpdatePort { port } => ports::update(snapshot, port),
         Op::SetAddress { uplink, bridge: Some(bridge), address } => {
             address::set(snapshot, uplink, bridge, address.as_ref())

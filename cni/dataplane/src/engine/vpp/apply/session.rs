@@ -34,6 +34,8 @@ fn kind(operation: &Op) -> u8 {
         Op::RemoveBridge { .. } => 1,
         Op::CreateBridge { .. } | Op::UpdateBridge { .. } => 2,
         Op::UpdatePort { .. } => 3,
+        Op::TakeOverBridge { .. } => 12,
+        Op::TakeOverPort { .. } => 13,
         Op::CreatePort { port } => match &port.owner.owner {
             Owner::Attachment(_) | Owner::Network(_) => 3,
             Owner::Patch(_) => 8,

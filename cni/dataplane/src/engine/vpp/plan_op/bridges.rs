@@ -5,6 +5,7 @@ use crate::engine::error::OpError;
 use crate::engine::vpp::bridge_settings;
 use crate::engine::vpp::command::VppCommand;
 use crate::engine::vpp::observe::observe_domain;
+use crate::engine::vpp::routing::RoutingCommand;
 use crate::engine::vpp::snapshot::{BridgeDomain, VppSnapshot};
 use crate::engine::vpp::tags;
 use crate::model::bridge::{BridgeOwner, DesiredBridge};
@@ -18,7 +19,10 @@ pub(super) fn remove<'a>(snapshot: &VppSnapshot, bridge: &str, owner: &BridgeOwn
         None => Ok(Decision::NoOp),
         Some((_, domain)) if domain.owner.as_ref() != owner.network() => Err(foreign(bridge)),
         Some((_, domain)) if !domain.members.is_empty() => Err(OpError::BridgeInUse { bridge: bridge.to_owned() }),
-        Some((id, _)) => Ok(Decision::Apply(vec![VppCommand::DeleteBridgeDomain { id }])),
+        Some((id, domain)) => {
+            let marker = domain.marker.map(|index| VppCommand::Routing(RoutingCommand::DeleteLoopback { index }));
+            Ok(Decision::Apply(marker.into_iter().chain([VppCommand::DeleteBridgeDomain { id }]).collect()))
+        }
     }
 }
 

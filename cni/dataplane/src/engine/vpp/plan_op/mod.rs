@@ -9,6 +9,7 @@ mod nic;
 mod ports;
 mod routing;
 mod sub_interface;
+mod take_over;
 mod vxlan;
 
 pub(super) use claims::Claims;
@@ -43,6 +44,8 @@ pub(super) fn plan_op<'a>(operation: &'a Op, context: Context<'_>, claims: &mut 
         Op::CreateBridge { bridge } => bridges::create(context.snapshot, bridge),
         Op::UpdateBridge { bridge } => bridges::update(context.snapshot, bridge),
         Op::CreatePort { port } => create_port(context, claims, operation, port),
+        Op::TakeOverBridge { bridge } => take_over::bridge(context.snapshot, bridge),
+        Op::TakeOverPort { port } => take_over::port(context.snapshot, port),
         Op::UpdatePort { port } => ports::update(context, port),
         Op::SetAddress { uplink, address, .. } => {
             address::set_address(context.snapshot, uplink, address.as_ref()).map(|list| in_steps(operation, list))

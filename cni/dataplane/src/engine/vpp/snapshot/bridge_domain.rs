@@ -13,4 +13,6 @@ pub(in crate::engine::vpp) struct BridgeDomain {
     pub(in crate::engine::vpp) settings: BridgeSettings,
     /// The interfaces by index, with their split-horizon groups; 0 is none.
     pub(in crate::engine::vpp) members: BTreeMap<u32, u8>,
+    /// The interface by which a network has it that took it over. It is no member here.
+    pub(in crate::engine::vpp) marker: Option<u32>,
 }

@@ -152,6 +152,7 @@ impl VppSnapshot {
         });
         let mut interfaces: BTreeMap<u32, Interface> = interfaces.collect();
         own_connections(&mut interfaces, &interface_details);
+        mark(&mut domains, &mut interfaces, &interface_details);
         let tunnels = dumps.tunnels.map_or_else(|| Ok(BTreeMap::new()), |ticket| ticket.read(answers))?;
         own_tunnels(&mut interfaces, tunnels, &interface_details);
         let policers = dumps.policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
@@ -192,6 +193,27 @@ fn domain(details: &BridgeDomainDetails) -> BridgeDomain {
         has_supported_datapath: bridge_settings::has_supported_datapath(details),
         settings: bridge_settings::observe(details),
         members: details.sw_if_details.iter().map(|member| (member.sw_if_index, member.shg)).collect(),
+        marker: None,
+    }
+}
+
+/// Applies the marks of bridge domains that were taken over: each counts as if it had a tag.
+fn mark(
+    domains: &mut BTreeMap<u32, BridgeDomain>,
+    interfaces: &mut BTreeMap<u32, Interface>,
+    details: &[SwInterfaceDetails],
+) {
+    for details in details {
+        let index = details.sw_if_index;
+        let Some(network) = tags::marker(details.tag.as_str()) else { continue };
+        let Some(domain) = interfaces.get(&index).and_then(|interface| domains.get_mut(&interface.domain?)) else {
+            continue;
+        };
+        if !domain.is_tagged {
+            (domain.owner, domain.is_tagged, domain.marker) = (Some(network), true, Some(index));
+            domain.members.remove(&index);
+            interfaces.remove(&index);
+        }
     }
 }
 
