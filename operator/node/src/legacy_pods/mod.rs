@@ -7,7 +7,7 @@
 //! 2. [`cached_call`] is one such call. Pure.
 //! 3. [`interface`] puts both together: an interface of a pod. Pure, but for the inode of its
 //!    network namespace.
-//! 4. [`record`] makes the record, once the engine shows the port. Pure.
+//! 4. [`mod@record`] makes the record, once the engine shows the port. Pure.
 //!
 //! State files are read only. DEL removes each with its record, so that until then a node can be
 //! switched back to the legacy plugin.
