@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::path::PathBuf;
 use usnet_crds::legacy::Legacy;
-use usnet_crds::{EngineKind, MacAddress};
+use usnet_crds::{EngineKind, MacAddress, SocketRole};
 use usnet_dataplane::attachment::{AttachmentId, Pod};
 use usnet_dataplane::network_namespace;
 use usnet_plugin::attachment::request::mac::generated_mac;
@@ -76,6 +76,9 @@ impl LegacyInterface {
         let (engine, port) = content.port()?;
         if engine != legacy.engine {
             return Err(Problem::Engine { configured: legacy.engine, found: engine });
+        }
+        if engine == EngineKind::OpenVswitch && legacy.settings.engine_role == SocketRole::Server {
+            return Err(Problem::Listens);
         }
         let id = AttachmentId { container: call.container_id.parse()?, interface: call.if_name.parse()? };
         let network_namespace = call.network_namespace().ok_or(Problem::NoNamespace)?;

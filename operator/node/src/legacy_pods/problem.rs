@@ -40,6 +40,9 @@ pub enum Problem {
     Configuration(#[from] ConfigurationError),
     #[error("its configuration names engine {configured}, and the file is of {found}")]
     Engine { configured: EngineKind, found: EngineKind },
+    /// The switch creates such a socket again in its own folder, where the pod does not see it.
+    #[error("Open vSwitch listens for its program (host.vhost.mode is not client): recreate its pod")]
+    Listens,
     #[error("the result of its call has no network namespace")]
     NoNamespace,
     #[error("the addresses in the result of its call cannot be read")]
