@@ -138,7 +138,7 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl usnet explain", NAME),
     ("kubectl usnet explain node NAME", As("kubectl usnet explain node node-b")),
     ("kubectl usnet migrate check", Tested("usnet_kubectl, commands::migrate")),
-    ("kubectl usnet migrate plan", Tested("usnet_kubectl, commands::migrate")),
+    ("kubectl usnet migrate plan -A", Tested("usnet_kubectl, commands::migrate")),
     ("kubectl drain", NAME),
     // Pods with sockets are refused without the option.
     (
