@@ -38,15 +38,6 @@ pub enum SocketRole {
     Server,
 }
 
-impl SocketRole {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Client => "Client",
-            Self::Server => "Server",
-        }
-    }
-}
-
 /// Ports of the type vhost-user.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]

@@ -7,7 +7,7 @@ use crate::attachment::interface::{self, InterfaceError};
 use crate::attachment::ipam::{self, IpamError, IpamPlugin};
 use crate::attachment::node::{Node, device_of};
 use crate::attachment::pod_directory::PodDirectory;
-use crate::attachment::pod_files::description::Description;
+use crate::attachment::pod_files::description::{Description, Socket};
 use crate::attachment::pod_files::device_info::{self, DeviceInfoFile, PodSocket};
 use crate::attachment::pod_files::names::socket_of;
 use crate::attachment::port::needs_volume;
@@ -324,9 +324,12 @@ impl Attachment<'_> {
     }
 
     fn write_description(&mut self) -> Result<(), Error> {
-        let Some(description) = Description::new(&self.record, self.request.mac, &self.assignment) else {
+        let Some(mut description) = Description::new(&self.record, self.request.mac, &self.assignment) else {
             return Ok(());
         };
+        if let Some(socket) = server_socket::path_without_link(&self.record, &self.directory) {
+            description.socket = Socket::File(socket);
+        }
         if let Some(file) = &self.device_info {
             let folder = match (device_of(&self.node.paths, &self.record), &self.legacy_handoff) {
                 (Some(device), _) => format!("{CONTAINER_FOLDER}/{device}"),

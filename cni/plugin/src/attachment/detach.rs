@@ -235,7 +235,7 @@ impl<'a> Detachment<'a> {
         let files = files_of(&self.record);
         let paths = &self.node.paths;
         let directory = PodDirectory::from_record(paths, &self.record);
-        server_socket::withdraw(&self.record, &directory)?;
+        let withdrawn = server_socket::withdraw(&self.record, &directory);
         directory.release(&files, || {
             let mut others = self.node.other_attachments(&pod.uid, id)?;
             others.known.retain(|other| PodDirectory::from_record(paths, other).path() == directory.path());
@@ -246,7 +246,7 @@ impl<'a> Detachment<'a> {
             Ok(StillUsed { files, directory: of_pod, source: source.unwrap_or_default() })
         })?;
         shared_dir::clear(&self.record);
-        Ok(())
+        Ok(withdrawn?)
     }
 
     /// Removes the files of the legacy plugin, if it attached the interface. Its state file is

@@ -46,6 +46,12 @@ pub fn path_on_node(record: &Record) -> Option<PathBuf> {
     }
 }
 
+/// The path of the socket from the pod's directory, where the pod cannot follow the link to it.
+pub fn path_without_link(record: &Record, directory: &PodDirectory) -> Option<String> {
+    let file = socket_of(record).filter(|_| has_own_place(record) && !directory.follows_links())?;
+    Some(format!("{}/{file}", PodDirectory::engine_folder(record.port.name.as_str())))
+}
+
 /// Lets the pod connect to the socket that the engine has created at a place of its own.
 ///
 /// # Errors

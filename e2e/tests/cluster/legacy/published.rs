@@ -5,13 +5,14 @@
 use super::handoff::{create, testpmd_pod};
 use super::volumes::{Policy, await_many_packets, await_policy, remove, with_folder};
 use crate::support::cluster::{apply, eventually, get};
-use crate::support::pods::{NODE, wait_running};
+use crate::support::pods::{NODE, in_pod, wait_running};
 use crate::support::scene::{Scene, wait_ready};
 use crate::support::vpp;
 use serde_json::{Value, json};
 
 const LISTEN: &str = include_str!("../../../testdata/old-testpmd.sh");
 const CONNECT: &str = include_str!("../../../testdata/published-client.sh");
+const ANNOTATED: &str = include_str!("../../../testdata/old-memif.sh");
 const MEMIF: &str = include_str!("../../../testdata/published-memif.sh");
 
 /// A published configuration.
@@ -27,15 +28,23 @@ struct Published {
     network: Option<&'static str>,
 }
 
+/// The keys that nearly all have, with addresses of this subnet.
+fn usual(version: &str, subnet: &str) -> Value {
+    json!({
+        "cniVersion": version, "kubeconfig": "/etc/cni/net.d/multus.d/multus.kubeconfig",
+        "logFile": "/var/log/userspace.log", "logLevel": "debug",
+        "ipam": {"type": "host-local", "subnet": subnet, "routes": [{"dst": "0.0.0.0/0"}]},
+    })
+}
+
 fn open_vswitch() -> [Published; 2] {
-    let ipam = || json!({"ipam": {"type": "host-local", "subnet": "10.56.217.0/24", "gateway": "10.56.217.1"}});
     [
         // Without a mode, which means that Open vSwitch listens.
         Published {
             name: "server",
             host: json!({"engine": "ovs-dpdk", "iftype": "vhostuser", "netType": "bridge", "bridge": {"bridgeName": "br-5"}}),
             container: json!({"engine": "ovs-dpdk", "iftype": "vhostuser", "netType": "interface"}),
-            rest: ipam(),
+            rest: usual("0.3.1", "10.56.217.0/24"),
             program: CONNECT,
             network: Some("ovs-br-5"),
         },
@@ -48,7 +57,7 @@ fn open_vswitch() -> [Published; 2] {
             container: json!({
                 "engine": "ovs-dpdk", "iftype": "vhostuser", "netType": "interface", "mtu": 9000, "vhost": {"mode": "server"},
             }),
-            rest: ipam(),
+            rest: usual("1.0.0", "10.56.217.0/24"),
             program: LISTEN,
             network: Some("ovs-br-6"),
         },
@@ -61,8 +70,6 @@ fn with_vpp() -> [Published; 4] {
         "role": "master", "mode": "ethernet", "rxQueues": 4, "txQueues": 4, "ringSize": 2048, "bufferSize": 2048,
         "noZeroCopy": false, "useDma": false,
     });
-    let ipam =
-        |subnet: &str| json!({"ipam": {"type": "host-local", "subnet": subnet, "routes": [{"dst": "0.0.0.0/0"}]}});
     let of_memif =
         |role: &str| json!({"engine": "vpp", "iftype": "memif", "netType": "interface", "memif": memif(role)});
     [
@@ -72,7 +79,7 @@ fn with_vpp() -> [Published; 4] {
                 "engine": "vpp", "iftype": "memif", "netType": "bridge", "memif": memif("master"), "bridge": {"bridgeName": "12"},
             }),
             container: of_memif("slave"),
-            rest: ipam("10.77.217.0/24"),
+            rest: usual("0.3.1", "10.77.217.0/24"),
             program: MEMIF,
             network: Some("vpp-12"),
         },
@@ -82,17 +89,17 @@ fn with_vpp() -> [Published; 4] {
                 "engine": "vpp", "iftype": "memif", "netType": "bridge", "mtu": 9000, "memif": queues, "bridge": {"bridgeName": "14"},
             }),
             container: of_memif("slave"),
-            rest: ipam("10.78.217.0/24"),
+            rest: usual("1.0.0", "10.78.217.0/24"),
             program: MEMIF,
             network: Some("vpp-14"),
         },
-        // The fork's minimal example: no bridge, no addresses, and another folder.
+        // The fork's minimal example: no bridge, no addresses, no kubeconfig, and another folder.
         Published {
             name: "interface",
             host: of_memif("master"),
             container: of_memif("slave"),
-            rest: json!({"sharedDir": "/run/openvswitch/"}),
-            program: MEMIF,
+            rest: json!({"cniVersion": "1.0.0", "sharedDir": "/run/openvswitch/"}),
+            program: ANNOTATED,
             network: None,
         },
         Published {
@@ -102,7 +109,7 @@ fn with_vpp() -> [Published; 4] {
                 "vhost": {"mode": "server", "enableGso": true, "enablePacked": false, "enableEventIdx": false},
             }),
             container: json!({"engine": "vpp", "iftype": "vhostuser", "netType": "interface", "vhost": {"mode": "client"}}),
-            rest: ipam("10.56.218.0/24"),
+            rest: usual("1.0.0", "10.56.218.0/24"),
             program: CONNECT,
             network: Some("vpp-15"),
         },
@@ -111,11 +118,8 @@ fn with_vpp() -> [Published; 4] {
 
 impl Published {
     fn definition(&self, scene: &Scene) -> Value {
-        let mut config = json!({
-            "cniVersion": "0.3.1", "type": "userspace", "name": self.name,
-            "kubeconfig": "/etc/cni/net.d/multus.d/multus.kubeconfig", "logFile": "/var/log/userspace.log", "logLevel": "debug",
-            "host": self.host, "container": self.container,
-        });
+        let mut config =
+            json!({"type": "userspace", "name": self.name, "host": self.host, "container": self.container});
         let rest = self.rest.as_object().unwrap().clone();
         config.as_object_mut().unwrap().extend(rest);
         json!({
@@ -150,41 +154,45 @@ fn network_for(scene: &Scene) -> Result<String, String> {
         .ok_or_else(|| networks.to_string())
 }
 
-#[test]
-fn published_configurations_for_open_vswitch_move_packets_each_way() {
-    let _policy = Policy::apply();
-    for published in open_vswitch() {
-        let scene = Scene::new(&format!("published-{}", published.name));
-        apply(&published.definition(&scene));
-        await_policy(&scene, published.name);
-        let network = network_of(&scene, &published);
-        wait_ready(&network);
-        published.start_pods(&scene);
+/// Applies a configuration, and waits for packets each way; on a VPP that forwards none, for the
+/// ports.
+fn check(published: &Published, forwards: bool) {
+    let scene = Scene::new(&format!("published-{}", published.name));
+    apply(&published.definition(&scene));
+    await_policy(&scene, published.name);
+    let network = network_of(&scene, published);
+    wait_ready(&network);
+    published.start_pods(&scene);
+    if forwards {
         for pod in ["left", "right"] {
             wait_running(&scene, pod);
             await_many_packets(&scene, pod);
         }
-        remove(&scene, &network);
+    } else {
+        vpp::await_ports(NODE, &network, 2);
     }
+    if published.name == "server" {
+        assert_read_only(&scene);
+    }
+    remove(&scene, &network);
+}
+
+/// The pod sees the folder of its socket, which is one of the node, and changes nothing there.
+fn assert_read_only(scene: &Scene) {
+    let script = "cd /var/lib/cni/usrspcni/.vhu* && ls && ! touch changed";
+    let listed = in_pod(scene, "left", script);
+    assert!(listed.trim().ends_with("-net1") && !listed.contains("changed"), "{listed}");
+}
+
+#[test]
+fn published_configurations_for_open_vswitch_move_packets_each_way() {
+    let _policy = Policy::apply();
+    open_vswitch().iter().for_each(|published| check(published, true));
 }
 
 #[test]
 fn published_configurations_for_vpp_move_packets_each_way() {
     let _policy = Policy::apply();
-    for published in with_vpp() {
-        let scene = Scene::new(&format!("published-{}", published.name));
-        apply(&published.definition(&scene));
-        await_policy(&scene, published.name);
-        let network = network_of(&scene, &published);
-        wait_ready(&network);
-        published.start_pods(&scene);
-        vpp::await_ports(NODE, &network, 2);
-        if vpp::moves_packets("packets of published configurations") {
-            for pod in ["left", "right"] {
-                wait_running(&scene, pod);
-                await_many_packets(&scene, pod);
-            }
-        }
-        remove(&scene, &network);
-    }
+    let forwards = vpp::moves_packets("packets of published configurations");
+    with_vpp().iter().for_each(|published| check(published, forwards));
 }

@@ -37,7 +37,8 @@ pub(super) fn spec(paths: &NodePaths, record: &ClaimRecord) -> Value {
             mounts.push(json!({
                 "hostPath": port_folder(paths, &record.uid, &port.interface),
                 "containerPath": in_container,
-                "options": ["bind", "rw", "nosuid", "nodev", "noexec"],
+                // With what is mounted in it: the folder of a socket of Open vSwitch.
+                "options": ["rbind", "rw", "nosuid", "nodev", "noexec"],
             }));
         }
         // All devices of a request share one file, which is mounted once.
@@ -102,7 +103,7 @@ mod tests {
                     "mounts": [
                         {
                             "hostPath": "/run/usnet/claims/c-1.claim1", "containerPath": "/run/usnet.dev/uplink/port",
-                            "options": ["bind", "rw", "nosuid", "nodev", "noexec"],
+                            "options": ["rbind", "rw", "nosuid", "nodev", "noexec"],
                         },
                         {
                             "hostPath": "/run/usnet/claim-metadata/c-1/port.json",

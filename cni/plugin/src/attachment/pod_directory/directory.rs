@@ -181,6 +181,16 @@ impl PodDirectory {
         files::set_socket_permissions(&self.path(), file)
     }
 
+    /// The name of the folder of the engine for the port of this name.
+    pub fn engine_folder(port: &str) -> String {
+        engine_folder::name(port)
+    }
+
+    /// Whether the pod can follow links in it: usnet mounts the folders of devices without.
+    pub fn follows_links(&self) -> bool {
+        !matches!(self.source, Source::Device(_))
+    }
+
     /// Mounts a folder of the engine for the port of this name, and makes the socket `file` a link
     /// to the one in it.
     pub fn mount_engine_folder(&self, port: &str, folder: &Path, file: &str) -> Result<(), PodDirectoryError> {
@@ -192,8 +202,7 @@ impl PodDirectory {
         {
             return Err(PodDirectoryError::RunningContainers);
         }
-        mount::check_visible(&directory, folder)?;
-        engine_folder::mount(&directory, &engine_folder::name(port), folder, file)
+        engine_folder::mount(&directory, &engine_folder::name(port), (folder, &self.staging()), file)
     }
 
     /// Whether the folder of the engine is mounted for the port of this name.

@@ -6,17 +6,18 @@
 //! The pod controls the directory: everything is done by descriptors, and no link is followed.
 
 use super::error::{PodDirectoryError, file_error};
-use super::mount::unmount_open;
+use super::mount::{Access, mount_on, unmount_open};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
-use nix::mount::{MsFlags, mount as mount_call};
 use nix::sys::stat::{FileStat, Mode, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
-use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::fs::{File, OpenOptions};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-const NONE: Option<&str> = None;
+/// How a folder is opened, and never a link.
+const FOLDER: OFlag = OFlag::O_PATH.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 /// A few mounts at most are on the folder, after calls that were killed.
 const MOUNTS_MAX: usize = 16;
 
@@ -26,8 +27,13 @@ pub(super) fn name(port: &str) -> String {
 }
 
 /// Mounts `folder` as `name` of the pod's directory, and makes `file` a link to the file of that
-/// name in it.
-pub(super) fn mount(directory: &File, name: &str, folder: &Path, file: &str) -> Result<(), PodDirectoryError> {
+/// name in it. `staging` is a folder that may be created for that and is removed again.
+pub(super) fn mount(
+    directory: &File,
+    name: &str,
+    (folder, staging): (&Path, &Path),
+    file: &str,
+) -> Result<(), PodDirectoryError> {
     let occupied = |action| {
         move |error: Errno| PodDirectoryError::PathOccupied { action, file: name.to_owned(), source: error.into() }
     };
@@ -37,12 +43,9 @@ pub(super) fn mount(directory: &File, name: &str, folder: &Path, file: &str) -> 
     }
     let target = open_folder(directory, name).map_err(occupied("open"))?;
     if !is_same(&target, folder) {
-        mount_call(Some(folder), &descriptor(&target), NONE, MsFlags::MS_BIND, NONE)
-            .map_err(|error| file_error("mount for the pod", folder, error.into()))?;
-        // The open folder is the one below the mount.
-        let mounted = open_folder(directory, name).map_err(occupied("open"))?;
-        mount_call(NONE, &descriptor(&mounted), NONE, MsFlags::MS_BIND | MsFlags::MS_REMOUNT | flags(), NONE)
-            .map_err(|error| file_error("make read-only the mount of", folder, error.into()))?;
+        let source = OpenOptions::new().read(true).custom_flags(FOLDER.bits()).open(folder);
+        let source = source.map_err(|error| file_error("open", folder, error))?;
+        mount_on(&source, staging, (target.as_fd(), folder), Access::ReadOnly)?;
     }
     let link = format!("{name}/{file}");
     match unlinkat(directory, file, UnlinkatFlags::NoRemoveDir) {
@@ -81,13 +84,8 @@ pub(super) fn unmount(directory: &File, name: &str) -> Result<(), PodDirectoryEr
     }
 }
 
-fn flags() -> MsFlags {
-    MsFlags::MS_RDONLY | MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC
-}
-
 fn open_folder(directory: &File, name: &str) -> Result<OwnedFd, Errno> {
-    let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    openat(directory, name, flags, Mode::empty())
+    openat(directory, name, FOLDER, Mode::empty())
 }
 
 fn descriptor(folder: &OwnedFd) -> PathBuf {
@@ -104,12 +102,19 @@ fn is_same(opened: &OwnedFd, folder: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{self, OpenOptions};
-    use std::os::unix::fs::{OpenOptionsExt, symlink};
+    use nix::mount::{MsFlags, mount as mount_call};
+    use std::fs;
+    use std::os::unix::fs::symlink;
     use std::os::unix::net::{UnixListener, UnixStream};
+
+    const NONE: Option<&str> = None;
 
     fn open(path: &Path) -> File {
         OpenOptions::new().read(true).custom_flags(nix::libc::O_PATH).open(path).unwrap()
+    }
+
+    fn staging(folder: &Path) -> PathBuf {
+        folder.with_file_name("staging")
     }
 
     /// Runs a test in a mount namespace of its own, with a pod's directory and a folder of the
@@ -134,7 +139,7 @@ mod tests {
             // A former sandbox has left its socket.
             fs::write(volume.join("net1.sock"), "").unwrap();
             for _ in 0..2 {
-                mount(&directory, ".vhu1", folder, "net1.sock").unwrap();
+                mount(&directory, ".vhu1", (folder, &staging(folder)), "net1.sock").unwrap();
                 assert!(is_mounted(&directory, ".vhu1", folder));
             }
             assert!(UnixStream::connect(volume.join("net1.sock")).is_ok());
@@ -150,6 +155,24 @@ mod tests {
         });
     }
 
+    /// A plugin that a daemon calls in its container has other mounts than the container runtime.
+    #[test]
+    fn a_copy_of_the_mount_in_another_namespace_is_read_only_too() {
+        in_a_namespace(|volume, folder| {
+            let root = volume.parent().unwrap();
+            mount_call(Some("tmpfs"), volume, Some("tmpfs"), MsFlags::empty(), NONE).unwrap();
+            mount_call(NONE, volume, NONE, MsFlags::MS_SHARED, NONE).unwrap();
+            let copy = root.join("copy");
+            fs::create_dir(&copy).unwrap();
+            mount_call(Some(volume), &copy, NONE, MsFlags::MS_BIND, NONE).unwrap();
+            let _socket = UnixListener::bind(folder.join("net1.sock")).unwrap();
+            mount(&open(volume), ".vhu1", (folder, &staging(folder)), "net1.sock").unwrap();
+            assert!(UnixStream::connect(copy.join("net1.sock")).is_ok());
+            let refused = fs::write(copy.join(".vhu1/other"), "").unwrap_err();
+            assert_eq!(refused.raw_os_error(), Some(nix::libc::EROFS));
+        });
+    }
+
     #[test]
     fn links_and_files_of_the_pod_are_not_followed() {
         in_a_namespace(|volume, folder| {
@@ -157,13 +180,13 @@ mod tests {
             let elsewhere = volume.with_file_name("elsewhere");
             fs::create_dir(&elsewhere).unwrap();
             symlink(&elsewhere, volume.join(".vhu1")).unwrap();
-            let refused = mount(&directory, ".vhu1", folder, "net1.sock").unwrap_err();
+            let refused = mount(&directory, ".vhu1", (folder, &staging(folder)), "net1.sock").unwrap_err();
             assert!(matches!(refused, PodDirectoryError::PathOccupied { .. }), "{refused}");
             unmount(&directory, ".vhu1").unwrap();
             assert!(elsewhere.exists() && volume.join(".vhu1").is_symlink());
             fs::remove_file(volume.join(".vhu1")).unwrap();
             fs::create_dir(volume.join("net1.sock")).unwrap();
-            assert!(mount(&directory, ".vhu1", folder, "net1.sock").is_err());
+            assert!(mount(&directory, ".vhu1", (folder, &staging(folder)), "net1.sock").is_err());
             unmount(&directory, ".vhu1").unwrap();
             assert!(!volume.join(".vhu1").exists());
         });

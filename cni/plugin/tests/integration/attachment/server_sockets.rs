@@ -5,18 +5,20 @@ use crate::support::engine::on_open_vswitch;
 use crate::support::pod::Pod;
 use crate::support::wait::await_that;
 use crate::support::{NETWORK, TestNode, port_types};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use usnet_crds::{DevicePlugin, NodeNetwork};
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::ovs::take_again;
 
 on_open_vswitch! {
     a_pod_connects_to_the_socket_of_its_port_and_sees_no_other,
+    a_pod_with_a_device_finds_its_socket_without_a_link,
     a_socket_at_another_place_is_an_error_that_names_it,
     a_pod_whose_containers_run_gets_no_socket_that_they_would_not_see,
 }
@@ -81,6 +83,24 @@ fn a_pod_connects_to_the_socket_of_its_port_and_sees_no_other(node: &mut TestNod
     fs::remove_dir_all(&again.volume).unwrap();
     node.del(&again, "net1").assert_done();
     assert_eq!(folders(node), Vec::<PathBuf>::new());
+    node.assert_clean();
+}
+
+/// The file system of a device is mounted without links, also in the container.
+fn a_pod_with_a_device_finds_its_socket_without_a_link(node: &mut TestNode) {
+    let network = node.program_network_with(NETWORK, &port_types::vhost_user_server(), None);
+    node.publish(NodeNetwork { device_plugin: Some(DevicePlugin::default()), ..network });
+    let pod = node.pod("p");
+    fs::remove_dir(&pod.volume).unwrap();
+    node.allocate_devices(NETWORK, &[(&pod, &["blue-0"])]);
+    let result = node.add(&pod, "net1").result();
+    let folder = node.paths.devices().join("blue-0");
+    let description: Value = serde_json::from_slice(&fs::read(folder.join("net1.json")).unwrap()).unwrap();
+    assert!(is_listening(&folder.join(description["socket"].as_str().unwrap())), "{description}");
+    assert!(!is_listening(&folder.join("net1.sock")));
+    node.check(&pod, "net1", &result).assert_done();
+    node.del(&pod, "net1").assert_done();
+    assert_eq!((folders(node), fs::read_dir(node.paths.devices()).unwrap().count()), (Vec::new(), 0));
     node.assert_clean();
 }
 

@@ -83,6 +83,13 @@ fn without_the_key_the_usual_folder_is_used_where_the_agent_allows_it(node: &mut
     assert!(folder.join("net1.json").exists());
     node.call("DEL", &pod, "net1", &configuration).assert_done();
     assert_eq!(fs::read_dir(&usual).unwrap().count(), 0);
+    // With a kubeconfig the folder has the socket alone.
+    let mut published = configuration;
+    published["kubeconfig"] = "/etc/cni/net.d/multus.d/multus.kubeconfig".into();
+    node.call("ADD", &pod, "net1", &published).result();
+    let names = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names.filter(|name| name.ends_with(".json")).collect::<Vec<_>>(), Vec::<String>::new());
+    node.call("DEL", &pod, "net1", &published).assert_done();
     node.assert_clean();
 }
 

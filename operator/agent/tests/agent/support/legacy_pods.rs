@@ -9,7 +9,7 @@ use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::testing::network_with;
 
-/// Stands for the network namespace of a living pod.
+/// The network namespace of the test, as that of a running pod.
 pub(crate) const LIVING: &str = "/proc/self/ns/net";
 
 /// A pod of the legacy plugin, with one interface `net1`.

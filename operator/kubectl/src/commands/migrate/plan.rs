@@ -84,7 +84,7 @@ fn before(report: &Report) -> Step {
 fn installation(kept: &[&Pod], lost: &[&Pod]) -> Vec<String> {
     let nodes: BTreeSet<&str> = kept.iter().filter_map(|pod| pod.node.as_deref()).collect();
     let what = format!(
-        "{} on {} keep their interfaces: usnet takes them over, with their bridges, and no packet is lost",
+        "{} on {} keep their interfaces: usnet takes them over, and bridges that have no other ports",
         count(kept.len(), "pod"),
         count(nodes.len(), "node")
     );

@@ -14,8 +14,10 @@ use super::error::{PodDirectoryError, file_error};
 use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MntFlags, MsFlags, mount as mount_call, umount2};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The maximum number of mounts that are removed from a folder. It has one mount of usnet, and a
@@ -23,16 +25,34 @@ use std::path::Path;
 /// mounts there continuously does not keep DEL running.
 const MOUNTS_PER_FOLDER_MAX: usize = 16;
 
+/// What the users of a mount may do in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    ReadWrite,
+    ReadOnly,
+}
+
 /// Mounts the open directory `volume` on `path`. `staging` is a folder that may be created for that
 /// and is removed again.
 pub(super) fn mount(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
-    propagation::check(path)?;
-    if detached::mount(volume, path)? { Ok(()) } else { staged::mount(volume, staging, path) }
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    let target = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let target = target.map_err(|error| file_error("open", path, error))?;
+    mount_on(volume, staging, (target.as_fd(), path), Access::ReadWrite)
 }
 
-/// Checks that the node sees a mount in the open `directory`, which the errors call `path`.
-pub(super) fn check_visible(directory: &File, path: &Path) -> Result<(), PodDirectoryError> {
-    propagation::check_open(directory, path)
+/// Mounts an open directory on an open folder, which errors call by the path beside it.
+pub(super) fn mount_on(
+    source: &File,
+    staging: &Path,
+    (target, path): (BorrowedFd<'_>, &Path),
+    access: Access,
+) -> Result<(), PodDirectoryError> {
+    propagation::check(target, path)?;
+    if detached::mount(source, target, path, access)? {
+        return Ok(());
+    }
+    staged::mount(source, staging, Path::new(&format!("/proc/self/fd/{}", target.as_raw_fd())), access)
 }
 
 /// Mounts a new file system on `folder`, in which all users may create the few small files that a
@@ -88,8 +108,7 @@ pub(super) fn remove_folder(path: &Path) -> Result<(), PodDirectoryError> {
 mod tests {
     use super::*;
     use nix::sched::{CloneFlags, unshare};
-    use std::fs::OpenOptions;
-    use std::os::unix::fs::{OpenOptionsExt, symlink};
+    use std::os::unix::fs::symlink;
     use std::path::PathBuf;
 
     const NONE: Option<&str> = None;
@@ -97,8 +116,13 @@ mod tests {
     type Mount = fn(&File, &Path, &Path) -> Result<(), PodDirectoryError>;
 
     fn detached(volume: &File, _: &Path, path: &Path) -> Result<(), PodDirectoryError> {
-        assert!(detached::mount(volume, path)?, "this kernel is too old");
+        let target = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path).unwrap();
+        assert!(detached::mount(volume, target.as_fd(), path, Access::ReadWrite)?, "this kernel is too old");
         Ok(())
+    }
+
+    fn staged(volume: &File, staging: &Path, path: &Path) -> Result<(), PodDirectoryError> {
+        staged::mount(volume, staging, path, Access::ReadWrite)
     }
 
     /// The options of the mounts on a path in the namespace of this thread.
@@ -127,7 +151,7 @@ mod tests {
     /// below the volume is not propagated to them.
     #[test]
     fn both_ways_mount_with_flags_that_every_copy_has() {
-        for mount in [detached as Mount, staged::mount] {
+        for mount in [detached as Mount, staged] {
             in_a_namespace(move |root| {
                 let [volume, ports, copies] = ["volume", "ports", "copies"].map(|name| root.join(name));
                 let path = ports.join("pod");

@@ -4,25 +4,14 @@
 //! empty folder.
 
 use super::super::error::{PodDirectoryError, file_error};
-use nix::libc;
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
-/// Checks that other mount namespaces than that of this process see a mount below `folder`.
-pub(super) fn check(folder: &Path) -> Result<(), PodDirectoryError> {
-    if is_in_namespace_of_init() {
-        return Ok(());
-    }
-    let failed = |error| file_error("open", folder, error);
-    let opened = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(folder);
-    check_open(&opened.map_err(failed)?, folder)
-}
-
-/// The same for an open folder, which errors call `path`.
-pub(super) fn check_open(folder: &File, path: &Path) -> Result<(), PodDirectoryError> {
+/// Checks that other mount namespaces than that of this process see a mount below an open folder,
+/// which errors call `path`.
+pub(super) fn check(folder: BorrowedFd<'_>, path: &Path) -> Result<(), PodDirectoryError> {
     if is_in_namespace_of_init() {
         return Ok(());
     }
@@ -65,7 +54,7 @@ impl Propagation {
 }
 
 /// The line in proc_pid_mountinfo(5) of the mount that an open file is on.
-pub(super) fn mount_of(file: &File) -> io::Result<Option<String>> {
+pub(super) fn mount_of(file: BorrowedFd<'_>) -> io::Result<Option<String>> {
     let descriptor = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", file.as_raw_fd()))?;
     let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;
     Ok(line_of(&descriptor, &mounts).map(str::to_owned))
