@@ -50,6 +50,7 @@ pub use network::attachments::FixedAttachment;
 pub use network::bridge::*;
 pub use network::device_plugin::DevicePlugin;
 pub use network::gateway::Gateway;
+pub use network::node_access::NodeAccess;
 pub use network::port::Port;
 pub use network::resource_claims::ResourceClaims;
 pub use types::address::{InterfaceAddress, InvalidAddress};

@@ -196,14 +196,20 @@ pub enum Problem {
     /// Nothing but ports is added to an adopted bridge.
     #[error("an adopted bridge gets no gateway: remove it, or use a bridge with ownership Managed")]
     GatewayOfAdopted,
-    #[error("a gateway needs an address: add one, or remove the gateway")]
-    GatewayWithoutAddress,
+    #[error("there is no address: add one, or remove the whole field")]
+    WithoutAddress,
     #[error("{0} is not an address of a host in its subnet: use one that is, such as 10.56.217.1/24")]
-    GatewayAddress(InterfaceAddress),
-    #[error("a gateway has at most one address of each family: remove the others")]
-    GatewayFamilyTwice,
+    NoHostAddress(InterfaceAddress),
+    #[error("there is more than one address of a family: remove the others")]
+    FamilyTwice,
     #[error("{0} is the address of the gateway: use another")]
     IpOfGateway(IpAddr),
+    #[error("{0} is the address of the node in the network: use another")]
+    IpOfNode(IpAddr),
+    #[error("the node has no VLAN in a network: remove nodeAccess, or port.vlan")]
+    NodeAccessInVlan,
+    #[error("memifs in IP mode are on no bridge, by which the node could be in the network: remove nodeAccess")]
+    NodeAccessWithoutBridge,
     #[error(transparent)]
     Uplink(#[from] UplinkProblem),
     #[error(transparent)]

@@ -5,7 +5,7 @@ use nix::sched::{CloneFlags, unshare};
 use std::process::Command;
 use usnet_dataplane::nftables::expression::{Base, Verdict, counter, equals, forward_to, in_set, meta};
 use usnet_dataplane::nftables::expression::{not_in_set, payload, verdict};
-use usnet_dataplane::nftables::{BaseChain, Batch, ChainHook, KeyType, MetaKey, Nftables, NftablesError};
+use usnet_dataplane::nftables::{BaseChain, Batch, ChainHook, ChainKind, KeyType, MetaKey, Nftables, NftablesError};
 use usnet_dataplane::nftables::{NftablesMonitor, Policy, Table};
 
 const DEVICES: Table = Table::netdev("usnet-test");
@@ -29,7 +29,7 @@ fn index_of(device: &str) -> u32 {
 
 fn chain(name: &str, device: &str) -> BaseChain {
     let hook = ChainHook::Ingress { device: device.to_owned() };
-    BaseChain { name: name.to_owned(), hook, priority: -400, policy: Policy::Drop }
+    BaseChain { name: name.to_owned(), hook, priority: -400, policy: Policy::Drop, kind: ChainKind::Filter }
 }
 
 #[test]
@@ -81,7 +81,10 @@ fn rules_match_by_sets_and_more_elements_than_fit_into_a_message() {
     let addresses = || (0..1200_u32).map(|number| (0x0a00_0000 + number).to_be_bytes().to_vec());
     batch.add_elements(PACKETS, "peers", addresses());
     let name = "input".to_owned();
-    batch.add_chain(PACKETS, &BaseChain { name, hook: ChainHook::Input, priority: -150, policy: Policy::Accept });
+    batch.add_chain(
+        PACKETS,
+        &BaseChain { name, hook: ChainHook::Input, priority: -150, policy: Policy::Accept, kind: ChainKind::Filter },
+    );
     let drop_strangers = vec![
         meta(MetaKey::Nfproto),
         equals(&[2]),

@@ -24,6 +24,7 @@ pub fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
         namespaces: ["default"].into_iter().collect(),
         ipam: None,
         gateway: None,
+        node_access: None,
         attachments: Vec::new(),
         device_plugin: None,
         resource_claims: None,

@@ -57,6 +57,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
         port: port(&legacy.settings),
         // Each NAD's own `ipam` is used, as the userspace CNI did.
         ipam: None,
+        node_access: None,
         gateway: legacy.settings.gateway.as_ref().map(|gateway| GatewaySpec {
             addresses: gateway.addresses.iter().map(ToString::to_string).collect(),
             routing_domain: None,

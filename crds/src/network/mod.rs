@@ -10,6 +10,7 @@ pub mod attachments;
 pub mod bridge;
 pub mod device_plugin;
 pub mod gateway;
+pub mod node_access;
 pub mod port;
 pub mod resource_claims;
 pub(crate) mod settings;
@@ -40,6 +41,7 @@ pub use {
     definitions::{Definitions, SHARED_NAMESPACE, SYSTEM_NAMESPACES},
     device_plugin::DevicePluginSpec,
     gateway::GatewaySpec,
+    node_access::NodeAccessSpec,
     port::vlan::VlanSpec,
     port::{PortSpec, RateLimitSpec},
     resource_claims::ResourceClaimsSpec,

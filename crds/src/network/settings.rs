@@ -41,6 +41,8 @@ macro_rules! settings {
                 ipam: Option<serde_json::Value>,
                 /// The gateway; none means that pods reach others of this network only.
                 gateway: Option<$crate::Gateway>,
+                /// The node itself in the network; none means that it is not.
+                node_access: Option<$crate::NodeAccess>,
                 /// What the names of pods fix, sorted by namespace and pod.
                 attachments: Vec<$crate::FixedAttachment>,
                 /// How kubelet counts its attachments.

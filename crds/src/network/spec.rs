@@ -8,6 +8,7 @@ use super::definitions::Definitions;
 use super::device_plugin::DevicePluginSpec;
 use super::gateway::spec::{self as gateway, GatewaySpec};
 use super::ipam::{self, IpamSpec};
+use super::node_access::spec::{self as node_access, NodeAccessSpec};
 use super::port::{self, PortSpec, memif_mode, vlan};
 use super::resource_claims::ResourceClaimsSpec;
 use super::status::UserspaceNetworkStatus;
@@ -94,6 +95,10 @@ pub struct UserspaceNetworkSpec {
     /// The network's gateway, with VPP; default none: pods reach others of this network only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<GatewaySpec>,
+    /// The node itself in the network; default not at all: kubelet's probes, Services and host
+    /// ports do not reach pods by this network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_access: Option<NodeAccessSpec>,
     /// What the names of pods fix: addresses, MAC, VLAN, rate. At most 128.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = ATTACHMENTS_MAX))]
@@ -128,6 +133,7 @@ fn engine_rules(schema: &mut Schema) {
     for rule in rules
         .chain(topology::rules())
         .chain(gateway::rules())
+        .chain(node_access::rules())
         .chain(memif_mode::rules())
         .chain([ipam::static_addresses()])
     {

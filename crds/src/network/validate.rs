@@ -9,6 +9,7 @@ use super::device_plugin::DevicePluginSpec;
 use super::gateway::spec::gateway;
 use super::ipam::node_prefix::{HOST_LOCAL, NodePrefix};
 use super::name::network_name;
+use super::node_access::spec::node_access;
 use super::resource_claims::ResourceClaimsSpec;
 use super::selectors::selector;
 use super::settings::network_struct;
@@ -70,12 +71,14 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     ipam::check_fixed(&mut problems, spec.ipam.as_ref(), &spec.attachments);
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
     let gateway = gateway(&mut problems, spec.engine, spec.bridge.ownership, spec.gateway.as_ref(), &attachments);
+    let others = (port.as_ref(), topology.as_ref(), gateway.as_ref().and_then(Option::as_ref));
+    let node_access = node_access(&mut problems, spec.node_access.as_ref(), others, &attachments);
     let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
     port::unlimited_egress(&mut problems, spec.engine, &spec.port, fixed_rates);
     port::memif_mode::memif_mode(&mut problems, spec);
     let device_plugin = spec.device_plugin.as_ref().and_then(|it| device_plugin(&mut problems, it));
     let resource_claims = spec.resource_claims.as_ref().and_then(|it| resource_claims(&mut problems, it));
-    match (name, namespaces, nodes, bridge, topology, port, ipam, gateway) {
+    match (name, namespaces, nodes, bridge, topology, port, ipam, gateway, node_access) {
         (
             Some(name),
             Some(namespaces),
@@ -85,6 +88,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
             Some(port),
             Some((ipam, node_prefix)),
             Some(gateway),
+            Some(node_access),
         ) if problems.count() == 0 => Ok(ValidNetwork {
             name,
             engine: spec.engine,
@@ -98,6 +102,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
             ipam,
             node_prefix,
             gateway,
+            node_access,
             attachments,
             device_plugin,
             resource_claims,

@@ -12,7 +12,8 @@ use crate::nodes::node::{Node, NodeError};
 use crate::testbed::addresses;
 
 /// The CNI plugins of every node.
-const PLUGINS: [&str; 8] = ["bridge", "dhcp", "host-local", "loopback", "multus", "ptp", "static", "whereabouts"];
+const PLUGINS: [&str; 9] =
+    ["bridge", "dhcp", "host-local", "loopback", "multus", "portmap", "ptp", "static", "whereabouts"];
 
 /// The plugins that the container for garbage collection calls, in which a link would be broken.
 const IPAM_PLUGINS: [&str; 4] = ["dhcp", "host-local", "static", "whereabouts"];

@@ -3,7 +3,7 @@
 use crate::nftables::expression::{
     Base, Verdict, are_same, compared, equals, forward_to, loaded, masked, payload, verdict,
 };
-use crate::nftables::{BaseChain, Batch, ChainHook, Expression, Policy, Table};
+use crate::nftables::{BaseChain, Batch, ChainHook, ChainKind, Expression, Policy, Table};
 use std::collections::BTreeSet;
 use std::fmt;
 use usnet_crds::EngineKind;
@@ -116,7 +116,10 @@ impl Guard {
     pub(super) fn add_to(&self, batch: &mut Batch) {
         let policy = if self.frames.are_dropped() { Policy::Drop } else { Policy::Accept };
         let hook = ChainHook::Ingress { device: self.device.clone() };
-        batch.add_chain(TABLE, &BaseChain { name: self.chain(), hook, priority: PRIORITY, policy });
+        batch.add_chain(
+            TABLE,
+            &BaseChain { name: self.chain(), hook, priority: PRIORITY, policy, kind: ChainKind::Filter },
+        );
         let rules = self.frames.rules();
         if !rules.is_empty() {
             batch.flush_chain(TABLE, &self.chain());

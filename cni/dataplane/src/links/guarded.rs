@@ -34,14 +34,15 @@ impl NodeDevice {
         alias.strip_prefix("usnet:")?.parse().ok()
     }
 
-    /// The overlay that it is part of.
+    /// The overlay that it is part of, or the pair by which the node is in a network.
     fn overlay(&self) -> Option<(LinkOwner, OverlayDevice)> {
         let alias = self.alias.as_deref()?;
         match self.kind {
             NodeDeviceKind::Vxlan => Some((alias.parse().ok()?, OverlayDevice::Vxlan)),
             NodeDeviceKind::Veth => {
                 let EndOwner { owner, end } = alias.parse().ok()?;
-                Some((owner, OverlayDevice::End(end)))
+                // The node's end is the node's own: rules of another table are about it.
+                (end != PairEnd::Node).then_some((owner, OverlayDevice::End(end)))
             }
             NodeDeviceKind::Other => None,
         }
@@ -66,7 +67,7 @@ impl OverlayDevice {
         match self {
             Self::Vxlan => Some(Self::End(PairEnd::Vxlan)),
             Self::End(PairEnd::Vxlan) => Some(Self::Vxlan),
-            Self::End(PairEnd::Engine) => None,
+            Self::End(PairEnd::Engine | PairEnd::Node | PairEnd::Access) => None,
         }
     }
 }
@@ -149,11 +150,14 @@ mod tests {
             NodeDevice { index: 8, ..device("inner", Veth, Some("usnet OVS blue vxlan-end")) },
             NodeDevice { index: 9, ..device("outer", Veth, Some("usnet OVS blue engine-end")) },
             NodeDevice { index: 5, ..device("of-vpp", Veth, Some("usnet VPP blue vxlan-end")) },
+            NodeDevice { index: 4, ..device("usb-1", Veth, Some("usnet OVS blue access-end")) },
+            NodeDevice { index: 3, ..device("usa-1", Veth, Some("usnet OVS blue node-end")) },
             device("vxlan", Vxlan, Some("usnet OVS blue")),
         ];
         let guards = LentDevices::default().guards(&devices);
         let (inner, outer) = (Guard::forwarding("inner", 7), Guard::port("outer"));
-        assert_eq!(guards, [inner, outer, Guard::port("of-vpp"), Guard::forwarding("vxlan", 8)]);
+        let (of_vpp, access) = (Guard::port("of-vpp"), Guard::port("usb-1"));
+        assert_eq!(guards, [inner, outer, of_vpp, access, Guard::forwarding("vxlan", 8)]);
     }
 
     #[test]

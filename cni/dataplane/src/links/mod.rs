@@ -1,6 +1,7 @@
 //! Devices of the node. VXLAN devices, by which a network is joined with other nodes: one for each
 //! network, which its engine takes as one port, by a `pair` of devices. [`filter`], which keeps
-//! strangers out of them. And [`nics`], which uplinks have.
+//! strangers out of them. [`nics`], which uplinks have. And [`node_access`], by which the node is
+//! in a network itself.
 //!
 //! - `model`: what should exist and what exists. No IO.
 //! - `guarded`: which devices have to be isolated from the node. No IO.
@@ -16,6 +17,7 @@ mod guarded;
 mod kernel;
 mod model;
 pub mod nics;
+pub mod node_access;
 mod operation;
 mod owner;
 mod pair;

@@ -1,4 +1,4 @@
-//! The veth pair by which an engine has a VXLAN device.
+//! The veth pairs by which an engine has a VXLAN device, or the node itself.
 //!
 //! Where a NIC merges packets (generic receive offload), those inside of VXLAN are merged as well,
 //! and a packet socket of the VXLAN device gets frames beyond the MTU, which engines drop. So the
@@ -8,27 +8,58 @@
 //! the VXLAN device. The NIC may merge what it wants. See docs/decisions.
 
 use super::owner::{ForeignAlias, LinkOwner};
+use crate::model::owner::NetworkDeviceRole;
 use crate::model::port::DeviceName;
 use std::str::FromStr;
 use usnet_crds::NetworkName;
+
+/// What a pair is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Pair {
+    Overlay,
+    NodeAccess,
+}
+
+impl Pair {
+    /// Both ends; the second is a port of the engine.
+    pub(super) const fn ends(self) -> [PairEnd; 2] {
+        match self {
+            Self::Overlay => [PairEnd::Vxlan, PairEnd::Engine],
+            Self::NodeAccess => [PairEnd::Node, PairEnd::Access],
+        }
+    }
+}
 
 /// One end of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PairEnd {
     /// The end that exchanges frames with the VXLAN device.
     Vxlan,
-    /// The end that is a port of the engine.
+    /// The end of that pair that is a port of the engine.
     Engine,
+    /// The end that has the node's addresses in the network.
+    Node,
+    /// The end of that pair that is a port of the engine.
+    Access,
 }
 
 impl PairEnd {
-    pub(super) const ALL: [Self; 2] = [Self::Vxlan, Self::Engine];
+    pub(super) const ALL: [Self; 4] = [Self::Vxlan, Self::Engine, Self::Node, Self::Access];
+
+    pub(super) const fn pair(self) -> Pair {
+        match self {
+            Self::Vxlan | Self::Engine => Pair::Overlay,
+            Self::Node | Self::Access => Pair::NodeAccess,
+        }
+    }
 
     /// The name of the device.
     pub(super) fn device(self, network: &NetworkName) -> DeviceName {
         match self {
             Self::Vxlan => DeviceName::of_vxlan_end(network),
             Self::Engine => DeviceName::of_network(network),
+            Self::Node => DeviceName::of_node_end(network),
+            Self::Access => DeviceName::of_role(network, NetworkDeviceRole::NodeAccess),
         }
     }
 
@@ -42,6 +73,8 @@ impl PairEnd {
         match self {
             Self::Vxlan => "vxlan-end",
             Self::Engine => "engine-end",
+            Self::Node => "node-end",
+            Self::Access => "access-end",
         }
     }
 }
@@ -71,8 +104,11 @@ pub struct ObservedEnd {
     pub mtu: u32,
     pub is_up: bool,
     /// Whether the other end gets frames of at most the MTU, with checksums. Of no interest at the
-    /// end that the engine has.
+    /// end that the engine has of an overlay.
     pub splits_packets: bool,
+    /// Whether the node keeps to itself what is not of the network: see
+    /// [`settings`](crate::isolation::settings). Of interest at the node's end alone.
+    pub is_strict: bool,
 }
 
 impl ObservedEnd {

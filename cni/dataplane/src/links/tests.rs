@@ -60,7 +60,7 @@ fn foreign(vni: u32) -> ObservedVxlan {
 
 fn end(owner: &LinkOwner, end: PairEnd) -> ObservedEnd {
     let (owner, name) = (owner.clone(), end.device(&owner.network));
-    ObservedEnd { owner, end, name, mtu: 1450, is_up: true, splits_packets: end == PairEnd::Vxlan }
+    ObservedEnd { owner, end, name, mtu: 1450, is_up: true, splits_packets: end == PairEnd::Vxlan, is_strict: true }
 }
 
 /// The pairs of devices: of the first one the engine's end has index 20, and the other end 21.

@@ -53,6 +53,23 @@ pub enum Policy {
     Accept = 1,
 }
 
+/// What the rules of a chain may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChainKind {
+    Filter,
+    /// They translate addresses of the first packet of each connection.
+    Nat,
+}
+
+impl ChainKind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Filter => "filter",
+            Self::Nat => "nat",
+        }
+    }
+}
+
 /// A chain that the kernel evaluates itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseChain {
@@ -63,6 +80,7 @@ pub struct BaseChain {
     pub priority: i32,
     /// What becomes of other packets.
     pub policy: Policy,
+    pub kind: ChainKind,
 }
 
 /// What the elements of a set are.
@@ -120,7 +138,7 @@ impl Batch {
             ChainAttribute::Name(chain.name.clone()),
             ChainAttribute::Hook(hook),
             ChainAttribute::Policy(chain.policy as u32),
-            ChainAttribute::Type("filter".to_owned()),
+            ChainAttribute::Type(chain.kind.name().to_owned()),
         ];
         self.push(table, NfTablesMessage::NewChain(ChainMessage { attributes }), NLM_F_CREATE);
     }

@@ -34,12 +34,34 @@ pub enum Verdict {
     Accept = 1,
 }
 
+/// A property of the connection that a packet belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum CtKey {
+    /// Bits of `enum nft_ct_state`.
+    State = 0,
+    /// Bits of `enum ip_conntrack_status`.
+    Status = 2,
+}
+
 /// The register of the value that was loaded last. It holds 16 bytes.
 const LOADED: Register = Register::Reg1;
 /// `NFT_LOOKUP_F_INV`
 const INVERTED: u32 = 1;
 /// `NFTA_FWD_SREG_DEV`
 const FWD_DEVICE: u16 = 1;
+/// `NFTA_CT_DREG`
+const CT_DESTINATION: u16 = 1;
+/// `NFTA_CT_KEY`
+const CT_KEY: u16 = 2;
+/// `NFTA_FIB_DREG`, `NFTA_FIB_RESULT` and `NFTA_FIB_FLAGS`
+const FIB_DESTINATION: u16 = 1;
+const FIB_RESULT: u16 = 2;
+const FIB_FLAGS: u16 = 3;
+/// `NFT_FIB_RESULT_OIF`
+const FIB_DEVICE: u32 = 1;
+/// `NFTA_FIB_F_SADDR`, `NFTA_FIB_F_IIF` and `NFTA_FIB_F_PRESENT`
+const FIB_OF_SOURCE: u32 = 1 | 1 << 3 | 1 << 5;
 /// `NFTA_COUNTER_PACKETS`
 const COUNTER_PACKETS: u16 = 2;
 
@@ -56,6 +78,30 @@ pub fn payload(base: Base, offset: u32, length: u32) -> Expression {
 /// Loads a property of the packet.
 pub fn meta(key: MetaKey) -> Expression {
     Expressions::Meta(vec![Meta::DestinationRegister(LOADED), Meta::Key(key)])
+}
+
+/// Loads a property of the connection.
+pub fn ct(key: CtKey) -> Expression {
+    let attribute = |kind, value: u32| DefaultNla::new(kind, value.to_be_bytes().to_vec());
+    let attributes = vec![attribute(CT_DESTINATION, u32::from(LOADED)), attribute(CT_KEY, key as u32)];
+    Expressions::Other { expression_type: "ct".to_owned(), attributes }
+}
+
+/// Loads 1 if the route to the source of a packet leads over the device by which it came, and
+/// otherwise 0: one byte.
+pub fn source_route() -> Expression {
+    let attribute = |kind, value: u32| DefaultNla::new(kind, value.to_be_bytes().to_vec());
+    let attributes = vec![
+        attribute(FIB_DESTINATION, u32::from(LOADED)),
+        attribute(FIB_RESULT, FIB_DEVICE),
+        attribute(FIB_FLAGS, FIB_OF_SOURCE),
+    ];
+    Expressions::Other { expression_type: "fib".to_owned(), attributes }
+}
+
+/// Gives a connection an address of the device that it leaves by as its source.
+pub fn masquerade() -> Expression {
+    Expressions::Other { expression_type: "masq".to_owned(), attributes: Vec::new() }
 }
 
 /// Keeps these bits of the loaded value.
@@ -79,10 +125,11 @@ pub fn are_same(found: &[Expression], wanted: &[Expression]) -> bool {
         (Expressions::Lookup(found), Expressions::Lookup(wanted)) => contains(found, wanted),
         (Expressions::Bitwise(found), Expressions::Bitwise(wanted)) => contains(found, wanted),
         (Expressions::Immediate(found), Expressions::Immediate(wanted)) => contains(found, wanted),
-        // Such as counters, whose values differ.
-        (Expressions::Other { expression_type: found, .. }, Expressions::Other { expression_type: wanted, .. }) => {
-            found == wanted
-        }
+        // A wanted counter has no values.
+        (
+            Expressions::Other { expression_type: found, attributes: values },
+            Expressions::Other { expression_type: wanted, attributes: wanted_values },
+        ) => found == wanted && contains(values, wanted_values),
         _ => false,
     };
     found.len() == wanted.len() && found.iter().zip(wanted).all(is_same)

@@ -8,14 +8,17 @@
 //! - [`NftablesMonitor`]: waits for changes that other programs make.
 //!
 //! ```no_run
-//! # use usnet_dataplane::nftables::{BaseChain, Batch, ChainHook, Nftables, Policy, Table};
+//! # use usnet_dataplane::nftables::{BaseChain, Batch, ChainHook, ChainKind};
+//! # use usnet_dataplane::nftables::{Nftables, Policy, Table};
 //! # use usnet_dataplane::nftables::expression::{payload, Base, equals, verdict, Verdict};
 //! const TABLE: Table = Table::netdev("example");
 //! let mut batch = Batch::default();
 //! batch.add_table(TABLE);
 //! let hook = ChainHook::Ingress { device: "eth0".to_owned() };
 //! let name = "eth0".to_owned();
-//! batch.add_chain(TABLE, &BaseChain { name, hook, priority: -500, policy: Policy::Accept });
+//! batch.add_chain(TABLE, &BaseChain {
+//!     name, hook, priority: -500, policy: Policy::Accept, kind: ChainKind::Filter,
+//! });
 //! // Frames of the VLAN protocol are dropped.
 //! let rule = vec![payload(Base::Link, 12, 2), equals(&[0x81, 0x00]), verdict(Verdict::Drop)];
 //! batch.add_rule(TABLE, "eth0", rule);
@@ -29,7 +32,7 @@ pub mod expression;
 mod monitor;
 mod read;
 
-pub use batch::{BaseChain, Batch, ChainHook, KeyType, Policy};
+pub use batch::{BaseChain, Batch, ChainHook, ChainKind, KeyType, Policy};
 pub use error::NftablesError;
 pub use expression::{Expression, MetaKey};
 pub use monitor::NftablesMonitor;

@@ -29,6 +29,7 @@ pub(crate) trait Values: Switch {
             namespaces: Namespaces::default(),
             ipam: None,
             gateway: None,
+            node_access: None,
             attachments: Vec::new(),
             device_plugin: None,
             resource_claims: None,

@@ -2,7 +2,7 @@
 
 use crate::model::attachment::{AttachmentId, Progress, Record};
 use crate::model::observed::ObservedPort;
-use crate::model::owner::Owner;
+use crate::model::owner::{NetworkDevice, Owner};
 use crate::model::port::{DesiredPort, PortBackend, PortName, PortPolicy};
 use crate::model::underlay::DesiredTunnels;
 use crate::model::uplink::DesiredUplink;
@@ -62,11 +62,11 @@ impl Desired {
         desired
     }
 
-    /// Adds the ports of networks whose devices have these indexes.
+    /// Adds the ports of these devices of networks.
     #[must_use]
-    pub fn with_devices(self, devices: &BTreeMap<NetworkName, u32>) -> Self {
-        let port = |(name, index): (&NetworkName, &u32)| Some(DesiredPort::of_device(self.networks.get(name)?, *index));
-        let ports: Vec<_> = devices.iter().filter_map(port).collect();
+    pub fn with_devices<'a>(self, devices: impl IntoIterator<Item = &'a NetworkDevice>) -> Self {
+        let port = |device: &NetworkDevice| Some(DesiredPort::of_device(self.networks.get(&device.network)?, device));
+        let ports: Vec<_> = devices.into_iter().filter_map(port).collect();
         self.with_ports(ports)
     }
 

@@ -17,7 +17,7 @@ pub enum Owner {
     Nic(UplinkNic),
     /// A network that is connected to an uplink: this is a patch port or a sub-interface for it.
     Patch(PatchedNetwork),
-    /// A network: it is joined with other nodes by this device.
+    /// A network: it is joined with other nodes, or with this node, by this device.
     Network(NetworkDevice),
     /// A network whose engine encapsulates: this is its tunnel to one peer.
     Tunnel(NetworkTunnel),
@@ -25,13 +25,23 @@ pub enum Owner {
     Attachment(AttachmentId),
 }
 
-/// The kernel device by which a network is joined with other nodes.
+/// A kernel device by which a network is joined with other nodes, or with its own node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkDevice {
     pub network: NetworkName,
+    pub role: NetworkDeviceRole,
     /// The index of the device when it became a port. An engine does not notice that a device is
     /// deleted and created again: what it has open then is the deleted one.
     pub index: u32,
+}
+
+/// What a network's own device leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NetworkDeviceRole {
+    /// Other nodes.
+    Overlay,
+    /// The node itself, which has an address in the network.
+    NodeAccess,
 }
 
 /// The NIC of an uplink.

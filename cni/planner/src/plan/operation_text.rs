@@ -4,7 +4,7 @@
 use super::operation::Op;
 use crate::model::bridge::DesiredBridge;
 use crate::model::bridge_settings::desired_settings;
-use crate::model::owner::Owner;
+use crate::model::owner::{NetworkDeviceRole, Owner};
 use crate::model::port::{DesiredPort, PortBackend};
 use crate::model::tagging::Tagging;
 use crate::model::underlay::UplinkAddress;
@@ -111,7 +111,11 @@ fn create_port(port: &DesiredPort, formatter: &mut fmt::Formatter<'_>) -> fmt::R
             port.uplink_tagging().map_or(Ok(()), |tagging| in_vlan(tagging, formatter))
         }
         Owner::Network(device) => {
-            write!(formatter, "join device {name} of network {} to bridge {bridge}", device.network)
+            let of_node = match device.role {
+                NetworkDeviceRole::Overlay => "",
+                NetworkDeviceRole::NodeAccess => " by which the node is in it",
+            };
+            write!(formatter, "join device {name} of network {}{of_node} to bridge {bridge}", device.network)
         }
         Owner::Tunnel(tunnel) => {
             write!(formatter, "create the tunnel of network {} to {}", tunnel.network, tunnel.peer)?;

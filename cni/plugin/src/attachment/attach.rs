@@ -266,6 +266,11 @@ impl Attachment<'_> {
         if let Some(address) = gateway::assigned_gateway(&self.assignment, self.request.gateway.as_ref()) {
             return Err(IpamError::AddressOfGateway(address));
         }
+        let mut assigned = self.assignment.ips.iter().map(|assigned| assigned.address.addr());
+        let node = self.request.node_access.as_ref();
+        if let Some(address) = assigned.find(|address| node.is_some_and(|node| node.has(*address))) {
+            return Err(IpamError::AddressOfNode(address));
+        }
         gateway::set_in_assignment(&mut self.assignment, self.request.gateway.as_ref());
         self.assignment.set_default_routes(&self.request.default_route);
         let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);

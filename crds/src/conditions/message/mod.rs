@@ -8,6 +8,7 @@ pub mod gateway;
 #[cfg(feature = "api")]
 pub mod network;
 pub mod node;
+pub mod node_access;
 pub mod overlay;
 pub mod uplink;
 #[cfg(feature = "api")]

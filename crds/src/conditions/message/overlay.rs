@@ -45,7 +45,7 @@ pub fn mtu_too_large(mtu: Mtu, overhead: u32, underlay: &str, underlay_mtu: u32)
 }
 
 pub fn port_failed(engine: EngineKind, device: &dyn Display, problem: &str) -> String {
-    format!("{engine} cannot use VXLAN device {device}: {problem}")
+    format!("{engine} cannot use device {device} of the network: {problem}")
 }
 
 pub fn device_failed(device: &dyn Display, problem: &dyn Display) -> String {

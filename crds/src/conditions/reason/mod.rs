@@ -6,6 +6,7 @@ mod attachment;
 mod bridge;
 mod engine;
 mod node;
+mod node_access;
 mod overlay;
 mod progress;
 mod spec;
@@ -13,7 +14,7 @@ mod uplink;
 
 use crate::EngineKind;
 
-pub use {attachment::*, bridge::*, engine::*, node::*, overlay::*, progress::*, spec::*, uplink::*};
+pub use {attachment::*, bridge::*, engine::*, node::*, node_access::*, overlay::*, progress::*, spec::*, uplink::*};
 
 /// A reason.
 #[derive(Debug)]
@@ -127,7 +128,7 @@ macro_rules! reasons {
 use reasons;
 
 pub fn all() -> impl Iterator<Item = &'static Reason> {
-    let tables = [SPEC, PROGRESS, BRIDGE, OVERLAY, UPLINK, ENGINE, NODE, ATTACHMENT];
+    let tables = [SPEC, PROGRESS, BRIDGE, OVERLAY, NODE_ACCESS, UPLINK, ENGINE, NODE, ATTACHMENT];
     tables.into_iter().flatten()
 }
 

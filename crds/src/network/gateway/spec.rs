@@ -13,7 +13,7 @@ use kube::core::Rule;
 use serde::{Deserialize, Serialize};
 
 /// A gateway has at most one address of each family.
-const ADDRESSES_MAX: usize = 2;
+pub(crate) const ADDRESSES_MAX: usize = 2;
 
 /// The engine's own addresses in the network, on every node of it: pods reach other networks by
 /// them.
@@ -36,7 +36,7 @@ pub struct GatewaySpec {
 
 /// Only the check in Rust excludes broadcast addresses: the API server knows the cost of `==`, but
 /// takes `!=` for too expensive.
-fn host_addresses() -> Rule {
+pub(crate) fn host_addresses() -> Rule {
     let is_host = "!(cidr(a).masked() == cidr(a)) && cidr(a).ip().isGlobalUnicast()";
     rule(
         format!("self.all(a, isCIDR(a) && {is_host})"),
@@ -44,10 +44,10 @@ fn host_addresses() -> Rule {
     )
 }
 
-fn one_of_each_family() -> Rule {
+pub(crate) fn one_of_each_family() -> Rule {
     rule(
         "self.all(a, !isCIDR(a) || self.filter(b, isCIDR(b) && cidr(b).ip().family() == cidr(a).ip().family()).size() == 1)",
-        Problem::GatewayFamilyTwice.to_string(),
+        Problem::FamilyTwice.to_string(),
     )
 }
 
@@ -83,19 +83,7 @@ pub(crate) fn gateway(
     let before = problems.count();
     problems.add_if(!engine.traits().has_gateways, "spec.gateway", not_in(engine));
     problems.add_if(ownership == Ownership::Adopted, "spec.gateway", Problem::GatewayOfAdopted);
-    let is_too_long = spec.addresses.len() > ADDRESSES_MAX;
-    let too_many = Problem::TooMany { count: spec.addresses.len(), maximum: ADDRESSES_MAX };
-    problems.add_if(is_too_long, "spec.gateway.addresses", too_many);
-    problems.add_if(spec.addresses.is_empty(), "spec.gateway.addresses", Problem::GatewayWithoutAddress);
-    let addresses = spec.addresses.iter().enumerate();
-    let addresses: Vec<InterfaceAddress> = addresses
-        .filter_map(|(place, text)| problems.check(&format!("spec.gateway.addresses[{place}]"), host_address(text)))
-        .collect();
-    let is_twice = |one: &InterfaceAddress| {
-        addresses.iter().filter(|other| other.ip().is_ipv4() == one.ip().is_ipv4()).count() > 1
-    };
-    let is_family_twice = !is_too_long && addresses.iter().any(is_twice);
-    problems.add_if(is_family_twice, "spec.gateway.addresses", Problem::GatewayFamilyTwice);
+    let addresses = addresses(problems, "spec.gateway.addresses", &spec.addresses);
     let domain = spec.routing_domain.clone();
     let routing_domain =
         domain.and_then(|name| problems.check("spec.gateway.routingDomain", RoutingDomain::try_from(name)));
@@ -109,7 +97,23 @@ pub(crate) fn gateway(
     (problems.count() == before).then_some(Some(gateway))
 }
 
+/// The addresses of a field, of which there is one of each family at most.
+pub(crate) fn addresses(problems: &mut Problems, field: &str, texts: &[String]) -> Vec<InterfaceAddress> {
+    let is_too_long = texts.len() > ADDRESSES_MAX;
+    problems.add_if(is_too_long, field, Problem::TooMany { count: texts.len(), maximum: ADDRESSES_MAX });
+    problems.add_if(texts.is_empty(), field, Problem::WithoutAddress);
+    let each = texts.iter().enumerate();
+    let addresses: Vec<InterfaceAddress> =
+        each.filter_map(|(place, text)| problems.check(&format!("{field}[{place}]"), host_address(text))).collect();
+    let is_twice = |one: &InterfaceAddress| {
+        addresses.iter().filter(|other| other.ip().is_ipv4() == one.ip().is_ipv4()).count() > 1
+    };
+    let is_family_twice = !is_too_long && addresses.iter().any(is_twice);
+    problems.add_if(is_family_twice, field, Problem::FamilyTwice);
+    addresses
+}
+
 fn host_address(text: &str) -> Result<InterfaceAddress, Problem> {
     let address: InterfaceAddress = text.parse()?;
-    if address.is_host() { Ok(address) } else { Err(Problem::GatewayAddress(address)) }
+    if address.is_host() { Ok(address) } else { Err(Problem::NoHostAddress(address)) }
 }

@@ -10,6 +10,7 @@ mod kubectl_usnet;
 mod manual_edits;
 mod moved;
 mod nads;
+mod node_access;
 mod node_slices;
 mod refused_definitions;
 mod samples;

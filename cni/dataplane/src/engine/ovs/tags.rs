@@ -1,7 +1,9 @@
 //! Ownership tags in Open vSwitch: keys in `external_ids` of bridges and ports.
 
 use crate::model::bridge::BridgeOwner;
-use crate::model::owner::{NetworkDevice, NetworkTunnel, NicIdentity, Owner, PatchedNetwork, PortOwner, UplinkNic};
+use crate::model::owner::{
+    NetworkDevice, NetworkDeviceRole, NetworkTunnel, NicIdentity, Owner, PatchedNetwork, PortOwner, UplinkNic,
+};
 use std::collections::BTreeMap;
 use usnet_crds::{InterfaceAddress, NetworkName, PciAddress, UplinkName};
 use usnet_ovsdb::{Condition, Value};
@@ -16,6 +18,9 @@ pub const UPLINK_KEY: &str = "usnet.dev/uplink";
 /// On a network's own port and on that of a NIC: the index that the device had when it was joined,
 /// or the PCI address of a NIC that the kernel does not drive.
 pub const DEVICE_KEY: &str = "usnet.dev/device-index";
+/// On the port by which the node is in a network, beside the network and the index: what it is.
+pub(super) const ROLE_KEY: &str = "usnet.dev/device-role";
+const NODE_ACCESS: &str = "node-access";
 /// On a mirror and the port that it sends to: the number of the capture. They are no ports of a
 /// network.
 pub(crate) const CAPTURE_KEY: &str = "usnet.dev/capture";
@@ -69,7 +74,12 @@ pub(super) fn port(external_ids: &ExternalIds) -> Option<PortOwner> {
             PortOwner::new(&network.parse().ok()?, &attachment.parse().ok()?)
         }
         (Some(network), None, Some(index), None) => {
-            PortOwner::of_device(&NetworkDevice { network: network.parse().ok()?, index: index.parse().ok()? })
+            let role = match value(ROLE_KEY).map(String::as_str) {
+                None => NetworkDeviceRole::Overlay,
+                Some(NODE_ACCESS) => NetworkDeviceRole::NodeAccess,
+                Some(_) => return None,
+            };
+            PortOwner::of_device(&NetworkDevice { network: network.parse().ok()?, role, index: index.parse().ok()? })
         }
         (None, None, Some(identity), Some(uplink)) => {
             PortOwner::of_nic(&UplinkNic { uplink: uplink.parse().ok()?, identity: nic_identity(identity)? })
@@ -110,7 +120,11 @@ pub(crate) fn port_value(owner: &PortOwner) -> Value {
     let network = owner.network.as_ref().map(|network| (NETWORK_KEY, network.to_string()));
     let keys = match &owner.owner {
         Owner::Attachment(attachment) => [Some((ATTACHMENT_KEY, attachment.to_string())), None],
-        Owner::Network(device) => [Some((DEVICE_KEY, device.index.to_string())), None],
+        Owner::Network(device) => {
+            let is_of_node = device.role == NetworkDeviceRole::NodeAccess;
+            let role = is_of_node.then(|| (ROLE_KEY, NODE_ACCESS.to_owned()));
+            [Some((DEVICE_KEY, device.index.to_string())), role]
+        }
         Owner::Nic(nic) => {
             let identity = match &nic.identity {
                 NicIdentity::KernelIndex(index) => index.to_string(),
@@ -152,12 +166,15 @@ mod tests {
         assert_eq!(owner(&[uplink, (DEVICE_KEY, "0000:3b:00.1")]), Some(pci));
         let tunnel = NetworkTunnel { network: blue.clone(), peer: [192, 168, 50, 2].into() };
         assert_eq!(owner(&[network, (PEER_KEY, "192.168.50.2")]), Some(PortOwner::of_tunnel(&tunnel)));
-        let device = PortOwner::of_device(&NetworkDevice { network: blue, index: 17 });
-        assert_eq!(owner(&[network, (DEVICE_KEY, "17")]), Some(device));
+        let device = |role| PortOwner::of_device(&NetworkDevice { network: blue.clone(), role, index: 17 });
+        assert_eq!(owner(&[network, (DEVICE_KEY, "17")]), Some(device(NetworkDeviceRole::Overlay)));
+        let role = (ROLE_KEY, "node-access");
+        assert_eq!(owner(&[network, (DEVICE_KEY, "17"), role]), Some(device(NetworkDeviceRole::NodeAccess)));
         for none in [
             vec![network],
             vec![(DEVICE_KEY, "17")],
             vec![network, (DEVICE_KEY, "x")],
+            vec![network, (DEVICE_KEY, "17"), (ROLE_KEY, "x")],
             vec![network, (DEVICE_KEY, "17"), (ATTACHMENT_KEY, "c1.net1")],
             vec![(PEER_KEY, "192.168.50.2")],
             vec![network, (PEER_KEY, "x")],

@@ -2,7 +2,8 @@
 //!
 //! The tag of a bridge domain is `usnet:` and its network; the interface on the network's own
 //! device has the same, and so have a sub-interface that connects the network to an uplink and the
-//! VXLAN tunnels of the network. The tag of a NIC is `usnet^`, its uplink, `^` and the index of the
+//! VXLAN tunnels of the network. The interface by which the node is in a network has `usnna:` and
+//! its network. The tag of a NIC is `usnet^`, its uplink, `^` and the index of the
 //! NIC in hexadecimal digits, or `@` and its PCI address as a number; a sub-interface for the
 //! address of the node has the same without these. A loopback interface with the tag `usnbd:` and a
 //! network marks a bridge domain that was taken over, because VPP tags none that exists.
@@ -13,7 +14,7 @@
 
 use crate::engine::error::TagTooLong;
 use crate::model::attachment::AttachmentId;
-use crate::model::owner::{NetworkDevice, NicIdentity, Owner, UplinkNic};
+use crate::model::owner::{NetworkDevice, NetworkDeviceRole, NicIdentity, Owner, UplinkNic};
 use crate::model::port::PortName;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -26,6 +27,7 @@ pub(super) type Tag = FixedText<64>;
 pub const TAG_MAX: usize = Tag::LIMIT;
 
 const NETWORK: &str = "usnet:";
+const NODE_ACCESS: &str = "usnna:";
 const MARKER: &str = "usnbd:";
 const UPLINK: &str = "usnet^";
 /// Before the index of a NIC that the kernel drives, and before the address of another one.
@@ -61,6 +63,11 @@ pub(super) fn network(tag: &str) -> Option<NetworkName> {
     tag.strip_prefix(NETWORK)?.parse().ok()
 }
 
+/// The tag of the interface by which the node is in a network.
+fn node_access_tag(network: &NetworkName) -> Result<Tag, TagTooLong> {
+    Tag::new(format!("{NODE_ACCESS}{network}")).map_err(|_| too_long(format!("network {network}"), USE_SHORTER_NAME))
+}
+
 /// The tag of the interface by which a network has a bridge domain that it took over.
 pub(super) fn marker_tag(network: &NetworkName) -> Result<Tag, TagTooLong> {
     Tag::new(format!("{MARKER}{network}")).map_err(|_| too_long(format!("network {network}"), USE_SHORTER_NAME))
@@ -83,7 +90,10 @@ pub(super) fn marker_mac(domain: u32) -> [u8; 6] {
 pub(super) fn owner_tag(owner: &Owner) -> Result<Tag, TagTooLong> {
     match owner {
         Owner::Attachment(attachment) => attachment_tag(attachment),
-        Owner::Network(device) => network_tag(&device.network),
+        Owner::Network(device) => match device.role {
+            NetworkDeviceRole::Overlay => network_tag(&device.network),
+            NetworkDeviceRole::NodeAccess => node_access_tag(&device.network),
+        },
         // The uplink is that of the interface that it is a part of.
         Owner::Patch(patch) => network_tag(&patch.network),
         Owner::Tunnel(tunnel) => network_tag(&tunnel.network),
@@ -143,7 +153,12 @@ fn device_index(mac: [u8; 6]) -> u32 {
 /// not have written is not its own.
 pub(super) fn owner(tag: &str, mac: [u8; 6]) -> Option<Owner> {
     if let Some(network) = network(tag) {
-        return Some(Owner::Network(NetworkDevice { network, index: device_index(mac) }));
+        let role = NetworkDeviceRole::Overlay;
+        return Some(Owner::Network(NetworkDevice { network, role, index: device_index(mac) }));
+    }
+    if let Some(network) = tag.strip_prefix(NODE_ACCESS) {
+        let (network, role) = (network.parse().ok()?, NetworkDeviceRole::NodeAccess);
+        return Some(Owner::Network(NetworkDevice { network, role, index: device_index(mac) }));
     }
     if let Some((uplink, identity)) = tag.strip_prefix(UPLINK).and_then(nic_of) {
         return Some(Owner::Nic(UplinkNic { uplink: uplink.parse().ok()?, identity }));
@@ -252,11 +267,13 @@ mod tests {
 
     #[test]
     fn the_interface_of_a_network_names_it_and_the_index_of_its_device() {
-        let device = NetworkDevice { network: "n".repeat(57).parse().unwrap(), index: 0x0102_0304 };
-        let of_device = Owner::Network(device.clone());
-        let tag = owner_tag(&of_device).unwrap();
-        assert_eq!(owner(tag.as_str(), device_mac(device.index)), Some(of_device.clone()));
-        assert_ne!(owner(tag.as_str(), [2, 0xfe, 1, 2, 3, 4]), Some(of_device));
+        for role in [NetworkDeviceRole::Overlay, NetworkDeviceRole::NodeAccess] {
+            let device = NetworkDevice { network: "n".repeat(57).parse().unwrap(), role, index: 0x0102_0304 };
+            let of_device = Owner::Network(device.clone());
+            let tag = owner_tag(&of_device).unwrap();
+            assert_eq!(owner(tag.as_str(), device_mac(device.index)), Some(of_device.clone()));
+            assert_ne!(owner(tag.as_str(), [2, 0xfe, 1, 2, 3, 4]), Some(of_device));
+        }
     }
 
     #[test]

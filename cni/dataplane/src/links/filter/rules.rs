@@ -11,7 +11,7 @@ use super::model::{OverlayFilter, OverlayKey};
 use crate::nftables::expression::{
     Base, MetaKey, Verdict, counter, equals, in_set, masked, meta, not_in_set, payload, verdict,
 };
-use crate::nftables::{BaseChain, Batch, ChainHook, Expression, KeyType, Policy, Table};
+use crate::nftables::{BaseChain, Batch, ChainHook, ChainKind, Expression, KeyType, Policy, Table};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -64,6 +64,7 @@ pub(super) fn chains(filter: &OverlayFilter) -> Chains {
         hook,
         priority: PRIORITY,
         policy: Policy::Accept,
+        kind: ChainKind::Filter,
     };
     let accepted = [(IPV4, "peers4"), (IPV6, "peers6")].map(|(family, set)| from_peers(family, set));
     let segments = filter.segments.iter().map(|(address, prefix)| from_segment(*address, *prefix));

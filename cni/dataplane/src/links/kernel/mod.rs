@@ -5,6 +5,7 @@ mod isolation;
 mod monitor;
 pub(super) mod namespace;
 mod nics;
+mod node_access;
 mod observe;
 mod pair;
 mod vxlan;

@@ -77,7 +77,7 @@ impl KernelLinks {
     }
 
     /// Addresses of the node that others can reach, with the devices that have them.
-    fn addresses(&mut self) -> Result<Vec<(u32, InterfaceAddress)>, NetlinkError> {
+    pub(super) fn addresses(&mut self) -> Result<Vec<(u32, InterfaceAddress)>, NetlinkError> {
         let answers = self.dump(&RouteNetlinkMessage::GetAddress(AddressMessage::default()))?;
         let address = |answer: &RouteNetlinkMessage| match answer {
             RouteNetlinkMessage::NewAddress(found)
@@ -93,7 +93,12 @@ impl KernelLinks {
 
     /// The addresses follow from the numbers of nodes: nothing else has them, and detecting
     /// duplicates would only delay IPv6.
-    fn change_address(&mut self, index: u32, address: InterfaceAddress, is_present: bool) -> Result<(), NetlinkError> {
+    pub(super) fn change_address(
+        &mut self,
+        index: u32,
+        address: InterfaceAddress,
+        is_present: bool,
+    ) -> Result<(), NetlinkError> {
         let mut message = AddressMessage::default();
         message.header.family = match address.ip() {
             IpAddr::V4(_) => AddressFamily::Inet,

@@ -1,9 +1,10 @@
 //! Reading the devices.
 
 use super::{KernelLinks, failed};
+use crate::isolation::settings;
 use crate::links::LinkError;
 use crate::links::model::{ObservedLinks, ObservedVxlan, Underlay};
-use crate::links::pair::{EndOwner, ObservedEnd, PairEnd};
+use crate::links::pair::{EndOwner, ObservedEnd, Pair, PairEnd};
 use crate::model::port::DeviceName;
 use crate::netlink::NetlinkError;
 use netlink_packet_route::RouteNetlinkMessage;
@@ -29,7 +30,7 @@ pub(super) fn observe(links: &mut KernelLinks, addresses: &BTreeSet<IpAddr>) -> 
             device.peers = peers;
         }
     }
-    let ends = links.all_ends().map_err(failed("list the pairs of VXLAN devices"))?;
+    let ends = links.ends_of(Pair::Overlay).map_err(failed("list the pairs of VXLAN devices"))?;
     let underlays = links.underlays(addresses).map_err(failed("list the addresses of the node"))?;
     Ok(ObservedLinks { may_change, vxlans, ends, underlays })
 }
@@ -72,7 +73,7 @@ impl KernelLinks {
         Ok(answers.into_iter().filter_map(device).collect())
     }
 
-    fn all_ends(&mut self) -> Result<BTreeMap<u32, ObservedEnd>, NetlinkError> {
+    pub(super) fn ends_of(&mut self, pair: Pair) -> Result<BTreeMap<u32, ObservedEnd>, NetlinkError> {
         let mut message = LinkMessage::default();
         message.attributes = vec![
             LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Veth)]),
@@ -81,8 +82,8 @@ impl KernelLinks {
         let mut ends = BTreeMap::new();
         for answer in self.dump(&RouteNetlinkMessage::GetLink(message))? {
             let RouteNetlinkMessage::NewLink(link) = answer else { continue };
-            let Some(mut found) = end(&link) else { continue };
-            if found.end == PairEnd::Vxlan {
+            let Some(mut found) = end(&link).filter(|found| found.end.pair() == pair) else { continue };
+            if found.end != PairEnd::Engine {
                 found.splits_packets = match self.splits_packets(link.header.index) {
                     Err(error) if error.is(Errno::ENODEV) => continue,
                     splits => splits?,
@@ -162,7 +163,8 @@ fn end(link: &LinkMessage) -> Option<ObservedEnd> {
     });
     let EndOwner { owner, end } = alias?.parse().ok()?;
     let (name, is_up) = (DeviceName::observed(name(link)?), link.header.flags.contains(LinkFlags::Up));
-    Some(ObservedEnd { owner, end, name, mtu: mtu(link)?, is_up, splits_packets: false })
+    let is_strict = end != PairEnd::Node || settings::are_strict(&link.attributes);
+    Some(ObservedEnd { owner, end, name, mtu: mtu(link)?, is_up, splits_packets: false, is_strict })
 }
 
 /// None for a device of another kind.

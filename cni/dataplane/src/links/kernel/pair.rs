@@ -1,11 +1,11 @@
-//! The pair by which an engine has a VXLAN device.
+//! The pairs by which an engine has a VXLAN device, or the node itself.
 
 use super::vxlan::of_index;
 use super::{KernelLinks, from_netlink};
 use crate::isolation::Guard;
 use crate::links::LinkError;
 use crate::links::owner::LinkOwner;
-use crate::links::pair::{EndOwner, PairEnd};
+use crate::links::pair::{EndOwner, Pair, PairEnd};
 use crate::model::port::{DeviceName, DeviceRole};
 use crate::netlink::NetlinkError;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
@@ -18,7 +18,7 @@ impl KernelLinks {
     /// Creates what is missing. Nothing passes until both ends are isolated from the node.
     pub(super) fn connect(&mut self, owner: &LinkOwner, vxlan: u32, mtu: Mtu) -> Result<(), LinkError> {
         let what = |error| from_netlink(format!("connect VXLAN device {} by a pair", owner.device()), error);
-        let ends = self.ensure_pair(owner, mtu).map_err(what)?;
+        let ends = self.ensure_pair(owner, Pair::Overlay, mtu).map_err(what)?;
         for end in ends {
             self.configure_end(owner, end, mtu).map_err(what)?;
         }
@@ -31,27 +31,33 @@ impl KernelLinks {
         ends.iter().try_for_each(|(_, index)| self.set_up(*index, true)).map_err(what)
     }
 
-    fn ensure_pair(&mut self, owner: &LinkOwner, mtu: Mtu) -> Result<[(PairEnd, u32); 2], NetlinkError> {
-        if let Some(ends) = self.ends(owner)? {
+    /// Both ends, the far one first.
+    pub(super) fn ensure_pair(
+        &mut self,
+        owner: &LinkOwner,
+        pair: Pair,
+        mtu: Mtu,
+    ) -> Result<[(PairEnd, u32); 2], NetlinkError> {
+        if let Some(ends) = self.ends(owner, pair)? {
             return Ok(ends);
         }
-        let [vxlan, engine] = PairEnd::ALL.map(|end| end.device(&owner.network));
-        let peer = InfoData::Veth(InfoVeth::Peer(named(&vxlan, mtu)));
+        let [far, engine] = pair.ends().map(|end| end.device(&owner.network));
+        let peer = InfoData::Veth(InfoVeth::Peer(named(&far, mtu)));
         let mut message = named(&engine, mtu);
         message.attributes.push(LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(peer)]));
         self.execute(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)?;
-        self.ends(owner)?.ok_or_else(|| NetlinkError::Kernel(Errno::ENODEV.into()))
+        self.ends(owner, pair)?.ok_or_else(|| NetlinkError::Kernel(Errno::ENODEV.into()))
     }
 
     /// Both ends; `None` if not both exist. One alone has lost the other, which was renamed or
     /// given to another network namespace.
-    fn ends(&mut self, owner: &LinkOwner) -> Result<Option<[(PairEnd, u32); 2]>, NetlinkError> {
+    fn ends(&mut self, owner: &LinkOwner, pair: Pair) -> Result<Option<[(PairEnd, u32); 2]>, NetlinkError> {
         let mut found = Vec::new();
-        for end in PairEnd::ALL {
+        for end in pair.ends() {
             found.extend(self.own_end(owner, end)?.map(|index| (end, index)));
         }
         match found.as_slice() {
-            [vxlan, engine] => Ok(Some([*vxlan, *engine])),
+            [far, engine] => Ok(Some([*far, *engine])),
             rest => rest.iter().try_for_each(|(_, index)| self.delete(*index)).map(|()| None),
         }
     }
@@ -67,13 +73,21 @@ impl KernelLinks {
         Ok(is_own.then_some(link.header.index))
     }
 
-    fn configure_end(&mut self, owner: &LinkOwner, (end, index): (PairEnd, u32), mtu: Mtu) -> Result<(), NetlinkError> {
+    pub(super) fn configure_end(
+        &mut self,
+        owner: &LinkOwner,
+        (end, index): (PairEnd, u32),
+        mtu: Mtu,
+    ) -> Result<(), NetlinkError> {
         let mut message = of_index(index);
         message.attributes = vec![LinkAttribute::IfAlias(end.alias(owner)), LinkAttribute::Mtu(mtu.get().into())];
         self.execute(RouteNetlinkMessage::SetLink(message), 0)?;
-        self.set_isolated(index);
         match end {
-            PairEnd::Vxlan => self.split_packets(index),
+            PairEnd::Node => self.set_strict(index),
+            PairEnd::Vxlan | PairEnd::Engine | PairEnd::Access => self.set_isolated(index),
+        }
+        match end {
+            PairEnd::Vxlan | PairEnd::Node | PairEnd::Access => self.split_packets(index),
             PairEnd::Engine => Ok(()),
         }
     }

@@ -61,6 +61,13 @@ impl KernelLinks {
         let _second_layer = self.execute(RouteNetlinkMessage::SetLink(message), 0);
     }
 
+    /// The settings of the node's own device in a network.
+    pub(super) fn set_strict(&mut self, index: u32) {
+        let mut message = of_index(index);
+        message.attributes.push(settings::strict_attribute());
+        let _second_layer = self.execute(RouteNetlinkMessage::SetLink(message), 0);
+    }
+
     /// Older kernels only rename a device that is down.
     pub(super) fn rename(&mut self, index: u32, name: &str) -> Result<(), NetlinkError> {
         match self.set_name(index, name) {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use usnet_crds::NodeNetwork;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
+use usnet_dataplane::owner::{NetworkDevice, NetworkDeviceRole};
 use usnet_dataplane::plan::diff;
 use usnet_dataplane::port::{DesiredPort, DeviceName, PortName};
 
@@ -54,8 +55,12 @@ fn is_connected(switch: &impl Switch, container: &str) -> bool {
     received(switch, container) > before
 }
 
+fn overlay_device(network: &str, index: u32) -> NetworkDevice {
+    NetworkDevice { network: network.parse().expect("a name"), role: NetworkDeviceRole::Overlay, index }
+}
+
 fn desired(switch: &impl Switch, networks: &[NodeNetwork], devices: &BTreeMap<&str, u32>) -> Desired {
-    let devices = devices.iter().map(|(network, index)| (network.parse().expect("a name"), *index)).collect();
+    let devices: Vec<_> = devices.iter().map(|(network, index)| overlay_device(network, *index)).collect();
     switch.desired(networks, &["c1"]).with_devices(&devices)
 }
 
@@ -69,7 +74,9 @@ pub(crate) fn a_network_is_joined_by_its_device_and_left(switch: &mut impl Switc
     assert!(switch.forwards(bridge(&blue), &name));
     assert!(!switch.moves_frames() || is_connected(switch, "c1"));
     let dump = switch.dump();
-    let operations = [usnet_dataplane::plan::Op::CreatePort { port: DesiredPort::of_device(&blue, index).into() }];
+    let operations = [usnet_dataplane::plan::Op::CreatePort {
+        port: DesiredPort::of_device(&blue, &overlay_device("blue", index)).into(),
+    }];
     assert_eq!(apply(&mut engine, &operations), [Ok(())]);
     assert_eq!(switch.dump(), dump, "a second time nothing is changed");
 
@@ -111,10 +118,37 @@ pub(crate) fn a_port_of_its_name_that_others_created_is_not_changed(switch: &mut
     switch.add_foreign_device(bridge(&blue), DeviceName::of_network(&blue.name).as_str());
     let joined = desired(switch, std::slice::from_ref(&blue), &[("blue", index)].into());
     let dump = switch.dump();
-    let operations = [usnet_dataplane::plan::Op::CreatePort { port: DesiredPort::of_device(&blue, index).into() }];
+    let operations = [usnet_dataplane::plan::Op::CreatePort {
+        port: DesiredPort::of_device(&blue, &overlay_device("blue", index)).into(),
+    }];
     let refused = apply(&mut engine, &operations).remove(0);
     assert!(matches!(refused, Err(OpError::Foreign { .. })), "{refused:?}");
     assert_eq!(switch.dump(), dump);
     let removals = diff(&joined, &observe(&mut engine));
     assert!(!removals.iter().any(|operation| operation.to_string().starts_with("remove")), "{removals:?}");
+}
+
+/// A network has both kinds of devices at once, and loses one without the other.
+pub(crate) fn a_node_is_in_a_network_beside_other_nodes(switch: &mut impl Switch) {
+    let mut engine = switch.engine();
+    let blue = switch.network("blue");
+    let index = create_device(switch, &blue);
+    let name = PortName::of_device(&blue.name, NetworkDeviceRole::NodeAccess);
+    run(switch, &format!("ip link add {name} type veth peer name node"));
+    run(switch, &format!("ip link set {name} up"));
+    let shown = run(switch, &format!("ip -o link show dev {name}"));
+    let own = shown.split(':').next().and_then(|index| index.parse().ok()).expect("an index");
+    let device = NetworkDevice { role: NetworkDeviceRole::NodeAccess, ..overlay_device("blue", own) };
+    let networks = std::slice::from_ref(&blue);
+    let both = [overlay_device("blue", index), device.clone()];
+    converge(&mut engine, &switch.desired(networks, &["c1"]).with_devices(&both));
+    let overlay = PortName::of_network(&blue.name);
+    assert!([&name, &overlay].iter().all(|port| switch.forwards(bridge(&blue), port)));
+
+    let operations = converge(&mut engine, &switch.desired(networks, &["c1"]).with_devices([&device]));
+    let texts: Vec<_> = operations.iter().map(ToString::to_string).collect();
+    assert_eq!(texts, [format!("remove port {overlay} of network blue from bridge {}", bridge(&blue))]);
+    assert!(switch.forwards(bridge(&blue), &name));
+    converge(&mut engine, &switch.desired(networks, &["c1"]));
+    assert!(!switch.forwards(bridge(&blue), &name));
 }

@@ -28,6 +28,7 @@ contract!(start();
     devices::a_network_is_joined_by_its_device_and_left,
     devices::a_device_that_was_created_again_is_joined_again,
     devices::a_port_of_its_name_that_others_created_is_not_changed,
+    devices::a_node_is_in_a_network_beside_other_nodes,
     drift::objects_deleted_by_others_are_recreated,
     drift::a_port_moved_by_others_is_moved_back,
     refusals::a_failing_operation_does_not_block_the_others,

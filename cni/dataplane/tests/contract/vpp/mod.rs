@@ -192,6 +192,7 @@ macro_rules! devices {
                 devices::a_network_is_joined_by_its_device_and_left,
                 devices::a_device_that_was_created_again_is_joined_again,
                 devices::a_port_of_its_name_that_others_created_is_not_changed,
+                devices::a_node_is_in_a_network_beside_other_nodes,
             );
         }
     )*};

@@ -102,14 +102,12 @@ impl DesiredPort {
         port
     }
 
-    /// The port of the kernel device by which a network is joined with other nodes, which has this
-    /// index.
-    pub fn of_device(network: &NodeNetwork, index: u32) -> Self {
-        let device = NetworkDevice { network: network.name.clone(), index };
+    /// The port of a network's own device.
+    pub fn of_device(network: &NodeNetwork, device: &NetworkDevice) -> Self {
         Self {
-            backend: PortBackend::Device { device: DeviceName::of_network(&network.name) },
+            backend: PortBackend::Device { device: DeviceName::of_role(&network.name, device.role) },
             settings: DesiredSettings::plain(PortMtu::OfDevice(network.bridge.mtu)),
-            ..Self::of_network(network, PortOwner::of_device(&device))
+            ..Self::of_network(network, PortOwner::of_device(device))
         }
     }
 

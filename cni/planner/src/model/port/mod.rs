@@ -17,7 +17,7 @@ pub use attached::AttachedPort;
 pub use backend::{PortBackend, TunnelEnds};
 pub use desired_port::{CreationOptions, DesiredPort, PortBridge, PortPolicy};
 pub use kernel_device::DeviceRole;
-pub use name::{DeviceName, PortName};
+pub use name::{DeviceName, NODE_END_PREFIX, PortName};
 pub use pod_backend::PodBackend;
 pub use settings::{DesiredSettings, ObservedSettings, PortMtu, PortSettings};
 pub use socket_path::{SOCKET_PATH_MAX, SocketPath, SocketPathTooLong};

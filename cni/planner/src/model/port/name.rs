@@ -1,7 +1,7 @@
 //! Names of ports, and of the kernel devices that are ports.
 
 use crate::model::attachment::AttachmentId;
-use crate::model::owner::{NetworkTunnel, Owner};
+use crate::model::owner::{NetworkDeviceRole, NetworkTunnel, Owner};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use usnet_crds::NetworkName;
@@ -14,6 +14,9 @@ const DIGITS: usize = 11;
 const VXLAN_PREFIX: &str = "usv-";
 const VXLAN_END_PREFIX: &str = "usf-";
 const ENGINE_END_PREFIX: &str = "use-";
+/// Prefixes of the pair by which the node is in a network: the node's end, and that of the engine.
+pub const NODE_END_PREFIX: &str = "usa-";
+const ACCESS_END_PREFIX: &str = "usb-";
 /// Prefixes of the ports that connect a network to an uplink: on its own bridge, and on that of the
 /// uplink.
 const NETWORK_END_PREFIX: &str = "usn-";
@@ -38,6 +41,11 @@ impl PortName {
         Self(DeviceName::of_network(network).0)
     }
 
+    /// The name of the port of a network's own device.
+    pub fn of_device(network: &NetworkName, role: NetworkDeviceRole) -> Self {
+        Self(DeviceName::of_role(network, role).0)
+    }
+
     /// The name of the port that connects a network to an uplink, on the network's bridge.
     pub fn of_network_end(network: &NetworkName) -> Self {
         Self(generated(NETWORK_END_PREFIX, network.as_str()))
@@ -57,7 +65,7 @@ impl PortName {
     pub fn of_owner(owner: &Owner) -> Self {
         match owner {
             Owner::Attachment(attachment) => Self::of(attachment),
-            Owner::Network(device) => Self::of_network(&device.network),
+            Owner::Network(device) => Self::of_device(&device.network, device.role),
             Owner::Patch(patch) => Self::of_network_end(&patch.network),
             Owner::Tunnel(tunnel) => Self::of_tunnel(tunnel),
             Owner::Nic(nic) => Self(generated(NIC_PREFIX, nic.uplink.as_str())),
@@ -106,6 +114,19 @@ impl DeviceName {
     /// The device by which an engine joins a network with other nodes: `use-` and ten digits.
     pub fn of_network(network: &NetworkName) -> Self {
         Self(generated(ENGINE_END_PREFIX, network.as_str()))
+    }
+
+    /// The device by which an engine has a network's own device of this role.
+    pub fn of_role(network: &NetworkName, role: NetworkDeviceRole) -> Self {
+        match role {
+            NetworkDeviceRole::Overlay => Self::of_network(network),
+            NetworkDeviceRole::NodeAccess => Self(generated(ACCESS_END_PREFIX, network.as_str())),
+        }
+    }
+
+    /// The device that has the node's addresses in a network.
+    pub fn of_node_end(network: &NetworkName) -> Self {
+        Self(generated(NODE_END_PREFIX, network.as_str()))
     }
 
     /// The VXLAN device of a network.

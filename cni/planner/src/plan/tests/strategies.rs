@@ -7,7 +7,7 @@ use crate::model::bridge_settings::{BridgeMtu, BridgeSettings, MacTable};
 use crate::model::desired::{Desired, TornDownAttachment};
 use crate::model::memif::MemifSocket;
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
-use crate::model::owner::{NetworkDevice, PortOwner};
+use crate::model::owner::{NetworkDevice, NetworkDeviceRole, PortOwner};
 use crate::model::port::{
     AttachedPort, DesiredPort, ObservedSettings, PortBackend, PortName, PortPolicy, PortSettings,
 };
@@ -142,14 +142,15 @@ pub(super) fn desired_strategy() -> impl Strategy<Value = Desired> {
     let ids = btree_set(attachment_strategy(), 0..=CONTAINERS.len());
     let attachments = ids.prop_flat_map(|ids| ids.iter().map(desired_attachment_strategy).collect::<Vec<_>>());
     let detached = btree_map(attachment_strategy(), detached_strategy(), 0..=2);
-    let devices = btree_map(network_name_strategy(), 1_u32..3, 0..=2);
+    let devices = btree_map((network_name_strategy(), role_strategy()), 1_u32..3, 0..=3);
     (networks_strategy(), attachments, detached, devices).prop_map(|(networks, attachments, mut detached, devices)| {
         let followed = attachments.into_iter().map(|port| follow_network(port, &networks));
         let ports: BTreeMap<_, _> = followed.map(|port| (port.owner.owner.clone(), port)).collect();
         let mut desired = Desired { networks, ports, ..Desired::default() };
         detached.retain(|id, _| desired.attachment(id).is_none());
         desired.detached = detached;
-        desired.with_devices(&devices)
+        let device = |((network, role), index)| NetworkDevice { network, role, index };
+        desired.with_devices(&devices.into_iter().map(device).collect::<Vec<_>>())
     })
 }
 
@@ -202,11 +203,15 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
     )
 }
 
+fn role_strategy() -> impl Strategy<Value = NetworkDeviceRole> {
+    select(&[NetworkDeviceRole::Overlay, NetworkDeviceRole::NodeAccess][..])
+}
+
 fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
     let of_pod =
         (network_name_strategy(), attachment_strategy()).prop_map(|(network, id)| PortOwner::new(&network, &id));
-    let of_network = (network_name_strategy(), 1_u32..3)
-        .prop_map(|(network, index)| PortOwner::of_device(&NetworkDevice { network, index }));
+    let of_network = (network_name_strategy(), role_strategy(), 1_u32..3)
+        .prop_map(|(network, role, index)| PortOwner::of_device(&NetworkDevice { network, role, index }));
     let owner = prop_oneof![4 => of_pod, 1 => of_network];
     let tagging = prop_oneof![4 => vlan_strategy().prop_map(Tagging::from), 1 => Just(Tagging::Other)];
     let settings = (tagging, option::weighted(0.9, rate_limit_strategy()), routed_strategy());

@@ -69,6 +69,10 @@ pub enum IpamError {
         "address {0} was assigned to the pod, and the gateway of the network has it (spec.gateway): assign or request another one"
     )]
     AddressOfGateway(IpAddr),
+    #[error(
+        "address {0} was assigned to the pod, and the node has it in the network (spec.nodeAccess): assign or request another one"
+    )]
+    AddressOfNode(IpAddr),
     /// The pod has no address to which packets could be routed.
     #[error(
         "the pod gets no address, and packets reach a memif in IP mode by its addresses alone: set spec.ipam of the network, or request addresses"
@@ -92,6 +96,7 @@ impl IpamError {
             | Self::KeyNotAllowed(_)
             | Self::NeedsInterface(_)
             | Self::AddressOfGateway(_)
+            | Self::AddressOfNode(_)
             | Self::NoRoutedAddress
             | Self::NotInGatewaySubnet(_) => ErrorCode::InvalidConfiguration,
             Self::NoSearchPath(..) => ErrorCode::InvalidEnvironment,
@@ -125,6 +130,7 @@ impl IpamError {
             Self::TimedOut { .. }
                 | Self::StaticIpNotAssigned { .. }
                 | Self::AddressOfGateway(_)
+                | Self::AddressOfNode(_)
                 | Self::NoRoutedAddress
                 | Self::NotInGatewaySubnet(_)
         )

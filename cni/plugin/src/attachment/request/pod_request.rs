@@ -108,7 +108,7 @@ fn reject_port_mappings(mappings: Option<&Value>) -> Result<(), PodRequestError>
         Some(mappings) => Err(PodRequestError::Unsupported {
             key: "runtimeConfig.portMappings",
             value: mappings.to_string(),
-            reason: "packets of this interface never pass the node's own network stack, which implements host ports; remove \"portMappings\" from the pod's annotation",
+            reason: "this plugin implements no host ports: use a network with spec.nodeAccess, list the plugin portmap with that capability after this one in a NetworkAttachmentDefinition, and remove the capability portMappings from this one; otherwise remove \"portMappings\" from the pod's annotation",
         }),
     }
 }

@@ -6,7 +6,7 @@ use super::pod_request::{self, PodRequest, PodRequestError};
 use super::static_ips::{self, ReservedAddresses};
 use serde_json::Value;
 use std::net::IpAddr;
-use usnet_crds::{Gateway, InterfaceAddress, MacAddress, NodeNetwork};
+use usnet_crds::{Gateway, InterfaceAddress, MacAddress, NodeAccess, NodeNetwork};
 use usnet_dataplane::attachment::{Address, Pod};
 
 /// The addresses and routes that one interface is to have.
@@ -19,6 +19,8 @@ pub struct ResolvedRequest {
     pub static_ips: Vec<InterfaceAddress>,
     pub reserved: ReservedAddresses,
     pub gateway: Option<Gateway>,
+    /// The node itself in the network.
+    pub node_access: Option<NodeAccess>,
     /// The gateways of the pod's default routes, if those go over this interface.
     pub default_route: Vec<IpAddr>,
     /// The addresses that the pod requests, as it writes them.
@@ -61,6 +63,7 @@ impl ResolvedRequest {
             static_ips,
             reserved,
             gateway: network.gateway.clone(),
+            node_access: network.node_access.clone(),
             default_route: request.default_route.clone(),
             requested_ips: request.ips.clone(),
         })

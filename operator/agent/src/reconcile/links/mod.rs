@@ -1,4 +1,4 @@
-//! The VXLAN devices of the networks of one engine, and the NICs of its uplinks (IO). A VXLAN
+//! The devices of the networks of one engine, and the NICs of its uplinks (IO). A network's
 //! device is created before it becomes a port of the engine, and deleted when it is no port any
 //! more. NICs belong to the node and are only borrowed.
 
@@ -7,6 +7,7 @@ mod ends;
 mod filter;
 mod health;
 mod kernel;
+mod node_access;
 mod uplinks;
 
 pub(super) use context::LinkContext;
@@ -17,6 +18,7 @@ use self::ends::Ends;
 use self::filter::Filter;
 use self::health::LinkFailures;
 use self::kernel::{observe, with_kernel};
+use self::node_access::{EngineNodeAccess, PreparedNodeAccess};
 use self::uplinks::EngineUplinks;
 use crate::model::spec::EngineSpec;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +30,7 @@ use usnet_dataplane::links::{
     DesiredVxlan, KernelLinks, LinkError, LinkOp, Links, ObservedLinks, PlannedLinkOp, blockers, diff, joinable, plan,
 };
 use usnet_dataplane::observed::Observed;
-use usnet_dataplane::owner::Owner;
+use usnet_dataplane::owner::{NetworkDevice, NetworkDeviceRole, Owner};
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::{Cause, SpecOrigin};
 
@@ -43,13 +45,14 @@ pub(super) struct EngineLinks {
     uplinks: EngineUplinks,
     filter: Filter,
     ends: Ends,
+    node_access: EngineNodeAccess,
 }
 
 /// The devices after missing ones were created.
 #[derive(Debug, Default)]
 pub(super) struct PreparedLinks {
-    /// The indexes of the devices that can be ports, by network.
-    pub(super) joinable: BTreeMap<NetworkName, u32>,
+    /// The devices that can be ports.
+    pub(super) joinable: Vec<NetworkDevice>,
     /// What is wrong with the other devices.
     pub(super) health: LinkHealth,
     pub(super) uplinks: PreparedUplinks,
@@ -57,6 +60,7 @@ pub(super) struct PreparedLinks {
     deletions: Vec<PlannedLinkOp>,
     /// Whether something remains to be done that a later attempt may achieve.
     pub(super) retry: bool,
+    node_access: PreparedNodeAccess,
 }
 
 impl EngineLinks {
@@ -70,6 +74,7 @@ impl EngineLinks {
             uplinks,
             filter: Filter::default(),
             ends: Ends::default(),
+            node_access: EngineNodeAccess::new(engine, paths.network_namespace.clone()),
         }
     }
 
@@ -80,6 +85,7 @@ impl EngineLinks {
         self.have_vxlans_changed().await
             || self.uplinks.have_changed(self.network_namespace.clone()).await
             || self.ends.have_changed(self.network_namespace.clone()).await
+            || self.node_access.have_changed().await
     }
 
     /// Returns the attachments among these records that have lost their device on the node.
@@ -126,7 +132,15 @@ impl EngineLinks {
         let uplinks = self.uplinks.prepare(self.network_namespace.clone(), spec, engine, context).await?;
         self.filter.set_spec(spec);
         let vxlans = self.prepare_vxlans(spec.networks.iter().map(AsRef::as_ref), context).await?;
-        Ok(PreparedLinks { uplinks, ..vxlans })
+        let mut node_access = self.node_access.prepare(spec, context).await?;
+        let mut links = PreparedLinks { uplinks, ..vxlans };
+        links.joinable.append(&mut node_access.devices);
+        // A network that does not reach other nodes says so first.
+        for (network, health) in std::mem::take(&mut node_access.health) {
+            links.health.entry(network).or_insert(health);
+        }
+        links.retry |= node_access.retry;
+        Ok(PreparedLinks { node_access, ..links })
     }
 
     /// Restores released NICs.
@@ -221,17 +235,20 @@ impl EngineLinks {
         let retry = problem.is_some() || !failures.is_empty() || !remaining.is_empty() || !blockers.is_empty();
         let health = health::of(&self.desired, &joinable, &blockers, failures, problem);
         self.last = Some(observed);
-        PreparedLinks { joinable, health, deletions, retry, uplinks: PreparedUplinks::default() }
+        let device = |(network, index)| NetworkDevice { network, role: NetworkDeviceRole::Overlay, index };
+        let joinable = joinable.into_iter().map(device).collect();
+        PreparedLinks { joinable, health, deletions, retry, ..PreparedLinks::default() }
     }
 
     /// Deletes the devices that are no ports of the engine any more; `joined` are the indexes of
     /// those that are.
     pub(super) async fn finish(
         &mut self,
-        prepared: PreparedLinks,
+        mut prepared: PreparedLinks,
         joined: &BTreeSet<u32>,
         context: LinkContext<'_>,
     ) -> Result<(), LinkError> {
+        self.node_access.finish(prepared.node_access.take_deletions(), joined, context).await?;
         let is_free = |planned: &PlannedLinkOp| match &planned.op {
             LinkOp::Delete { index, .. } => !joined.contains(index),
             _ => true,

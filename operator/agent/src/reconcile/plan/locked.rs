@@ -4,20 +4,21 @@ use super::{attachments_to_lock, planned, without_contended};
 use crate::reconcile::journal::{AttachmentLocks, JournalSnapshot};
 use crate::reconcile::links::PreparedUplinks;
 use crate::reconcile::steps::{Error, Planned};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use usnet_crds::{NetworkName, NodeNetwork};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::observed::Observed;
+use usnet_dataplane::owner::NetworkDevice;
 use usnet_dataplane::plan::PlanContext;
 
 /// The input of the desired state of an engine, except the journal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DesiredState<'a> {
     pub(crate) networks: &'a [Arc<NodeNetwork>],
-    /// The indexes of the devices that networks have as ports.
-    pub(crate) devices: &'a BTreeMap<NetworkName, u32>,
+    /// The devices that networks have as ports.
+    pub(crate) devices: &'a [NetworkDevice],
     /// The uplinks, and what connects networks to them.
     pub(crate) uplinks: &'a PreparedUplinks,
     /// The networks whose gateways are held down.

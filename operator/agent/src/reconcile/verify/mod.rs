@@ -19,7 +19,7 @@ use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::{ElementState, Observed, ObservedPort};
-use usnet_dataplane::owner::Owner;
+use usnet_dataplane::owner::{NetworkDeviceRole, Owner};
 use usnet_dataplane::plan::{Blocker, Op};
 use usnet_dataplane::port::{DesiredPort, PortName, PortPolicy};
 
@@ -151,9 +151,13 @@ fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwor
     }
 }
 
-/// Returns none if the port of the network's own device is up, or there is no such device.
+/// Returns none if the ports of the network's own devices are up, or there are no such devices.
 fn device_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
-    let name = PortName::of_network(&network.name);
+    let roles = [NetworkDeviceRole::Overlay, NetworkDeviceRole::NodeAccess];
+    roles.into_iter().find_map(|role| port_health(evidence, network, PortName::of_device(&network.name, role)))
+}
+
+fn port_health(evidence: Evidence<'_>, network: &NodeNetwork, name: PortName) -> Option<NetworkHealth> {
     let bridge = evidence.observed.bridges.get(network.bridge.name.as_str())?;
     let port = bridge.ports.get(&name)?;
     let is_desired = port.owner.as_ref().is_some_and(|owner| evidence.desired.ports.contains_key(&owner.owner));

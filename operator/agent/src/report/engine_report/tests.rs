@@ -8,7 +8,7 @@ use prometheus::proto::Metric;
 use usnet_crds::conditions::OVS_CONNECTED;
 use usnet_crds::conditions::reason::{DISCONNECTED, NEVER_SEEN, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE};
 use usnet_dataplane::observed::Observed;
-use usnet_dataplane::owner::{NetworkDevice, PortOwner};
+use usnet_dataplane::owner::{NetworkDevice, NetworkDeviceRole, PortOwner};
 use usnet_dataplane::port::PortName;
 
 fn up_with(observed: Observed) -> EngineView {
@@ -134,7 +134,7 @@ fn ports_with_a_program_at_the_other_end_are_counted() {
     let blue = observed.bridges.get_mut(networks[0].bridge.name.as_str()).unwrap();
     blue.ports.insert(PortName::observed("foreign0"), foreign);
     // That of an overlay is no pod's.
-    let device = NetworkDevice { network: networks[0].name.clone(), index: 7 };
+    let device = NetworkDevice { network: networks[0].name.clone(), role: NetworkDeviceRole::Overlay, index: 7 };
     let owner = Some(PortOwner::of_device(&device));
     let joined = ObservedPort { owner, peer: Peer::Connected, ..port_of(&records[1]) };
     blue.ports.insert(PortName::observed("use-7"), joined);

@@ -19,7 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::compiled_network::node_ranges::node_ranges;
-use usnet_crds::conditions::reason::NODE_PREFIX_EXHAUSTED;
+use usnet_crds::conditions::message::node_access::exhausted as node_access_exhausted;
+use usnet_crds::conditions::reason::{NODE_ACCESS_EXHAUSTED, NODE_PREFIX_EXHAUSTED};
 use usnet_crds::{CompiledOverlay, NetworkName, NodeNetwork, NodeOverlay, NodeUnderlay};
 
 /// The networks that differ from node to node, in the form of this node.
@@ -73,7 +74,8 @@ impl PerNodeNetworks {
         let (segments, fixed) = (segments(input), FixedAddresses::of(input));
         for (name, compiled) in &input.networks {
             let PerNode { overlay, node_prefix } = &compiled.per_node;
-            if overlay.is_none() && node_prefix.is_none() {
+            let access = compiled.network.node_access.as_ref();
+            if overlay.is_none() && node_prefix.is_none() && access.is_none_or(|access| !access.per_node) {
                 self.networks.remove(name);
                 continue;
             }
@@ -168,6 +170,15 @@ fn on_node(
             is_awaited: false,
         })?;
         network.ipam = Some(own);
+    }
+    if let Some(access) = &network.node_access {
+        let own = access.of_node(number).ok_or_else(|| Unsuitable {
+            reason: NODE_ACCESS_EXHAUSTED,
+            message: node_access_exhausted(&access.addresses, number),
+            without_peers: None,
+            is_awaited: false,
+        })?;
+        network.node_access = Some(own);
     }
     match (compiled.per_node.overlay.clone(), joined) {
         (Some(CompiledOverlay { vni, port, encapsulation, multicast_group, .. }), Some(Ok(joined))) => {

@@ -9,6 +9,7 @@ mod isolation;
 mod legacy_pods;
 mod memory;
 mod networks;
+mod node_access;
 mod offloads;
 mod outages;
 mod overlay_filter;
