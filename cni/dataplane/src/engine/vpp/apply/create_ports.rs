@@ -9,7 +9,7 @@ use crate::engine::vpp::port_settings;
 use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::{Policer, detach, policer_commands};
 use crate::engine::vpp::request::Outcome;
-use crate::engine::vpp::snapshot::{BridgeDomain, BridgeDomainTickets, FeatureTickets, Features};
+use crate::engine::vpp::snapshot::{BridgeDomain, BridgeDomainTickets, FeatureTickets, Features, read_marks};
 use crate::model::port::DesiredPort;
 use crate::plan::Op;
 use usnet_crds::Ownership;
@@ -100,7 +100,8 @@ async fn configure(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<
     }
     let answers = api.send(&batch).await?;
     apply_outcomes(list, &planned, commands.outcomes(&answers));
-    let (domains, features) = (domains.read(&answers)?, features.read(&answers));
+    let (mut domains, features) = (domains.read(&answers)?, features.read(&answers));
+    read_marks(api, &mut domains).await?;
     for creation in list.iter_mut().filter(|creation| creation.failure.is_none()) {
         let features = creation.index.and_then(|index| features.get(&index));
         creation.verify(domains.get(&creation.port.domain), features);

@@ -16,3 +16,11 @@ pub(in crate::engine::vpp) struct BridgeDomain {
     /// The interface by which a network has it that took it over. It is no member here.
     pub(in crate::engine::vpp) marker: Option<u32>,
 }
+
+impl BridgeDomain {
+    /// Applies the mark of a network: it counts as if the bridge domain had a tag.
+    pub(super) fn mark(&mut self, network: NetworkName, marker: u32) {
+        (self.owner, self.is_tagged, self.marker) = (Some(network), true, Some(marker));
+        self.members.remove(&marker);
+    }
+}

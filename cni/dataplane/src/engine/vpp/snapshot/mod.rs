@@ -14,5 +14,5 @@ mod vpp_snapshot;
 pub(super) use bridge_domain::BridgeDomain;
 pub(super) use features::{FeatureTickets, Features};
 pub(super) use interface::Interface;
-pub(super) use read::BridgeDomainTickets;
+pub(super) use read::{BridgeDomainTickets, read_marks};
 pub(super) use vpp_snapshot::VppSnapshot;

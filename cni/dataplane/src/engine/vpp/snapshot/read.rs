@@ -23,7 +23,11 @@ use usnet_vpp::messages::{
     BridgeDomainDetails, BridgeDomainDump, L2FlagsGet, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump, SwInterfaceDetails,
     SwInterfaceDump,
 };
+use usnet_vpp::wire::Text;
 use usnet_vpp::{Answers, Api, Batch, DumpTicket};
+
+/// A part of the names of all loopback interfaces, which marks are.
+const LOOPBACKS: &str = "loop";
 
 #[derive(Debug)]
 struct Dumps {
@@ -99,7 +103,9 @@ impl VppSnapshot {
         let domains = batch.dump(BridgeDomainDump { bd_id: domain_id, sw_if_index: NO_INTERFACE });
         let endpoints = EndpointDump::request(&mut batch, api, backend, own_socket_ids);
         let answers = api.send(&batch).await?;
-        let domains = answers.details(domains)?.iter().map(|details| (details.bd_id, domain(details))).collect();
+        let details = answers.details(domains)?;
+        let mut domains = details.iter().map(|details| (details.bd_id, domain(details))).collect();
+        read_marks(api, &mut domains).await?;
         let names = endpoints.map(|dump| dump.read(&answers)).transpose()?.unwrap_or_default();
         Ok((Self::new(domains, BTreeMap::new(), SocketNames::default(), Policers::default()), names))
     }
@@ -210,11 +216,33 @@ fn mark(
             continue;
         };
         if !domain.is_tagged {
-            (domain.owner, domain.is_tagged, domain.marker) = (Some(network), true, Some(index));
-            domain.members.remove(&index);
+            domain.mark(network, index);
             interfaces.remove(&index);
         }
     }
+}
+
+/// Applies the marks of bridge domains that were read without their interfaces. Nothing is read if
+/// all of them have tags.
+pub(in crate::engine::vpp) async fn read_marks(
+    api: &mut impl Api,
+    domains: &mut BTreeMap<u32, BridgeDomain>,
+) -> Result<(), EngineError> {
+    if domains.values().all(|domain| domain.is_tagged) {
+        return Ok(());
+    }
+    let mut batch = Batch::new();
+    let name_filter = Text::from(LOOPBACKS);
+    let loopbacks = batch.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, name_filter_valid: true, name_filter });
+    let answers = api.send(&batch).await?;
+    for SwInterfaceDetails { sw_if_index, tag, .. } in answers.details(loopbacks)? {
+        let Some(network) = tags::marker(tag.as_str()) else { continue };
+        let is_its = |domain: &&mut BridgeDomain| !domain.is_tagged && domain.members.contains_key(&sw_if_index);
+        if let Some(domain) = domains.values_mut().find(is_its) {
+            domain.mark(network, sw_if_index);
+        }
+    }
+    Ok(())
 }
 
 /// Adds what was read of the sizes of their tables.
