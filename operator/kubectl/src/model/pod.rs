@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const NETWORKS: &str = "k8s.v1.cni.cncf.io/networks";
 /// The annotation in which Multus reports interfaces.
 pub(crate) const NETWORK_STATUS: &str = "k8s.v1.cni.cncf.io/network-status";
+/// The annotation in which usnet and Intel's userspace CNI write where the pod mounts its sockets.
+const MAPPED_DIR: &str = "userspace/mapped-dir";
 /// The annotation by which the kubelet marks the mirror pod of a static pod. Its value is the uid
 /// of the static pod; the mirror pod in the API server has another uid.
 const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -29,6 +31,8 @@ pub(crate) struct Pod {
     pub networks: Option<String>,
     /// The value of the annotation [`NETWORK_STATUS`].
     pub network_status: Option<String>,
+    /// The value of the annotation [`MAPPED_DIR`].
+    pub mapped_dir: Option<String>,
     /// The owner, as `kind name`.
     pub owner: Option<String>,
     pub labels: BTreeMap<String, String>,
@@ -154,6 +158,7 @@ impl From<v1::Pod> for Pod {
             component: metadata.labels.as_ref().and_then(|labels| labels.get(COMPONENT)).cloned(),
             networks: annotation(NETWORKS),
             network_status: annotation(NETWORK_STATUS),
+            mapped_dir: annotation(MAPPED_DIR),
             owner: owner.map(|owner| format!("{} {}", owner.kind, owner.name)),
             labels: metadata.labels.clone().unwrap_or_default(),
             claims: claims(&spec, &status),

@@ -9,14 +9,16 @@ mod text;
 
 use crate::api::{Cluster, Listed, Scope, is_unknown_kind, unreadable};
 use crate::error::{Error, PROBLEM, SUCCESS};
-use crate::model::{Pod, Unread};
+use crate::model::{Added, Pod, Unread};
 use crate::output::{Format, Output, render};
 use clap::Subcommand;
 use k8s_openapi::api::core::v1;
+use std::collections::BTreeSet;
 use usnet_controller::cache::parse;
 use usnet_controller::cache::partial_objects::{Config, NadObject, NamespaceObject, NetworkObject};
-use usnet_controller::cache::{Cache, Namespace, nads::Availability};
-use usnet_crds::legacy;
+use usnet_controller::cache::{Cache, Namespace, nads::Availability, nads::Nad, nads::NadKey};
+use usnet_crds::UserspaceAttachment;
+use usnet_crds::legacy::{self, NadConfig};
 
 #[derive(Debug, Clone, Subcommand)]
 pub(crate) enum Action {
@@ -41,13 +43,17 @@ pub(crate) struct Options {
 pub(crate) async fn run(cluster: &Cluster, action: &Action, format: Format) -> Result<Output, Error> {
     let (Action::Check(options) | Action::Plan(options)) = action;
     let namespace = (!options.all_namespaces).then(|| cluster.namespace());
-    let Read { cache, ignored, pods, unread } = read(cluster, namespace).await?;
+    let Read { cache, ignored, networks, pods, unread } = read(cluster, namespace).await?;
     let mut report = report::report(&cache, &ignored, namespace, unread);
     report.add_pods(&pods);
     let exit_status = if report.has_rejected() { PROBLEM } else { SUCCESS };
     let text = match action {
         Action::Check(_) => render(&report, format, text::text)?,
-        Action::Plan(_) => render(&plan::plan(&cache, report, &pods), format, plan::text)?,
+        Action::Plan(_) => {
+            let added = read_added(cluster, namespace, &mut report.not_read).await;
+            let attached = plan::Attached { pods: &pods, added: &added, networks: &networks };
+            render(&plan::plan(&cache, report, attached), format, plan::text)?
+        }
     };
     Ok(Output { text, exit_status })
 }
@@ -56,6 +62,8 @@ pub(crate) async fn run(cluster: &Cluster, action: &Action, format: Format) -> R
 struct Read {
     cache: Cache,
     ignored: report::Ignored,
+    /// The definitions that name a network of usnet.
+    networks: BTreeSet<NadKey>,
     pods: Vec<Pod>,
     unread: Vec<Unread>,
 }
@@ -90,13 +98,34 @@ async fn read(cluster: &Cluster, namespace: Option<&str>) -> Result<Read, Error>
     cache.namespaces.extend(listed("namespaces", namespaces, &mut unread));
     let pods = listed("pods", pods, &mut unread);
     cache.nads.availability = Availability::Known;
-    let mut ignored = report::Ignored::new();
+    let (mut ignored, mut networks) = (report::Ignored::new(), BTreeSet::new());
     for (key, nad, keys) in nads.objects {
+        if names_network(&nad) {
+            networks.insert(key.clone());
+        }
         cache.namespaces.entry(key.namespace.clone()).or_insert_with(Namespace::default);
         ignored.insert(key.clone(), keys);
         cache.nads.insert(key, nad);
     }
-    Ok(Read { cache, ignored, pods, unread })
+    Ok(Read { cache, ignored, networks, pods, unread })
+}
+
+/// Reads the interfaces that were added to running pods.
+async fn read_added(cluster: &Cluster, namespace: Option<&str>, unread: &mut Vec<Unread>) -> Vec<Added> {
+    let scope = namespace.map_or(Scope::Cluster, Scope::Namespace);
+    match cluster.list(scope, None, |object: UserspaceAttachment| Added::from(object)).await {
+        Err(error) if is_unknown_kind(&error) => Vec::new(),
+        added => listed("UserspaceAttachments", added, unread),
+    }
+}
+
+/// Whether pods of a definition can be attached by usnet alone.
+fn names_network(nad: &Nad) -> bool {
+    match nad {
+        Nad::Generated(_) => true,
+        Nad::User(nad) => matches!(nad.config, Ok(NadConfig::Network(_))),
+        Nad::Other => false,
+    }
 }
 
 /// The objects of a list; one that cannot be read is reported.

@@ -3,17 +3,31 @@
 use super::pods::{FolderPod, REMEDY, selects};
 use super::report::{Definition, Report};
 use crate::commands::shared::unread_text;
-use crate::model::{Pod, Unread};
+use crate::model::{Added, Pod, Unread};
 use crate::output::{count, line};
 use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use usnet_controller::cache::Cache;
+use usnet_controller::cache::nads::NadKey;
 
-const PROGRAM: &str = "the program userspace in the CNI folder of each node is replaced while pods run";
+const REMOVE: &str = "delete the DaemonSet of the userspace CNI (Intel), which would install its program again; pods keep their interfaces";
+const PROGRAM: &str = "install usnet: the program userspace in the CNI folder of each node is replaced while pods run";
 const LISTENS: &str = "its socket is one on which Open vSwitch listens, and is not taken over: recreate the pod before Open vSwitch restarts";
-const BACK: &str = "remove usnet's DaemonSet, and install the DaemonSet of the userspace CNI (Intel) again";
+const KEPT: &str = "pods that were taken over keep their interfaces and their state files";
+const BACK: &str = "delete usnet's Deployment and DaemonSet, and the component legacy-pods if you added it; then install the DaemonSet of the userspace CNI (Intel) again";
+const NETWORKS: &str = "networks of usnet and their bridges stay, for another switch";
+
+/// What has interfaces.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attached<'a> {
+    pub pods: &'a [Pod],
+    /// Interfaces that were added to running pods.
+    pub added: &'a [Added],
+    /// The definitions that name a network of usnet.
+    pub networks: &'a BTreeSet<NadKey>,
+}
 
 /// The steps in their order.
 #[derive(Debug, Serialize)]
@@ -31,8 +45,8 @@ pub(super) struct Step {
     pub what: Vec<String>,
 }
 
-/// The plan for what was reported, with the pods that were read.
-pub(super) fn plan(cache: &Cache, report: Report, pods: &[Pod]) -> Plan {
+/// The plan for what was reported and read.
+pub(super) fn plan(cache: &Cache, report: Report, Attached { pods, added, networks }: Attached<'_>) -> Plan {
     let works: BTreeSet<(&str, &str)> =
         report.definitions.iter().filter(|it| it.works).map(|it| (&*it.namespace, &*it.name)).collect();
     let running: Vec<&Pod> = pods.iter().filter(|pod| is_attached(pod) && selects(pod, &works)).collect();
@@ -44,7 +58,11 @@ pub(super) fn plan(cache: &Cache, report: Report, pods: &[Pod]) -> Plan {
     steps.extend(
         namespaces(&report.definitions).into_iter().map(|(name, definitions)| of_namespace(name, &definitions, &kept)),
     );
-    steps.push(back(&attached));
+    let networks = networks.iter().map(|key| (&*key.namespace, &*key.name)).collect();
+    let of_usnet = pods.iter().filter(|pod| is_attached(pod) && selects(pod, &networks));
+    let of_usnet: BTreeMap<String, &Pod> =
+        attached.into_iter().chain(of_usnet).map(|pod| (pod.reference(), pod)).collect();
+    steps.push(back(&of_usnet, added));
     Plan { steps, not_read: report.not_read }
 }
 
@@ -52,8 +70,12 @@ fn is_attached(pod: &Pod) -> bool {
     pod.node.is_some() && !pod.has_ended() && pod.phase == "Running"
 }
 
-/// Whether the legacy plugin attached a pod: there was no network of its definitions yet.
+/// Whether the legacy plugin attached a pod: there was no network of its definitions yet, or the
+/// pod has its annotation, in which the folder usually has no `/` at its end. usnet adds one.
 fn is_older(pod: &Pod, definitions: &[Definition], cache: &Cache) -> bool {
+    if pod.mapped_dir.as_ref().is_some_and(|folder| !folder.ends_with('/')) {
+        return true;
+    }
     let of_pod = |it: &&Definition| selects(pod, &BTreeSet::from([(&*it.namespace, &*it.name)]));
     let names = definitions.iter().filter(of_pod).filter_map(|definition| definition.network.as_deref());
     let networks = names.filter_map(|name| cache.networks.get(name)?.created.as_ref().map(|time| time.0));
@@ -89,7 +111,7 @@ fn installation(kept: &[&Pod], lost: &[&Pod]) -> Vec<String> {
         count(nodes.len(), "node")
     );
     let lost = lost.iter().map(|pod| format!("pod {}: {LISTENS}", pod.reference()));
-    [PROGRAM.to_owned(), what].into_iter().chain(lost).collect()
+    [REMOVE.to_owned(), PROGRAM.to_owned(), what].into_iter().chain(lost).collect()
 }
 
 fn namespaces(definitions: &[Definition]) -> BTreeMap<&str, Vec<&Definition>> {
@@ -117,19 +139,17 @@ fn becomes(definition: &Definition) -> String {
     format!("definition {}: network {network}, with the bridge {bridge} of {engine}", definition.name)
 }
 
-/// The legacy plugin knows nothing of pods that usnet has attached.
-fn back(attached: &[&Pod]) -> Step {
-    let mut what = Vec::new();
-    for pod in attached {
+/// The legacy plugin knows nothing of what usnet has attached.
+fn back(attached: &BTreeMap<String, &Pod>, added: &[Added]) -> Step {
+    let added = added
+        .iter()
+        .map(|it| format!("UserspaceAttachment {}/{} of pod {}: delete it first", it.namespace, it.name, it.pod));
+    let attached = attached.iter().map(|(reference, pod)| {
         let node = pod.node.as_deref().unwrap_or_default();
-        what.push(format!(
-            "pod {} on {node} was attached by usnet: delete it first, on a cordoned node",
-            pod.reference()
-        ));
-    }
-    what.push("pods that were taken over keep their interfaces and their state files".to_owned());
-    what.push(BACK.to_owned());
-    Step { title: "Back, if you want to".to_owned(), what }
+        format!("pod {reference} on {node} was attached by usnet: delete it first, on a cordoned node")
+    });
+    let rest = [KEPT, BACK, NETWORKS].map(str::to_owned);
+    Step { title: "Back, if you want to".to_owned(), what: added.chain(attached).chain(rest).collect() }
 }
 
 pub(super) fn text(plan: &Plan) -> String {
@@ -194,7 +214,11 @@ mod tests {
             let (name, network) = parse::network(&serde_json::from_value(created).unwrap());
             cache.networks.insert(name, network);
         }
+        let attached_again =
+            Pod { mapped_dir: Some("/sockets".to_owned()), ..pod("again", "1970-01-03T00:00:00Z", "old") };
         let pods = [
+            attached_again,
+            pod("other", "1970-01-03T00:00:00Z", "blue"),
             pod("before", "1970-01-01T10:00:00Z", "old"),
             pod("folder", "1970-01-01T10:00:00Z", "old@net1"),
             pod("after", "1970-01-03T00:00:00Z", "old"),
@@ -203,7 +227,9 @@ mod tests {
         ];
         let mut report = report(&cache, &Ignored::new(), Some("web"), Vec::new());
         report.add_pods(&pods);
-        plan(&cache, report, &pods).steps
+        let networks = [NadKey { namespace: "web".to_owned(), name: "blue".to_owned() }].into();
+        let added = Added { namespace: "web".to_owned(), name: "extra".to_owned(), ..Added::default() };
+        plan(&cache, report, Attached { pods: &pods, added: &[added], networks: &networks }).steps
     }
 
     fn step<'a>(steps: &'a [Step], title: &str) -> &'a [String] {
@@ -222,27 +248,31 @@ mod tests {
         );
         assert!(before[1].starts_with("definition web/server: Open vSwitch listens"), "{before:?}");
         assert!(before[2].starts_with("1 pod (web/folder): ") && before[2].contains("legacy-pods"), "{before:?}");
-        assert!(step(&steps, "Install")[1].starts_with("3 pods on 1 node "), "{steps:?}");
+        assert!(step(&steps, "Install")[2].starts_with("4 pods on 1 node "), "{steps:?}");
         assert_eq!(
             step(&steps, "Namespace web"),
             [
                 "definition old: network ovs-br0, with the bridge br0 of OVS",
                 "definition server: network ovs-br1, with the bridge br1 of OVS",
+                "pod again on node-1 is taken over",
                 "pod before on node-1 is taken over",
                 "pod folder on node-1 is taken over",
                 "pod after on node-1 is taken over",
             ]
         );
-        assert!(step(&steps, "Install")[2].starts_with("pod web/client: its socket"), "{steps:?}");
-        assert_eq!(step(&steps, "Back").len(), 2);
+        assert!(step(&steps, "Install")[3].starts_with("pod web/client: its socket"), "{steps:?}");
+        let back = step(&steps, "Back");
+        assert!(back.len() == 5 && !back.iter().any(|line| line.contains("web/after")), "{back:?}");
     }
 
     #[test]
     fn on_the_way_back_pods_that_usnet_attached_are_deleted_first() {
         let steps = planned(true);
-        assert!(step(&steps, "Install")[1].starts_with("2 pods on 1 node "), "{steps:?}");
+        assert!(step(&steps, "Install")[2].starts_with("3 pods on 1 node "), "{steps:?}");
         let back = step(&steps, "Back");
-        assert!(back[0].starts_with("pod web/after on node-1 was attached by usnet"), "{back:?}");
+        assert!(back[0].starts_with("UserspaceAttachment web/extra of pod"), "{back:?}");
+        assert!(back[1].starts_with("pod web/after on node-1 was attached by usnet"), "{back:?}");
+        assert!(back[2].starts_with("pod web/other on node-1 was attached by usnet"), "{back:?}");
         assert!(text(&Plan { steps, not_read: Vec::new() }).starts_with("1. Before\n   - definition web/tap"));
     }
 }
