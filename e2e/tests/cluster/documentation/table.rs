@@ -19,6 +19,7 @@ pub(super) enum How {
 }
 
 const RELEASED: How = Tested("release::the_chart_is_installed_upgraded_and_removed_under_running_pods");
+const SWITCHED: How = Tested("legacy::switched::a_cluster_is_switched_to_usnet_and_back_without_the_loss_of_a_packet");
 const MANIFESTS: How = Tested("release::install_yaml_is_applied_and_deleted");
 const SIMULATOR: How = Tested("the simulator's own tests, e2e/vpp/tests");
 const STANDALONE: How = Tested("agent tests, standalone::manifests");
@@ -137,8 +138,10 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl usnet test", Tested("the same test as with --node")),
     ("kubectl usnet explain", NAME),
     ("kubectl usnet explain node NAME", As("kubectl usnet explain node node-b")),
-    ("kubectl usnet migrate check", Tested("usnet_kubectl, commands::migrate")),
-    ("kubectl usnet migrate plan -A", Tested("usnet_kubectl, commands::migrate")),
+    ("kubectl usnet migrate check", SWITCHED),
+    ("kubectl usnet migrate check -A", SWITCHED),
+    ("kubectl usnet migrate plan -A", SWITCHED),
+    ("kubectl delete -n usnet-system deployment/usnet-controller daemonset/usnet-agent", SWITCHED),
     ("kubectl drain", NAME),
     // Pods with sockets are refused without the option.
     (

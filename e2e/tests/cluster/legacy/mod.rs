@@ -5,5 +5,6 @@ mod nads;
 mod nads_disabled;
 mod node_files;
 mod published;
+mod switched;
 mod taken_over;
 mod volumes;

@@ -156,7 +156,7 @@ pub(crate) fn allow_deletion(crd: &str) {
 }
 
 /// Deletes what was applied, and waits until nothing of usnet runs. What kubectl printed.
-fn uninstall() -> Result<String, String> {
+pub(crate) fn uninstall() -> Result<String, String> {
     // With its namespace going, Kubernetes may be faster than `kubectl`.
     let answer = try_run("kubectl", &["delete", "-k", &installation(), "--wait=false", "--ignore-not-found"], "");
     eventually("controllers and agents are gone", || {
