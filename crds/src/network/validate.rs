@@ -15,7 +15,7 @@ use super::selectors::selector;
 use super::settings::network_struct;
 use super::topology::Topology;
 use super::topology::spec::topology;
-use super::{Definitions, UserspaceNetwork, attachments, ipam, port};
+use super::{Definitions, UserspaceNetwork, UserspaceNetworkSpec, attachments, ipam, port};
 use crate::problem::Problems;
 use crate::{DevicePlugin, NetworkName, ResourceClaims};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
@@ -60,10 +60,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let has_devices = spec.device_plugin.is_some() || spec.resource_claims.is_some();
     let name = problems.check("metadata.name", network_name(spec.engine, has_devices, network.metadata.name.clone()));
     let namespaces = selector(&mut problems, "spec.namespaceSelector", &spec.namespace_selector);
-    let nodes = match &spec.node_selector {
-        Some(nodes) => selector(&mut problems, "spec.nodeSelector", nodes).map(Some),
-        None => Some(None),
-    };
+    let nodes = nodes(&mut problems, spec.node_selector.as_ref());
     let bridge = bridge(&mut problems, spec.engine, &spec.bridge, spec.topology.default_mtu(), name.as_ref());
     let topology = topology(&mut problems, &spec.topology, spec.bridge.ownership);
     let port = port::port(&mut problems, spec.engine, &spec.port);
@@ -73,9 +70,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let gateway = gateway(&mut problems, spec.engine, spec.bridge.ownership, spec.gateway.as_ref(), &attachments);
     let others = (port.as_ref(), topology.as_ref(), gateway.as_ref().and_then(Option::as_ref));
     let node_access = node_access(&mut problems, spec.node_access.as_ref(), others, &attachments);
-    let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
-    port::unlimited_egress(&mut problems, spec.engine, &spec.port, fixed_rates);
-    port::memif_mode::memif_mode(&mut problems, spec);
+    port_of_attachments(&mut problems, spec);
     let device_plugin = spec.device_plugin.as_ref().and_then(|it| device_plugin(&mut problems, it));
     let resource_claims = spec.resource_claims.as_ref().and_then(|it| resource_claims(&mut problems, it));
     match (name, namespaces, nodes, bridge, topology, port, ipam, gateway, node_access) {
@@ -109,6 +104,21 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
         }),
         _ => Err(problems.into_invalid()),
     }
+}
+
+/// The selector of nodes. The outer option is none when it is wrong.
+fn nodes(problems: &mut Problems, spec: Option<&LabelSelector>) -> Option<Option<Selector>> {
+    match spec {
+        Some(nodes) => selector(problems, "spec.nodeSelector", nodes).map(Some),
+        None => Some(None),
+    }
+}
+
+/// What the port and the attachments say together.
+fn port_of_attachments(problems: &mut Problems, spec: &UserspaceNetworkSpec) {
+    let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
+    port::unlimited_egress(problems, spec.engine, &spec.port, fixed_rates);
+    port::memif_mode::memif_mode(problems, spec);
 }
 
 fn device_plugin(problems: &mut Problems, spec: &DevicePluginSpec) -> Option<DevicePlugin> {

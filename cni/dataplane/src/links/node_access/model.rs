@@ -28,12 +28,11 @@ impl DesiredNodeAccess {
     }
 
     /// The first subnet that overlaps one of these.
-    pub(super) fn overlap(&self, subnets: impl Iterator<Item = IpNet> + Clone) -> Option<IpNet> {
-        let mut own = self.addresses.iter().map(|address| address.subnet());
-        own.find(|own| subnets.clone().any(|other| own.contains(&other) || other.contains(own)))
+    pub(super) fn overlap(&self, others: &[IpNet]) -> Option<IpNet> {
+        self.subnets().find(|own| others.iter().any(|other| own.contains(other) || other.contains(own)))
     }
 
-    pub(crate) fn subnets(&self) -> impl Iterator<Item = IpNet> + Clone + '_ {
+    pub(crate) fn subnets(&self) -> impl Iterator<Item = IpNet> + '_ {
         self.addresses.iter().map(|address| address.subnet())
     }
 }

@@ -112,12 +112,12 @@ fn blocker(
     };
     let own_rank = rank(network, access);
     let of_network = desired.iter().filter(|(name, other)| rank(name, other) < own_rank).find_map(|(name, other)| {
-        let subnet = access.overlap(other.subnets())?;
+        let subnet = access.overlap(&other.subnets().collect::<Vec<_>>())?;
         Some(NodeAccessBlocker::SubnetOfNetwork { subnet, network: name.clone() })
     });
     of_network.or_else(|| {
         observed.routes.iter().find_map(|route| {
-            let subnet = access.overlap(std::iter::once(route.destination))?;
+            let subnet = access.overlap(&[route.destination])?;
             Some(NodeAccessBlocker::SubnetRouted { subnet, route: route.clone() })
         })
     })

@@ -154,15 +154,15 @@ fn bridge_health(evidence: Evidence<'_>, index: &Index<'_>, network: &NodeNetwor
 /// Returns none if the ports of the network's own devices are up, or there are no such devices.
 fn device_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
     let roles = [NetworkDeviceRole::Overlay, NetworkDeviceRole::NodeAccess];
-    roles.into_iter().find_map(|role| port_health(evidence, network, PortName::of_device(&network.name, role)))
+    roles.into_iter().find_map(|role| port_health(evidence, network, &PortName::of_device(&network.name, role)))
 }
 
-fn port_health(evidence: Evidence<'_>, network: &NodeNetwork, name: PortName) -> Option<NetworkHealth> {
+fn port_health(evidence: Evidence<'_>, network: &NodeNetwork, name: &PortName) -> Option<NetworkHealth> {
     let bridge = evidence.observed.bridges.get(network.bridge.name.as_str())?;
-    let port = bridge.ports.get(&name)?;
+    let port = bridge.ports.get(name)?;
     let is_desired = port.owner.as_ref().is_some_and(|owner| evidence.desired.ports.contains_key(&owner.owner));
     let error = port.state.error().filter(|_| is_desired)?;
-    Some(NetworkHealth::failed(ENGINE_REFUSED, overlay::port_failed(evidence.engine, &name, error)))
+    Some(NetworkHealth::failed(ENGINE_REFUSED, overlay::port_failed(evidence.engine, name, error)))
 }
 
 /// Returns none if the engine supports ports of the network's type, which all its pods get.
