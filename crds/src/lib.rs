@@ -6,6 +6,7 @@
 //! - [`network`]: `UserspaceNetwork`, which users write: one file for each part of its spec.
 //! - [`uplink`]: `UserspaceUplink`, by which networks reach a NIC of the nodes.
 //! - [`attachment`]: `UserspaceAttachment`, an interface of a running pod.
+//! - [`reservation`]: `UserspaceReservation`, what the owner of a namespace fixes for its pods.
 //! - [`compiled_network`]: what the controller makes of a network for the nodes.
 //! - [`node_slice`]: the addresses of nodes, for overlays.
 //! - [`node_state`]: the spec and the status of one node.
@@ -42,6 +43,8 @@ pub mod node_slice;
 pub mod node_state;
 #[cfg(feature = "api")]
 pub mod problem;
+#[cfg(feature = "api")]
+pub mod reservation;
 
 pub use compiled_network::node_network::{Namespaces, NodeNetwork, Phase};
 pub use compiled_network::node_overlay::{NodeOverlay, NodeUnderlay};
@@ -93,6 +96,10 @@ pub use network::{UserspaceNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus
 pub use node_slice::{UserspaceNodeSlice, UserspaceNodeSliceSpec};
 #[cfg(feature = "api")]
 pub use node_state::{UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};
+#[cfg(feature = "api")]
+pub use reservation::spec::{UserspaceReservation, UserspaceReservationSpec};
+#[cfg(feature = "api")]
+pub use reservation::status::UserspaceReservationStatus;
 #[cfg(feature = "api")]
 pub use uplink::nic::NicSpec;
 #[cfg(feature = "api")]

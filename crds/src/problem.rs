@@ -3,6 +3,7 @@
 use crate::engine::{BridgeKey, EngineTraits};
 use crate::network::ipam::problem::IpamProblem;
 use crate::network::topology::TopologyType;
+use crate::reservation::problem::ReservationProblem;
 use crate::types::limits::IPAM_MAX;
 use crate::types::number::EngineRange;
 use crate::types::port_type::PortType;
@@ -234,6 +235,8 @@ pub enum Problem {
     RangesOverlap(IpNet),
     #[error(transparent)]
     Ipam(#[from] IpamProblem),
+    #[error(transparent)]
+    Reservation(#[from] ReservationProblem),
     #[error("cannot be written as JSON: {0}")]
     Json(String),
 }

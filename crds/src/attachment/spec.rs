@@ -88,7 +88,7 @@ fn immutable() -> Rule {
     )
 }
 
-fn network() -> Rule {
+pub(crate) fn network() -> Rule {
     rule(
         format!("size(self) <= {NETWORK_NAME_MAX} && self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')"),
         format!("not the name of a network: use 1 to {NETWORK_NAME_MAX} lower-case letters, digits and '-'"),

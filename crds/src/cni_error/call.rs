@@ -59,7 +59,7 @@ errors! {
         "a requested MAC address, IP address or rate is not valid, or the network has no IPAM that knows the subnet"
         => "correct the annotation as the message says, and create the pod again";
         "an address is used: one that `spec.attachments` reserves for the pod, or that the pod requests"
-        says "network \"blue\" reserves address 10.56.0.77 for pod web/p (spec.attachments[].ips), and interface net1 of pod web/q already has it"
+        says "network \"blue\" reserves address 10.56.0.77 for pod web/p (spec.attachments[].ips or a reservation), and interface net1 of pod web/q already has it"
         => "request another address, or none, and create the pod again; or delete the pod that has it";
         "the pod would have the address of the network's gateway, or a memif in IP mode none in its subnets"
         => "request another address, or none, and create the pod again";

@@ -8,8 +8,8 @@ use crate::network::ipam::node_prefix::NodePrefix;
 use crate::network::selectors;
 use crate::network::settings::{network_struct, with_settings_of};
 use crate::network::validate::ValidNetwork;
-use crate::types::limits::{ATTACHMENTS_MAX, IP_MAX};
-use crate::{Encapsulation, IpFamily, NetworkName, NetworkUplink, UdpPort, UplinkName, Vni};
+use crate::types::limits::{ATTACHMENTS_MAX, IP_MAX, RESERVATIONS_MAX};
+use crate::{Encapsulation, FixedAttachment, IpFamily, NetworkName, NetworkUplink, UdpPort, UplinkName, Vni};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -128,13 +128,15 @@ pub struct CompiledState {
     pub overlay: Option<CompiledOverlay>,
     /// The namespaces that the selector of the network selects now.
     pub namespaces: Namespaces,
+    /// What reservations fix.
+    pub reserved: Vec<FixedAttachment>,
 }
 
 impl ValidNetwork {
     /// The network as it is written for all nodes.
     pub fn compiled(&self, state: CompiledState) -> CompiledNetworkSpec {
-        let CompiledState { generation, created, phase, overlay, namespaces } = state;
-        with_settings_of! {
+        let CompiledState { generation, created, phase, overlay, namespaces, reserved } = state;
+        let mut compiled = with_settings_of! {
             self => CompiledNetworkSpec {
                 generation,
                 created,
@@ -145,7 +147,10 @@ impl ValidNetwork {
                 namespaces,
                 node_prefix: self.node_prefix,
             }
-        }
+        };
+        compiled.attachments.extend(reserved);
+        compiled.attachments.sort_by(|one, other| (&one.namespace, &one.pod).cmp(&(&other.namespace, &other.pod)));
+        compiled
     }
 }
 
@@ -166,6 +171,6 @@ fn settings_schema(schema: &mut Schema) {
     };
     set("ipam", "type", "object".into());
     set("ipam", "x-kubernetes-preserve-unknown-fields", true.into());
-    set("attachments", "maxItems", ATTACHMENTS_MAX.into());
+    set("attachments", "maxItems", (ATTACHMENTS_MAX + RESERVATIONS_MAX).into());
     set("attachments", "x-kubernetes-list-type", "atomic".into());
 }

@@ -64,6 +64,7 @@ const fn name(place: Place) -> &'static str {
     match place {
         Place::Network => "network",
         Place::Attachment => "attachment",
+        Place::Reservation => "reservation",
         Place::Uplink => "uplink",
         Place::Node => "node",
         Place::NodeEvent => "event of a node",

@@ -35,7 +35,14 @@ pub fn compiled_for_node(legacy: &Legacy) -> Result<CompiledNetworkSpec, Invalid
     // No namespace is selected: the list of those that may attach is what counts.
     let (_, valid) = network_of(legacy, &BTreeSet::from([String::new()]))?;
     let namespaces = Namespaces::all();
-    let state = CompiledState { generation: 1, created: None, phase: Phase::Active, overlay: None, namespaces };
+    let state = CompiledState {
+        generation: 1,
+        created: None,
+        phase: Phase::Active,
+        overlay: None,
+        namespaces,
+        reserved: Vec::new(),
+    };
     Ok(valid.compiled(state))
 }
 
@@ -63,6 +70,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
             routing_domain: None,
         }),
         attachments: Vec::new(),
+        reservations: None,
         device_plugin: None,
         resource_claims: None,
     }

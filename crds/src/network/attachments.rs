@@ -16,7 +16,7 @@ pub use spec::AttachmentSpec;
 #[cfg(feature = "api")]
 pub(super) use spec::{attachments, unique_ips, unique_macs};
 #[cfg(feature = "api")]
-pub(crate) use spec::{mac, pod};
+pub(crate) use spec::{ips, mac, pod, pods};
 
 /// The settings that are fixed for one pod; those that are left out are the network's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ mod spec {
         /// The name of the pod, or those of pods of a StatefulSet: `db-{0..99}`, at most 1000. They
         /// need not exist yet.
         #[schemars(length(max = POD_NAME_MAX))]
-        #[x_kube(validation = pods())]
+        #[x_kube(validation = pods(RANGE_PODS_MAX))]
         pub pod: String,
         /// The addresses of the pod with prefix lengths, instead of those that `ipam` would choose;
         /// at most 2. Of several pods these are the addresses of the first, and each next pod has
@@ -129,21 +129,21 @@ mod spec {
         )
     }
 
-    /// A pod, or a range whose first ordinal is not after the last one.
-    fn pods() -> Rule {
+    /// A pod, or a range of at most so many, whose first ordinal is not after the last one.
+    pub(crate) fn pods(most: u32) -> Rule {
         let name = POD_NAME_PATTERN.trim_start_matches('^').trim_end_matches('$');
         let first = "int(self.substring(self.indexOf('{') + 1, self.indexOf('..', self.indexOf('{'))))";
         let last = "int(self.substring(self.indexOf('..', self.indexOf('{')) + 2, self.indexOf('}')))";
-        let ends = format!("{first} <= {last} && {last} - {first} < {RANGE_PODS_MAX}");
+        let ends = format!("{first} <= {last} && {last} - {first} < {most}");
         rule(
             format!("self.matches('^{name}({ORDINALS_PATTERN})?$') && (!self.contains('{{') || {ends})"),
             format!(
-                "neither the name of a pod nor a range: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.', or the name of a StatefulSet with ordinals from low to high, such as db-{{0..99}}, at most {RANGE_PODS_MAX} pods"
+                "neither the name of a pod nor a range: use 1 to {POD_NAME_MAX} lower-case letters, digits, '-' and '.', or the name of a StatefulSet with ordinals from low to high, such as db-{{0..99}}, at most {most} pods"
             ),
         )
     }
 
-    fn ips() -> Rule {
+    pub(crate) fn ips() -> Rule {
         rule(
             "self.all(ip, isCIDR(ip))",
             "not an address with its prefix length: use CIDR notation, such as 10.56.217.5/24",

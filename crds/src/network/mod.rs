@@ -34,7 +34,7 @@ pub mod validate;
 
 #[cfg(feature = "api")]
 pub use {
-    crate::types::limits::{ATTACHMENTS_MAX, IPS_MAX, SELECTOR_VALUES_MAX},
+    crate::types::limits::{ATTACHMENTS_MAX, IPS_MAX, RESERVATIONS_MAX, SELECTOR_VALUES_MAX},
     crate::types::vlan::VlanMode,
     attachments::AttachmentSpec,
     bridge::spec::BridgeSpec,

@@ -16,6 +16,7 @@ use super::topology::spec::{self as topology, TopologySpec};
 use super::{name, selectors};
 use crate::EngineKind;
 use crate::cel::immutable_in_use;
+use crate::reservation::allowed::{self, ReservationsSpec};
 use crate::types::limits::ATTACHMENTS_MAX;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Rule;
@@ -108,6 +109,10 @@ pub struct UserspaceNetworkSpec {
         validation = attachments::unique_ips()
     )]
     pub attachments: Vec<AttachmentSpec>,
+    /// What UserspaceReservations of the selected namespaces may fix for their pods; by default
+    /// nothing. What `attachments` fixes comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reservations: Option<ReservationsSpec>,
     /// Makes the network a resource usnet.dev/<name> of the nodes that carry it, which pods
     /// request; by default it is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,7 +140,7 @@ fn engine_rules(schema: &mut Schema) {
         .chain(gateway::rules())
         .chain(node_access::rules())
         .chain(memif_mode::rules())
-        .chain([ipam::static_addresses()])
+        .chain([ipam::static_addresses(), allowed::vlans_of_adopted()])
     {
         // It fails for rules without an expression only, and then tests of the CRD fail.
         let _infallible = kube::core::validate(schema, rule);

@@ -17,6 +17,7 @@ use super::topology::Topology;
 use super::topology::spec::topology;
 use super::{Definitions, UserspaceNetwork, UserspaceNetworkSpec, attachments, ipam, port};
 use crate::problem::Problems;
+use crate::reservation::allowed::{Allowed, allowed};
 use crate::{DevicePlugin, NetworkName, ResourceClaims};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Selector;
@@ -37,6 +38,8 @@ network_struct! {
         pub topology: Topology,
         /// How the ranges of the IPAM configuration are divided among the nodes.
         pub node_prefix: Option<NodePrefix>,
+        /// What reservations may fix; none means nothing.
+        pub reservations: Option<Allowed>,
     }
 }
 
@@ -73,7 +76,8 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     port_of_attachments(&mut problems, spec);
     let device_plugin = spec.device_plugin.as_ref().and_then(|it| device_plugin(&mut problems, it));
     let resource_claims = spec.resource_claims.as_ref().and_then(|it| resource_claims(&mut problems, it));
-    match (name, namespaces, nodes, bridge, topology, port, ipam, gateway, node_access) {
+    let reservations = allowed(&mut problems, network.metadata.name.as_deref().unwrap_or_default(), spec);
+    match (name, namespaces, nodes, bridge, topology, port, ipam, gateway, node_access, reservations) {
         (
             Some(name),
             Some(namespaces),
@@ -84,6 +88,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
             Some((ipam, node_prefix)),
             Some(gateway),
             Some(node_access),
+            Some(reservations),
         ) if problems.count() == 0 => Ok(ValidNetwork {
             name,
             engine: spec.engine,
@@ -96,6 +101,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
             port,
             ipam,
             node_prefix,
+            reservations,
             gateway,
             node_access,
             attachments,

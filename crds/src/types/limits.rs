@@ -21,6 +21,14 @@ pub const DEVICE_NETWORK_NAME_MAX: usize = DEVICE_ID_MAX - 4;
 pub const ATTACHMENTS_MAX: usize = 128;
 /// Most pods of one range in these. Other nodes exclude the addresses of ranges one by one.
 pub const RANGE_PODS_MAX: u32 = 1000;
+/// Most reservations of a network, of all namespaces: all nodes store what they fix.
+pub const RESERVATIONS_MAX: usize = 256;
+/// Most pods of one reservation.
+pub const RESERVATION_PODS_MAX: u32 = 100;
+/// Most VLANs in `trunks` of one reservation.
+pub const RESERVATION_TRUNKS_MAX: usize = 32;
+/// Most subnets of which a network lets reservations have addresses.
+pub const RESERVED_SUBNETS_MAX: usize = 16;
 /// Most addresses of one pod: one of each family.
 pub const IPS_MAX: usize = 2;
 /// Most values of one requirement of a label selector, such as names of namespaces: CEL rejects

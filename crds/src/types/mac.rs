@@ -45,6 +45,12 @@ impl MacAddress {
         (overflow == 0).then(|| Self::from_octets([first, a, b, c, d, e])).flatten()
     }
 
+    /// Whether no manufacturer assigns the address.
+    pub const fn is_locally_administered(self) -> bool {
+        let [first, ..] = self.0;
+        first & 2 != 0
+    }
+
     /// The octets, in network order.
     pub const fn octets(self) -> [u8; 6] {
         self.0

@@ -104,7 +104,7 @@ fn shared_needs_vlan_of_underlay() -> Rule {
     at(".underlay", has_vlan, &Problem::from(UplinkProblem::SharedUnderlay))
 }
 
-fn vlans() -> Rule {
+pub(crate) fn vlans() -> Rule {
     let ends = "r.split('-')";
     rule(
         format!(

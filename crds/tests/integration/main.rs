@@ -5,6 +5,7 @@
 mod attachments;
 mod generated;
 mod malformed;
+mod reservations;
 mod rules;
 mod samples;
 mod support;

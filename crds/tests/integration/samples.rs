@@ -9,7 +9,7 @@ use std::path::Path;
 use usnet_crds::validate::{ValidNetwork, validate};
 use usnet_crds::{
     EngineKind, MemifMode, MemifSocketKind, Ownership, PortType, RateLimit, SocketRole, UserspaceAttachment,
-    UserspaceNetwork, Vlan,
+    UserspaceNetwork, UserspaceReservation, Vlan,
 };
 
 struct Sample {
@@ -27,7 +27,7 @@ fn samples(kind: &str) -> Vec<Sample> {
         for document in serde_yaml::Deserializer::from_str(&text) {
             let object = Value::deserialize(document).unwrap();
             assert!(
-                ["UserspaceNetwork", "UserspaceUplink", "UserspaceAttachment", "Pod"]
+                ["UserspaceNetwork", "UserspaceUplink", "UserspaceAttachment", "UserspaceReservation", "Pod"]
                     .contains(&object["kind"].as_str().unwrap()),
                 "{file}: {object}"
             );
@@ -82,6 +82,19 @@ fn every_attachment_is_accepted_by_cel_and_rust_for_a_pod_and_a_network_of_the_s
         let valid = usnet_crds::attachment::validate::validate(&found.spec).unwrap();
         assert!(pods.contains(valid.pod.as_str()) && networks().contains_key(valid.network.as_str()), "{file}");
         assert!(is_kept(&object, &with_defaults::<UserspaceAttachment>(&object).unwrap()), "{file}");
+    }
+}
+
+#[test]
+fn every_reservation_is_what_its_network_allows() {
+    for Sample { file, object } in samples("UserspaceReservation") {
+        assert_eq!(rejected(&object, None), Vec::<String>::new(), "{file}");
+        let found: UserspaceReservation = serde_json::from_value(object.clone()).unwrap();
+        let valid = usnet_crds::reservation::validate::validate(&found.spec).unwrap();
+        let network = networks().remove(valid.network.as_str()).unwrap();
+        let fixed = network.reservations.unwrap().fixed("any", &valid);
+        assert!(fixed.is_ok(), "{file}: {fixed:?}");
+        assert!(is_kept(&object, &with_defaults::<UserspaceReservation>(&object).unwrap()), "{file}");
     }
 }
 

@@ -82,7 +82,7 @@ fn role(what: &str) -> Option<&'static str> {
         "network-attachment-definitions" => {
             Some("the ClusterRole usnet-definitions-view, which view, edit and admin of a namespace contain")
         }
-        "userspaceattachments" => {
+        "userspaceattachments" | "userspacereservations" => {
             Some("the ClusterRole usnet-attachments-view, which view, edit and admin of a namespace contain")
         }
         _ => None,

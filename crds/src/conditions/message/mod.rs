@@ -10,6 +10,8 @@ pub mod network;
 pub mod node;
 pub mod node_access;
 pub mod overlay;
+#[cfg(feature = "api")]
+pub mod reservation;
 pub mod uplink;
 #[cfg(feature = "api")]
 pub mod uplink_status;

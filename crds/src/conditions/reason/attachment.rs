@@ -39,6 +39,7 @@ reasons! {
     }
     NETWORK_UNKNOWN = "NetworkUnknown" {
         Attachment "Ready False": "there is no UserspaceNetwork of that name"
+        Reservation "Ready False": "the same, or it is being deleted"
         => "create the network, or correct spec.network"
     }
     NETWORK_UNAVAILABLE = "NetworkUnavailable" {

@@ -9,12 +9,15 @@ mod node;
 mod node_access;
 mod overlay;
 mod progress;
+mod reservation;
 mod spec;
 mod uplink;
 
 use crate::EngineKind;
 
-pub use {attachment::*, bridge::*, engine::*, node::*, node_access::*, overlay::*, progress::*, spec::*, uplink::*};
+pub use {
+    attachment::*, bridge::*, engine::*, node::*, node_access::*, overlay::*, progress::*, reservation::*, spec::*, uplink::*,
+};
 
 /// A reason.
 #[derive(Debug)]
@@ -67,6 +70,8 @@ pub enum Place {
     Network,
     /// The conditions of a UserspaceAttachment.
     Attachment,
+    /// The conditions of a UserspaceReservation.
+    Reservation,
     /// The conditions of a UserspaceUplink.
     Uplink,
     /// The conditions of a UserspaceNodeState.
@@ -84,9 +89,10 @@ pub enum Place {
 }
 
 impl Place {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Network,
         Self::Attachment,
+        Self::Reservation,
         Self::Uplink,
         Self::Node,
         Self::NodeEvent,
@@ -128,7 +134,7 @@ macro_rules! reasons {
 use reasons;
 
 pub fn all() -> impl Iterator<Item = &'static Reason> {
-    let tables = [SPEC, PROGRESS, BRIDGE, OVERLAY, NODE_ACCESS, UPLINK, ENGINE, NODE, ATTACHMENT];
+    let tables = [SPEC, PROGRESS, BRIDGE, OVERLAY, NODE_ACCESS, UPLINK, ENGINE, NODE, ATTACHMENT, RESERVATION];
     tables.into_iter().flatten()
 }
 

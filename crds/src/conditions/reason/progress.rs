@@ -18,6 +18,7 @@ reasons! {
         Network "Ready Unknown": "no controller has reconciled it. Check `deployment/usnet-controller` and `kubectl get lease -n usnet-system`"
         Uplink "Ready Unknown": "the same"
         Attachment "Ready Unknown": "the same; `config/components/hot-plug` may not be installed"
+        Reservation "Ready Unknown": "no controller has seen it"
         => "wait; then look at the log of the leading controller"
     }
     TERMINATING = "Terminating" ends within 300 {

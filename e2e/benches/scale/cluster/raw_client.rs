@@ -74,6 +74,7 @@ fn compile(network: &UserspaceNetwork, namespaces: usize) -> CompiledNetwork {
         phase: Phase::Active,
         overlay: None,
         namespaces: (0..namespaces).map(namespace_name).collect(),
+        reserved: Vec::new(),
     };
     let spec = validate(network).expect("a valid network").compiled(state);
     let mut compiled = CompiledNetwork::new(&network.name_any(), spec);

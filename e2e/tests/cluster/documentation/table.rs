@@ -41,6 +41,7 @@ pub(super) const NETWORK: &[Row] = &[
     ("kubectl wait --for=condition=Ready usn/NAME", As("kubectl wait --for=condition=Ready usn/blue")),
     ("kubectl get usn", Run),
     ("kubectl get usna", Run),
+    ("kubectl get usnr -o wide", Run),
     ("kubectl wait --for=condition=Ready usna/web-extra", ATTACHMENTS),
     ("kubectl delete usna web-extra", ATTACHMENTS),
     ("kubectl apply", NAME),

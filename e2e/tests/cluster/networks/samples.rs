@@ -105,13 +105,15 @@ fn every_sample_works_unchanged() {
     for node in NODES {
         vsctl(node, &["add-br", UPLINK, "--", "set", "Bridge", UPLINK, "datapath_type=netdev"]);
     }
-    let (mut networks, mut pods, mut attachments) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut networks, mut pods) = (Vec::new(), Vec::new());
+    let (mut attachments, mut reservations) = (Vec::new(), Vec::new());
     let all = files.iter().flat_map(|file| objects(file, &scene.name).into_iter().map(move |object| (file, object)));
     for (file, object) in all {
         match object["kind"].as_str() {
             Some("UserspaceNetwork") => networks.push(object),
             Some("Pod") => pods.push(object),
             Some("UserspaceAttachment") => attachments.push((file, object)),
+            Some("UserspaceReservation") => reservations.push(format!("usnr/{}", name_of(&object))),
             _ => (),
         }
     }
@@ -129,6 +131,9 @@ fn every_sample_works_unchanged() {
     }
     for network in &networks {
         wait_ready(network["metadata"]["name"].as_str().unwrap());
+    }
+    for reservation in &reservations {
+        kubectl(&["wait", "--for=condition=Ready", reservation, "-n", &scene.name, timeout()]);
     }
     assert!(networks.len() >= 4 && pods.len() >= 4, "{} networks, {} pods", networks.len(), pods.len());
     for pod in &pods {

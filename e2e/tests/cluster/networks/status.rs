@@ -30,9 +30,10 @@ fn argocd_check() -> NamedTempFile {
     let patch =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../config/gitops/argocd-cm.yaml")).unwrap();
     let patch: Value = serde_yaml::from_str(&patch).unwrap();
-    let [networks, others @ ..] = ["UserspaceNetwork", "UserspaceUplink", "UserspaceAttachment"]
-        .map(|kind| patch["data"][format!("resource.customizations.health.usnet.dev_{kind}")].as_str().unwrap());
-    assert_eq!(others, [networks; 2], "their conditions are the same");
+    let [networks, others @ ..] =
+        ["UserspaceNetwork", "UserspaceUplink", "UserspaceAttachment", "UserspaceReservation"]
+            .map(|kind| patch["data"][format!("resource.customizations.health.usnet.dev_{kind}")].as_str().unwrap());
+    assert_eq!(others, [networks; 3], "their conditions are the same");
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(networks.as_bytes()).unwrap();
     file

@@ -48,7 +48,8 @@ fn crds_of_users_stay_while_a_network_or_an_uplink_exists() {
     drop(uplink);
     let scene = Scene::new("keeps-crds");
     scene.network("keeps-crds", &json!({}));
-    for crd in [NETWORKS, "userspaceuplinks.usnet.dev", "userspaceattachments.usnet.dev"] {
+    let others = ["userspaceuplinks.usnet.dev", "userspaceattachments.usnet.dev", "userspacereservations.usnet.dev"];
+    for crd in [NETWORKS].into_iter().chain(others) {
         assert_kept(crd, "exists, and would be deleted with the CRD: delete networks first");
     }
     // The value is not the name of this CRD.

@@ -189,9 +189,9 @@ fn usnet_removed_with_its_crds_keeps_traffic_and_cleans_up_after_a_reinstallatio
     let scene = busy_scene("removed");
     let _restore = Installed;
     // The wrong order on purpose: networks should go first, so that their pods are asked for.
-    ["userspacenetworks.usnet.dev", "userspaceuplinks.usnet.dev", "userspaceattachments.usnet.dev"]
+    ["userspacenetworks", "userspaceuplinks", "userspaceattachments", "userspacereservations"]
         .into_iter()
-        .for_each(allow_deletion);
+        .for_each(|plural| allow_deletion(&format!("{plural}.usnet.dev")));
     uninstall().unwrap();
     assert_traffic(&scene);
 

@@ -7,6 +7,7 @@ mod cni_versions;
 mod device_plugin;
 mod garbage;
 mod hot_plug;
+mod reservations;
 mod stateful_ranges;
 mod stateful_set;
 mod whereabouts;

@@ -6,6 +6,7 @@ use super::nads::NadSet;
 use super::node_numbers::NodeNumbers;
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, Uplink};
 use super::overlays::Overlays;
+use super::reservations::Reservations;
 use super::uplink_use::UplinkUse;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ pub struct Cache {
     pub routing_domains: Conflicts,
     pub nads: NadSet,
     pub attachments: Attachments,
+    pub reservations: Reservations,
     /// When this installation of usnet was created; none while that is not known.
     pub installed: Option<Time>,
 }

@@ -36,6 +36,12 @@ pub struct Dirty {
     pub attachments: BTreeSet<ObjectName>,
     /// Nodes whose attachments are compared.
     pub attachment_nodes: BTreeSet<String>,
+    /// Reservations whose status is compared.
+    pub reservations: BTreeSet<ObjectName>,
+    /// Networks whose reservations are decided on, at a limited rate.
+    pub reserved: BTreeSet<String>,
+    /// Networks whose reservations are decided on before they are compiled.
+    pub undecided: BTreeSet<String>,
     /// Whether it is evaluated which networks use which uplinks.
     pub uplink_use: bool,
     /// Whether VNIs, and the nodes and labels of overlays, are evaluated.
@@ -52,7 +58,7 @@ impl Dirty {
         let networks: BTreeSet<String> = cache.networks.keys().chain(cache.compiled.keys()).cloned().collect();
         let mut nads_of = networks.clone();
         nads_of.extend(cache.nads.generated_names().map(str::to_owned));
-        Self {
+        let mut all = Self {
             statuses: networks.clone(),
             networks,
             nodes: cache.nodes.keys().chain(cache.states.keys()).cloned().collect(),
@@ -66,7 +72,10 @@ impl Dirty {
             overlays: true,
             routing_domains: true,
             legacy: true,
-        }
+            ..Self::default()
+        };
+        all.all_reservations(cache);
+        all
     }
 
     /// Whether nothing is dirty.
@@ -111,6 +120,7 @@ impl Dirty {
             );
         }
         if has_changed {
+            self.reservations_of_network(cache, &name);
             self.nads_of.insert(name.clone());
             self.networks.insert(name);
             self.legacy = true;
@@ -126,6 +136,7 @@ impl Dirty {
         let has_domain = |compiled: &Compiled| routing_domains::held(compiled).is_some();
         self.routing_domains |=
             before.as_ref().is_some_and(has_domain) || cache.compiled.get(&name).is_some_and(has_domain);
+        self.reservations_of_compiled(cache, &name, before.as_ref());
         self.statuses.insert(name.clone());
         self.networks.insert(name);
     }
@@ -150,6 +161,7 @@ impl Dirty {
         let now = cache.namespaces.get(&name);
         let (before, nothing) = (before.as_ref(), Namespace::default());
         self.legacy = true;
+        self.reservations_of_namespace(cache, &name, before);
         for (network, found) in &cache.networks {
             let Ok(valid) = &found.spec else { continue };
             let selects = |namespace: &Namespace| valid.namespaces.matches(&namespace.labels);

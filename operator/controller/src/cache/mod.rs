@@ -8,7 +8,8 @@
 //!    [`routing_domains`]); agents decide on bridges that several networks request
 //!    ([`bridge_rivals`], [`adopted_bridges`]);
 //! 4. [`attachments`]: attachments, and the pods that were read for them;
-//! 5. [`dirty`]: what must be evaluated again after a change of the cache.
+//! 5. [`reservations`], and what each gets of its network ([`reserving`]);
+//! 6. [`dirty`]: what must be evaluated again after a change of the cache.
 
 pub mod adopted_bridges;
 mod arbiters;
@@ -22,7 +23,9 @@ mod node_numbers;
 pub mod objects;
 pub mod parse;
 pub mod partial_objects;
+pub mod reservations;
 
+pub(crate) use arbiters::reserving;
 pub use arbiters::{conflict, overlays, routing_domains, uplink_use};
 pub use cluster::Cache;
 pub use nads::{Nad, NadKey, NadSet};

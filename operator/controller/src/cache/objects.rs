@@ -12,8 +12,8 @@ use usnet_crds::node_state::{AffectedPod, EngineEnd, NetworkReport};
 use usnet_crds::uplink::report::UplinkReport;
 use usnet_crds::validate::ValidNetwork;
 use usnet_crds::{
-    AttachmentReport, CompiledOverlay, EngineKind, Gateway, NetworkName, NetworkUplink, Phase, RequestedAttachment,
-    UplinkName, UserspaceNetworkStatus, UserspaceUplinkStatus, ValidUplink,
+    AttachmentReport, CompiledOverlay, EngineKind, FixedAttachment, Gateway, NetworkName, NetworkUplink, Phase,
+    RequestedAttachment, UplinkName, UserspaceNetworkStatus, UserspaceUplinkStatus, ValidUplink,
 };
 
 /// The maximum number of attachments for which it is remembered when they were withdrawn.
@@ -90,6 +90,8 @@ pub struct Compiled {
     pub owner: Option<String>,
     /// Identifies the content of the spec; none when it cannot be read.
     pub fingerprint: Option<u64>,
+    /// What the names of pods fix.
+    pub attachments: Vec<FixedAttachment>,
     /// What agents select by; none when the spec is unreadable.
     pub selection: Option<Selection>,
 }

@@ -7,8 +7,9 @@ use super::nads::{Nad, NadKey, UserNad};
 use super::objects::{Compiled, Namespace, Network, Node, NodeSlice, NodeState, NodeStatus, Selection, Uplink};
 use super::partial_objects::{
     AttachmentObject, CompiledObject, Config, NadObject, NamespaceObject, NetworkObject, NodeAddress, NodeCondition,
-    NodeObject, NodeSliceObject, NodeStateObject, PodObject, UplinkObject,
+    NodeObject, NodeSliceObject, NodeStateObject, PodObject, ReservationObject, UplinkObject,
 };
+use super::reservations::Reservation;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Resource;
 use kube::core::Selector;
@@ -30,12 +31,13 @@ use usnet_crds::node_state::{
     AFFECTED_PODS_MAX, ATTACHMENTS_COUNT_MAX, AffectedPod, DEGRADED_MAX, DegradedAttachment, EngineEnd, MESSAGE_MAX,
     NetworkReport, PODS_MAX, REASON_MAX,
 };
+use usnet_crds::reservation::validate as reservation_rules;
 use usnet_crds::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};
 use usnet_crds::validate::validate;
 use usnet_crds::{
     AttachmentReport, CompiledNetworkSpec, EngineKind, NetworkName, UserspaceAttachmentSpec, UserspaceNetwork,
-    UserspaceNetworkSpec, UserspaceNodeSliceSpec, UserspaceNodeStateSpec, UserspaceNodeStateStatus, UserspaceUplink,
-    UserspaceUplinkSpec,
+    UserspaceNetworkSpec, UserspaceNodeSliceSpec, UserspaceNodeStateSpec, UserspaceNodeStateStatus,
+    UserspaceReservationSpec, UserspaceUplink, UserspaceUplinkSpec,
 };
 
 /// Replaces an invalid reason of an agent: reasons are shown to users, and the token of an agent
@@ -95,6 +97,7 @@ pub fn compiled(object: &CompiledObject) -> (String, Compiled) {
         owner,
         fingerprint: spec.as_ref().filter(|_| selection.is_some()).map(fingerprint::of_compiled),
         selection,
+        attachments: spec.map(|spec| spec.attachments).unwrap_or_default(),
     };
     (name, compiled)
 }
@@ -231,6 +234,22 @@ pub(crate) fn attachment(object: &AttachmentObject) -> (ObjectName, Attachment) 
     };
     let name = metadata.name.clone().unwrap_or_default();
     (ObjectName { namespace: metadata.namespace.clone().unwrap_or_default(), name }, attachment)
+}
+
+pub fn reservation(object: &ReservationObject) -> (ObjectName, Reservation) {
+    let metadata = &object.metadata;
+    let spec = read::<UserspaceReservationSpec>(object.spec.as_deref());
+    let spec = spec.map_err(|problem| format!("the object cannot be read: {problem}"));
+    let reservation = Reservation {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        generation: metadata.generation.unwrap_or_default(),
+        created: metadata.creation_timestamp.clone(),
+        is_deleting: metadata.deletion_timestamp.is_some(),
+        spec: spec.and_then(|spec| reservation_rules::validate(&spec).map_err(|invalid| invalid.to_string())),
+        status: read(object.status.as_deref()).ok(),
+    };
+    let name = metadata.name.clone().unwrap_or_default();
+    (ObjectName { namespace: metadata.namespace.clone().unwrap_or_default(), name }, reservation)
 }
 
 pub(crate) fn pod(object: &PodObject) -> FoundPod {

@@ -9,7 +9,7 @@ use usnet_common::api::partial_object::{PartialObject, Text};
 use usnet_crds::legacy::CONFIG_MAX;
 use usnet_crds::{
     CompiledNetwork, NetworkAttachmentDefinition, UserspaceAttachment, UserspaceNetwork, UserspaceNodeSlice,
-    UserspaceNodeState, UserspaceUplink,
+    UserspaceNodeState, UserspaceReservation, UserspaceUplink,
 };
 
 pub type NetworkObject = PartialObject<UserspaceNetwork, Text, Text>;
@@ -20,6 +20,7 @@ pub type UplinkObject = PartialObject<UserspaceUplink, Text, Text>;
 pub type NodeObject = PartialObject<v1::Node, IgnoredAny, NodeStatusPart>;
 pub type NamespaceObject = PartialObject<v1::Namespace, IgnoredAny, IgnoredAny>;
 pub(crate) type AttachmentObject = PartialObject<UserspaceAttachment, Text, Text>;
+pub type ReservationObject = PartialObject<UserspaceReservation, Text, Text>;
 pub(crate) type PodObject = PartialObject<v1::Pod, PodSpecPart, PodStatusPart>;
 pub type NadObject = PartialObject<NetworkAttachmentDefinition, NadSpecPart, IgnoredAny>;
 

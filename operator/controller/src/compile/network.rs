@@ -8,13 +8,14 @@ use kube::core::SelectorExt;
 use std::collections::BTreeMap;
 use usnet_crds::node_selection::selector_text;
 use usnet_crds::validate::ValidNetwork;
-use usnet_crds::{CompiledNetworkSpec, CompiledOverlay, CompiledState, Namespaces, Phase};
+use usnet_crds::{CompiledNetworkSpec, CompiledOverlay, CompiledState, FixedAttachment, Namespaces, Phase};
 
 /// Compiles a network for all nodes.
 pub fn compile(
     network: &Network,
     (valid, overlay): (&ValidNetwork, Option<CompiledOverlay>),
     cluster: &BTreeMap<String, Namespace>,
+    reserved: Vec<FixedAttachment>,
 ) -> CompiledNetworkSpec {
     valid.compiled(CompiledState {
         generation: network.generation,
@@ -22,6 +23,7 @@ pub fn compile(
         phase: if network.is_deleting() { Phase::Draining } else { Phase::Active },
         overlay,
         namespaces: namespaces(valid, cluster),
+        reserved,
     })
 }
 
@@ -61,7 +63,8 @@ pub fn write(cache: &Cache, name: &str) -> Option<Write> {
                 Some(overlay) => Some(cache.overlays.compiled(name, overlay)?),
                 None => None,
             };
-            let spec = compile(network, (valid, overlay), &cache.namespaces);
+            let reserved = cache.reservations.fixed(name).cloned().collect();
+            let spec = compile(network, (valid, overlay), &cache.namespaces, reserved);
             let is_current = found.is_some_and(|found| found.fingerprint == Some(fingerprint::of_compiled(&spec)));
             (!is_current).then(|| Write::Compiled {
                 network: name.to_owned(),

@@ -30,7 +30,7 @@ const REJECTIONS_BEFORE_REPORT: u32 = 2;
 /// The state of evaluations beside the cache, and what remains to be evaluated.
 #[derive(Debug, Default)]
 pub struct Evaluator {
-    dirty: Dirty,
+    pub(super) dirty: Dirty,
     /// Networks whose NADs must be counted again.
     uncounted: BTreeSet<String>,
     /// Networks whose current spec is not compiled for nodes yet.
@@ -63,6 +63,9 @@ impl Evaluator {
         self.dirty.uplinks.extend(dirty.uplinks);
         self.dirty.attachments.extend(dirty.attachments);
         self.dirty.attachment_nodes.extend(dirty.attachment_nodes);
+        self.dirty.reservations.extend(dirty.reservations);
+        self.dirty.reserved.extend(dirty.reserved);
+        self.dirty.undecided.extend(dirty.undecided);
         self.dirty.overlays |= dirty.overlays;
         self.dirty.uplink_use |= dirty.uplink_use;
         self.dirty.routing_domains |= dirty.routing_domains;
@@ -83,6 +86,7 @@ impl Evaluator {
             Target::AttachmentMetadata(name) | Target::AttachmentStatus(name) => {
                 self.dirty.attachments.insert(name);
             }
+            Target::ReservationStatus(name) => drop(self.dirty.reservations.insert(name)),
             Target::NodeAttachments(name) => drop(self.dirty.attachment_nodes.insert(name)),
             // It is among those that were not read as long as an attachment needs it.
             Target::Pod(_) => {}
@@ -95,11 +99,14 @@ impl Evaluator {
     pub fn is_dirty(&self) -> bool {
         let Dirty { networks, statuses, nodes, slices, uplinks, overlays, uplink_use, routing_domains, .. } =
             &self.dirty;
-        let Dirty { attachments, attachment_nodes, .. } = &self.dirty;
-        let is_any = *overlays || *uplink_use || *routing_domains || !attachments.is_empty();
+        let Dirty { attachments, attachment_nodes, reservations, undecided, .. } = &self.dirty;
+        let is_any = *overlays || *uplink_use || *routing_domains;
         is_any
-            || !attachment_nodes.is_empty()
-            || [networks, statuses, nodes, slices, uplinks].iter().any(|names| !names.is_empty())
+            || !attachments.is_empty()
+            || !reservations.is_empty()
+            || [networks, statuses, nodes, slices, uplinks, attachment_nodes, undecided]
+                .iter()
+                .any(|names| !names.is_empty())
     }
 
     /// Whether something is left for [`Self::count_nads`].
@@ -131,6 +138,7 @@ impl Evaluator {
             let write = slices::write(cache, &name);
             outbox.put_now(&Target::NodeSlice(name), write, Class::Network);
         }
+        self.decide_changed_networks(cache);
         for name in std::mem::take(&mut self.dirty.networks) {
             self.evaluate_network(cache, outbox, &name);
         }
@@ -142,6 +150,7 @@ impl Evaluator {
             self.evaluate_uplink(cache, &nodes, outbox, &name);
         }
         self.evaluate_attachments(cache, outbox);
+        self.evaluate_reservations(cache, outbox);
     }
 
     /// Attachments before the nodes that they are requested of.

@@ -5,6 +5,7 @@
 //! - [`evaluator`]: networks, nodes and statuses, with [`compile`](super::compile),
 //!   [`status`](super::status) and [`legacy`](super::legacy);
 //! - [`attachments`]: what a UserspaceAttachment needs;
+//! - [`reservations`]: what reservations get, and their statuses;
 //! - [`nad_scans`]: the NADs that remain to be compared;
 //! - [`outbox`]: the destination of the writes.
 
@@ -13,6 +14,7 @@ mod evaluator;
 mod nad_scans;
 mod outbox;
 mod refusals;
+mod reservations;
 
 pub use evaluator::Evaluator;
 pub use outbox::{Now, Outbox};

@@ -40,6 +40,7 @@ pub(super) struct LeaderState {
     pub(super) evaluate_at: Option<Instant>,
     pub(super) count_at: Option<Instant>,
     pub(super) legacy_at: Option<Instant>,
+    pub(super) reservations_at: Option<Instant>,
     /// Whether the gauges of networks, uplinks and nodes count the present cache.
     pub(super) is_measured: bool,
     /// When they may be counted again.

@@ -23,6 +23,9 @@ const PAUSE_FACTOR: u32 = 2;
 const SLOW_BATCH_DELAY: Duration = Duration::from_millis(300);
 /// As [`PAUSE_FACTOR`].
 const SLOW_PAUSE_FACTOR: u32 = 10;
+/// Between two decisions on reservations. Each may be a write that all nodes read, and tenants can
+/// change reservations at any rate. The first after a pause waits only for its batch.
+const RESERVATIONS_INTERVAL: Duration = Duration::from_secs(5);
 /// The gauges follow the conditions within a second. Counting iterates over all networks and nodes.
 const MEASURE_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -49,6 +52,17 @@ impl LeaderState {
         evaluator.count_nads(cache);
         // Longer from the second time on: these follow the NADs that are being written.
         *count_at = Some(Instant::now() + SLOW_BATCH_DELAY.max(started.elapsed() * SLOW_PAUSE_FACTOR));
+    }
+
+    /// Decides on reservations that changed, once their batch is due.
+    pub(super) fn decide_reservations(&mut self, cache: &mut Cache, now: Instant) {
+        let LeaderState { evaluator, reservations_at, .. } = self;
+        if !is_due(evaluator.has_undecided_reservations(), reservations_at, now, SLOW_BATCH_DELAY) {
+            return;
+        }
+        let started = Instant::now();
+        evaluator.decide_reservations(cache);
+        *reservations_at = Some(Instant::now() + RESERVATIONS_INTERVAL.max(started.elapsed() * SLOW_PAUSE_FACTOR));
     }
 
     /// Evaluates NADs of users, once their batch is due; returns the events to report.
@@ -82,6 +96,7 @@ impl LeaderState {
             self.evaluator.is_dirty().then(|| self.evaluate_at.unwrap_or(now + BATCH_DELAY)),
             self.evaluator.has_uncounted().then(|| self.count_at.unwrap_or(now + BATCH_DELAY)),
             self.evaluator.is_legacy_dirty().then(|| self.legacy_at.unwrap_or(now + SLOW_BATCH_DELAY)),
+            self.evaluator.has_undecided_reservations().then(|| self.reservations_at.unwrap_or(now + SLOW_BATCH_DELAY)),
             (!self.is_measured).then(|| self.measure_at.unwrap_or(now)),
             self.guards.next_expiry(),
             self.limiter.paused_until().filter(|until| *until > now),

@@ -137,6 +137,7 @@ impl Worker {
             self.state.evaluator.mark_target(target);
         }
         let cache = self.observer.cache();
+        self.state.decide_reservations(cache, now.instant);
         self.state.evaluate(cache, &self.metrics, &now);
         self.state.count_nads(cache, now.instant);
         let records = self.state.evaluate_legacy(cache, &self.legacy, &now);
@@ -187,6 +188,7 @@ fn kind_of(target: &Target) -> Kind {
         Target::Compiled(_) => Kind::Compiled,
         Target::NodeState(_) | Target::NodeAttachments(_) => Kind::NodeStates,
         Target::AttachmentMetadata(_) | Target::AttachmentStatus(_) => Kind::Attachments,
+        Target::ReservationStatus(_) => Kind::Reservations,
         Target::Pod(_) => Kind::Pods,
         Target::NodeSlice(_) => Kind::NodeSlices,
         Target::UplinkFinalizer(_) | Target::UplinkStatus(_) => Kind::Uplinks,

@@ -1,4 +1,5 @@
-//! The gauges follow the statuses that come back, also when nothing else happens afterwards.
+//! The gauges follow the statuses that come back, also when nothing else happens afterwards; and
+//! how often reservations are decided on.
 
 use super::leader_state::LeaderState;
 use super::metrics::Metrics;
@@ -46,6 +47,7 @@ fn leader(registry: &Registry) -> Worker {
         ObjectEvent::NodeState(Event::InitDone),
         ObjectEvent::NodeSlice(Event::InitDone),
         ObjectEvent::Uplink(Box::new(Event::InitDone)),
+        ObjectEvent::Reservation(Box::new(Event::InitDone)),
     ];
     lists.into_iter().for_each(|list| worker.observe(WatchUpdate::found(1, list)));
     worker
@@ -105,4 +107,28 @@ async fn nothing_is_counted_while_nothing_changes() {
     // Nothing else has to happen after what is observed.
     worker.state.is_measured = false;
     assert_eq!(worker.next_wake(Instant::now()), counted);
+}
+
+/// Each decision may be a write that all nodes read, and any tenant can change reservations.
+#[tokio::test(start_paused = true)]
+async fn reservations_are_decided_on_at_once_and_then_every_five_seconds() {
+    let mut worker = leader(&Registry::new());
+    let reservation = |name: &str| {
+        let object = json!({
+            "metadata": {"name": name, "namespace": "team-a", "uid": name}, "spec": {"network": "blue", "pod": name},
+        });
+        let reservation = parse::reservation(&serde_json::from_str(&object.to_string()).unwrap());
+        WatchUpdate::found(2, ObjectEvent::Reservation(Box::new(Event::Apply(reservation))))
+    };
+    let decided = |worker: &mut Worker| worker.observer.cache().reservations.decided.get("blue").map(|all| all.len());
+    worker.observe(reservation("first"));
+    pass_a_second(&mut worker).await;
+    assert_eq!(decided(&mut worker), Some(1));
+    worker.observe(reservation("second"));
+    for _ in 0..4 {
+        pass_a_second(&mut worker).await;
+        assert_eq!(decided(&mut worker), Some(1));
+    }
+    pass_a_second(&mut worker).await;
+    assert_eq!(decided(&mut worker), Some(2));
 }

@@ -7,7 +7,8 @@
 //! 4. [`evaluate`](mod@evaluate): the whole status;
 //! 5. [`due`]: when it is written.
 //!
-//! [`uplink`] has the same for uplinks, and [`attachment`] for attachments.
+//! [`uplink`] has the same for uplinks, [`attachment`] for attachments, and [`reservation`]
+//! for reservations.
 
 mod active;
 pub mod attachment;
@@ -16,6 +17,7 @@ pub mod deletion;
 pub mod due;
 pub mod evaluate;
 pub mod inputs;
+pub mod reservation;
 pub mod selected_nodes;
 pub mod tally;
 pub mod uplink;

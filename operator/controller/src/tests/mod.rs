@@ -12,6 +12,7 @@ mod overlays;
 mod placing;
 mod properties;
 mod reporting;
+mod reservations;
 mod routing_domains;
 mod status_times;
 mod uplinks;

@@ -39,6 +39,7 @@ pub(crate) struct Observer {
     slices: Reflector<String>,
     uplinks: Reflector<String>,
     attachments: Reflector<ObjectName>,
+    reservations: Reflector<ObjectName>,
     failing: BTreeSet<Kind>,
     dirty: Dirty,
     events: Vec<EventRecord>,
@@ -50,7 +51,7 @@ impl Observer {
     pub(crate) fn is_complete(&self) -> bool {
         let reflectors = [&self.networks, &self.compiled, &self.namespaces, &self.nodes, &self.states];
         let others = [&self.slices, &self.uplinks];
-        reflectors.iter().chain(&others).all(|reflector| reflector.is_complete())
+        reflectors.iter().chain(&others).all(|reflector| reflector.is_complete()) && self.reservations.is_complete()
     }
 
     /// The observed cluster. It is mutable because node numbers are assigned where node states are
@@ -129,6 +130,10 @@ impl Observer {
                 }
             }
             ObjectEvent::Attachment(event) => self.attachment(*event),
+            ObjectEvent::Reservation(event) => {
+                let changed = self.reservations.apply(&mut cache.reservations.objects, *event);
+                changed.into_iter().for_each(|changed| dirty.reservation(cache, changed));
+            }
             ObjectEvent::Pod(name, pod) => self.pod(&name, pod),
             ObjectEvent::Absent(target) => self.remove(&target),
         }
@@ -213,6 +218,10 @@ impl Observer {
                 let before = cache.attachments.objects.remove(name);
                 attachment(cache, dirty, (name.clone(), before));
             }
+            Target::ReservationStatus(name) => {
+                let before = cache.reservations.objects.remove(name);
+                dirty.reservation(cache, (name.clone(), before));
+            }
             Target::Pod(name) => self.pod(name, FoundPod::Absent),
             Target::Nad(key) => {
                 let (changed, user_nads_changed) = cache.nads.remove(key);
@@ -270,6 +279,9 @@ fn observation(kind: Kind, version: u64, seen: &ObjectEvent) -> Observation {
         ObjectEvent::Attachment(event) => of_event(kind, version, event, |name| {
             vec![Target::AttachmentMetadata(name.clone()), Target::AttachmentStatus(name.clone())]
         }),
+        ObjectEvent::Reservation(event) => {
+            of_event(kind, version, event, |name| vec![Target::ReservationStatus(name.clone())])
+        }
         ObjectEvent::Namespace(_) | ObjectEvent::Node(_) | ObjectEvent::Pod(..) => Observation::NoOp,
         ObjectEvent::Absent(target) => Observation::Updated(vec![target.clone()], version),
     }

@@ -5,7 +5,7 @@ use crate::cache::attachments::{FoundPod, ObjectName};
 use crate::cache::parse;
 use crate::cache::partial_objects::{
     AttachmentObject, CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, PodObject,
-    UplinkObject,
+    ReservationObject, UplinkObject,
 };
 use crate::write::Target;
 use kube::api::ListParams;
@@ -57,6 +57,7 @@ pub(crate) async fn read(client: Client, target: &Target) -> Result<WatchUpdate,
             })
             .await
         }
+        Target::ReservationStatus(name) => reservation(client, name).await,
         Target::Pod(name) => pod(client, name).await.map(Some),
         Target::Nad(key) => {
             let api = Api::<NadObject>::namespaced(client, &key.namespace);
@@ -64,6 +65,13 @@ pub(crate) async fn read(client: Client, target: &Target) -> Result<WatchUpdate,
         }
     }
     .map(|found| found.unwrap_or_else(|| WatchUpdate::absent(target)))
+}
+
+async fn reservation(client: Client, name: &ObjectName) -> Result<Option<WatchUpdate>, kube::Error> {
+    find(Api::<ReservationObject>::namespaced(client, &name.namespace), &name.name, |object| {
+        ObjectEvent::Reservation(Box::new(Event::Apply(parse::reservation(object))))
+    })
+    .await
 }
 
 /// Pods may be read one by one and not be listed.

@@ -4,7 +4,7 @@ use super::update::{Kind, ObjectEvent, WatchUpdate};
 use crate::cache::parse;
 use crate::cache::partial_objects::{
     AttachmentObject, CompiledObject, NadObject, NamespaceObject, NetworkObject, NodeObject, NodeSliceObject,
-    NodeStateObject, UplinkObject,
+    NodeStateObject, ReservationObject, UplinkObject,
 };
 use crate::write::guards::DELETED;
 use futures::StreamExt;
@@ -52,6 +52,9 @@ pub(crate) fn changes(client: &Client, has_attachments: bool) -> SelectAll<BoxSt
         watch(Api::<UplinkObject>::all(all()), Kind::Uplinks, |event| {
             ObjectEvent::Uplink(Box::new(map(event, parse::uplink)))
         }),
+        watch(Api::<ReservationObject>::all(all()), Kind::Reservations, |event| {
+            ObjectEvent::Reservation(Box::new(map(event, parse::reservation)))
+        }),
         watch(Api::<NadObject>::all(all()), Kind::Nads, |event| ObjectEvent::Nad(map(event, parse::nad))),
     ];
     select_all(always.into_iter().chain(attachments))
@@ -61,7 +64,7 @@ fn watch<K>(api: Api<K>, kind: Kind, seen: fn(Event<K>) -> ObjectEvent) -> BoxSt
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
-    let page = if matches!(kind, Kind::Nads | Kind::Attachments) { TENANTS_PAGE } else { PAGE };
+    let page = if matches!(kind, Kind::Nads | Kind::Attachments | Kind::Reservations) { TENANTS_PAGE } else { PAGE };
     let change = move |result: Result<Event<K>, watcher::Error>| {
         let version = match &result {
             Ok(Event::Apply(object) | Event::InitApply(object)) => {

@@ -1,6 +1,7 @@
 //! What a watch reports.
 
 use crate::cache::attachments::{Attachment, FoundPod, ObjectName};
+use crate::cache::reservations::Reservation;
 use crate::cache::{Compiled, Nad, NadKey, Namespace, Network, Node, NodeSlice, NodeState, Uplink};
 use crate::write::Target;
 use crate::write::guards::DELETED;
@@ -18,6 +19,7 @@ pub(crate) enum Kind {
     Uplinks,
     Nads,
     Attachments,
+    Reservations,
     /// Not watched, but read one by one.
     Pods,
 }
@@ -34,6 +36,7 @@ pub(crate) enum ObjectEvent {
     Uplink(Box<Event<(String, Uplink)>>),
     Nad(Event<(NadKey, Nad)>),
     Attachment(Box<Event<(ObjectName, Attachment)>>),
+    Reservation(Box<Event<(ObjectName, Reservation)>>),
     Pod(ObjectName, FoundPod),
     /// The object of this target was read and does not exist.
     Absent(Target),
@@ -59,6 +62,7 @@ impl WatchUpdate {
             ObjectEvent::NodeSlice(_) => Kind::NodeSlices,
             ObjectEvent::Uplink(_) => Kind::Uplinks,
             ObjectEvent::Attachment(_) => Kind::Attachments,
+            ObjectEvent::Reservation(_) => Kind::Reservations,
             ObjectEvent::Pod(..) => Kind::Pods,
             ObjectEvent::Nad(_) | ObjectEvent::Absent(_) => Kind::Nads,
         };

@@ -2,10 +2,12 @@
 
 use super::attachment::AttachmentWrite;
 use super::target::Target;
+use crate::cache::attachments::ObjectName;
 use crate::cache::{Labels, NadKey};
 use std::fmt;
 use usnet_crds::{
-    CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus, UserspaceNodeSliceSpec, UserspaceUplinkStatus,
+    CompiledNetworkSpec, UserspaceNetworkSpec, UserspaceNetworkStatus, UserspaceNodeSliceSpec,
+    UserspaceReservationStatus, UserspaceUplinkStatus,
 };
 
 /// One write to the API server.
@@ -108,6 +110,15 @@ pub enum Write {
         /// The whole status.
         status: Box<UserspaceUplinkStatus>,
     },
+    /// Writes the status of a reservation.
+    ReservationStatus {
+        /// The reservation.
+        name: ObjectName,
+        /// Its uid, a precondition.
+        uid: String,
+        /// The whole status.
+        status: Box<UserspaceReservationStatus>,
+    },
     /// Creates or repairs a NetworkAttachmentDefinition.
     Nad {
         /// Namespace and name.
@@ -175,6 +186,7 @@ impl Write {
             Self::Status { network, .. } => Target::Status(network.clone()),
             Self::UplinkFinalizer { uplink, .. } => Target::UplinkFinalizer(uplink.clone()),
             Self::UplinkStatus { uplink, .. } => Target::UplinkStatus(uplink.clone()),
+            Self::ReservationStatus { name, .. } => Target::ReservationStatus(name.clone()),
             Self::Nad { key, .. } | Self::DeleteNad { key } => Target::Nad(key.clone()),
             Self::NetworkFromNad { network, .. } | Self::DeleteNetwork { network, .. } => {
                 Target::NetworkFromNad(network.clone())
@@ -196,6 +208,7 @@ impl Write {
             Self::Status { .. } => "Status",
             Self::UplinkFinalizer { .. } => "UplinkFinalizer",
             Self::UplinkStatus { .. } => "UplinkStatus",
+            Self::ReservationStatus { .. } => "ReservationStatus",
             Self::Nad { .. } => "Definition",
             Self::DeleteNad { .. } => "DeleteDefinition",
             Self::NetworkFromNad { .. } => "NetworkFromNad",
@@ -227,6 +240,9 @@ impl fmt::Display for Write {
                 write!(formatter, "remove the finalizer of UserspaceUplink {uplink}")
             }
             Self::UplinkStatus { uplink, .. } => write!(formatter, "write the status of UserspaceUplink {uplink}"),
+            Self::ReservationStatus { name, .. } => {
+                write!(formatter, "write the status of UserspaceReservation {name}")
+            }
             Self::Nad { key, .. } => write!(formatter, "write NetworkAttachmentDefinition {key}"),
             Self::DeleteNad { key } => write!(formatter, "delete NetworkAttachmentDefinition {key}"),
             Self::NetworkFromNad { network, .. } => write!(formatter, "write UserspaceNetwork {network}"),

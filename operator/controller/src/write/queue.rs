@@ -14,8 +14,8 @@ pub enum Class {
     Network,
     /// Statuses that users wait for.
     Status,
-    /// Finalizers, owners and statuses of attachments, of which any tenant can create many: the
-    /// namespaces take turns.
+    /// Finalizers, owners and statuses of attachments, and statuses of reservations. Any tenant can
+    /// create many: the namespaces take turns.
     Attachment,
     /// Both for networks that are generated from NADs.
     LegacyNetwork,

@@ -18,6 +18,8 @@ pub enum Target {
     AttachmentMetadata(ObjectName),
     /// The status of an attachment.
     AttachmentStatus(ObjectName),
+    /// The status of a reservation.
+    ReservationStatus(ObjectName),
     /// A pod, which is only read.
     Pod(ObjectName),
     /// A slice of nodes.
@@ -36,10 +38,14 @@ pub enum Target {
 
 impl Target {
     /// The namespace whose users cause the write, if the cluster shares out its turns among
-    /// namespaces: attachments are theirs.
+    /// namespaces: attachments
+    /// and reservations are theirs.
     pub fn namespace(&self) -> Option<&str> {
         match self {
-            Self::AttachmentMetadata(name) | Self::AttachmentStatus(name) | Self::Pod(name) => Some(&name.namespace),
+            Self::AttachmentMetadata(name)
+            | Self::AttachmentStatus(name)
+            | Self::ReservationStatus(name)
+            | Self::Pod(name) => Some(&name.namespace),
             _ => None,
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! - [`cluster`]: the connection, and lists of objects;
 //! - [`read`]: all objects of usnet, with what could not be read;
-//! - [`pods`]: pods, and the interfaces that they have without a NetworkAttachmentDefinition;
+//! - [`pods`]: pods, the interfaces that they have without a NetworkAttachmentDefinition, and
+//!   reservations;
 //! - [`exec`], [`stream`]: programs in the containers of usnet; [`connection`]: what can happen to
 //!   their connections.
 
@@ -17,7 +18,7 @@ mod tests;
 
 pub(crate) use cluster::{Cluster, ConnectionOptions, Listed, Scope};
 pub(crate) use exec::{log_of, run_command, run_on_nodes, run_usnet};
-pub(crate) use pods::{read_interfaces, read_pods};
+pub(crate) use pods::{read_interfaces, read_pods, read_reservations};
 pub(crate) use read::{
     MULTUS_MISSING, is_unknown_kind, optional, read_allowed, read_definitions, read_definitions_for, read_usnet,
     unreadable,

@@ -1,5 +1,5 @@
-//! Reads pods, and the interfaces that they have without a NetworkAttachmentDefinition: by resource
-//! claims, and by UserspaceAttachments (IO).
+//! Reads pods, the interfaces that they have without a NetworkAttachmentDefinition (by resource
+//! claims, and by UserspaceAttachments), and reservations (IO).
 
 use super::cluster::{Cluster, Listed, Scope};
 use super::read::{is_unknown_kind, optional};
@@ -8,6 +8,8 @@ use crate::model::claim::ResourceClaim;
 use crate::model::{Added, Claim, Objects, Pod, Snapshot, Unread};
 use crate::output::{API_SERVER, waiting};
 use k8s_openapi::api::core::v1;
+use usnet_controller::cache::parse;
+use usnet_controller::cache::partial_objects::ReservationObject;
 use usnet_crds::UserspaceAttachment;
 
 /// Reads the pods of the chosen namespace, or of all namespaces, with their interfaces. For users
@@ -41,6 +43,14 @@ pub(crate) async fn read_interfaces(cluster: &Cluster, snapshot: &mut Snapshot, 
         let claims = optional(snapshot, Objects::Claims, "ResourceClaims", existing(claims));
         snapshot.claims.extend(claims);
     }
+}
+
+/// Reads the UserspaceReservations of a namespace.
+pub(crate) async fn read_reservations(cluster: &Cluster, snapshot: &mut Snapshot, namespace: &str) {
+    let scope = Scope::Namespace(namespace);
+    let listed = cluster.list(scope, None, |object: ReservationObject| parse::reservation(&object)).await;
+    let listed = optional(snapshot, Objects::Reservations, "UserspaceReservations", existing(listed));
+    snapshot.cache.reservations.objects.extend(listed);
 }
 
 /// Where the API server does not know a kind, there are no objects of it.

@@ -31,6 +31,8 @@ pub(crate) enum Objects {
     Pods,
     /// UserspaceAttachments.
     Added,
+    /// UserspaceReservations.
+    Reservations,
     /// ResourceClaims.
     Claims,
     Events,

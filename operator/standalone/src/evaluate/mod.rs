@@ -86,7 +86,7 @@ fn compiled(
 ) -> Result<Compiled, ParseExpressionError> {
     let vni = |overlay: &Overlay| overlay.vni.unwrap_or_else(|| Vni::default_for(&valid.name));
     let overlay = valid.topology.overlay().map(|overlay| overlay.compiled(vni(overlay)));
-    let spec = compile(network, (valid, overlay), &snapshot.cache.namespaces);
+    let spec = compile(network, (valid, overlay), &snapshot.cache.namespaces, Vec::new());
     Compiled::new(valid.name.clone(), 0, String::new(), &spec)
 }
 

@@ -42,7 +42,9 @@ pub struct AddressInUse {
 
 fn describe_request(network: &NetworkName, pod: &Pod, address: &str, spec_field: Option<&str>) -> String {
     match spec_field {
-        Some(field) => format!("network \"{network}\" reserves {address} for pod {pod} (spec.attachments[].{field})"),
+        Some(field) => format!(
+            "network \"{network}\" reserves {address} for pod {pod} (spec.attachments[].{field} or a reservation)"
+        ),
         None => format!("pod {pod} requests {address} on network \"{network}\""),
     }
 }
@@ -55,7 +57,7 @@ fn advice(pod: &Pod, holder: &Pod, spec_field: Option<&str>) -> &'static str {
     }
     match (pod.uid == holder.uid, spec_field) {
         (true, Some(_)) => "attach the pod to this network once, or remove it from spec.attachments",
-        (false, Some(_)) => "delete that pod, or change spec.attachments",
+        (false, Some(_)) => "delete that pod, or change spec.attachments or the reservation",
         (_, None) => "request another one, or delete that pod",
     }
 }

@@ -14,7 +14,7 @@ const UNSUPPORTED: [(&str, &str); 3] = [
     ("infiniband-guid", "networks of usnet are not InfiniBand; remove it"),
     (
         "ipam-claim-reference",
-        "IPAMClaims are not supported; set the address in spec.attachments of the network, or request it in \"ips\"",
+        "IPAMClaims are not supported; fix the address by a UserspaceReservation, or request it in \"ips\"",
     ),
 ];
 

@@ -136,7 +136,8 @@ fn static_addresses_are_for_one_interface_and_a_second_one_is_rejected(node: &mu
         let error = node.add(&pod, "net2").error();
         assert_eq!(error["code"], 7, "{error}");
         let message = error["msg"].as_str().unwrap();
-        let named = [value, NETWORK, "p (spec.attachments[]", &format!("[].{field})"), "net1 of pod", "once"];
+        let named =
+            [value, NETWORK, "p (spec.attachments[]", &format!("[].{field} or a reservation)"), "net1 of pod", "once"];
         for part in named {
             assert!(message.contains(part), "no {part:?} in {message}");
         }

@@ -21,11 +21,12 @@ const fn kind(
 }
 
 const USNET: &str = "apis/usnet.dev/v1alpha1";
-const KINDS: [Kind; 20] = [
+const KINDS: [Kind; 21] = [
     kind(&["usn"], "UserspaceNetwork", USNET, "userspacenetworks", false),
     kind(&["usns"], "UserspaceNodeState", USNET, "userspacenodestates", false),
     kind(&["usu"], "UserspaceUplink", USNET, "userspaceuplinks", false),
     kind(&["usna"], "UserspaceAttachment", USNET, "userspaceattachments", true),
+    kind(&["usnr"], "UserspaceReservation", USNET, "userspacereservations", true),
     kind(&["ucn", "compilednetwork"], "CompiledNetwork", USNET, "compilednetworks", false),
     kind(
         &["net-attach-def"],

@@ -62,6 +62,7 @@ pub(super) fn of(path: &str) -> Rules {
             Rules { labels: Used::Only(&[FROM_NAD_LABEL]), annotations: Used::Only(&[FORCE_DELETE]), ..SPEC_AND_STATUS }
         }
         "userspaceattachments"
+        | "userspacereservations"
         | "userspaceuplinks"
         | "userspacenodestates"
         | "userspacenodeslices"

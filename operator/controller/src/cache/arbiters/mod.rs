@@ -7,9 +7,11 @@
 //! 3. of several networks that request one resource, the oldest gets it.
 //!
 //! The [`arbiter`] applies these rules; a network that gets nothing has a [`conflict`].
+//! [`reserving`] decides on pods and addresses within one network, by the first and the third rule.
 
 mod arbiter;
 pub mod conflict;
 pub mod overlays;
+pub(crate) mod reserving;
 pub mod routing_domains;
 pub mod uplink_use;

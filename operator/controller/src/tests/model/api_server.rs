@@ -105,6 +105,7 @@ impl Cluster {
                 self.put_node_state(node, owner, number, labels);
             }
             Write::Attachment(write) => self.apply_attachment(write),
+            Write::ReservationStatus { name, status, .. } => self.set_reservation_status(&name, *status),
             Write::DeleteNodeState { node } => drop(self.cache.states.remove(&node)),
             Write::NodeSlice { slice, uid, spec } => self.put_slice(&slice, uid, *spec),
             Write::DeleteNodeSlice { slice, uid } => {

@@ -4,6 +4,7 @@
 mod agents;
 mod api_server;
 mod attachments;
+mod reservations;
 mod uplinks;
 
 use super::super::cache::dirty::Dirty;
@@ -278,6 +279,7 @@ impl Cluster {
         let is_legacy_dirty = self.evaluator.is_legacy_dirty();
         self.evaluator.count_nads(&self.cache);
         let mut outbox = Outbox { queue: &mut self.queue, guards: &self.guards, now: &now };
+        self.evaluator.decide_reservations(&mut self.cache);
         self.evaluator.evaluate(&mut self.cache, &mut outbox);
         if is_legacy_dirty {
             let records = self.evaluator.evaluate_legacy(&self.cache, &self.legacy, &mut outbox);
@@ -345,6 +347,8 @@ impl Cluster {
         changed(&seen.uplinks, &cache.uplinks).into_iter().for_each(|changed| dirty.uplink(cache, changed));
         let attachments = changed(&seen.attachments.objects, &cache.attachments.objects);
         attachments.into_iter().for_each(|changed| dirty.attachment(cache, changed));
+        let reservations = changed(&seen.reservations.objects, &cache.reservations.objects);
+        reservations.into_iter().for_each(|changed| dirty.reservation(cache, changed));
         for (pod, _) in changed(&seen.attachments.pods, &cache.attachments.pods) {
             dirty.pod(cache, &pod);
         }

@@ -19,6 +19,8 @@ const NAMESPACES: [&str; 2] = ["team-a", "other"];
 /// Of NADs. One is that of a network as well.
 const NAD_NAMES: [&str; 3] = ["mine", "yours", "blue"];
 
+const RESERVATIONS: [&str; 3] = ["first", "second", "third"];
+
 /// An action on a cluster.
 #[derive(Debug, Clone)]
 pub(super) enum Action {
@@ -40,6 +42,8 @@ pub(super) enum Action {
     Foreign(usize),
     /// A user writes one, or deletes it.
     Nad(usize, usize, Option<String>),
+    /// A reservation is written in a namespace, or deleted.
+    Reservation(usize, usize, Option<Value>),
     Tamper(usize, Tampering),
     Passes(usize),
 }
@@ -82,17 +86,24 @@ pub(super) fn spec() -> impl Strategy<Value = Value> {
         let bridge = prop_oneof![Just(json!({})), Just(shared(engine)), Just(json!({"mtu": 1}))];
         (Just(engine), bridge)
     });
-    (selector, nodes, bridge, topology()).prop_map(|(selector, nodes, (engine, bridge), topology)| {
-        let mut spec = json!({"engine": engine, "namespaceSelector": selector, "bridge": bridge});
-        if let Some(nodes) = nodes {
-            spec["nodeSelector"] = nodes;
-        }
-        if let Some((topology, ipam)) = topology {
-            spec["topology"] = topology;
-            spec["ipam"] = ipam;
-        }
-        spec
-    })
+    let reservations =
+        prop::option::of(prop_oneof![Just(json!({})), Just(json!({"ips": ["10.1.0.0/28"], "macs": "Any"}))]);
+    (selector, nodes, bridge, topology(), reservations).prop_map(
+        |(selector, nodes, (engine, bridge), topology, allowed)| {
+            let mut spec = json!({"engine": engine, "namespaceSelector": selector, "bridge": bridge});
+            if let Some(allowed) = allowed {
+                spec["reservations"] = allowed;
+            }
+            if let Some(nodes) = nodes {
+                spec["nodeSelector"] = nodes;
+            }
+            if let Some((topology, ipam)) = topology {
+                spec["topology"] = topology;
+                spec["ipam"] = ipam;
+            }
+            spec
+        },
+    )
 }
 
 /// An overlay or uplink and addresses for it; none is a network whose nodes are not connected.
@@ -129,6 +140,19 @@ fn uplink_spec() -> impl Strategy<Value = Value> {
     (engine, nics, vlans).prop_map(|(engine, nics, vlans)| json!({"engine": engine, "nics": nics, "vlans": vlans}))
 }
 
+/// The spec of a reservation.
+fn reservation() -> impl Strategy<Value = Value> {
+    let pod = prop::sample::select(["db-0", "db-{0..2}", "web"].as_slice());
+    let ips = prop::option::of((1..9u8).prop_map(|host| json!([format!("10.1.0.{host}/28")])));
+    let mac = prop::option::of((1..4u8).prop_map(|last| json!(format!("02:00:00:00:00:0{last}"))));
+    (0..NAMES.len(), pod, ips, mac).prop_map(|(network, pod, ips, mac)| {
+        let mut spec = json!({"network": NAMES[network], "pod": pod});
+        ips.into_iter().for_each(|ips| spec["ips"] = ips);
+        mac.into_iter().for_each(|mac| spec["mac"] = mac);
+        spec
+    })
+}
+
 pub(super) fn event() -> impl Strategy<Value = Action> {
     let (node, name, tampered) = (0..NODES.len(), 0..NAMES.len(), 0..NODES.len());
     prop_oneof![
@@ -151,6 +175,8 @@ pub(super) fn event() -> impl Strategy<Value = Action> {
         1 => name.clone().prop_map(Action::Foreign),
         4 => (0..NAMESPACES.len(), 0..NAD_NAMES.len(), prop::option::weighted(0.75, config()))
             .prop_map(|(namespace, name, config)| Action::Nad(namespace, name, config)),
+        4 => (0..NAMESPACES.len(), 0..RESERVATIONS.len(), prop::option::weighted(0.8, reservation()))
+            .prop_map(|(namespace, name, spec)| Action::Reservation(namespace, name, spec)),
         2 => (tampered, tampering(name)).prop_map(|(node, how)| Action::Tamper(node, how)),
         4 => (1..4usize).prop_map(Action::Passes),
     ]
@@ -202,6 +228,7 @@ fn tamper(cluster: &mut Cluster, node: &str, how: Tampering) {
             let Some(found) = cluster.cache.compiled.get(NAMES[name]).cloned() else { return };
             let mut spec = cluster.compiled[NAMES[name]].clone();
             spec.namespaces = Namespaces::all();
+            spec.attachments.clear();
             cluster.put_compiled(NAMES[name], &found.uid, &found.owner.unwrap(), &spec);
         }
         _ => {}
@@ -266,6 +293,7 @@ pub(super) fn perform(cluster: &mut Cluster, event: Action) {
             let key = super::super::model::key(NAMESPACES[namespace], NAD_NAMES[name]);
             cluster.remove_nad(&key);
         }
+        Action::Reservation(namespace, name, spec) => change_reservation(cluster, namespace, name, spec.as_ref()),
         Action::Passes(count) => {
             for _ in 0..count {
                 checked_pass(cluster);
@@ -280,6 +308,14 @@ fn label(cluster: &mut Cluster, node: &str, has: bool) {
     match has {
         true => drop(found.labels.insert("rack".to_owned(), "a".to_owned())),
         false => drop(found.labels.remove("rack")),
+    }
+}
+
+fn change_reservation(cluster: &mut Cluster, namespace: usize, name: usize, spec: Option<&Value>) {
+    let (namespace, name) = (NAMESPACES[namespace], RESERVATIONS[name]);
+    match spec {
+        Some(spec) => cluster.reservation(namespace, name, spec),
+        None => cluster.delete_reservation(namespace, name),
     }
 }
 

@@ -147,6 +147,23 @@ fn assert_peers(cluster: &Cluster, own: &str, agent: &Agent) {
     }
 }
 
+/// Addresses and pods belong to one entry of a compiled network.
+fn assert_no_address_twice(cluster: &Cluster) {
+    for (name, compiled) in &cluster.compiled {
+        let mut addresses: Vec<_> = compiled.attachments.iter().flat_map(|fixed| fixed.addresses()).collect();
+        addresses.sort();
+        let count = addresses.len();
+        addresses.dedup();
+        assert_eq!(addresses.len(), count, "{name}");
+        for (place, one) in compiled.attachments.iter().enumerate() {
+            let rest = &compiled.attachments[place + 1..];
+            let is_same =
+                |other: &&usnet_crds::FixedAttachment| one.namespace == other.namespace && one.pod.overlaps(&other.pod);
+            assert_eq!(rest.iter().find(is_same), None, "{name}");
+        }
+    }
+}
+
 fn without_vni(mut spec: serde_json::Value) -> serde_json::Value {
     if let Some(overlay) = spec.pointer_mut("/topology/overlay").and_then(serde_json::Value::as_object_mut) {
         overlay.remove("vni");
@@ -163,6 +180,7 @@ proptest! {
         }
         cluster.settle();
         assert_same_selection(&cluster);
+        assert_no_address_twice(&cluster);
         prop_assert_eq!(cluster.pass(), Vec::new());
         prop_assert_eq!(sorted(&cluster.evaluate_everything()).len(), 0, "a new leader finds nothing to do");
     }

@@ -1,9 +1,10 @@
 //! The log lines of writes.
 
 use super::attachment;
+use crate::cache::attachments::ObjectName;
 use crate::write::operation::{FinalizerChange, Write};
-use usnet_crds::UserspaceNetworkStatus;
 use usnet_crds::conditions::{READY, find as find_condition};
+use usnet_crds::{UserspaceNetworkStatus, UserspaceReservationStatus};
 
 /// Logs each successful write once.
 pub(super) fn log(write: &Write) {
@@ -39,6 +40,7 @@ pub(super) fn log(write: &Write) {
             let (ready, reason) = (&condition.status, &condition.reason);
             tracing::debug!(uplink, ready, reason, "{}", condition.message);
         }
+        Write::ReservationStatus { name, status, .. } => log_reservation(name, status),
         Write::Nad { key, .. } => {
             tracing::debug!(network = key.name, namespace = key.namespace, "wrote the NetworkAttachmentDefinition");
         }
@@ -62,5 +64,12 @@ fn log_status(network: &str, status: &UserspaceNetworkStatus) {
     if let Some(condition) = find_condition(&status.conditions, READY) {
         let (ready, reason) = (&condition.status, &condition.reason);
         tracing::debug!(network, ready, reason, "{}", condition.message);
+    }
+}
+
+fn log_reservation(name: &ObjectName, status: &UserspaceReservationStatus) {
+    if let Some(condition) = find_condition(&status.conditions, READY) {
+        let (ready, reason) = (&condition.status, &condition.reason);
+        tracing::debug!(reservation = %name, ready, reason, "{}", condition.message);
     }
 }

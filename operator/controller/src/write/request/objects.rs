@@ -1,5 +1,6 @@
 //! The bodies of requests: only the fields that the controller owns.
 
+use crate::cache::attachments::ObjectName;
 use crate::cache::{Labels, NadKey};
 use crate::write::operation::DesiredNad;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -9,7 +10,8 @@ use usnet_crds::nad::{NETWORK_LABEL, NetworkAttachmentDefinitionSpec, RESOURCE_A
 use usnet_crds::network::FINALIZER;
 use usnet_crds::{
     CompiledNetwork, CompiledNetworkSpec, NetworkAttachmentDefinition, UserspaceNetwork, UserspaceNetworkStatus,
-    UserspaceNodeState, UserspaceNodeStateSpec, UserspaceUplink, UserspaceUplinkStatus,
+    UserspaceNodeState, UserspaceNodeStateSpec, UserspaceReservation, UserspaceReservationStatus, UserspaceUplink,
+    UserspaceUplinkStatus,
 };
 
 /// A compiled network, which is deleted with its UserspaceNetwork.
@@ -77,6 +79,16 @@ pub(super) fn status(network: &str, uid: &str, status: &UserspaceNetworkStatus) 
         "apiVersion": UserspaceNetwork::api_version(&()),
         "kind": UserspaceNetwork::kind(&()),
         "metadata": {"name": network, "uid": uid},
+        "status": status,
+    })
+}
+
+/// The status of a reservation.
+pub(super) fn reservation_status(name: &ObjectName, uid: &str, status: &UserspaceReservationStatus) -> Value {
+    json!({
+        "apiVersion": UserspaceReservation::api_version(&()),
+        "kind": UserspaceReservation::kind(&()),
+        "metadata": {"name": name.name, "namespace": name.namespace, "uid": uid},
         "status": status,
     })
 }

@@ -6,8 +6,9 @@ use super::verbs::{
     apply_metadata, apply_status, create_or_replace, delete, patch_parameters, remove_finalizer, replace, written,
 };
 use super::{attachment, network_from_nad, objects};
+use crate::cache::attachments::ObjectName;
 use crate::cache::partial_objects::{
-    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, UplinkObject,
+    CompiledObject, NadObject, NetworkObject, NodeSliceObject, NodeStateObject, ReservationObject, UplinkObject,
 };
 use crate::leader::REQUEST_TIMEOUT;
 use crate::write::operation::{FinalizerChange, Write};
@@ -17,7 +18,9 @@ use serde_json::{Value, json};
 use std::fmt::Debug;
 use tokio::time::timeout;
 use usnet_crds::network::FINALIZER;
-use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeSliceSpec, UserspaceNodeState};
+use usnet_crds::{
+    CompiledNetwork, UserspaceNodeSlice, UserspaceNodeSliceSpec, UserspaceNodeState, UserspaceReservationStatus,
+};
 
 /// Sends one write.
 pub async fn send(client: Client, write: Write) -> Outcome {
@@ -59,11 +62,7 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
             create_or_replace(&api, node, &object, uid.as_deref(), &fields).await
         }
         Write::Attachment(write) => attachment::request(client, write).await,
-        Write::NodeSlice { slice, uid, spec } => {
-            let api: Api<UserspaceNodeSlice> = Api::all(client);
-            let object = UserspaceNodeSlice::new(slice, UserspaceNodeSliceSpec::clone(spec));
-            create_or_replace(&api, slice, &object, uid.as_deref(), &[("/spec", &json!(object.spec))]).await
-        }
+        Write::NodeSlice { slice, uid, spec } => node_slice(client, slice, uid.as_deref(), spec).await,
         Write::DeleteNodeSlice { slice, uid } => delete(&Api::<NodeSliceObject>::all(client), slice, Some(uid)).await,
         Write::DeleteNodeState { node } => delete(&node_states(client), node, None).await,
         Write::Status { network, uid, status } => {
@@ -75,6 +74,7 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
         Write::UplinkStatus { uplink, uid, status } => {
             apply_status(&uplinks(client), uplink, &objects::uplink_status(uplink, uid, status)).await
         }
+        Write::ReservationStatus { name, uid, status } => reservation_status(client, name, uid, status).await,
         Write::Nad { key, desired } => {
             apply_metadata(&nads(client, &key.namespace), &key.name, &objects::nad(key, desired)).await
         }
@@ -84,6 +84,27 @@ async fn request(client: Client, write: &Write) -> Result<Done, kube::Error> {
         }
         Write::DeleteNetwork { network, uid } => delete(&networks(client), network, Some(uid)).await,
     }
+}
+
+async fn node_slice(
+    client: Client,
+    slice: &str,
+    uid: Option<&str>,
+    spec: &UserspaceNodeSliceSpec,
+) -> Result<Done, kube::Error> {
+    let api: Api<UserspaceNodeSlice> = Api::all(client);
+    let object = UserspaceNodeSlice::new(slice, spec.clone());
+    create_or_replace(&api, slice, &object, uid, &[("/spec", &json!(object.spec))]).await
+}
+
+async fn reservation_status(
+    client: Client,
+    name: &ObjectName,
+    uid: &str,
+    status: &UserspaceReservationStatus,
+) -> Result<Done, kube::Error> {
+    let api: Api<ReservationObject> = Api::namespaced(client, &name.namespace);
+    apply_status(&api, &name.name, &objects::reservation_status(name, uid, status)).await
 }
 
 /// Adds the finalizer of networks and uplinks, by this body, or removes it.

@@ -20,7 +20,7 @@ pub(crate) mod text;
 mod workload;
 
 use super::names::{find_network, find_node};
-use crate::api::{Cluster, Scope, read_allowed, read_definitions_for, read_interfaces, read_usnet};
+use crate::api::{Cluster, Scope, read_allowed, read_definitions_for, read_interfaces, read_reservations, read_usnet};
 use crate::error::{Error, PROBLEM, SUCCESS};
 use crate::model::Snapshot;
 use crate::output::{Format, Output, render};
@@ -58,6 +58,7 @@ async fn explain_pod(cluster: &Cluster, snapshot: &mut Snapshot, name: &str) -> 
     read_definitions_for(cluster, snapshot, &pod.namespace).await;
     snapshot.pods = vec![pod.clone()];
     read_interfaces(cluster, snapshot, Scope::Namespace(&pod.namespace)).await;
+    read_reservations(cluster, snapshot, &pod.namespace).await;
     Ok(pod::report(snapshot, &pod))
 }
 

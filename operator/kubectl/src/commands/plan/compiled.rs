@@ -4,15 +4,17 @@ use super::input::Input;
 use crate::model::Snapshot;
 use serde_json::json;
 use std::collections::BTreeMap;
+use usnet_controller::cache::attachments::ObjectName;
 use usnet_controller::cache::objects::Selection;
 use usnet_controller::cache::overlays::Overlays;
 use usnet_controller::cache::parse;
+use usnet_controller::cache::reservations::{Decision, Verdict};
 use usnet_controller::cache::uplink_use::UplinkUse;
 use usnet_controller::cache::{Cache, Network};
 use usnet_controller::compile::Stage;
 use usnet_controller::compile::network::write;
 use usnet_controller::write::Write;
-use usnet_crds::CompiledNetworkSpec;
+use usnet_crds::{CompiledNetworkSpec, FixedAttachment};
 
 /// The outcome for a network.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub(super) fn apply(snapshot: &Snapshot, inputs: &[Input]) -> (Cache, BTreeMap<S
         if input.rejected().is_none()
             && let Some(network) = parsed(input)
         {
+            let reserved = reserved(snapshot, &input.manifest.name, &network);
+            cache.reservations.decided.insert(input.manifest.name.clone(), reserved);
             cache.networks.insert(input.manifest.name.clone(), network);
         }
     }
@@ -51,6 +55,24 @@ fn parsed(input: &Input) -> Option<Network> {
     // From text, because parts of the object are kept as raw JSON.
     let object = serde_json::from_str(&input.applied().to_string()).ok()?;
     Some(parse::network(&object).1)
+}
+
+/// What reservations fix now, as nodes were told, as far as the network still allows any. Its own
+/// `attachments` come first.
+fn reserved(snapshot: &Snapshot, name: &str, new: &Network) -> Decision {
+    let attachments = |network: &Network| network.spec.as_ref().map(|it| it.attachments.clone()).unwrap_or_default();
+    let present = snapshot.cache.networks.get(name).map(attachments).unwrap_or_default();
+    let own = attachments(new);
+    let allows = new.spec.as_ref().is_ok_and(|valid| valid.reservations.is_some());
+    let told = snapshot.cache.compiled.get(name).filter(|_| allows).into_iter().flat_map(|it| &it.attachments);
+    let is_own = |fixed: &FixedAttachment| {
+        own.iter().any(|it| it.namespace == fixed.namespace && it.pod.overlaps(&fixed.pod)) || present.contains(fixed)
+    };
+    let verdict = |fixed: &FixedAttachment| {
+        let name = ObjectName { namespace: fixed.namespace.to_string(), name: fixed.pod.to_string() };
+        (name, Verdict::Fixed(fixed.clone()))
+    };
+    told.filter(|fixed| !is_own(fixed)).map(verdict).collect()
 }
 
 fn outcome(cache: &Cache, input: &Input) -> Outcome {

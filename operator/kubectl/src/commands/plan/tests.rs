@@ -132,6 +132,24 @@ fn a_fixed_attachment_changes_vlans_only_if_it_has_one() {
     assert_eq!(traffic(json!({"vlan": {"mode": "Access", "tag": 7}})), 1);
 }
 
+/// Reservations are not in the manifest.
+#[test]
+fn what_reservations_fix_stays_while_the_network_allows_any() {
+    let mut snapshot = cluster(1);
+    let fixed = json!({"namespace": "default", "pod": "c1", "vlan": {"mode": "Access", "tag": 7}});
+    let fixed: usnet_crds::FixedAttachment = serde_json::from_value(fixed).unwrap();
+    snapshot.cache.compiled.get_mut("blue").unwrap().attachments.push(fixed.clone());
+    let traffic = |base: Value| {
+        let mut input = input_from(&base, &json!({"bridge": {"mtu": 9000}}), &[record("c1", &network("blue"))]);
+        input.compiled.as_mut().unwrap().attachments.push(fixed.clone());
+        report(&snapshot, &[input], Vec::new()).networks.remove(0).traffic.join(" ")
+    };
+    let kept = traffic(json!({"reservations": {"vlans": ["7"]}}));
+    assert!(kept.contains("MTUs") && !kept.contains("VLANs change"), "{kept}");
+    let removed = traffic(json!({}));
+    assert!(removed.contains("VLANs change"), "{removed}");
+}
+
 #[test]
 fn a_new_network_is_planned_on_each_node_with_the_problems() {
     let mut snapshot = cluster(0);

@@ -33,6 +33,7 @@ fn kinds(usnet: &str) -> Vec<Kind> {
         kind("userspacenodestates", of_usnet("userspacenodestates"), all),
         kind("userspacenodeslices", of_usnet("userspacenodeslices"), all),
         kind("userspaceattachments", of_usnet("userspaceattachments"), all),
+        kind("userspacereservations", of_usnet("userspacereservations"), all),
         kind("deviceclasses", devices("deviceclasses"), |object| is_of_usnet(text(object, "/metadata/name"))),
         kind("resourceslices", devices("resourceslices"), |object| text(object, "/spec/driver") == DRIVER),
         kind(CLAIMS, devices("resourceclaims"), is_for_usnet),

@@ -4,6 +4,7 @@
 use super::context::Context;
 use crate::commands::explain::finding::Finding;
 use std::net::IpAddr;
+use usnet_crds::FixedAttachment;
 use usnet_crds::compiled_network::node_ranges::node_ranges;
 use usnet_crds::network::ipam::node_prefix::HOST_LOCAL;
 use usnet_crds::network::ipam::{AssignedRange, assigned_ranges};
@@ -22,11 +23,17 @@ pub(super) fn not_assigned(context: &Context<'_>) -> Option<Finding> {
     context.element.ips.iter().filter_map(address).find_map(|address| problem(context, valid, &all, address))
 }
 
-/// Whether `spec.attachments` of the network sets the addresses of the pod.
+/// Whether `spec.attachments` of the network, or a reservation, sets the addresses of the pod.
 fn has_fixed_addresses(context: &Context<'_>, valid: &ValidNetwork) -> bool {
     let pod = context.pod;
-    let mut fixed = valid.attachments.iter().filter_map(|fixed| fixed.of_pod(&pod.namespace, &pod.name));
+    let mut fixed = fixed(context, valid).filter_map(|fixed| fixed.of_pod(&pod.namespace, &pod.name));
     fixed.any(|fixed| !fixed.ips.is_empty())
+}
+
+/// What the names of pods fix, by `spec.attachments` and by reservations.
+fn fixed<'a>(context: &'a Context<'_>, valid: &'a ValidNetwork) -> impl Iterator<Item = &'a FixedAttachment> {
+    let compiled = context.snapshot.cache.compiled.get(valid.name.as_str());
+    valid.attachments.iter().chain(compiled.into_iter().flat_map(|compiled| &compiled.attachments))
 }
 
 fn problem(context: &Context<'_>, valid: &ValidNetwork, all: &[AssignedRange], address: IpAddr) -> Option<Finding> {
@@ -64,7 +71,7 @@ fn problem(context: &Context<'_>, valid: &ValidNetwork, all: &[AssignedRange], a
 fn part(context: &Context<'_>, valid: &ValidNetwork, node: &str) -> Option<Vec<AssignedRange>> {
     let (ipam, prefix) = (valid.ipam.as_ref()?, valid.node_prefix.as_ref()?);
     let number = context.snapshot.cache.states.get(node)?.number?;
-    let fixed = valid.attachments.iter().flat_map(|fixed| fixed.ips.iter().map(|ip| ip.ip()));
+    let fixed = fixed(context, valid).flat_map(|fixed| fixed.ips.iter().map(|ip| ip.ip()));
     Some(assigned_ranges(&node_ranges(ipam, prefix, number, fixed).ok()?))
 }
 

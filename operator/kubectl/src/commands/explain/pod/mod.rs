@@ -6,6 +6,7 @@
 //! - [`annotation`], [`definition`], [`placement`], [`volume`], [`address`], [`attachment`],
 //!   [`program`]: causes that concern one interface, in the order of its creation;
 //! - [`claims`], [`added`]: interfaces by resource claims, and those added to a running pod;
+//! - [`reservation`]: reservations for the pod that are refused;
 //! - [`refusal`]: errors of the plugin in the pod's events; [`last_resort`], [`known_texts`]: what
 //!   other programs say, if nothing else explains a pod that does not run.
 
@@ -24,6 +25,7 @@ mod placement;
 mod program;
 pub(crate) mod read;
 mod refusal;
+mod reservation;
 mod row;
 mod scheduling;
 mod volume;
@@ -74,6 +76,7 @@ type Rows = Vec<(Row, Option<Finding>)>;
 pub(crate) fn report(snapshot: &Snapshot, pod: &Pod) -> Report {
     let node = pod.node.as_deref().map_or_else(|| "on no node yet".to_owned(), |node| format!("on {node}"));
     let mut findings = all_interfaces::causes(snapshot, pod);
+    findings.extend(reservation::refused(snapshot, pod));
     let mut rows = selected_rows(snapshot, pod, &mut findings);
     rows.extend(claims::rows(snapshot, pod));
     rows.extend(added::rows(snapshot, pod));
