@@ -60,20 +60,18 @@ impl ValidNetwork {
 pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec> {
     let mut problems = Problems::default();
     let spec = &network.spec;
-    let has_devices = spec.device_plugin.is_some() || spec.resource_claims.is_some();
-    let name = problems.check("metadata.name", network_name(spec.engine, has_devices, network.metadata.name.clone()));
+    let name = name(&mut problems, network);
     let namespaces = selector(&mut problems, "spec.namespaceSelector", &spec.namespace_selector);
     let nodes = nodes(&mut problems, spec.node_selector.as_ref());
     let bridge = bridge(&mut problems, spec.engine, &spec.bridge, spec.topology.default_mtu(), name.as_ref());
     let topology = topology(&mut problems, &spec.topology, spec.bridge.ownership);
     let port = port::port(&mut problems, spec.engine, &spec.port);
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
-    ipam::check_fixed(&mut problems, spec.ipam.as_ref(), &spec.attachments);
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
     let gateway = gateway(&mut problems, spec.engine, spec.bridge.ownership, spec.gateway.as_ref(), &attachments);
     let others = (port.as_ref(), topology.as_ref(), gateway.as_ref().and_then(Option::as_ref));
     let node_access = node_access(&mut problems, spec.node_access.as_ref(), others, &attachments);
-    port_of_attachments(&mut problems, spec);
+    attachments_fit(&mut problems, spec);
     let device_plugin = spec.device_plugin.as_ref().and_then(|it| device_plugin(&mut problems, it));
     let resource_claims = spec.resource_claims.as_ref().and_then(|it| resource_claims(&mut problems, it));
     let reservations = allowed(&mut problems, network.metadata.name.as_deref().unwrap_or_default(), spec);
@@ -120,8 +118,15 @@ fn nodes(problems: &mut Problems, spec: Option<&LabelSelector>) -> Option<Option
     }
 }
 
-/// What the port and the attachments say together.
-fn port_of_attachments(problems: &mut Problems, spec: &UserspaceNetworkSpec) {
+fn name(problems: &mut Problems, network: &UserspaceNetwork) -> Option<NetworkName> {
+    let spec = &network.spec;
+    let has_devices = spec.device_plugin.is_some() || spec.resource_claims.is_some();
+    problems.check("metadata.name", network_name(spec.engine, has_devices, network.metadata.name.clone()))
+}
+
+/// Whether the attachments fit the IPAM plugin and the port.
+fn attachments_fit(problems: &mut Problems, spec: &UserspaceNetworkSpec) {
+    ipam::check_fixed(problems, spec.ipam.as_ref(), &spec.attachments);
     let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
     port::unlimited_egress(problems, spec.engine, &spec.port, fixed_rates);
     port::memif_mode::memif_mode(problems, spec);

@@ -16,7 +16,8 @@ mod uplink;
 use crate::EngineKind;
 
 pub use {
-    attachment::*, bridge::*, engine::*, node::*, node_access::*, overlay::*, progress::*, reservation::*, spec::*, uplink::*,
+    attachment::*, bridge::*, engine::*, node::*, node_access::*, overlay::*, progress::*, reservation::*, spec::*,
+    uplink::*,
 };
 
 /// A reason.

@@ -97,6 +97,14 @@ fn exchange_with_twin(scene: &Scene, pod: &Value, network: Option<&Value>) {
     scene.delete_pod(&twin_name);
 }
 
+/// Labels the namespace as a network selects it.
+fn select(scene: &Scene, network: &Value) {
+    for (label, value) in network["spec"]["namespaceSelector"]["matchLabels"].as_object().into_iter().flatten() {
+        let label = format!("{label}={}", value.as_str().unwrap());
+        kubectl(&["label", "namespace", &scene.name, &label, "--overwrite"]);
+    }
+}
+
 #[test]
 fn every_sample_works_unchanged() {
     let scene = Scene::new("samples");
@@ -117,12 +125,7 @@ fn every_sample_works_unchanged() {
             _ => (),
         }
     }
-    for network in &networks {
-        for (label, value) in network["spec"]["namespaceSelector"]["matchLabels"].as_object().into_iter().flatten() {
-            let label = format!("{label}={}", value.as_str().unwrap());
-            kubectl(&["label", "namespace", &scene.name, &label, "--overwrite"]);
-        }
-    }
+    networks.iter().for_each(|network| select(&scene, network));
     // Networks first: kubectl applies a file's objects in order, and a pod that comes before its
     // definition waits for kubelet's next try.
     let is_late = |file: &&String| attachments.iter().any(|(late, _)| late == file);
