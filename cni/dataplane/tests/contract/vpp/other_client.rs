@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use usnet_dataplane::owner::NetworkDeviceRole;
 use usnet_dataplane::port::PortName;
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
@@ -103,8 +104,11 @@ impl OtherClient {
         self.interfaces().into_iter().find(|interface| {
             let tagged =
                 interface.tag.as_str().strip_prefix("usn=").and_then(|text| Some(PortName::of(&text.parse().ok()?)));
-            let of_network =
-                || Some(PortName::of_network(&interface.tag.as_str().strip_prefix("usnet:")?.parse().ok()?));
+            let roles = [("usnet:", NetworkDeviceRole::Overlay), ("usnna:", NetworkDeviceRole::NodeAccess)];
+            let of_network = || {
+                let network = |prefix| interface.tag.as_str().strip_prefix(prefix)?.parse().ok();
+                roles.into_iter().find_map(|(prefix, role)| Some(PortName::of_device(&network(prefix)?, role)))
+            };
             tagged.or_else(of_network).unwrap_or_else(|| PortName::observed(interface.interface_name.as_str())) == *port
         })
     }

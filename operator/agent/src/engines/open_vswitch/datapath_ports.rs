@@ -117,6 +117,11 @@ impl DatapathProbe {
         })
     }
 
+    /// The results of the last probe.
+    pub(super) fn missing(&self) -> ByBridge {
+        self.missing.borrow().clone()
+    }
+
     /// Adds the results to what the database says.
     pub(super) fn add_to(&self, observed: &mut Observed) {
         add(&self.missing.borrow(), observed);
@@ -134,6 +139,11 @@ fn add(missing: &ByBridge, observed: &mut Observed) {
             }
         }
     }
+}
+
+/// Whether a port is not missing any more.
+pub(super) fn has_recovered(last: &ByBridge, now: &ByBridge) -> bool {
+    last.iter().any(|(bridge, names)| now.get(bridge).is_none_or(|still| !names.is_subset(still)))
 }
 
 fn candidates(state: &State) -> ByBridge {
@@ -181,5 +191,19 @@ mod tests {
         assert_eq!(within(&missing, &ports("br-blue", &["two", "three"])), ports("br-blue", &["two"]));
         assert_eq!(within(&missing, &ports("br-blue", &["three"])), ByBridge::new());
         assert_eq!(within(&missing, &ByBridge::new()), ByBridge::new());
+    }
+
+    #[test]
+    fn a_port_has_recovered_once_it_is_not_missing_any_more() {
+        let missing = ports("br-blue", &["one", "two"]);
+        for (now, recovered) in [
+            (missing.clone(), false),
+            (ports("br-blue", &["one", "two", "three"]), false),
+            (ports("br-blue", &["one"]), true),
+            (ByBridge::new(), true),
+        ] {
+            assert_eq!(has_recovered(&missing, &now), recovered, "{now:?}");
+        }
+        assert!(!has_recovered(&ByBridge::new(), &missing));
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct OpenVswitchWatcher {
     process: watch::Receiver<VswitchdProcess>,
     forwarding: ForwardingProbe,
     datapath: DatapathProbe,
+    /// The ports without memory at the last observation.
+    without_memory: datapath_ports::ByBridge,
     /// The number of ends of the process after which the switch has applied the configuration
     /// again.
     recovered_ends: u64,
@@ -80,6 +82,7 @@ impl OpenVswitchWatcher {
             process,
             forwarding,
             datapath,
+            without_memory: datapath_ports::ByBridge::new(),
             recovered_ends: 0,
             changes,
             _tasks: tasks,
@@ -101,6 +104,11 @@ impl OpenVswitchWatcher {
         let mut observed = observed_from(&snapshot.cache)?;
         self.forwarding.add_to(&mut observed);
         self.datapath.add_to(&mut observed);
+        let without_memory = self.datapath.missing();
+        if datapath_ports::has_recovered(&self.without_memory, &without_memory) {
+            self.status_refresh.on_start();
+        }
+        self.without_memory = without_memory;
         Ok(EngineState::Up(EngineUp { observed: Arc::new(observed), version: root.ovs_version }))
     }
 
@@ -113,7 +121,7 @@ impl OpenVswitchWatcher {
         if root.cur_cfg >= process.required_cfg {
             self.recovered_ends = process.ends;
             self.reconnected = Some(Reconnected { restarted: true, has_ended: true });
-            self.status_refresh.on_restart();
+            self.status_refresh.on_start();
             return false;
         }
         true

@@ -1,7 +1,8 @@
 //! Decides when to ask the switch to write the state of its ports again. A restarted `ovs-vswitchd`
 //! (3.1) was seen to leave rows as they were at its start (`mtu` 0, no link, or `status`
-//! disconnected) while packets flowed, until the next change of its configuration. The switch
-//! retries a port that fails for another reason only then, too. Pure; time is passed in.
+//! disconnected) while packets flowed, until the next change of its configuration. A port that gets
+//! memory after it had none is one that was started. The switch retries a port that fails for
+//! another reason only then, too. Pure; time is passed in.
 
 use std::time::{Duration, Instant};
 use usnet_common::backoff::Backoff;
@@ -11,32 +12,32 @@ const FIRST: Duration = Duration::from_secs(1);
 /// Longest delay, while a port fails: a switch with a thousand ports needs a noticeable time to
 /// apply the same configuration again.
 const LONGEST: Duration = Duration::from_secs(30);
-/// How often the switch is asked after a restart, whatever it reports: pods connect within seconds.
-const AFTER_RESTART: u32 = 2;
+/// How often the switch is asked after a start, whatever it reports: pods connect within seconds.
+const AFTER_START: u32 = 2;
 
 /// The schedule of requests.
 #[derive(Debug)]
 pub(super) struct StatusRefresh {
     due: Option<Instant>,
     backoff: Backoff,
-    after_restart: u32,
+    after_start: u32,
 }
 
 impl StatusRefresh {
     pub(super) fn new() -> Self {
-        Self { due: None, backoff: Backoff::new(FIRST, LONGEST), after_restart: 0 }
+        Self { due: None, backoff: Backoff::new(FIRST, LONGEST), after_start: 0 }
     }
 
-    /// Called when the switch was restarted.
-    pub(super) fn on_restart(&mut self) {
+    /// Called when the switch, or a port of it that had no memory, was started.
+    pub(super) fn on_start(&mut self) {
         self.backoff.reset();
-        (self.due, self.after_restart) = (None, AFTER_RESTART);
+        (self.due, self.after_start) = (None, AFTER_START);
     }
 
     /// Whether to ask now. Called after each observation; `has_failed_port` says whether a port of
     /// usnet failed in it.
     pub(super) fn is_due(&mut self, has_failed_port: bool, now: Instant) -> bool {
-        if !has_failed_port && self.after_restart == 0 {
+        if !has_failed_port && self.after_start == 0 {
             self.backoff.reset();
             self.due = None;
             return false;
@@ -45,9 +46,9 @@ impl StatusRefresh {
         if due > now {
             return false;
         }
-        self.after_restart = self.after_restart.saturating_sub(1);
+        self.after_start = self.after_start.saturating_sub(1);
         self.due = None;
-        let is_wanted = has_failed_port || self.after_restart > 0;
+        let is_wanted = has_failed_port || self.after_start > 0;
         if is_wanted {
             self.due = Some(now + self.backoff.wait());
         }
@@ -71,7 +72,7 @@ mod tests {
         let mut refresh = StatusRefresh::new();
         assert!(!refresh.is_due(false, start));
         assert_eq!(refresh.next(), None);
-        refresh.on_restart();
+        refresh.on_start();
         let asked = |refresh: &mut StatusRefresh, has_failed_port: bool, seconds: std::ops::Range<u64>| -> Vec<u64> {
             seconds.filter(|second| refresh.is_due(has_failed_port, at(*second))).collect()
         };
