@@ -161,10 +161,11 @@ fn controllers_respect_retry_after() {
     let trial = Trial::begin("later");
     // As Kubernetes has it, requests about leases of leaders have a priority of their own.
     trial.controller.proxy().plan(|asked| (!asked.is_lease()).then_some(Fault::TooManyRequests));
-    trial.controller.proxy().end_watches();
     let begun = Instant::now();
     trial.change();
     eventually("each kind of object was asked for again", || {
+        // Also one that was accepted just before requests were refused.
+        trial.controller.proxy().end_watches();
         let reads = trial.asked().into_iter().filter(|asked| asked.is_watch || is_list(asked));
         let tries = counts(reads.map(|asked| asked.path));
         check(tries.len() == WATCHED.len() && tries.values().all(|count| *count >= 3), format!("{tries:?}"))

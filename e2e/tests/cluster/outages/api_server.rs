@@ -7,12 +7,13 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 
 /// All that the controller watches: where the API server has it, and the controller's word for it.
-pub(crate) const WATCHED: [(&str, &str); 8] = [
+pub(crate) const WATCHED: [(&str, &str); 9] = [
     ("apis/usnet.dev/v1alpha1/userspacenetworks", "Networks"),
     ("apis/usnet.dev/v1alpha1/compilednetworks", "Compiled"),
     ("apis/usnet.dev/v1alpha1/userspacenodestates", "NodeStates"),
     ("apis/usnet.dev/v1alpha1/userspacenodeslices", "NodeSlices"),
     ("apis/usnet.dev/v1alpha1/userspaceuplinks", "Uplinks"),
+    ("apis/usnet.dev/v1alpha1/userspacereservations", "Reservations"),
     ("apis/k8s.cni.cncf.io/v1/network-attachment-definitions", "Nads"),
     ("api/v1/namespaces", "Namespaces"),
     ("api/v1/nodes", "Nodes"),
