@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test screenshots world-test upgrade-test life faults across virtual-machines hot-plug resource-claims gitops fuzz lint docs bench shell crds image release release-test clean
+.PHONY: demo test unit-test screenshots world-test upgrade-test life faults across real-nics engine-guest virtual-machines hot-plug resource-claims engines gitops fuzz lint docs bench shell crds image release release-test clean
 
 # A cluster with a network and two pods whose packets are counted; nothing of it is left.
 demo:
@@ -17,10 +17,13 @@ unit-test: setup
 screenshots: setup
 	USNET_SCREENSHOTS=$(CURDIR)/screenshots cargo test -p usnet-kubectl --lib browser -- --nocapture
 
-# The test bed itself, and all cluster tests in it.
+# The test bed itself, all cluster tests in it, and one of `make real-nics`: once more if it fails, because a guest without KVM has been seen to
+# hang at its start.
 world-test: setup
 	cargo test --workspace --features usnet-e2e/world --test world
 	e2e/scripts/cluster-tests
+	USNET_REAL_NICS_FRAMES=2000 timeout 400 e2e/scripts/real-nics open_vswitch_carries_all_frames_over_e1000e_by_a_packet_socket || \
+	  USNET_REAL_NICS_FRAMES=2000 timeout 400 e2e/scripts/real-nics open_vswitch_carries_all_frames_over_e1000e_by_a_packet_socket
 
 # A long soak test of USNET_LIFE_STEPS steps (default 2500), where `make test` has a short one; USNET_LIFE_SEED repeats a run.
 life: setup
@@ -34,6 +37,16 @@ faults: setup
 # Networks across three nodes: broadcasts counted one by one, faults under traffic, addresses; tables at the end. `make test` has a short form.
 across: setup
 	e2e/scripts/across $(TESTS)
+
+# Uplinks on real NICs, which QEMU emulates (e1000e, igb, virtio-net), between two virtual machines that are nodes: frames counted one by one, TCP,
+# cables that are cut; tables at the end. TESTS=virtio runs the tests with that in their names. `make test` has one of them.
+real-nics: setup
+	e2e/scripts/real-nics $(TESTS)
+
+# An engine that usnet runs on a node that is a virtual machine, whose kubelet gives it hugepages and CPUs; five to fifteen minutes, by
+# what else the machine does. It is not in `make test`.
+engine-guest: setup
+	e2e/scripts/engine-guest
 
 # Virtual machines under QEMU on both engines: USNET_VM_ROUNDS (default 5) restarts of engines, removed ports and live migrations, with tables
 # of the figures. `make test` has one round.
@@ -51,15 +64,20 @@ hot-plug: setup
 resource-claims: setup
 	e2e/scripts/long-test resource-claims
 
+# Engines that usnet runs (docs/engines.md) on three nodes: updates forth and back under traffic, what is set up wrongly, a process that hangs.
+# USNET_VPP for VPP, too. `make test` has two nodes.
+engines: setup
+	e2e/scripts/long-test engines
+
 # Networks, and usnet itself, delivered by Flux, Argo CD and Helm, changed, removed and put back, with tables (docs/gitops.md). `make test` has
 # the part of Flux.
 gitops:
 	e2e/scripts/setup --gitops
 	e2e/scripts/gitops $(TESTS)
 
-# Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of five programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
+# Malformed inputs for each parser, USNET_FUZZ_SECONDS for each of six programs, an hour in all, where `make test` has seconds; USNET_FUZZ_SEED selects others.
 fuzz:
-	USNET_FUZZ_SECONDS=$${USNET_FUZZ_SECONDS:-720} cargo test --profile fuzz -p usnet-ovsdb -p usnet-vpp -p usnet-crds -p usnet-dataplane -p usnet-plugin \
+	USNET_FUZZ_SECONDS=$${USNET_FUZZ_SECONDS:-600} cargo test --profile fuzz -p usnet-ovsdb -p usnet-openflow -p usnet-vpp -p usnet-crds -p usnet-dataplane -p usnet-plugin \
 	  --test integration -- --nocapture malformed::
 
 # Agent and plugin of USNET_PREVIOUS=REVISION (default: the commit before this one) are replaced by this version's under running pods, and back.

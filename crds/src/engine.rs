@@ -55,6 +55,10 @@ pub struct EngineTraits {
     pub port_types: &'static [PortType],
     /// The types of ports on which the engine cannot limit what a pod sends.
     pub unlimited_egress: &'static [PortType],
+    /// The types of ports of which users choose how the engine reads their queues.
+    pub polled: &'static [PortType],
+    /// The types of ports of which users choose how often the engine tries to send.
+    pub retried: &'static [PortType],
     /// The VLAN modes of ports.
     pub vlan_modes: &'static [VlanMode],
     /// Whether bridges learn MAC addresses for each VLAN, so that VLANs of one bridge are segments
@@ -62,6 +66,8 @@ pub struct EngineTraits {
     pub learns_per_vlan: bool,
     /// Whether the engine can be the gateway of a network.
     pub has_gateways: bool,
+    /// Whether usnet can have the engine check what pods claim to be.
+    pub has_anti_spoofing: bool,
 }
 
 const OPEN_VSWITCH: EngineTraits = EngineTraits {
@@ -83,9 +89,13 @@ const OPEN_VSWITCH: EngineTraits = EngineTraits {
     // The userspace datapath receives frames of kernel devices through a packet socket, before the
     // kernel polices them.
     unlimited_egress: &[PortType::Veth],
+    // `pmd-maxsleep` is of the whole switch.
+    polled: &[],
+    retried: &[PortType::VhostUser],
     vlan_modes: &VlanMode::ALL,
     learns_per_vlan: true,
     has_gateways: false,
+    has_anti_spoofing: true,
 };
 
 const VPP: EngineTraits = EngineTraits {
@@ -104,12 +114,16 @@ const VPP: EngineTraits = EngineTraits {
     // 1 to 255 whole minutes. With 0 entries never expire.
     mac_age: EngineRange { minimum: 60, maximum: 15_300, step: 60, unit: "seconds" },
     default_port_type: PortType::Memif,
-    port_types: &[PortType::VhostUser, PortType::Memif, PortType::Veth],
+    port_types: &[PortType::VhostUser, PortType::Memif, PortType::Veth, PortType::Tap],
     unlimited_egress: &[],
+    // Packet sockets are always read by interrupts.
+    polled: &[PortType::VhostUser, PortType::Memif],
+    retried: &[],
     // A bridge domain learns a MAC address once, not once for each VLAN.
     vlan_modes: &[VlanMode::Access],
     learns_per_vlan: false,
     has_gateways: true,
+    has_anti_spoofing: false,
 };
 
 /// The field by which users choose a bridge.

@@ -7,6 +7,7 @@
 //! - [`uplink`]: `UserspaceUplink`, by which networks reach a NIC of the nodes.
 //! - [`attachment`]: `UserspaceAttachment`, an interface of a running pod.
 //! - [`reservation`]: `UserspaceReservation`, what the owner of a namespace fixes for its pods.
+//! - [`userspace_engine`]: `UserspaceEngine`, an engine that usnet runs on nodes.
 //! - [`compiled_network`]: what the controller makes of a network for the nodes.
 //! - [`node_slice`]: the addresses of nodes, for overlays.
 //! - [`node_state`]: the spec and the status of one node.
@@ -28,6 +29,7 @@ pub mod legacy;
 pub mod network;
 pub mod types;
 pub mod uplink;
+pub mod userspace_engine;
 
 #[cfg(feature = "api")]
 pub mod attachment;
@@ -57,10 +59,12 @@ pub use network::node_access::NodeAccess;
 pub use network::port::Port;
 pub use network::resource_claims::ResourceClaims;
 pub use types::address::{InterfaceAddress, InvalidAddress};
+pub use types::address_pair::{AddressPair, HostAddress, InvalidHostAddress};
+pub use types::anti_spoofing::AntiSpoofing;
 pub use types::bridge_domain::{BridgeDomainId, InvalidBridgeDomainId};
 pub use types::device::{DeviceId, InvalidDeviceId};
 pub use types::ip_family::IpFamily;
-pub use types::limits::{DeviceCount, InvalidRingSize, Mtu, Queues, RingSize, VlanTag};
+pub use types::limits::{DeviceCount, InvalidRingSize, Mtu, Queues, RingSize, TransmitRetries, VlanTag};
 pub use types::mac::{InvalidMac, MacAddress};
 pub use types::names::{
     BridgeName, InvalidName, NamespaceName, NetworkName, PodName, RoutingDomain, UplinkName, VolumeName,
@@ -74,7 +78,10 @@ pub use types::vlan::Vlan;
 pub use types::vlan_ranges::{InvalidVlanRange, VlanRange, VlanRanges};
 pub use types::vxlan::{Encapsulation, UdpPort, Vni};
 pub use types::{device, names};
-pub use uplink::{NetworkUplink, Nic, NicDevice, NicDriver, NodeTraffic, NodeUplink};
+pub use uplink::{
+    Binding, BondMode, LacpRate, NetworkUplink, Nic, NicBond, NicDevice, NicDriver, NodeTraffic, NodeUplink,
+    UplinkDevice, XdpMode,
+};
 
 #[cfg(feature = "api")]
 pub use attachment::node::{AttachmentReport, AttachmentState, RequestedAttachment};
@@ -108,3 +115,7 @@ pub use uplink::spec::{UserspaceUplink, UserspaceUplinkSpec};
 pub use uplink::status::UserspaceUplinkStatus;
 #[cfg(feature = "api")]
 pub use uplink::validate::ValidUplink;
+#[cfg(feature = "api")]
+pub use userspace_engine::spec::{UserspaceEngine, UserspaceEngineSpec};
+#[cfg(feature = "api")]
+pub use userspace_engine::status::UserspaceEngineStatus;

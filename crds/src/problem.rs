@@ -9,9 +9,11 @@ use crate::types::number::EngineRange;
 use crate::types::port_type::PortType;
 use crate::types::vlan::VlanMode;
 use crate::uplink::problem::UplinkProblem;
+use crate::userspace_engine::problem::EngineProblem;
 use crate::{
-    EngineKind, InterfaceAddress, InvalidAddress, InvalidBridgeDomainId, InvalidMac, InvalidName, InvalidNic,
-    InvalidRate, InvalidRingSize, InvalidVlanRange, MacAddress, NamespaceName, OutOfRange, PodNames, VlanTag,
+    EngineKind, InterfaceAddress, InvalidAddress, InvalidBridgeDomainId, InvalidHostAddress, InvalidMac, InvalidName,
+    InvalidNic, InvalidRate, InvalidRingSize, InvalidVlanRange, MacAddress, NamespaceName, OutOfRange, PodNames,
+    VlanTag,
 };
 use ipnet::IpNet;
 use std::fmt;
@@ -112,6 +114,21 @@ pub enum Problem {
     )]
     OnlyForType(PortType),
     #[error(
+        "ports of the type {} do not have this setting: remove it, or use {}",
+        port_type.as_str(),
+        types.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(" or ")
+    )]
+    NotOfType {
+        port_type: PortType,
+        /// The types that have it.
+        types: &'static [PortType],
+    },
+    #[error("Open vSwitch tries again only where it connects: remove transmitRetries, or use the engineRole Client")]
+    RetriesOfServer,
+    /// Its flows would take the place of those of others.
+    #[error("usnet has flows on bridges of its own only: remove antiSpoofing, or use ownership Managed")]
+    AntiSpoofingOfAdopted,
+    #[error(
         "{engine} cannot limit what a pod sends over {}: leave egressKbps out, or use {}",
         port_type.as_str(),
         engine.default_port_type().as_str()
@@ -149,6 +166,8 @@ pub enum Problem {
     Subnet(String),
     #[error(transparent)]
     Address(#[from] InvalidAddress),
+    #[error(transparent)]
+    HostAddress(#[from] InvalidHostAddress),
     #[error("{0:?} is not an IP address")]
     Ip(String),
     #[error(
@@ -237,6 +256,8 @@ pub enum Problem {
     Ipam(#[from] IpamProblem),
     #[error(transparent)]
     Reservation(#[from] ReservationProblem),
+    #[error(transparent)]
+    Engine(#[from] EngineProblem),
     #[error("cannot be written as JSON: {0}")]
     Json(String),
 }

@@ -14,6 +14,7 @@
 pub mod engines;
 pub mod host;
 pub mod kubernetes;
+pub mod machines;
 pub mod nodes;
 pub mod processes;
 pub mod rights;

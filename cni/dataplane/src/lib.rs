@@ -35,5 +35,7 @@ pub use model::{
     uplink,
 };
 pub use store::{atomic_file, call_log, claim_records, definition_ipam, journal, locks};
-pub use store::{network_file, network_namespace, nic_offloads, node_file, paths, sandboxes, shared_dirs, unselected};
+pub use store::{
+    bound_nics, network_file, network_namespace, nic_offloads, node_file, paths, sandboxes, shared_dirs, unselected,
+};
 pub use usnet_planner::{legacy, model, plan};

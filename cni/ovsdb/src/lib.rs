@@ -5,8 +5,8 @@
 //! the feature `async` [`asynchronous::Session`], a long-lived session with automatic reconnect
 //! that watches the tables. Code for both takes a [`Database`].
 //!
-//! [`statistics`] reads counters of interfaces on demand. [`openflow`] reads the flows of a bridge,
-//! which are not in the database.
+//! [`statistics`] reads counters of interfaces on demand. Flows of a bridge are not in the
+//! database: the crate `usnet-openflow` reads and changes them.
 //!
 //! Pitfalls, and how they are handled:
 //! - A change that matches no row is not an error: guard it with [`Transaction::require_row`], or
@@ -24,7 +24,6 @@ pub mod blocking;
 pub mod control;
 mod error;
 pub mod monitor;
-pub mod openflow;
 mod operation;
 mod reply;
 pub mod schema;

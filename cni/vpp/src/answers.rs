@@ -1,7 +1,7 @@
 //! The answers to a batch.
 
-use crate::batch::{Batch, DumpTicket, Ticket};
-use crate::messages::{Descriptor, Dump, Message, Reply, Request};
+use crate::batch::{Batch, DumpTicket, GetTicket, Ticket};
+use crate::messages::{Descriptor, Dump, Get, Message, Reply, Request};
 use crate::return_code::ReturnCode;
 use crate::wire::{DecodeError, Reader, read_envelope};
 
@@ -14,7 +14,8 @@ pub struct Answers {
 #[derive(Debug)]
 struct Answer {
     request: Descriptor,
-    /// One reply, or all details. These are whole messages with id and envelope.
+    /// One reply, or all details, after which a get has its reply. These are whole messages with id
+    /// and envelope.
     messages: Vec<Vec<u8>>,
 }
 
@@ -76,11 +77,19 @@ impl Answers {
     pub fn reply<R: Request>(&self, ticket: Ticket<R>) -> Result<R::Reply, ReplyError> {
         let messages = self.messages::<R>(ticket.index)?;
         let message = messages.first().ok_or(ReplyError::OtherBatch { message: R::NAME })?;
-        let reply = decode::<R::Reply>(R::NAME, message)?;
-        match reply.retval() {
-            0 => Ok(reply),
-            retval => Err(ReplyError::Refused { message: R::NAME, code: retval.into() }),
-        }
+        accepted(R::NAME, decode::<R::Reply>(R::NAME, message)?)
+    }
+
+    /// Returns the details that answer a get, in VPP's order, and its reply.
+    ///
+    /// # Errors
+    /// [`ReplyError::Refused`] if VPP did not execute the get, or not all of it.
+    pub fn got<G: Get>(&self, ticket: GetTicket<G>) -> Result<(Vec<G::Details>, G::Reply), ReplyError> {
+        let messages = self.messages::<G>(ticket.index)?;
+        let (reply, details) = messages.split_last().ok_or(ReplyError::OtherBatch { message: G::NAME })?;
+        let reply = accepted(G::NAME, decode::<G::Reply>(G::NAME, reply)?)?;
+        let details: Result<_, _> = details.iter().map(|message| decode(G::NAME, message)).collect();
+        Ok((details?, reply))
     }
 
     /// Returns the details that answer a dump, in VPP's order.
@@ -91,6 +100,13 @@ impl Answers {
     fn messages<M: Message>(&self, index: usize) -> Result<&[Vec<u8>], ReplyError> {
         let answer = self.answers.get(index).filter(|answer| answer.request == Descriptor::of::<M>());
         answer.map(|answer| answer.messages.as_slice()).ok_or(ReplyError::OtherBatch { message: M::NAME })
+    }
+}
+
+fn accepted<R: Reply>(message: &'static str, reply: R) -> Result<R, ReplyError> {
+    match reply.retval() {
+        0 => Ok(reply),
+        retval => Err(ReplyError::Refused { message, code: retval.into() }),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A batch of requests.
 
-use crate::messages::{ControlPingReply, Descriptor, Dump, Request};
+use crate::messages::{ControlPingReply, Descriptor, Dump, Get, Request};
 use crate::wire::Writer;
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
@@ -31,6 +31,8 @@ pub(crate) enum AnswerKind {
     /// The details are followed by the reply to a control ping, which is sent after the dump:
     /// details do not say which is the last one.
     Dump,
+    /// The details are followed by this reply, which has the same context.
+    Get(Descriptor),
 }
 
 /// Finds the reply to a request of a batch.
@@ -43,6 +45,12 @@ pub struct Ticket<R> {
 pub struct DumpTicket<D> {
     pub(crate) index: usize,
     dump: PhantomData<fn() -> D>,
+}
+
+/// Finds the details and the reply to a get of a batch.
+pub struct GetTicket<G> {
+    pub(crate) index: usize,
+    get: PhantomData<fn() -> G>,
 }
 
 impl Batch {
@@ -66,7 +74,14 @@ impl Batch {
         DumpTicket { index, dump: PhantomData }
     }
 
-    /// Returns the number of requests and dumps.
+    #[expect(clippy::needless_pass_by_value, reason = "a get is built to be sent")]
+    pub fn get<G: Get>(&mut self, get: G) -> GetTicket<G> {
+        let index = self.entries.len();
+        self.push(&get, Descriptor::of::<G::Details>(), AnswerKind::Get(Descriptor::of::<G::Reply>()));
+        GetTicket { index, get: PhantomData }
+    }
+
+    /// Returns the number of requests, dumps and gets.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.entries.len()
@@ -100,7 +115,11 @@ impl Batch {
 impl Entry {
     /// Returns the messages that VPP has to know for this request.
     pub(crate) fn messages(&self) -> impl Iterator<Item = Descriptor> {
-        let end = (self.answer_kind == AnswerKind::Dump).then(Descriptor::of::<ControlPingReply>);
+        let end = match self.answer_kind {
+            AnswerKind::Reply => None,
+            AnswerKind::Dump => Some(Descriptor::of::<ControlPingReply>()),
+            AnswerKind::Get(reply) => Some(reply),
+        };
         [self.request, self.answer].into_iter().chain(end)
     }
 }
@@ -123,6 +142,20 @@ impl<R> Copy for Ticket<R> {}
 impl<R: Request> Debug for Ticket<R> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} #{}", R::NAME, self.index)
+    }
+}
+
+impl<G> Clone for GetTicket<G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<G> Copy for GetTicket<G> {}
+
+impl<G: Get> Debug for GetTicket<G> {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} #{}", G::NAME, self.index)
     }
 }
 

@@ -51,7 +51,7 @@ pub mod wire;
 
 pub use answers::{Answers, ReplyError};
 pub use api::Api;
-pub use batch::{Batch, DumpTicket, Ticket};
+pub use batch::{Batch, DumpTicket, GetTicket, Ticket};
 pub use error::{Error, ProtocolError, Remedy};
-pub use messages::{Descriptor, Dump, Message, Reply, Request};
+pub use messages::{Descriptor, Dump, Get, Message, Reply, Request};
 pub use return_code::ReturnCode;

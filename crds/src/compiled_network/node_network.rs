@@ -107,7 +107,7 @@ impl NodeNetwork {
         match self.port.port_type {
             PortType::VhostUser => true,
             PortType::Memif => memif.socket == MemifSocketKind::Volume || memif.secret == MemifSecretKind::Generated,
-            PortType::Veth => false,
+            PortType::Veth | PortType::Tap => false,
         }
     }
 

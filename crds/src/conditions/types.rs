@@ -14,6 +14,10 @@ pub const PROGRAMMED: &str = "Programmed";
 pub const RECONCILING: &str = "Reconciling";
 /// Network, only while true: it needs action by an operator (kstatus).
 pub const STALLED: &str = "Stalled";
+/// Uplink, only while true: on some node, members of its bond carry no frames.
+pub const DEGRADED: &str = "Degraded";
+/// Engine: no node has to be restarted for the current spec.
+pub const UPDATED: &str = "Updated";
 /// Network, only while true: it is being deleted, and pods still use it.
 pub const DELETION_BLOCKED: &str = "DeletionBlocked";
 /// Node: every network and uplink that selects it is programmed there.

@@ -2,14 +2,12 @@
 //! of the plugin, from [`crate::cni_error`], and for each reason of [`crate::conditions::reason`],
 //! and for each place a table with the names of its reasons.
 
-use super::markdown::table;
+use super::markdown::{NoPlace, replaced, table};
 use crate::cni_error::{self, Case, CniError};
 use crate::conditions::reason::{self, Occurrence, Place, Reason};
 
-const END: &str = "<!-- end -->\n";
-
 /// The order of the rows of the table of a place.
-const STATES: [&str; 25] = [
+const STATES: [&str; 29] = [
     "",
     "Ready True",
     "Ready, Programmed True",
@@ -31,16 +29,15 @@ const STATES: [&str; 25] = [
     "ConfigurationsAccepted False",
     "ManifestsAccepted True",
     "ManifestsAccepted False",
+    "Degraded True",
+    "Updated True",
+    "Updated False",
     "DeletionBlocked True",
+    "Programmed",
     "Pending",
     "Failed",
     "Draining",
 ];
-
-/// The page has no place for a generated part.
-#[derive(Debug, thiserror::Error)]
-#[error("docs/errors.md has no {0:?} with {END:?} after it")]
-pub struct NoPlace(String);
 
 /// The page with what is generated of it made again.
 pub fn page(page: &str) -> Result<String, NoPlace> {
@@ -53,19 +50,13 @@ pub fn page(page: &str) -> Result<String, NoPlace> {
     Place::ALL.into_iter().try_fold(page, of_place)
 }
 
-fn replaced(page: &str, what: &str, text: &str) -> Result<String, NoPlace> {
-    let start = format!("<!-- {what} -->\n");
-    let found = page.split_once(&start).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = found.ok_or_else(|| NoPlace(start.clone()))?;
-    Ok(format!("{before}{start}{text}\n{END}{after}"))
-}
-
 const fn name(place: Place) -> &'static str {
     match place {
         Place::Network => "network",
         Place::Attachment => "attachment",
         Place::Reservation => "reservation",
         Place::Uplink => "uplink",
+        Place::Engine => "engine",
         Place::Node => "node",
         Place::NodeEvent => "event of a node",
         Place::NetworkOnNode => "network on a node",
@@ -190,7 +181,7 @@ mod tests {
         let names = |place| names(place).lines().map(ToOwned::to_owned).collect::<Vec<_>>();
         let on_node = names(Place::UplinkOnNode);
         let failed = on_node.iter().find(|line| line.starts_with("| Failed |")).unwrap();
-        assert!(failed.contains("[NicMissing](#nicmissing)\\*, [NicTaken](#nictaken)\\*"), "{failed}");
+        assert!(failed.contains("[NicCarriesNode](#niccarriesnode)\\*, [NicHasFunctions]"), "{failed}");
         assert!(names(Place::Network).contains(&"| Accepted True | [Valid](#valid) |".to_owned()));
     }
 

@@ -1,11 +1,12 @@
-//! Generates the CRDs in `config/crd`, and in `docs` the reference, errors and reasons. With
-//! a folder as argument it writes only the CRDs, to that folder; with `-` it prints them.
+//! Generates the CRDs in `config/crd`, and in `docs` the reference, errors and reasons, and the
+//! preparation of nodes. With a folder as argument it writes only the CRDs, to that folder; with
+//! `-` it prints them.
 
 use std::error::Error;
 use std::io::Write;
 use std::path::PathBuf;
 use usnet_crds::crdgen::manifests::{KUSTOMIZATION, manifests};
-use usnet_crds::crdgen::{errors, reference};
+use usnet_crds::crdgen::{engines, errors, reference};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let checkout = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
@@ -22,6 +23,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::fs::write(checkout.join("docs/reference.md"), reference::page()?)?;
         let errors_page = checkout.join("docs/errors.md");
         std::fs::write(&errors_page, errors::page(&std::fs::read_to_string(&errors_page)?)?)?;
+        let engines_page = checkout.join("docs/engines.md");
+        std::fs::write(&engines_page, engines::page(&std::fs::read_to_string(&engines_page)?)?)?;
     }
     Ok(())
 }

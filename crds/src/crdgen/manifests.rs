@@ -4,7 +4,7 @@ use super::applied;
 use crate::conditions::{READY, Status, reason};
 use crate::uplink::spec::UserspaceUplink;
 use crate::{
-    CompiledNetwork, UserspaceAttachment, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState,
+    CompiledNetwork, UserspaceAttachment, UserspaceEngine, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState,
     UserspaceReservation,
 };
 use kube::CustomResourceExt;
@@ -21,7 +21,7 @@ const EPOCH: &str = "1970-01-01T00:00:00Z";
 const SPEC: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
 const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status";
 /// The first so many CRDs are of objects that users write.
-const APPLIED: usize = 4;
+const APPLIED: usize = 5;
 
 /// A file of `config/crd`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +69,7 @@ pub(super) fn with_defaults() -> Result<Vec<Value>, ManifestError> {
         UserspaceUplink::crd(),
         UserspaceAttachment::crd(),
         UserspaceReservation::crd(),
+        UserspaceEngine::crd(),
         CompiledNetwork::crd(),
         UserspaceNodeState::crd(),
         UserspaceNodeSlice::crd(),

@@ -3,6 +3,7 @@
 //! ([`FixedAttachment`]).
 
 use crate::types::address::InterfaceAddress;
+use crate::types::address_pair::AddressPair;
 use crate::types::mac::MacAddress;
 use crate::types::names::NamespaceName;
 use crate::types::pod_names::PodNames;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 #[cfg(feature = "api")]
-pub use spec::AttachmentSpec;
+pub use spec::{AddressPairSpec, AttachmentSpec};
 #[cfg(feature = "api")]
 pub(super) use spec::{attachments, unique_ips, unique_macs};
 #[cfg(feature = "api")]
@@ -34,6 +35,9 @@ pub struct FixedAttachment {
     /// The MAC address of the interface of the first pod, of which each next one has the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacAddress>,
+    /// The addresses that each of the pods may use besides its own, where that is checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_address_pairs: Vec<AddressPair>,
     /// The VLAN of the port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vlan: Option<Vlan>,
@@ -67,7 +71,8 @@ mod spec {
     use crate::network::port::vlan::{VlanSpec, vlan};
     use crate::network::port::{RateLimitSpec, rate_limit};
     use crate::problem::{Problem, Problems};
-    use crate::types::limits::{ATTACHMENTS_MAX, CIDR_MAX, IPS_MAX, RANGE_PODS_MAX};
+    use crate::types::address_pair::{ADDRESS_MAX, AddressPair};
+    use crate::types::limits::{ADDRESS_PAIRS_MAX, ATTACHMENTS_MAX, CIDR_MAX, IPS_MAX, RANGE_PODS_MAX};
     use crate::types::mac::{MAC_PATTERN, NO_MAC};
     use crate::types::names::{NAMESPACE_NAME_MAX, NAMESPACE_NAME_PATTERN, POD_NAME_MAX, POD_NAME_PATTERN};
     use crate::types::pod_names::{ORDINALS_PATTERN, PodNames};
@@ -104,12 +109,33 @@ mod spec {
         #[schemars(length(max = NO_MAC.len()))]
         #[x_kube(validation = mac())]
         pub mac: Option<String>,
+        /// Addresses that the pod may use besides its own with `port.antiSpoofing`, such as those
+        /// of a virtual router (VRRP); at most 16. Each of several pods may use them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(length(max = ADDRESS_PAIRS_MAX))]
+        pub allowed_address_pairs: Vec<AddressPairSpec>,
         /// The VLAN of the port, instead of `port.vlan`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub vlan: Option<VlanSpec>,
         /// The rate limit of the port, instead of `port.rateLimit`; {} means no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub rate_limit: Option<RateLimitSpec>,
+    }
+
+    /// An address that a pod may use besides its own ones.
+    #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+    #[serde(rename_all = "camelCase")]
+    pub struct AddressPairSpec {
+        /// The IP address.
+        #[schemars(length(max = ADDRESS_MAX))]
+        #[x_kube(validation = host())]
+        pub ip: String,
+        /// The MAC address that it has, if not that of the interface. The pod may use its own IP
+        /// addresses with it, too.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(length(max = NO_MAC.len()))]
+        #[x_kube(validation = mac())]
+        pub mac: Option<String>,
     }
 
     // Rules on the whole list compare all pairs: the API server estimates their cost, so the length
@@ -147,6 +173,15 @@ mod spec {
         rule(
             "self.all(ip, isCIDR(ip))",
             "not an address with its prefix length: use CIDR notation, such as 10.56.217.5/24",
+        )
+    }
+
+    fn host() -> Rule {
+        let groups = ["224.0.0.0/3", "ff00::/8"].map(|groups| format!("!cidr('{groups}').containsIP(self)"));
+        let special = ["isUnspecified", "isLoopback"].map(|kind| format!("!ip(self).{kind}()"));
+        rule(
+            ["isIP(self)".to_owned()].into_iter().chain(special).chain(groups).collect::<Vec<_>>().join(" && "),
+            "not the IP address of a host",
         )
     }
 
@@ -212,6 +247,7 @@ mod spec {
         let ips = spec.ips.iter().enumerate();
         let ips = ips.filter_map(|(place, ip)| problems.check(&format!("{field}.ips[{place}]"), ip.parse())).collect();
         let mac = spec.mac.as_ref().map(|mac| problems.check(&format!("{field}.mac"), mac.parse()));
+        let pairs = pairs(problems, &format!("{field}.allowedAddressPairs"), &spec.allowed_address_pairs);
         let vlan = vlan(problems, engine, &format!("{field}.vlan"), spec.vlan.as_ref());
         let rate = spec.rate_limit.map(|rate| rate_limit(problems, &format!("{field}.rateLimit"), rate));
         Some(FixedAttachment {
@@ -219,9 +255,21 @@ mod spec {
             pod: pod?,
             ips,
             mac: mac.flatten(),
+            allowed_address_pairs: pairs,
             vlan: vlan?,
             rate_limit: rate.flatten(),
         })
+    }
+
+    fn pairs(problems: &mut Problems, field: &str, specs: &[AddressPairSpec]) -> Vec<AddressPair> {
+        let too_many = Problem::TooMany { count: specs.len(), maximum: ADDRESS_PAIRS_MAX };
+        problems.add_if(specs.len() > ADDRESS_PAIRS_MAX, field, too_many);
+        let pairs = specs.iter().enumerate().filter_map(|(place, spec)| {
+            let ip = problems.check(&format!("{field}[{place}].ip"), spec.ip.parse());
+            let mac = spec.mac.as_ref().map(|mac| problems.check(&format!("{field}[{place}].mac"), mac.parse()));
+            Some(AddressPair { ip: ip?, mac: mac.flatten() })
+        });
+        pairs.collect()
     }
 
     /// The first and the last address of each earlier attachment.

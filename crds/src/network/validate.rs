@@ -18,7 +18,7 @@ use super::topology::spec::topology;
 use super::{Definitions, UserspaceNetwork, UserspaceNetworkSpec, attachments, ipam, port};
 use crate::problem::Problems;
 use crate::reservation::allowed::{Allowed, allowed};
-use crate::{DevicePlugin, NetworkName, ResourceClaims};
+use crate::{Bridge, DevicePlugin, NetworkName, Port, ResourceClaims};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Selector;
 
@@ -59,13 +59,13 @@ impl ValidNetwork {
 /// Validates a network, and reports all fields that break a rule.
 pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec> {
     let mut problems = Problems::default();
-    let spec = &network.spec;
-    let name = name(&mut problems, network);
+    let (spec, name) = (&network.spec, name(&mut problems, network));
     let namespaces = selector(&mut problems, "spec.namespaceSelector", &spec.namespace_selector);
     let nodes = nodes(&mut problems, spec.node_selector.as_ref());
     let bridge = bridge(&mut problems, spec.engine, &spec.bridge, spec.topology.default_mtu(), name.as_ref());
     let topology = topology(&mut problems, &spec.topology, spec.bridge.ownership);
-    let port = port::port(&mut problems, spec.engine, &spec.port);
+    let port = port::port(&mut problems, spec.engine, spec.bridge.ownership, &spec.port);
+    let bridge = bridge.map(|bridge| Bridge { is_guarded: port.as_ref().is_some_and(Port::is_guarded), ..bridge });
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);
     let gateway = gateway(&mut problems, spec.engine, spec.bridge.ownership, spec.gateway.as_ref(), &attachments);

@@ -48,6 +48,7 @@ pub fn validate(spec: &UserspaceReservationSpec) -> Result<ValidReservation, Inv
                 pod: spec.pod.clone(),
                 ips: spec.ips.clone(),
                 mac: spec.mac.clone(),
+                allowed_address_pairs: Vec::new(),
                 vlan: spec.vlan.clone(),
                 rate_limit: spec.rate_limit,
             },

@@ -29,6 +29,8 @@ pub const RESERVATION_PODS_MAX: u32 = 100;
 pub const RESERVATION_TRUNKS_MAX: usize = 32;
 /// Most subnets of which a network lets reservations have addresses.
 pub const RESERVED_SUBNETS_MAX: usize = 16;
+/// Most addresses that one pod may use besides its own.
+pub const ADDRESS_PAIRS_MAX: usize = 16;
 /// Most addresses of one pod: one of each family.
 pub const IPS_MAX: usize = 2;
 /// Most values of one requirement of a label selector, such as names of namespaces: CEL rejects
@@ -57,6 +59,10 @@ number!(
 number!(
     /// Queue pairs of one port. A vhost-user port takes at most 128.
     Queues, "number of queues", 1, 128
+);
+number!(
+    /// How often Open vSwitch tries again to send what did not fit into the queue of a pod.
+    TransmitRetries, "number of retries", 0, 32
 );
 number!(
     /// Devices of one network on one node. Each is a message to kubelet, and part of its name has

@@ -2,6 +2,8 @@
 //! limits as constants, which the CRD's schema and CEL rules use as well.
 
 pub mod address;
+pub mod address_pair;
+pub mod anti_spoofing;
 pub mod bridge_domain;
 pub mod device;
 pub mod ip_family;

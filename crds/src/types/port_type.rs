@@ -13,16 +13,19 @@ pub enum PortType {
     Memif,
     /// A device of the pod's kernel: one end of a veth pair, whose other end the engine has.
     Veth,
+    /// A tap of VPP in the pod's network namespace.
+    Tap,
 }
 
 impl PortType {
-    pub const ALL: [Self; 3] = [Self::VhostUser, Self::Memif, Self::Veth];
+    pub const ALL: [Self; 4] = [Self::VhostUser, Self::Memif, Self::Veth, Self::Tap];
 
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::VhostUser => "VhostUser",
             Self::Memif => "Memif",
             Self::Veth => "Veth",
+            Self::Tap => "Tap",
         }
     }
 }
@@ -46,6 +49,28 @@ pub struct VhostUser {
     /// Client (the default): the pod's program listens and the engine connects. Server: the other
     /// way round; when Open vSwitch or VPP restarts, the program has to connect again.
     pub engine_role: SocketRole,
+}
+
+/// How VPP learns that a pod has sent something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum Polling {
+    /// VPP looks at the queues again and again, which takes a whole core.
+    Polling,
+    /// The pod's program interrupts VPP.
+    Interrupt,
+    /// VPP polls while there is much to read, and is interrupted otherwise.
+    Adaptive,
+}
+
+impl Polling {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Polling => "Polling",
+            Self::Interrupt => "Interrupt",
+            Self::Adaptive => "Adaptive",
+        }
+    }
 }
 
 /// Where a pod finds the socket of its memif.

@@ -2,6 +2,7 @@
 //! validates them.
 
 use super::address::InterfaceAddress;
+use super::address_pair::{ADDRESS_MAX, HostAddress};
 use super::limits::{CIDR_MAX, VlanTag};
 use super::mac::{MacAddress, NO_MAC};
 use super::names::{self, BridgeName, NamespaceName, NetworkName, PodName, RoutingDomain, UplinkName, VolumeName};
@@ -27,6 +28,7 @@ macro_rules! text_schema {
 }
 text_schema!(
     BridgeName: names::BRIDGE_NAME_MAX,
+    HostAddress: ADDRESS_MAX,
     InterfaceAddress: CIDR_MAX,
     MacAddress: NO_MAC.len(),
     NamespaceName: names::NAMESPACE_NAME_MAX,

@@ -1,7 +1,8 @@
-//! The device that is a NIC: what users write ([`DeviceSpec`]), its rules in CEL and in Rust, and
-//! what nodes read ([`NicDevice`]).
+//! What an uplink has on a node, a NIC or a bond: what users write ([`DeviceSpec`]), its rules in
+//! CEL and in Rust, and what nodes read ([`UplinkDevice`]).
 
-use crate::{MacAddress, NicName, PciAddress};
+use super::bond::NicBond;
+use super::member::NicDevice;
 use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "api")]
@@ -9,70 +10,91 @@ pub(super) use spec::device;
 #[cfg(feature = "api")]
 pub use spec::{DeviceSpec, DeviceType};
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all_fields = "camelCase")]
-pub enum NicDevice {
-    Name { name: NicName },
-    MacAddress { mac_address: MacAddress },
-    PciAddress { pci_address: PciAddress },
+/// What an uplink has on a node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum UplinkDevice {
+    Nic(NicDevice),
+    Bond { bond: NicBond },
+}
+
+impl UplinkDevice {
+    /// The NIC, or the members of the bond.
+    pub fn nics(&self) -> &[NicDevice] {
+        match self {
+            Self::Nic(nic) => std::slice::from_ref(nic),
+            Self::Bond { bond } => &bond.members,
+        }
+    }
+
+    pub const fn bond(&self) -> Option<&NicBond> {
+        match self {
+            Self::Nic(_) => None,
+            Self::Bond { bond } => Some(bond),
+        }
+    }
 }
 
 #[cfg(feature = "api")]
 mod spec {
     #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
-    use super::NicDevice;
-    use crate::cel::rule;
-    use crate::problem::{Problem, Problems};
-    use crate::types::mac::{MAC_PATTERN, NO_MAC};
-    use crate::types::nic::{NIC_NAME_MAX, NIC_NAME_PATTERN, PCI_ADDRESS_LENGTH, PCI_ADDRESS_PATTERN};
-    use crate::uplink::problem::UplinkProblem;
-    use crate::{InvalidMac, InvalidNic, MacAddress, NicName, PciAddress};
+    use super::UplinkDevice;
+    use crate::problem::Problems;
+    use crate::types::mac::NO_MAC;
+    use crate::types::nic::{NIC_NAME_MAX, PCI_ADDRESS_LENGTH};
+    use crate::uplink::bond::{BondSpec, bond};
+    use crate::uplink::member::{
+        MemberSpec, MemberType, are_together, belongs, mac_address, nic_device, nic_name, pci_address,
+    };
     use kube::KubeSchema;
-    use kube::core::Rule;
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
 
-    /// How a NIC is identified.
+    /// How a NIC is identified, or that it is a bond.
     #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum DeviceType {
         #[default]
         Name,
         MacAddress,
         PciAddress,
+        Bond,
     }
 
     impl DeviceType {
-        pub const ALL: [Self; 3] = [Self::Name, Self::MacAddress, Self::PciAddress];
+        pub const ALL: [Self; 4] = [Self::Name, Self::MacAddress, Self::PciAddress, Self::Bond];
 
-        pub const fn as_str(self) -> &'static str {
+        /// How a single NIC is identified; none for a bond.
+        pub const fn of_nic(self) -> Option<MemberType> {
             match self {
-                Self::Name => "Name",
-                Self::MacAddress => "MacAddress",
-                Self::PciAddress => "PciAddress",
+                Self::Name => Some(MemberType::Name),
+                Self::MacAddress => Some(MemberType::MacAddress),
+                Self::PciAddress => Some(MemberType::PciAddress),
+                Self::Bond => None,
             }
         }
 
-        /// The member of the union that belongs to the type.
-        pub const fn member(self) -> &'static str {
-            match self {
-                Self::Name => "name",
-                Self::MacAddress => "macAddress",
-                Self::PciAddress => "pciAddress",
+        /// The value in the API, and the member of the union that belongs to it.
+        pub const fn names(self) -> (&'static str, &'static str) {
+            match self.of_nic() {
+                Some(nic) => nic.names(),
+                None => ("Bond", "bond"),
             }
         }
     }
 
-    /// A NIC, as users identify it.
+    /// A NIC, as users identify it, or a bond of several.
     #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
     #[serde(rename_all = "camelCase")]
     #[x_kube(
-        validation = member(DeviceType::Name),
-        validation = member(DeviceType::MacAddress),
-        validation = member(DeviceType::PciAddress)
+        validation = belongs(DeviceType::Name.names()),
+        validation = belongs(DeviceType::MacAddress.names()),
+        validation = belongs(DeviceType::PciAddress.names()),
+        validation = belongs(DeviceType::Bond.names())
     )]
     pub struct DeviceSpec {
-        /// How the NIC is identified: Name, MacAddress or PciAddress, with the member of that name.
+        /// How the NIC is identified: Name, MacAddress or PciAddress, with the member of that name;
+        /// or Bond, which is several NICs in one, only with OVS.
         #[serde(rename = "type")]
         pub device_type: DeviceType,
         /// The name of the NIC in Linux, such as eth1; only with the type Name.
@@ -91,71 +113,29 @@ mod spec {
         #[schemars(length(max = PCI_ADDRESS_LENGTH))]
         #[x_kube(validation = pci_address())]
         pub pci_address: Option<String>,
+        /// The NICs of a bond of the engine; only with the type Bond.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub bond: Option<BondSpec>,
     }
 
-    const fn member_problem(device: DeviceType) -> UplinkProblem {
-        UplinkProblem::Member { device_type: device.as_str(), member: device.member() }
-    }
-
-    fn member(device: DeviceType) -> Rule {
-        let (value, member) = (device.as_str(), device.member());
-        rule(format!("(self.type == '{value}') == has(self.{member})"), member_problem(device).to_string())
-    }
-
-    fn nic_name() -> Rule {
-        let advice = InvalidNic::Name("self".to_owned()).to_string().replace("\"self\"", "this");
-        rule(format!("self.matches('{NIC_NAME_PATTERN}') && !(self in ['all', 'default', 'lo'])"), advice)
-    }
-
-    fn mac_address() -> Rule {
-        rule(
-            format!("self.matches('{MAC_PATTERN}') && self != '{NO_MAC}'"),
-            "not the MAC address of a NIC: write six pairs of hexadecimal digits with colons, the first pair even",
-        )
-    }
-
-    fn pci_address() -> Rule {
-        let advice = InvalidNic::PciAddress("self".to_owned()).to_string().replace("\"self\"", "this");
-        rule(format!("self.matches('{PCI_ADDRESS_PATTERN}')"), advice)
-    }
-
-    /// The device, if it breaks no rule.
-    pub(crate) fn device(problems: &mut Problems, field: &str, spec: &DeviceSpec) -> Option<NicDevice> {
-        let DeviceSpec { device_type, name, mac_address, pci_address } = spec;
-        let present = |device: DeviceType| match device {
-            DeviceType::Name => name.is_some(),
-            DeviceType::MacAddress => mac_address.is_some(),
-            DeviceType::PciAddress => pci_address.is_some(),
-        };
-        for device in DeviceType::ALL {
-            if present(device) != (device == *device_type) {
-                problems.add(field, member_problem(device).into());
-                return None;
+    /// The NIC or the bond, if it breaks no rule.
+    pub(crate) fn device(problems: &mut Problems, field: &str, spec: &DeviceSpec) -> Option<UplinkDevice> {
+        let DeviceSpec { device_type, name, mac_address, pci_address, bond: members } = spec.clone();
+        let present = [name.is_some(), mac_address.is_some(), pci_address.is_some(), members.is_some()];
+        let types = DeviceType::ALL.into_iter().zip(present);
+        let types = types.map(|(kind, is_present)| (kind.names(), kind == device_type, is_present));
+        if !are_together(problems, field, types) {
+            return None;
+        }
+        match (device_type.of_nic(), members) {
+            (Some(device_type), _) => {
+                let nic = MemberSpec { device_type, name, mac_address, pci_address };
+                nic_device(problems, field, &nic).map(UplinkDevice::Nic)
+            }
+            (None, members) => {
+                let bond = bond(problems, &format!("{field}.bond"), &members?)?;
+                Some(UplinkDevice::Bond { bond })
             }
         }
-        match device_type {
-            DeviceType::Name => {
-                let name = checked::<NicName, InvalidNic>(problems, &format!("{field}.name"), name.as_deref())?;
-                Some(NicDevice::Name { name })
-            }
-            DeviceType::MacAddress => {
-                let field = format!("{field}.macAddress");
-                let mac_address = checked::<MacAddress, InvalidMac>(problems, &field, mac_address.as_deref())?;
-                Some(NicDevice::MacAddress { mac_address })
-            }
-            DeviceType::PciAddress => {
-                let field = format!("{field}.pciAddress");
-                let pci_address = checked::<PciAddress, InvalidNic>(problems, &field, pci_address.as_deref())?;
-                Some(NicDevice::PciAddress { pci_address })
-            }
-        }
-    }
-
-    fn checked<T: std::str::FromStr<Err = E>, E: Into<Problem>>(
-        problems: &mut Problems,
-        field: &str,
-        text: Option<&str>,
-    ) -> Option<T> {
-        problems.check(field, text.unwrap_or_default().parse::<T>())
     }
 }

@@ -3,12 +3,16 @@
 //!
 //! - [`spec`]: what users write, and its rules in CEL; [`mod@validate`]: the same rules in Rust,
 //!   and the NIC of a node;
-//! - [`nic`], [`device`]: the NICs of an uplink, from what users write to what nodes read;
+//! - [`nic`], [`device`], [`bond`], [`member`], [`driver`]: the NICs of an uplink, from what users
+//!   write to what nodes read;
 //! - [`underlay`]: the addresses of nodes on its NICs, between which engines encapsulate;
 //! - [`node_uplink`]: the uplink as one node has it;
 //! - [`report`]: what an agent reports of it, [`status`]: what the controller reports of all nodes.
 
+pub mod bond;
 pub mod device;
+pub mod driver;
+pub mod member;
 pub mod nic;
 mod node_uplink;
 #[cfg(feature = "api")]
@@ -24,6 +28,9 @@ pub mod underlay;
 #[cfg(feature = "api")]
 pub mod validate;
 
-pub use device::NicDevice;
-pub use nic::{Nic, NicDriver};
+pub use bond::{BondMode, LacpRate, NicBond};
+pub use device::UplinkDevice;
+pub use driver::{Binding, NicDriver, XdpMode};
+pub use member::NicDevice;
+pub use nic::Nic;
 pub use node_uplink::{NetworkUplink, NodeTraffic, NodeUplink};

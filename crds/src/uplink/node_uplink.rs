@@ -65,4 +65,12 @@ mod tests {
             assert_eq!(serde_json::to_value(&uplink).unwrap(), text);
         }
     }
+
+    #[test]
+    fn a_nic_of_dpdk_has_what_linux_does_not_say() {
+        let device = json!({"type": "PciAddress", "pciAddress": "0000:3b:00.0"});
+        let text = json!({"device": device, "driver": "DPDK", "bind": "WhenFree", "mtu": 9000, "queues": 4});
+        let nic: Nic = serde_json::from_value(text.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&nic).unwrap(), text);
+    }
 }

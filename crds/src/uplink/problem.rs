@@ -21,4 +21,30 @@ pub enum UplinkProblem {
     /// The node has the untagged frames.
     #[error("with Shared the node keeps untagged frames and networks need a VLAN: set vlans, such as [\"100-199\"]")]
     SharedWithoutVlans,
+    /// VPP reads the devices of DPDK from its startup.conf alone, and sees no carrier of AF_XDP.
+    #[error("the drivers DPDK and AFXDP need the engine OVS: use AFPacket with VPP")]
+    DriverEngine,
+    #[error("{field} needs the driver DPDK: with the others the NIC has what is set in Linux")]
+    NeedsDpdk { field: &'static str },
+    #[error("afxdp needs the driver AFXDP")]
+    NeedsAfxdp,
+    #[error(
+        "only its PCI address identifies a NIC that Linux does not drive: use the type PciAddress, or dpdk.bind: WhenFree"
+    )]
+    DpdkNeedsPciAddress,
+    #[error("nodeTraffic Shared needs the driver AFPacket: with any other one the node loses the NIC")]
+    SharedDriver,
+    /// VPP sees no carrier of packet sockets.
+    #[error("bonds need the engine OVS: with VPP use a bond of Linux by its name, with AFPacket")]
+    BondEngine,
+    #[error(
+        "nodeTraffic Shared needs a single NIC: a bond of the engine takes its NICs from the node; use a bond of Linux by its name"
+    )]
+    SharedBond,
+    #[error("a bond needs at least two members: for a single NIC use the type Name, MacAddress or PciAddress")]
+    FewMembers,
+    #[error("a bond has the same member twice")]
+    SameMembers,
+    #[error("lacpRate needs the mode LACP")]
+    RateNeedsLacp,
 }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// Most uplinks of one node: far more than nodes have NICs.
 pub const UPLINK_REPORTS_MAX: usize = 64;
-/// Longest name of a NIC in a report, in characters.
-const NIC_MAX: usize = 128;
+/// Longest names of NICs in a report, in characters: those of 8 members of a bond have 134.
+const NIC_MAX: usize = 160;
 
 /// One uplink as the node has it.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,18 +22,23 @@ pub struct UplinkReport {
     pub generation: i64,
     /// How far the uplink is.
     pub state: UplinkState,
-    /// Why the uplink is not programmed, in one word.
+    /// Why the uplink is not programmed, or what is wrong with its bond, in one word.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1, max = REASON_MAX), regex(pattern = REASON_PATTERN))]
     pub reason: String,
-    /// Why the uplink is not programmed, and what to do.
+    /// Why the uplink is not programmed, or what is wrong with its bond, and what to do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = MESSAGE_MAX))]
     pub message: String,
-    /// The name of the NIC in Linux; empty if there is none.
+    /// The name of the NIC in Linux, or its PCI address; those of all members of a bond; empty if
+    /// there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = NIC_MAX))]
     pub nic: String,
+    /// The member of a bond that carries frames, in the mode ActiveBackup.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = NIC_MAX))]
+    pub active_member: String,
 }
 
 /// How far an uplink is on a node.

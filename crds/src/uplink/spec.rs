@@ -2,6 +2,8 @@
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
 use super::NodeTraffic;
+use super::bond::{bond_is_refused_with_shared, bonds_need_open_vswitch};
+use super::driver::{drivers_need_open_vswitch, shared_needs_af_packet};
 use super::nic::{self, NICS_MAX, NicSpec};
 use super::problem::UplinkProblem;
 use super::status::UserspaceUplinkStatus;
@@ -40,6 +42,10 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = nic::only_the_last_selects_all(),
+    validation = drivers_need_open_vswitch(),
+    validation = shared_needs_af_packet(),
+    validation = bonds_need_open_vswitch(),
+    validation = bond_is_refused_with_shared(),
     validation = shared_needs_vlans(),
     validation = shared_needs_open_vswitch(),
     validation = shared_needs_vlan_of_underlay()

@@ -16,7 +16,8 @@ pub struct UserspaceUplinkStatus {
     /// The generation that this status is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Ready, Accepted, Programmed; while true also Reconciling, Stalled, DeletionBlocked.
+    /// Ready, Accepted, Programmed; while true also Reconciling, Stalled, Degraded,
+    /// DeletionBlocked.
     #[serde(default)]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,

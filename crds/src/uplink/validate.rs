@@ -1,10 +1,11 @@
 //! Converts specs of users into validated uplinks, and selects the NIC of a node.
 
-use super::nic::{ValidNic, nics};
+use super::device::DeviceType;
+use super::nic::{NicSpec, ValidNic, nics};
 use super::problem::UplinkProblem;
 use super::spec::UserspaceUplink;
 use super::underlay::{UplinkUnderlay, underlay};
-use super::{Nic, NodeTraffic, NodeUplink};
+use super::{Nic, NicDriver, NodeTraffic, NodeUplink};
 use crate::problem::{InvalidSpec, Problem, Problems};
 use crate::types::vlan_ranges::VLAN_RANGES_MAX;
 use crate::{EngineKind, UplinkName, VlanRange, VlanRanges};
@@ -55,6 +56,7 @@ pub fn validate(uplink: &UserspaceUplink) -> Result<ValidUplink, InvalidSpec> {
     let (metadata, spec) = (&uplink.metadata, &uplink.spec);
     let name = problems.check("metadata.name", UplinkName::try_from(metadata.name.clone().unwrap_or_default()));
     let nics = nics(&mut problems, &spec.nics);
+    only_open_vswitch(&mut problems, (spec.engine, spec.node_traffic), &spec.nics);
     let is_without_vlans = spec.node_traffic == NodeTraffic::Shared && spec.vlans.is_empty();
     problems.add_if(is_without_vlans, "spec.nodeTraffic", UplinkProblem::SharedWithoutVlans.into());
     let is_shared_in_vpp = spec.node_traffic == NodeTraffic::Shared && spec.engine == EngineKind::Vpp;
@@ -76,6 +78,17 @@ pub fn validate(uplink: &UserspaceUplink) -> Result<ValidUplink, InvalidSpec> {
         }),
         _ => Err(problems.into_invalid()),
     }
+}
+
+/// Adds which NICs need Open vSwitch, and none that the node shares.
+fn only_open_vswitch(problems: &mut Problems, (engine, traffic): (EngineKind, NodeTraffic), nics: &[NicSpec]) {
+    let (is_vpp, is_shared) = (engine == EngineKind::Vpp, traffic == NodeTraffic::Shared);
+    let is_special = nics.iter().any(|nic| nic.driver != NicDriver::AfPacket);
+    problems.add_if(is_special && is_vpp, "spec.nics", UplinkProblem::DriverEngine.into());
+    problems.add_if(is_special && is_shared, "spec.nodeTraffic", UplinkProblem::SharedDriver.into());
+    let has_bond = nics.iter().any(|nic| nic.device.device_type == DeviceType::Bond);
+    problems.add_if(has_bond && is_vpp, "spec.nics", UplinkProblem::BondEngine.into());
+    problems.add_if(has_bond && is_shared, "spec.nodeTraffic", UplinkProblem::SharedBond.into());
 }
 
 fn vlans(problems: &mut Problems, ranges: &[String]) -> VlanRanges {

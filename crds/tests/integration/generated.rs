@@ -1,7 +1,7 @@
 //! The generated files in `config/crd` and `docs` are up to date.
 
 use std::path::{Path, PathBuf};
-use usnet_crds::crdgen::errors;
+use usnet_crds::crdgen::{engines, errors};
 use usnet_crds::device::RESOURCE_PREFIX;
 use usnet_crds::manifests::{crds, manifests};
 use usnet_crds::nad::{RESOURCE_ANNOTATION, config};
@@ -50,6 +50,13 @@ fn errors_and_reasons_are_up_to_date() {
     let checked_in = std::fs::read_to_string(checkout().join("docs/errors.md")).unwrap();
     let made = errors::page(&checked_in).unwrap();
     assert!(checked_in == made, "docs/errors.md is stale: run make crds");
+}
+
+#[test]
+fn the_preparation_of_nodes_is_up_to_date() {
+    let checked_in = std::fs::read_to_string(checkout().join("docs/engines.md")).unwrap();
+    assert!(checked_in == engines::page(&checked_in).unwrap(), "docs/engines.md is stale: run make crds");
+    assert!(checked_in.contains("`hugepagesz=2M hugepages=512`") && checked_in.contains("cpuManagerPolicy: static"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a test fails")]
 
 mod attachments;
+mod engines;
 mod generated;
 mod malformed;
 mod reservations;

@@ -9,13 +9,16 @@ use std::path::Path;
 use usnet_crds::validate::{ValidNetwork, validate};
 use usnet_crds::{
     EngineKind, MemifMode, MemifSocketKind, Ownership, PortType, RateLimit, SocketRole, UserspaceAttachment,
-    UserspaceNetwork, UserspaceReservation, Vlan,
+    UserspaceEngine, UserspaceNetwork, UserspaceReservation, Vlan,
 };
 
 struct Sample {
     file: String,
     object: Value,
 }
+
+const KINDS: [&str; 6] =
+    ["UserspaceNetwork", "UserspaceUplink", "UserspaceAttachment", "UserspaceReservation", "UserspaceEngine", "Pod"];
 
 /// The objects of this kind in all files.
 fn samples(kind: &str) -> Vec<Sample> {
@@ -26,11 +29,7 @@ fn samples(kind: &str) -> Vec<Sample> {
         let (file, text) = (path.file_name().unwrap().display().to_string(), std::fs::read_to_string(&path).unwrap());
         for document in serde_yaml::Deserializer::from_str(&text) {
             let object = Value::deserialize(document).unwrap();
-            assert!(
-                ["UserspaceNetwork", "UserspaceUplink", "UserspaceAttachment", "UserspaceReservation", "Pod"]
-                    .contains(&object["kind"].as_str().unwrap()),
-                "{file}: {object}"
-            );
+            assert!(KINDS.contains(&object["kind"].as_str().unwrap()), "{file}: {object}");
             found.push(Sample { file: file.clone(), object });
         }
     }
@@ -82,6 +81,17 @@ fn every_attachment_is_accepted_by_cel_and_rust_for_a_pod_and_a_network_of_the_s
         let valid = usnet_crds::attachment::validate::validate(&found.spec).unwrap();
         assert!(pods.contains(valid.pod.as_str()) && networks().contains_key(valid.network.as_str()), "{file}");
         assert!(is_kept(&object, &with_defaults::<UserspaceAttachment>(&object).unwrap()), "{file}");
+    }
+}
+
+#[test]
+fn every_engine_is_valid() {
+    for Sample { file, object } in samples("UserspaceEngine") {
+        assert_eq!(rejected(&object, None), Vec::<String>::new(), "{file}");
+        let found: UserspaceEngine = serde_json::from_value(object.clone()).unwrap();
+        let name = found.metadata.name.as_deref().unwrap();
+        assert!(usnet_crds::userspace_engine::validate::validate(name, &found.spec).is_ok(), "{file}");
+        assert!(is_kept(&object, &with_defaults::<UserspaceEngine>(&object).unwrap()), "{file}");
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::uplink::validate::{ValidUplink, validate};
-use usnet_crds::{EngineKind, NicDevice, NodeTraffic, UserspaceUplink};
+use usnet_crds::{EngineKind, NicDevice, NodeTraffic, UplinkDevice, UserspaceUplink};
 
 #[derive(Deserialize)]
 struct Case {
@@ -87,9 +87,9 @@ fn a_node_has_the_first_nic_that_its_labels_match() {
         uplink.on_node(&labels, &missing).map(|uplink| (uplink.nic.device, uplink.generation))
     };
     let kind = |rack, missing: &[EngineKind]| match device(rack, missing) {
-        Some((NicDevice::MacAddress { mac_address }, 3)) => mac_address.to_string(),
-        Some((NicDevice::PciAddress { pci_address }, 3)) => pci_address.to_string(),
-        Some((NicDevice::Name { name }, 3)) => name.to_string(),
+        Some((UplinkDevice::Nic(NicDevice::MacAddress { mac_address }), 3)) => mac_address.to_string(),
+        Some((UplinkDevice::Nic(NicDevice::PciAddress { pci_address }), 3)) => pci_address.to_string(),
+        Some((UplinkDevice::Nic(NicDevice::Name { name }), 3)) => name.to_string(),
         other => format!("{other:?}"),
     };
     let with_all = ["a", "c", "z"].map(|rack| kind(rack, &[]));

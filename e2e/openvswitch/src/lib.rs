@@ -93,6 +93,14 @@ impl OpenVswitch {
         run(command)
     }
 
+    /// Adds a flow to a bridge, as another client of the switch does.
+    pub fn add_flow(&self, bridge: &str, flow: &str) -> Result<(), Error> {
+        let mut command = Command::new("ovs-ofctl");
+        let management_socket = self.folder().join(format!("{bridge}.mgmt"));
+        command.arg("add-flow").arg(format!("unix:{}", management_socket.display())).arg(flow);
+        run(command).map(drop)
+    }
+
     /// Kills `ovs-vswitchd` with SIGKILL, as a crash would: its tap devices stay. Does nothing if
     /// it does not run.
     pub fn kill_vswitchd(&mut self) -> Result<(), Error> {

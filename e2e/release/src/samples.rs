@@ -27,8 +27,11 @@ const HEADER: &str = "\
 #   kubectl apply -f samples.yaml
 ";
 
-/// All samples, in the order of their names, with `image` (a name without a tag) instead of
-/// `usnet-tools`. Each has its comment.
+/// The images of samples, without the name of the image of usnet before them.
+const IMAGES: [&str; 2] = ["tools", "openvswitch"];
+
+/// All samples, in the order of their names, with images beside `image` (a name without a tag),
+/// that of usnet. Each has its comment.
 ///
 /// # Errors
 /// When a sample cannot be read, or has an image of another version.
@@ -43,12 +46,16 @@ pub fn join(folder: &Path, image: &str, version: &str) -> Result<String, Samples
     let mut joined = HEADER.to_owned();
     for path in paths {
         let text = fs::read_to_string(&path).map_err(|source| SamplesError::Read(path.clone(), source))?;
-        let configured = format!("image: usnet-tools:{version}\n");
-        if text.matches("image: ").count() != text.matches(&configured).count() {
-            return Err(SamplesError::Image { path, image: configured.trim_end().to_owned() });
+        let configured = IMAGES.map(|name| format!("image: usnet-{name}:{version}\n"));
+        let number = configured.iter().map(|configured| text.matches(configured).count()).sum::<usize>();
+        if text.matches("image: ").count() != number {
+            return Err(SamplesError::Image { path, image: configured.join("or ").replace('\n', " ") });
         }
         joined.push_str("---\n");
-        joined.push_str(&text.replace(&configured, &format!("image: {image}:{version}\n")));
+        let released = |text: String, name: &str| {
+            text.replace(&format!("image: usnet-{name}:{version}\n"), &format!("image: {image}-{name}:{version}\n"))
+        };
+        joined.push_str(&IMAGES.into_iter().fold(text, released));
     }
     Ok(joined)
 }
@@ -61,12 +68,12 @@ mod tests {
     fn a_sample_of_another_version_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("b.yaml"), "# B\nimage: usnet-tools:0.1.0\n").unwrap();
-        fs::write(folder.path().join("a.yaml"), "# A\n").unwrap();
+        fs::write(folder.path().join("a.yaml"), "# A\nimage: usnet-openvswitch:0.1.0\n").unwrap();
         fs::write(folder.path().join("README.md"), "no sample").unwrap();
-        let joined = join(folder.path(), "registry.example/usnet-tools", "0.1.0").unwrap();
-        let expected = "---\n# A\n---\n# B\nimage: registry.example/usnet-tools:0.1.0\n";
+        let joined = join(folder.path(), "registry.example/usnet", "0.1.0").unwrap();
+        let expected = "---\n# A\nimage: registry.example/usnet-openvswitch:0.1.0\n---\n# B\nimage: registry.example/usnet-tools:0.1.0\n";
         assert_eq!(joined.strip_prefix(HEADER), Some(expected));
         let error = join(folder.path(), "x", "0.2.0").unwrap_err().to_string();
-        assert!(error.contains("b.yaml") && error.contains("usnet-tools:0.2.0"), "{error}");
+        assert!(error.contains("a.yaml") && error.contains("usnet-tools:0.2.0"), "{error}");
     }
 }

@@ -92,7 +92,8 @@ fn version(node: &Node) -> Result<String, VppError> {
 
 /// Returns a configuration with pages of 4 KiB, with which VPP neither needs huge pages nor raises
 /// their number on the machine.
-fn configuration(program: &Path) -> String {
+#[must_use]
+pub fn configuration(program: &Path) -> String {
     let plugins = plugin_folder(program).map(|path| format!("path {} ", path.display())).unwrap_or_default();
     format!(
         "unix {{\n  \
@@ -105,7 +106,7 @@ fn configuration(program: &Path) -> String {
          statseg {{ socket-name {FOLDER}/stats.sock size 32M page-size 4k per-node-counters off }}\n\
          plugins {{ {plugins}plugin default {{ disable }} plugin memif_plugin.so {{ enable }} \
          plugin vhost_plugin.so {{ enable }} plugin af_packet_plugin.so {{ enable }} \
-         plugin vxlan_plugin.so {{ enable }} \
+         plugin vxlan_plugin.so {{ enable }} plugin tap_plugin.so {{ enable }} \
          plugin policer_plugin.so {{ enable }} plugin ping_plugin.so {{ enable }} }}\n"
     )
 }

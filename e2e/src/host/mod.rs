@@ -3,6 +3,7 @@
 pub mod cgroups;
 pub mod command;
 pub mod component;
+pub(crate) mod cpio;
 pub mod namespaces;
 pub mod probes;
 pub mod requirements;

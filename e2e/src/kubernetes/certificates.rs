@@ -11,6 +11,9 @@ use serde_json::json;
 
 use crate::testbed::addresses;
 
+/// The file of the authority's private key.
+const KEY: &str = "ca.key";
+
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     #[error("cannot create the certificate of {subject}")]
@@ -18,6 +21,12 @@ pub enum CertificateError {
         subject: String,
         #[source]
         source: rcgen::Error,
+    },
+    #[error("cannot read {path}")]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
     },
     #[error("cannot write {path}")]
     Write {
@@ -57,10 +66,7 @@ impl Authority {
     pub fn create(folder: &Path) -> Result<Self, CertificateError> {
         fs::create_dir_all(folder).map_err(|source| CertificateError::Write { path: folder.to_owned(), source })?;
         let failed = |source| CertificateError::Generate { subject: "the authority".to_owned(), source };
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "usnet test bed");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        let params = parameters();
         let key = KeyPair::generate().map_err(failed)?;
         let certificate = params.self_signed(&key).map_err(failed)?;
         let authority = Self { folder: folder.to_owned(), issuer: Issuer::new(params, key) };
@@ -72,6 +78,15 @@ impl Authority {
         Ok(authority)
     }
 
+    /// Opens the authority that [`Self::create`] left in `folder`.
+    pub fn open(folder: &Path) -> Result<Self, CertificateError> {
+        let path = folder.join(KEY);
+        let text = fs::read_to_string(&path).map_err(|source| CertificateError::Read { path, source })?;
+        let failed = |source| CertificateError::Generate { subject: "the authority".to_owned(), source };
+        let key = KeyPair::from_pem(&text).map_err(failed)?;
+        Ok(Self { folder: folder.to_owned(), issuer: Issuer::new(parameters(), key) })
+    }
+
     #[must_use]
     pub fn certificate(&self) -> PathBuf {
         self.folder.join("ca.crt")
@@ -79,7 +94,7 @@ impl Authority {
 
     #[must_use]
     pub fn key(&self) -> PathBuf {
-        self.folder.join("ca.key")
+        self.folder.join(KEY)
     }
 
     /// Returns the private key that signs service account tokens.
@@ -141,6 +156,14 @@ impl Authority {
         self.write_kubeconfig(&path, &identity)?;
         Ok(path)
     }
+}
+
+fn parameters() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "usnet test bed");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+    params
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CertificateError> {

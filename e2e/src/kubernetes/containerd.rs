@@ -6,7 +6,7 @@ use crate::kubernetes::images::names::PAUSE_IMAGE;
 use crate::nodes::node::{Node, NodeError};
 use crate::testbed::folder::TestbedFolder;
 
-const CONFIGURATION: &str = "/etc/containerd/config.toml";
+pub(crate) const CONFIGURATION: &str = "/etc/containerd/config.toml";
 const SOCKET: &str = "/run/containerd/containerd.sock";
 
 /// The snapshotter that makes plain copies, which work on every file system.
@@ -22,7 +22,7 @@ pub fn prepare(folder: &TestbedFolder, node: &Node) -> Result<Component, NodeErr
 
 /// Returns a configuration for containerd 1.7 and 2. Without `restrict_oom_score_adj`, runc fails
 /// on machines without CAP_SYS_RESOURCE, where it may not lower the score.
-fn configuration() -> String {
+pub(crate) fn configuration() -> String {
     format!(
         "version = 2\n\
          \n\

@@ -12,7 +12,7 @@ use crate::kubernetes::kubectl::Kubectl;
 use crate::testbed::folder::TestbedFolder;
 
 /// The components that are off by default and that tests need.
-const COMPONENTS: [&str; 2] = ["components/attachments", "components/hot-plug"];
+const COMPONENTS: [&str; 3] = ["components/attachments", "components/hot-plug", "components/engines"];
 /// A component that tests need if Kubernetes serves its API.
 const RESOURCE_CLAIMS: (&str, &str) = ("components/resource-claims", "resource.k8s.io/v1");
 const NAMESPACE: &str = "--namespace=usnet-system";

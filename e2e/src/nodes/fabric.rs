@@ -36,6 +36,25 @@ pub fn create(outside: &Path) -> Result<(), CommandError> {
     command::run(Command::new("nsenter").arg(namespace).args(["ip", "link", "set", "fab", "up"])).map(drop)
 }
 
+/// Creates a tap device on the first bridge for a node that is a virtual machine, with a route for
+/// its pods. It ends with the test bed.
+pub(crate) fn create_tap(name: &str, index: u8) -> Result<(), CommandError> {
+    let batch = format!(
+        "tuntap add dev {name} mode tap\n\
+         link set {name} master fab0 up\n\
+         route add {} via {} dev fab0\n",
+        addresses::pods(index),
+        addresses::node(index),
+    );
+    command::run_with_input(Command::new("ip").args(["-batch", "-"]), &batch).map(drop)
+}
+
+/// Removes what [`create_tap`] created, once nothing uses it.
+pub(crate) fn delete_tap(name: &str, index: u8) -> Result<(), CommandError> {
+    let batch = format!("route del {} dev fab0\nlink del {name}\n", addresses::pods(index));
+    command::run_with_input(Command::new("ip").args(["-batch", "-"]), &batch).map(drop)
+}
+
 /// Connects a node, with routes for the pods of all `nodes`. Its second NIC, `eth1`, has no
 /// address.
 pub fn connect(node: &Node, nodes: u8) -> Result<(), CommandError> {

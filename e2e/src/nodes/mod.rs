@@ -1,6 +1,7 @@
-//! The nodes: namespaces on this machine, connected by bridges.
+//! The nodes: namespaces on this machine, or virtual machines, connected by bridges.
 
 pub mod fabric;
+pub mod guest;
 pub mod node;
 pub mod pod_network;
 pub(crate) mod programs;

@@ -1,8 +1,9 @@
 //! The pod network of a node: Multus, which attaches the networks of the annotation, with a plain
 //! default network.
 
+use std::io;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -18,7 +19,7 @@ const PLUGINS: [&str; 9] =
 /// The plugins that the container for garbage collection calls, in which a link would be broken.
 const IPAM_PLUGINS: [&str; 4] = ["dhcp", "host-local", "static", "whereabouts"];
 
-const PLUGIN_FOLDER: &str = "/opt/cni/bin";
+pub(crate) const PLUGIN_FOLDER: &str = "/opt/cni/bin";
 const MULTUS_KUBECONFIG: &str = "/etc/cni/net.d/multus.d/multus.kubeconfig";
 
 /// The CRD of NetworkAttachmentDefinitions of the Network Plumbing Working Group.
@@ -34,24 +35,38 @@ pub enum PodNetworkError {
 
 /// Installs the CNI plugins and their configuration on a node.
 pub fn install(node: &Node, authority: &Authority, tools: &[PathBuf]) -> Result<(), PodNetworkError> {
-    let folder = node.path(PLUGIN_FOLDER);
-    std::fs::create_dir_all(&folder).map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;
+    let installed = install_plugins(&node.path(PLUGIN_FOLDER), tools);
+    installed.map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;
+    for (path, content) in files(authority, (node.name(), node.index()))? {
+        node.write(path, &content)?;
+    }
+    Ok(())
+}
+
+/// Installs the CNI plugins in the folder that is [`PLUGIN_FOLDER`] of a node.
+pub(crate) fn install_plugins(folder: &Path, tools: &[PathBuf]) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
     for plugin in PLUGINS {
         if let Some(program) = requirements::find_in(tools, plugin) {
             let target = folder.join(plugin);
-            let installed = match IPAM_PLUGINS.contains(&plugin) {
-                true => std::fs::copy(program, target).map(drop),
-                false => symlink(program, target),
-            };
-            installed.map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;
+            match IPAM_PLUGINS.contains(&plugin) {
+                true => std::fs::copy(program, target).map(drop)?,
+                false => symlink(program, target)?,
+            }
         }
     }
-    let kubeconfig = authority.client(&format!("multus-{}", node.name()), "multus", "system:masters")?;
-    let text = std::fs::read_to_string(&kubeconfig)
-        .map_err(|source| CertificateError::Write { path: kubeconfig.clone(), source })?;
-    node.write(MULTUS_KUBECONFIG, &text)?;
-    node.write("/etc/cni/net.d/00-multus.conf", &configuration(node.index()))?;
     Ok(())
+}
+
+/// Creates the identity of Multus, and returns the files of its configuration with their content.
+pub(crate) fn files(
+    authority: &Authority,
+    (name, index): (&str, u8),
+) -> Result<[(&'static str, String); 2], CertificateError> {
+    let kubeconfig = authority.client(&format!("multus-{name}"), "multus", "system:masters")?;
+    let text = std::fs::read_to_string(&kubeconfig)
+        .map_err(|source| CertificateError::Read { path: kubeconfig.clone(), source })?;
+    Ok([(MULTUS_KUBECONFIG, text), ("/etc/cni/net.d/00-multus.conf", configuration(index))])
 }
 
 fn configuration(node: u8) -> String {

@@ -5,6 +5,9 @@ use std::fmt;
 /// The namespace of the service accounts and roles of `config/default`.
 pub const NAMESPACE: &str = "usnet-system";
 
+/// All namespaces with service accounts of usnet; no two have an account of the same name.
+pub(super) const NAMESPACES: [&str; 2] = [NAMESPACE, "usnet-engines"];
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Right {
     /// The name of the service account.

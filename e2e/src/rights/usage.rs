@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::right::{NAMESPACE, Right};
+use super::right::{NAMESPACES, Right};
 
 /// The rights that requests needed, by the decision of the API server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub fn usage(log: &str) -> Result<Usage, UsageError> {
 impl Event {
     fn right(&self) -> Option<Right> {
         let (namespace, account) = self.user.username.strip_prefix("system:serviceaccount:")?.split_once(':')?;
-        let object = self.object_ref.as_ref().filter(|_| namespace == NAMESPACE)?;
+        let object = self.object_ref.as_ref().filter(|_| NAMESPACES.contains(&namespace))?;
         let resource = match object.subresource.as_str() {
             "" => object.resource.clone(),
             part => format!("{}/{part}", object.resource),

@@ -80,8 +80,9 @@ enum Command {
     },
     /// Copy the frames of a pod's interface to a file, for Wireshark and tcpdump.
     Capture(capture::Options),
-    /// Show why a pod, a network or a node does not work, and what to do. Of a Deployment and the
-    /// like it explains the worst of its pods, of a UserspaceAttachment (usna) its interface.
+    /// Show why a pod, a network, a node or a UserspaceEngine (usne) does not work, and what to do.
+    /// Of a Deployment and the like it explains the worst of its pods, of a UserspaceAttachment
+    /// (usna) its interface.
     Explain {
         #[command(flatten)]
         subject: explain::Subject,

@@ -6,10 +6,13 @@ use super::command_line::{EXIT_STATUSES, command};
 use super::commands::{explain, graph, plan, pods, status};
 use super::model::Snapshot;
 use super::model::testing::{
-    add, add_network, attached, condition, merge, network_object, network_report, pod_object, snapshot, state_object,
+    add, add_network, attached, condition, engine_object, merge, network_object, network_report, pod_object, snapshot,
+    state_object,
 };
 use serde_json::json;
 use std::path::PathBuf;
+use usnet_crds::userspace_engine::preparation::NodeFacts;
+use usnet_crds::userspace_engine::types::HugepageSize;
 
 const PAGE: &str = "docs/kubectl-usnet.md";
 
@@ -45,14 +48,47 @@ fn example() -> Snapshot {
     snapshot
 }
 
+/// The cluster has a UserspaceEngine, for which node-b has neither hugepages nor exclusive CPUs.
+fn example_of_engines() -> Snapshot {
+    let mut snapshot = snapshot();
+    let spec = json!({
+        "nodeSelector": {"matchLabels": {"rack": null, "kubernetes.io/os": "linux"}},
+        "image": "registry.example/usnet-openvswitch:0.1.0",
+        "memory": {"packets": "1Gi", "hugepages": "2Mi"}, "cpus": {"exclusive": 2},
+    });
+    let mut engine = engine_object("ovs", &spec);
+    let message = "spec.memory.packets asks for hugepages that the node does not have or has given to others";
+    let conditions = json!([
+        condition("Ready", "False", "InsufficientHugepages", &format!("node node-b: {message}")),
+        condition("Updated", "True", "UpToDate", "no node has to be restarted"),
+    ]);
+    let problem = json!({"node": "node-b", "reason": "InsufficientHugepages", "message": message});
+    let nodes = json!({"running": 1, "updated": 2, "summary": "1/2"});
+    merge(&mut engine, &json!({"status": {"conditions": conditions, "problems": [problem], "nodes": nodes}}));
+    add(&mut snapshot, &engine);
+    add_network(&mut snapshot, &network_object("blue", &json!({})));
+    let report = network_report("blue", "Programmed", &json!({"attachments": 1, "connected": 1}));
+    add(&mut snapshot, &state_object("node-a", &json!([report])));
+    let mut state = state_object("node-b", &json!([]));
+    state["status"]["conditions"][1] = condition("OVSConnected", "False", "NeverSeen", "");
+    state["status"]["engines"] = json!([]);
+    add(&mut snapshot, &state);
+    let hugepages = [(HugepageSize::Mi2, 0)].into();
+    let (name, os_image) = ("node-b".to_owned(), "Rocky Linux 9.4 (Blue Onyx)".to_owned());
+    snapshot.node_facts = Some(NodeFacts { name, os_image, architecture: "amd64".to_owned(), hugepages });
+    snapshot
+}
+
 /// Returns the arguments of `kubectl usnet` and the output of each example.
 fn examples() -> Vec<(&'static str, String)> {
-    let snapshot = example();
+    let (snapshot, engines) = (example(), example_of_engines());
     let pod = snapshot.pods.iter().find(|pod| pod.name == "dpdk-1").unwrap();
     vec![
         ("status", status::text::text(&status::report::report(&snapshot))),
         ("pods blue", pods::text::text(&pods::report::report(&snapshot, "blue", None))),
         ("explain pod web/dpdk-1", explain::text::text(&explain::pod::report(&snapshot, pod))),
+        ("explain usne ovs", explain::text::text(&explain::engine::report(&engines, "ovs", &engines.engines["ovs"]))),
+        ("explain node node-b", explain::text::text(&explain::node::report(&engines, "node-b"))),
         ("plan -f network.yaml", plan::example(&snapshot)),
         ("graph", graph::text::text(&graph::report::graph(&snapshot, None))),
     ]
@@ -127,6 +163,7 @@ fn every_cause_is_documented() {
         include_str!("commands/explain/pod/attachment.rs"),
         include_str!("commands/explain/pod/refusal.rs"),
         include_str!("commands/explain/network/causes.rs"),
+        include_str!("commands/explain/engine/causes.rs"),
         include_str!("commands/explain/node/causes.rs"),
     ] {
         let literals = source.split('"').skip(1).step_by(2);

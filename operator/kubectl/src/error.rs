@@ -76,7 +76,7 @@ fn remedy(what: &str, source: &kube::Error) -> String {
 /// has those of usnet.
 fn role(what: &str) -> Option<&'static str> {
     match what {
-        "userspacenetworks" | "userspacenodestates" | "compilednetworks" | "userspaceuplinks" => {
+        "userspacenetworks" | "userspacenodestates" | "compilednetworks" | "userspaceuplinks" | "userspaceengines" => {
             Some("the ClusterRole usnet-networks-view, bound by a ClusterRoleBinding")
         }
         "network-attachment-definitions" => {

@@ -3,7 +3,7 @@
 //! the same time, so that the new file replaces it atomically.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -35,28 +35,46 @@ pub enum Error {
 /// Installs the plugin, unless the same one is installed already. If that fails, the old plugin is
 /// still complete.
 pub fn run(options: &Options) -> Result<(), Error> {
-    let desired = fs::read(&options.from).map_err(|source| Error::Read { path: options.from.clone(), source })?;
+    let read = |source| Error::Read { path: options.from.clone(), source };
+    let bytes = fs::metadata(&options.from).map_err(read)?.len();
     let name = options.from.file_name().ok_or_else(|| Error::NoFileName(options.from.clone()))?;
     let target = options.to.join(name);
-    if is_installed(&target, &desired) {
+    if is_installed(&target, &options.from) {
         tracing::info!(plugin = %target.display(), "the plugin is installed already");
         return Ok(());
     }
-    replace(&options.to, &target, &desired).map_err(|source| Error::Write { path: target.clone(), source })?;
-    tracing::info!(plugin = %target.display(), bytes = desired.len(), "installed the plugin");
+    replace(&options.to, &target, &options.from).map_err(|source| Error::Write { path: target.clone(), source })?;
+    tracing::info!(plugin = %target.display(), bytes, "installed the plugin");
     Ok(())
 }
 
-fn is_installed(target: &Path, desired: &[u8]) -> bool {
+fn is_installed(target: &Path, from: &Path) -> bool {
     let executable = fs::metadata(target).is_ok_and(|found| found.permissions().mode() & 0o777 == MODE);
-    executable && fs::read(target).is_ok_and(|found| found == desired)
+    executable && are_equal(target, from).unwrap_or(false)
+}
+
+/// Compares files in parts: the container may have less memory than a program has bytes.
+fn are_equal(one: &Path, other: &Path) -> io::Result<bool> {
+    let (mut one, mut other) = (BufReader::new(File::open(one)?), BufReader::new(File::open(other)?));
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let length = left.len().min(right.len());
+        if length == 0 {
+            return Ok(left.is_empty() && right.is_empty());
+        }
+        if left.get(..length) != right.get(..length) {
+            return Ok(false);
+        }
+        one.consume(length);
+        other.consume(length);
+    }
 }
 
 /// Writes into the same directory, so that the rename stays on one file system, and under a name
 /// that no network configuration can use as a plugin type.
-fn replace(folder: &Path, target: &Path, content: &[u8]) -> io::Result<()> {
+fn replace(folder: &Path, target: &Path, from: &Path) -> io::Result<()> {
     let temporary = folder.join(format!(".usnet-install-{}", std::process::id()));
-    let result = write_whole(&temporary, content).and_then(|()| fs::rename(&temporary, target));
+    let result = copy(&temporary, from).and_then(|()| fs::rename(&temporary, target));
     if result.is_err() {
         // Only the first error is returned; a leftover is harmless, and the next attempt overwrites
         // it.
@@ -65,9 +83,9 @@ fn replace(folder: &Path, target: &Path, content: &[u8]) -> io::Result<()> {
     result.and_then(|()| File::open(folder)?.sync_all())
 }
 
-fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+fn copy(path: &Path, from: &Path) -> io::Result<()> {
     let mut file = File::create(path)?;
-    file.write_all(content)?;
+    io::copy(&mut File::open(from)?, &mut file)?;
     file.set_permissions(Permissions::from_mode(MODE))?;
     file.sync_all()
 }
@@ -105,6 +123,20 @@ mod tests {
         let before = inode();
         run(&options).unwrap();
         assert_eq!(inode(), before);
+    }
+
+    #[test]
+    fn a_plugin_that_differs_in_its_last_part_is_replaced() {
+        let long = "x".repeat(100_000);
+        for old in [format!("{long}y"), format!("{long}xx"), long[1..].to_owned(), String::new()] {
+            let (_folder, options) = folder_with_plugin(&format!("{long}x"));
+            let target = options.to.join("userspace");
+            fs::write(&target, &old).unwrap();
+            fs::set_permissions(&target, Permissions::from_mode(MODE)).unwrap();
+            run(&options).unwrap();
+            assert_eq!(fs::read_to_string(&target).unwrap().len(), 100_001);
+            assert!(are_equal(&target, &options.from).unwrap(), "{} bytes before", old.len());
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::process::ExitCode;
 use tokio::runtime::Builder;
 use usnet_common::release;
 use usnet_common::telemetry::probe;
+use usnet_engines::supervisor::{image_check, readiness};
+use usnet_engines::{controller, supervisor};
 use usnet_node::{attach, commands, garbage, install_plugin};
 
 /// Networks for DPDK pods: Kubernetes objects, programmed into Open vSwitch and VPP on every node.
@@ -33,6 +35,14 @@ enum Program {
     CollectGarbage(garbage::Options),
     /// Runs the CNI plugin on request of the agent (one per node).
     ServeAttachments(attach::Options),
+    /// Runs, updates and reports the engines of UserspaceEngines (one per cluster).
+    Engines(controller::Options),
+    /// Starts the processes of an engine and keeps them running (in the pod of an engine).
+    SuperviseEngine(supervisor::Options),
+    /// Says whether the engine of this pod runs: its probe.
+    CheckEngine(supervisor::Options),
+    /// Says whether this image has the programs of the engine (in a pod of the engine).
+    CheckImage(supervisor::Options),
     /// Waits until all controllers and agents are ready: `helm test`.
     CheckInstallation(usnet_controller::run::check::Options),
     /// Shows the state of this node and its last changes, without an API server.
@@ -67,6 +77,18 @@ pub(crate) enum Error {
     /// The service for attachments ended.
     #[error("the service for attachments failed")]
     Attach(#[source] attach::ServerError),
+    /// The controller of engines ended.
+    #[error("the controller of engines failed")]
+    Engines(#[source] controller::Error),
+    /// The supervisor of an engine ended.
+    #[error("the supervisor of the engine failed")]
+    Supervisor(#[source] supervisor::Error),
+    /// The engine of this pod does not run.
+    #[error(transparent)]
+    EngineCheck(#[from] readiness::Error),
+    /// The image lacks what the engine needs.
+    #[error(transparent)]
+    ImageCheck(#[from] image_check::Error),
     /// The state or the history of the node cannot be printed.
     #[error(transparent)]
     Node(#[from] commands::Error),
@@ -111,6 +133,17 @@ impl CommandLine {
                     () = requested => Ok(()),
                 }
             }),
+            Program::Engines(options) => run_until_shutdown(&mut one_thread(), async |requested| {
+                tokio::select! {
+                    result = controller::run(options) => result.map(|never| match never {}).map_err(Error::Engines),
+                    () = requested => Ok(()),
+                }
+            }),
+            Program::SuperviseEngine(options) => run_until_shutdown(&mut one_thread(), async |requested| {
+                supervisor::run(options, requested).await.map_err(Error::Supervisor)
+            }),
+            Program::CheckEngine(options) => Ok(readiness::check(&options).map(|said| print_line(&said))?),
+            Program::CheckImage(options) => Ok(image_check::check(&options).map(|said| print_line(&said))?),
             Program::Probe(options) => Ok(probe::run(&options).map(|said| print_line(&said))?),
             Program::Node(options) => Ok(commands::run(options)?),
             Program::KubevirtSidecar(options) => run_until_shutdown(&mut one_thread(), async |requested| {

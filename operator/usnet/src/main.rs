@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     match command_line.run() {
         Ok(exit_code) => exit_code,
         // A person or a kubelet asked: a sentence instead of a log line.
-        Err(error @ (Error::Node(_) | Error::Probe(_) | Error::Check(_))) => {
+        Err(error @ (Error::Node(_) | Error::Probe(_) | Error::Check(_) | Error::EngineCheck(_))) => {
             let _written = writeln!(io::stderr(), "usnet: {}", ErrorChain(&error));
             ExitCode::FAILURE
         }

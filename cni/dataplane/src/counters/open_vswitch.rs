@@ -6,7 +6,7 @@
 
 use super::{PortCounters, TIMEOUT, Traffic};
 use crate::engine::EngineError;
-use crate::engine::ovs::is_connected;
+use crate::engine::ovs::{guarded_flows, is_connected};
 use crate::model::port::PortName;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,24 @@ use usnet_ovsdb::statistics::{self, InterfaceStatistics};
 
 pub(super) fn read(socket: &Path) -> Result<BTreeMap<PortName, PortCounters>, EngineError> {
     let interfaces = statistics::read(socket, TIMEOUT, is_wanted)?;
-    Ok(interfaces.iter().map(|interface| (PortName::observed(&interface.name), counters(interface))).collect())
+    let mut read: BTreeMap<PortName, PortCounters> =
+        interfaces.iter().map(|interface| (PortName::observed(&interface.name), counters(interface))).collect();
+    // Without it the other counters are as good.
+    for (name, count) in guarded_flows::refused_frames(socket, TIMEOUT).unwrap_or_default() {
+        if let Some(counters) = read.get_mut(&PortName::observed(&name)).filter(|_| count > 0) {
+            add_refused(counters, count);
+        }
+    }
+    Ok(read)
+}
+
+/// The name of the cause why frames are dropped that a pod may not send.
+const REFUSED: &str = "anti_spoofing";
+
+/// The switch does not count what flows drop among the drops of a port.
+pub(super) fn add_refused(counters: &mut PortCounters, count: u64) {
+    counters.drop_causes.insert(REFUSED.to_owned(), count);
+    counters.transmit.dropped = Some(counters.transmit.dropped.unwrap_or_default() + count);
 }
 
 /// The keys of `statistics` and `status` that are read.

@@ -18,6 +18,17 @@ fn open_vswitch(interface_type: &str, status: &[(&str, &str)], statistics: &[(&s
 }
 
 #[test]
+fn frames_that_a_pod_may_not_send_are_among_those_that_were_dropped() {
+    for (dropped, expected) in [(Some(3), 10), (None, 7)] {
+        let mut counters =
+            PortCounters { transmit: Traffic { dropped, ..Traffic::default() }, ..PortCounters::default() };
+        open_vswitch::add_refused(&mut counters, 7);
+        assert_eq!(counters.transmit.dropped, Some(expected));
+        assert_eq!(counters.drop_causes, [("anti_spoofing".to_owned(), 7)].into());
+    }
+}
+
+#[test]
 fn what_open_vswitch_sends_to_a_program_the_pod_receives() {
     let recorded = [
         ("ovs_rx_qos_drops", 0),

@@ -114,7 +114,10 @@ impl<D: EngineDriver + NeverWaits> BlockingDriver for D {
 struct WouldBlock;
 
 /// Runs a future that is ready at the first poll. One that is not is an error and not a hang.
-fn poll_once<T>(engine: EngineKind, future: impl Future<Output = Result<T, EngineError>>) -> Result<T, EngineError> {
+pub(crate) fn poll_once<T>(
+    engine: EngineKind,
+    future: impl Future<Output = Result<T, EngineError>>,
+) -> Result<T, EngineError> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
         Poll::Pending => Err(EngineError::Unavailable { engine, source: Box::new(WouldBlock) }),

@@ -10,6 +10,7 @@ mod blocking;
 mod committed;
 mod driver;
 mod error;
+mod guard_identity;
 pub mod ovs;
 pub mod vpp;
 

@@ -30,9 +30,30 @@ fn the_mac_table_of_open_vswitch_names_ports_as_its_database_does() {
     assert_eq!(open_vswitch::parse("", &names), []);
 }
 
+fn uuid(number: u32) -> usnet_ovsdb::Uuid {
+    format!("00000000-0000-0000-0000-{number:012}").parse().unwrap()
+}
+
+fn port() -> usnet_ovsdb::Port {
+    usnet_ovsdb::Port {
+        uuid: uuid(2),
+        name: "vhu1".to_owned(),
+        interfaces: [uuid(3)].into(),
+        tag: Some(100),
+        trunks: [7, 8].into(),
+        vlan_mode: None,
+        is_protected: false,
+        lacp: None,
+        bond_mode: None,
+        bond_active_slave: None,
+        other_config: BTreeMap::new(),
+        qos: None,
+        external_ids: BTreeMap::new(),
+    }
+}
+
 fn tables() -> open_vswitch::Tables {
-    use usnet_ovsdb::{Bridge, Interface, Port, Uuid};
-    let uuid = |number: u32| format!("00000000-0000-0000-0000-{number:012}").parse::<Uuid>().unwrap();
+    use usnet_ovsdb::{Bridge, Interface};
     let interface = Interface {
         uuid: uuid(3),
         name: "vhu1".to_owned(),
@@ -46,21 +67,11 @@ fn tables() -> open_vswitch::Tables {
         options: [("vhost-server-path", "/run/c1.sock"), ("psk", "secret")]
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .into(),
+        other_config: BTreeMap::new(),
         status: [("status".to_owned(), "connected".to_owned())].into(),
         link_state: None,
         mac_in_use: None,
-        external_ids: BTreeMap::new(),
-    };
-    let port = Port {
-        uuid: uuid(2),
-        name: "vhu1".to_owned(),
-        interfaces: [uuid(3)].into(),
-        tag: Some(100),
-        trunks: [7, 8].into(),
-        vlan_mode: None,
-        is_protected: false,
-        lacp: None,
-        qos: None,
+        lacp_current: None,
         external_ids: BTreeMap::new(),
     };
     let bridge = Bridge {
@@ -79,7 +90,7 @@ fn tables() -> open_vswitch::Tables {
         mcast_snooping_enable: false,
         other_config: BTreeMap::new(),
     };
-    open_vswitch::Tables { switch: Vec::new(), bridges: vec![bridge], ports: vec![port], interfaces: vec![interface] }
+    open_vswitch::Tables { switch: Vec::new(), bridges: vec![bridge], ports: vec![port()], interfaces: vec![interface] }
 }
 
 #[test]

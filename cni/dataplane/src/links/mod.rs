@@ -1,6 +1,7 @@
 //! Devices of the node. VXLAN devices, by which a network is joined with other nodes: one for each
 //! network, which its engine takes as one port, by a `pair` of devices. [`filter`], which keeps
-//! strangers out of them. [`nics`], which uplinks have. And [`node_access`], by which the node is
+//! strangers out of them. [`nics`], which uplinks have, and [`pci`], where they are found that the
+//! kernel does not drive. And [`node_access`], by which the node is
 //! in a network itself.
 //!
 //! - `model`: what should exist and what exists. No IO.
@@ -21,6 +22,7 @@ pub mod node_access;
 mod operation;
 mod owner;
 mod pair;
+pub mod pci;
 mod plan;
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,7 @@ pub use plan::{PlannedLinkOp, diff, joinable, plan};
 
 use crate::netlink::NetlinkError;
 use crate::nftables::NftablesError;
+use pci::PciError;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -72,6 +75,8 @@ pub enum LinkError {
     /// The kernel has no rules for devices, or does not make them.
     #[error("the node cannot be kept out of the network")]
     Isolation(#[source] NftablesError),
+    #[error(transparent)]
+    Pci(PciError),
     #[error("cannot {what}")]
     Netlink {
         /// What was to be done.

@@ -1,4 +1,4 @@
-//! Features of a device, by the kernel's generic netlink family `ethtool`
+//! Features and queues of a device, by the kernel's generic netlink family `ethtool`
 //! (Documentation/networking/ethtool-netlink.rst; Linux 5.8 or later). They have the kernel's
 //! names: `rx-gro` is what `ethtool -k` calls `generic-receive-offload`.
 
@@ -17,6 +17,10 @@ const FAMILY: &str = "ethtool";
 const FEATURES_GET: u8 = 11;
 /// `ETHTOOL_MSG_FEATURES_SET`
 const FEATURES_SET: u8 = 12;
+/// `ETHTOOL_MSG_CHANNELS_GET`
+const CHANNELS_GET: u8 = 17;
+/// `ETHTOOL_A_CHANNELS_RX_COUNT`, and `…_COMBINED_COUNT` of queues that also send.
+const RECEIVE_COUNTS: [u16; 2] = [6, 9];
 /// `ETHTOOL_GENL_VERSION`
 const VERSION: u8 = 1;
 /// `ETHTOOL_A_FEATURES_HEADER`
@@ -79,6 +83,16 @@ impl Ethtool {
         answer.map_or_else(|| Ok(Features::default()), |answer| answer.features().map_err(NetlinkError::Undecodable))
     }
 
+    /// On how many queues the device with this index receives.
+    ///
+    /// # Errors
+    /// There is no such device, its driver has no such number, or the kernel has no family
+    /// `ethtool`.
+    pub fn receive_queues(&mut self, device: u32) -> Result<u32, NetlinkError> {
+        let answers = self.request(Message::new(CHANNELS_GET, device, Vec::new()))?;
+        Ok(answers.iter().map(Message::receive_queues).sum())
+    }
+
     /// Switches features on or off. The driver may refuse without an error: read them again.
     ///
     /// # Errors
@@ -131,6 +145,18 @@ impl Message {
         let flags = (command == FEATURES_SET).then(|| DefaultNla::new(FLAGS, OMIT_REPLY.to_ne_bytes().to_vec()));
         let header = nested(HEADER, &[device].into_iter().chain(flags).collect::<Vec<_>>());
         Self { command, attributes: [header].into_iter().chain(attributes).collect() }
+    }
+
+    fn receive_queues(&self) -> u32 {
+        let counts = self.attributes.iter().filter(|it| RECEIVE_COUNTS.contains(&(it.kind() & NLA_TYPE_MASK)));
+        let count = |attribute: &DefaultNla| {
+            let mut value = [0; 4];
+            if attribute.value_len() == value.len() {
+                attribute.emit_value(&mut value);
+            }
+            u32::from_ne_bytes(value)
+        };
+        counts.map(count).sum()
     }
 
     fn features(&self) -> Result<Features, DecodeError> {
@@ -236,6 +262,13 @@ mod tests {
             b"abc\0".to_vec(),
         ];
         assert_eq!(bytes, expected.concat());
+    }
+
+    #[test]
+    fn queues_that_receive_are_counted_whether_they_also_send() {
+        let count = |kind: u16, count: u32| DefaultNla::new(kind, count.to_ne_bytes().to_vec());
+        let attributes = vec![count(2, 8), count(6, 1), count(7, 1), count(9, 3), DefaultNla::new(6, vec![1])];
+        assert_eq!(Message { command: CHANNELS_GET, attributes }.receive_queues(), 4);
     }
 
     #[test]

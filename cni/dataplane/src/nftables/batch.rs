@@ -117,6 +117,20 @@ impl Batch {
         self.push(table, NfTablesMessage::NewTable(TableMessage { attributes }), NLM_F_CREATE);
     }
 
+    /// Deletes a table with all that it contains, if it exists.
+    pub fn remove_table(&mut self, table: Table) {
+        self.add_table(table);
+        self.delete_table(table);
+    }
+
+    /// Creates chains with their rules.
+    pub fn add_chains(&mut self, table: Table, chains: impl IntoIterator<Item = (BaseChain, Vec<Vec<Expression>>)>) {
+        for (chain, rules) in chains {
+            self.add_chain(table, &chain);
+            rules.into_iter().for_each(|rule| self.add_rule(table, &chain.name, rule));
+        }
+    }
+
     /// Deletes a table with all that it contains.
     pub fn delete_table(&mut self, table: Table) {
         let attributes = vec![TableAttribute::Name(table.name.to_owned())];

@@ -1,5 +1,7 @@
 //! Reading what there is.
 
+use super::batch::{BaseChain, Policy};
+use super::expression::are_same;
 use super::{Expression, Nftables, NftablesError, Table};
 use crate::netlink::NetlinkError;
 use netlink_packet_core::NLM_F_DUMP;
@@ -34,6 +36,27 @@ impl Nftables {
             _ => None,
         };
         Ok(answers.into_iter().filter_map(of_table).collect())
+    }
+
+    /// Whether a table has these chains, with these rules and no others. It may have more chains.
+    pub fn has_chains(
+        &mut self,
+        table: Table,
+        chains: &[(BaseChain, Vec<Vec<Expression>>)],
+    ) -> Result<bool, NftablesError> {
+        let found = self.chains(table)?;
+        for (chain, wanted) in chains {
+            let drops = chain.policy == Policy::Drop;
+            let is_it = |found: &ObservedChain| {
+                (&found.name, found.priority, found.drops) == (&chain.name, chain.priority, drops)
+            };
+            let rules = self.rules(table, &chain.name)?;
+            let are_same = rules.len() == wanted.len() && rules.iter().zip(wanted).all(|(a, b)| are_same(a, b));
+            if !found.iter().any(is_it) || !are_same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The rules of a chain in their order; none if it does not exist.

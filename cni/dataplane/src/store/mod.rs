@@ -2,12 +2,13 @@
 //!
 //! [`paths`] says where they are. [`journal`] is written by the plugin and the agent, under locks;
 //! [`network_file`], [`unselected`], [`shared_dirs`] and [`definition_ipam`] by the agent for the
-//! plugin; [`node_file`] and [`nic_offloads`] by the agent for itself; [`call_log`] by the plugin
-//! for users;
-//! [`claim_records`] by the agent; [`sandboxes`] by the plugin for the agent.
+//! plugin; [`node_file`], [`nic_offloads`] and [`bound_nics`] by the agent for itself; [`call_log`]
+//! by the plugin for users; [`claim_records`] by the agent; [`sandboxes`] by the plugin for the
+//! agent.
 //! [`network_namespace`] tells whether the sandbox of a record still exists.
 
 pub mod atomic_file;
+pub mod bound_nics;
 pub mod call_log;
 pub mod claim_records;
 pub mod definition_ipam;

@@ -23,6 +23,8 @@ pub struct NodePaths {
     /// The processes of the node, `/proc`. Not below the root of a test: processes are those of the
     /// machine.
     pub processes: PathBuf,
+    /// The file system of the kernel for devices, `/sys`. Not below the root of a test either.
+    pub sysfs: PathBuf,
     /// The directory that the paths of the legacy userspace CNI are relative to, `/`.
     pub legacy_root: PathBuf,
     /// The directories of CNI configurations: that of runtimes, `/etc/cni/net.d`, and the one in
@@ -36,8 +38,9 @@ pub struct NodePaths {
 
 impl NodePaths {
     /// The default paths, overridden by `USNET_RUN_DIR`, `USNET_STATE_DIR`, `USNET_KUBELET_DIR`,
-    /// `USNET_DEVICE_INFO_DIR`, `USNET_CDI_DIR`, `USNET_PROCESSES_DIR` and
-    /// `USNET_OLDER_PLUGIN_ROOT`; those of engines by the variables in the table of engines.
+    /// `USNET_DEVICE_INFO_DIR`, `USNET_CDI_DIR`, `USNET_PROCESSES_DIR`,
+    /// `USNET_SYSFS_DIR` and `USNET_OLDER_PLUGIN_ROOT`; those of engines by the variables in the
+    /// table of engines.
     pub fn from_environment() -> Self {
         let path = |variable: &str, standard: PathBuf| env::var_os(variable).map_or(standard, PathBuf::from);
         let standard = Self::below(Path::new("/"));
@@ -48,6 +51,7 @@ impl NodePaths {
             device_info: path("USNET_DEVICE_INFO_DIR", standard.device_info),
             cdi: path("USNET_CDI_DIR", standard.cdi),
             processes: path("USNET_PROCESSES_DIR", standard.processes),
+            sysfs: path("USNET_SYSFS_DIR", standard.sysfs),
             legacy_root: path("USNET_OLDER_PLUGIN_ROOT", standard.legacy_root),
             cni_configurations: standard.cni_configurations,
             engine_sockets: EngineKind::ALL
@@ -67,6 +71,7 @@ impl NodePaths {
             device_info: root.join("var/run/k8s.cni.cncf.io/devinfo/cni"),
             cdi: root.join("var/run/cdi"),
             processes: "/proc".into(),
+            sysfs: "/sys".into(),
             legacy_root: root.to_owned(),
             cni_configurations: ["etc/cni/net.d", "etc/cni/multus/net.d"].map(|folder| root.join(folder)).into(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, root.join(engine.traits().socket))).into(),
@@ -187,6 +192,12 @@ impl NodePaths {
     /// as well.
     pub fn nic_offloads_file(&self, engine: EngineKind) -> PathBuf {
         self.run.join(format!("nics-{}.json", engine.traits().api_name.to_lowercase()))
+    }
+
+    /// The NICs that the agent has taken from their drivers for an engine, which a reboot undoes as
+    /// well.
+    pub fn bound_nics_file(&self, engine: EngineKind) -> PathBuf {
+        self.run.join(format!("bound-nics-{}.json", engine.traits().api_name.to_lowercase()))
     }
 
     pub fn sandboxes(&self) -> PathBuf {

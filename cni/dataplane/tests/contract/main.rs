@@ -7,7 +7,9 @@
 
 mod cases;
 mod flood;
+mod guard_frames;
 mod open_vswitch;
 mod switch;
+mod testpmd;
 mod values;
 mod vpp;

@@ -73,7 +73,8 @@ fn what_merges_received_packets_is_read_and_switched() {
             links.set_receive_offload(index, ReceiveOffload::Gro, is_on).expect("a feature");
         }
         let found = links.receive_offloads(index).expect("its features");
-        assert_eq!(found.changeable, [ReceiveOffload::Gro].into(), "of a veth pair");
+        let of_veth = [ReceiveOffload::Gro, ReceiveOffload::TagStripping];
+        assert_eq!(found.changeable, of_veth.into(), "of a veth pair");
         found.on.contains(&ReceiveOffload::Gro)
     };
     assert!(is_on(Some(true)));
@@ -83,5 +84,25 @@ fn what_merges_received_packets_is_read_and_switched() {
     assert_eq!(links.receive_offloads(9999).expect("no such device").on, [].into());
     // A driver may refuse without an error.
     let _refused = links.set_receive_offload(index, ReceiveOffload::HardwareGro, true);
+    links.set_receive_offload(index, ReceiveOffload::TagStripping, false).expect("a feature");
     assert_eq!(links.receive_offloads(index).expect("its features").on, [].into());
+    assert!(output_of("ethtool -k eth1").contains("rx-vlan-offload: off"));
+}
+
+#[test]
+fn queues_devices_on_a_nic_and_its_name_are_read() {
+    let mut links = node();
+    ip("link add eth2 numrxqueues 3 numtxqueues 3 type veth peer name wire2");
+    let observed = observe(&mut links);
+    let (index, nic) = observed.named("eth2").expect("the NIC");
+    assert_eq!((links.receive_queues(index).expect("its queues"), nic.has_program, nic.numa_node), (3, false, None));
+    assert_eq!(links.receive_queues(9999).expect("no such device"), 1);
+    ip("link add link eth2 name above type macvlan");
+    let observed = observe(&mut links);
+    let (_, above) = observed.named("above").expect("the device");
+    assert_eq!((above.lower, above.is_physical), (Some(index), false));
+    ip("link del above");
+    ip("link set eth2 up");
+    links.rename_nic(index, "eth7").expect("a name");
+    assert!(observe(&mut links).named("eth7").is_some_and(|(found, _)| found == index));
 }

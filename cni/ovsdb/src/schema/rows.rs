@@ -51,6 +51,8 @@ table_row! {
         /// The types of interfaces that `ovs-vswitchd` can create. It is empty until `ovs-vswitchd`
         /// has written it.
         iface_types: BTreeSet<String> = "iface_types",
+        /// Settings of the whole switch, for example `dpdk-extra`. Most are read when it starts.
+        other_config: BTreeMap<String, String> = "other_config",
         external_ids: BTreeMap<String, String> = "external_ids",
     }
 }
@@ -99,6 +101,12 @@ table_row! {
         is_protected: bool = "protected",
         /// `active` or `passive`: frames pass only with a LACP partner at the other end.
         lacp: Option<String> = "lacp",
+        /// How a bond uses its interfaces, for example `active-backup`.
+        bond_mode: Option<String> = "bond_mode",
+        /// The MAC address of the interface that an active-backup bond uses.
+        bond_active_slave: Option<String> = "bond_active_slave",
+        /// Settings, for example `lacp-time`.
+        other_config: BTreeMap<String, String> = "other_config",
         /// The QoS that limits the frames leaving the port.
         qos: Option<Uuid> = "qos",
         external_ids: BTreeMap<String, String> = "external_ids",
@@ -136,12 +144,16 @@ table_row! {
         ingress_policing_burst: i64 = "ingress_policing_burst",
         /// Settings of the interface's type, for example `vhost-server-path`.
         options: BTreeMap<String, String> = "options",
+        /// Settings of any interface, for example `tx-steering`.
+        other_config: BTreeMap<String, String> = "other_config",
         /// The status reported by `ovs-vswitchd`, for example `status=connected` of a vhost-user
         /// port.
         status: BTreeMap<String, String> = "status",
         /// `up` or `down`.
         link_state: Option<String> = "link_state",
         mac_in_use: Option<String> = "mac_in_use",
+        /// Whether the LACP partner of the interface has been heard of in time.
+        lacp_current: Option<bool> = "lacp_current",
         external_ids: BTreeMap<String, String> = "external_ids",
     }
 }

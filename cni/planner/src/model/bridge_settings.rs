@@ -17,6 +17,9 @@ pub struct BridgeSettings {
     pub mac_age_seconds: Option<i64>,
     /// How many it remembers at most.
     pub mac_table: MacTable,
+    /// Whether it forwards nothing but what its ports are allowed to send; `None` if the engine's
+    /// bridges forward everything, and only their ports can be guarded (VPP).
+    pub is_guarded: Option<bool>,
 }
 
 /// How many MAC addresses a bridge remembers at most.
@@ -42,12 +45,13 @@ pub enum BridgeMtu {
 impl From<&Bridge> for BridgeSettings {
     /// What an engine with all of these settings reports of a bridge that needs no update.
     fn from(bridge: &Bridge) -> Self {
-        let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds, mac_table_size } = bridge;
+        let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds, mac_table_size, is_guarded } = bridge;
         Self {
             mtu: BridgeMtu::Set((*mtu).into()),
             mac_learning: *mac_learning,
             mac_age_seconds: Some((*mac_age_seconds).into()),
             mac_table: MacTable::Limited((*mac_table_size).into()),
+            is_guarded: Some(*is_guarded),
         }
     }
 }
@@ -64,7 +68,8 @@ impl BridgeSettings {
             MacTable::Unreadable => MacTable::Unreadable,
             MacTable::Unset | MacTable::Limited(_) => desired.mac_table,
         };
-        *self == Self { mtu, mac_table, ..desired }
+        let is_guarded = self.is_guarded.and(desired.is_guarded);
+        *self == Self { mtu, mac_table, is_guarded, ..desired }
     }
 }
 
@@ -78,12 +83,21 @@ pub(crate) fn changed_settings(observed: &BridgeSettings, bridge: &Bridge) -> Ve
         (observed.mac_learning != desired.mac_learning).then(|| format!("MAC learning {:?}", bridge.mac_learning)),
         mac_table.then(|| format!("a MAC table of {} addresses", bridge.mac_table_size)),
         (observed.mac_age_seconds != desired.mac_age_seconds).then(|| format!("MAC age {} s", bridge.mac_age_seconds)),
+        observed
+            .is_guarded
+            .filter(|found| *found != bridge.is_guarded)
+            .map(|_| guard_text(bridge.is_guarded).to_owned()),
     ];
     all.into_iter().flatten().collect()
 }
 
 /// The settings that a bridge should have, as text.
 pub(crate) fn desired_settings(bridge: &Bridge) -> impl fmt::Display {
-    let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds, mac_table_size } = bridge;
-    format!("MTU {mtu}, MAC learning {mac_learning:?} of {mac_table_size} addresses for {mac_age_seconds} s")
+    let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds, mac_table_size, is_guarded } = bridge;
+    let guarded = if *is_guarded { format!(", {}", guard_text(true)) } else { String::new() };
+    format!("MTU {mtu}, MAC learning {mac_learning:?} of {mac_table_size} addresses for {mac_age_seconds} s{guarded}")
+}
+
+const fn guard_text(is_guarded: bool) -> &'static str {
+    if is_guarded { "anti-spoofing" } else { "no anti-spoofing" }
 }

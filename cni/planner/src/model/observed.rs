@@ -27,6 +27,17 @@ pub struct Observed {
     /// The types of ports that the engine cannot have as it runs now, each with the reason and what
     /// to do. It may be another one after a restart of the engine.
     pub unusable_port_types: BTreeMap<PortType, String>,
+    /// What it can do with NICs that it drives itself.
+    pub dpdk: DpdkSupport,
+}
+
+/// What an engine can do with NICs that it drives itself by DPDK.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DpdkSupport {
+    /// Why it can have none as it runs now, and what to do.
+    pub unusable: Option<String>,
+    /// Whether it takes, when it starts, every device of the node that a program can have.
+    pub takes_all: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +79,22 @@ pub struct ObservedPort {
     pub peer: Peer,
     /// Whether the engine runs it, or why not.
     pub state: ElementState,
+    /// The NICs of a bond, as the engine reports them; empty for other ports.
+    pub members: Vec<ObservedMember>,
+}
+
+/// A NIC of a bond.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedMember {
+    /// The device, or the address of the PCI device.
+    pub endpoint: String,
+    pub state: ElementState,
+    /// Whether it has a link, as far as the engine says.
+    pub has_link: bool,
+    /// Whether the switch at the other end agrees by LACP; none without LACP.
+    pub has_partner: Option<bool>,
+    /// Whether it is the one that carries frames where only one does.
+    pub is_active: bool,
 }
 
 /// Whether the other end of a port's socket is there.
@@ -111,6 +138,7 @@ impl From<&DesiredPort> for ObservedPort {
             settings: (&port.settings).into(),
             peer: Peer::Absent,
             state: ElementState::Running,
+            members: Vec::new(),
         }
     }
 }

@@ -59,6 +59,8 @@ pub enum NicIdentity {
     KernelIndex(u32),
     /// The address of a PCI device that the kernel does not drive, such as `0000:3b:00.1`.
     PciAddress(PciAddress),
+    /// The NICs of a bond, in the order of the names of its members.
+    Bond(Vec<NicIdentity>),
 }
 
 impl NicIdentity {
@@ -66,7 +68,15 @@ impl NicIdentity {
     pub const fn kernel_index(&self) -> Option<u32> {
         match self {
             Self::KernelIndex(index) => Some(*index),
-            Self::PciAddress(_) => None,
+            Self::PciAddress(_) | Self::Bond(_) => None,
+        }
+    }
+
+    /// The NIC, or those of the bond.
+    pub fn nics(&self) -> &[Self] {
+        match self {
+            Self::KernelIndex(_) | Self::PciAddress(_) => std::slice::from_ref(self),
+            Self::Bond(nics) => nics,
         }
     }
 }

@@ -5,11 +5,12 @@
 use crate::model::observed::ObservedPort;
 use crate::model::owner::{NicIdentity, Owner, PortOwner, UplinkNic};
 use crate::model::port::{
-    CreationOptions, DesiredPort, DesiredSettings, DeviceName, PortBackend, PortBridge, PortName, PortPolicy,
+    Bond, BondMember, CreationOptions, DesiredPort, DesiredSettings, DeviceName, PortBackend, PortBridge, PortMtu,
+    PortName, PortPolicy,
 };
 use crate::model::tagging::Tagging;
 use crate::model::underlay::UplinkAddress;
-use usnet_crds::{BridgeName, EngineKind, UplinkName, VlanTag};
+use usnet_crds::{BondMode, BridgeName, EngineKind, LacpRate, Mtu, PciAddress, Queues, UplinkName, VlanTag, XdpMode};
 
 /// An uplink that at least one network of this node is connected to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +39,11 @@ pub struct DesiredNic {
     /// The name of the port; that of the device where an engine names ports so.
     pub name: PortName,
     pub backend: PortBackend,
-    pub mac: [u8; 6],
+    /// The MAC address of a NIC that the kernel drives.
+    pub mac: Option<[u8; 6]>,
+    pub mtu: PortMtu,
+    /// Queues on which it receives; none leaves that alone.
+    pub receive_queues: Option<Queues>,
 }
 
 impl DesiredNic {
@@ -48,7 +53,60 @@ impl DesiredNic {
             identity: NicIdentity::KernelIndex(index),
             name: PortName::from(device),
             backend: PortBackend::Device { device: device.clone() },
-            mac,
+            mac: Some(mac),
+            mtu: PortMtu::Unmanaged,
+            receive_queues: None,
+        }
+    }
+
+    /// A NIC whose frames the engine has by AF_XDP. It needs a socket for each of these queues: the
+    /// kernel receives what comes on others.
+    pub fn af_xdp(device: &DeviceName, index: u32, mac: [u8; 6], mode: XdpMode, queues: Queues) -> Self {
+        let backend = PortBackend::AfXdp { device: device.clone(), mode };
+        Self { backend, receive_queues: Some(queues), ..Self::kernel(device, index, mac) }
+    }
+
+    /// A bond of these NICs with the MTU of the first. Its port is called after the uplink. None
+    /// without members.
+    pub fn bond(uplink: &UplinkName, (mode, lacp_rate): (BondMode, LacpRate), members: Vec<Self>) -> Option<Self> {
+        let (mac, mtu) = members.first().map(|first| (first.mac, first.mtu))?;
+        let mut members: Vec<_> =
+            members.into_iter().map(|nic| (nic.identity.clone(), nic.into_member(uplink))).collect();
+        members.sort_by(|(_, one), (_, other)| one.name.cmp(&other.name));
+        let (identities, members) = members.into_iter().unzip();
+        let identity = NicIdentity::Bond(identities);
+        let owner = Owner::Nic(UplinkNic { uplink: uplink.clone(), identity: identity.clone() });
+        let backend = PortBackend::Bond { bond: Bond::new(mode, lacp_rate, members) };
+        Some(Self { identity, name: PortName::of_owner(&owner), backend, mac, mtu, receive_queues: None })
+    }
+
+    fn into_member(self, uplink: &UplinkName) -> BondMember {
+        let Self { name, backend, receive_queues, .. } = self;
+        let name = match &backend {
+            PortBackend::Dpdk { address } => PortName::of_bond_member(uplink, *address),
+            _ => name,
+        };
+        BondMember { name, backend, receive_queues }
+    }
+
+    /// A member that a bond has already.
+    pub fn of_member(identity: NicIdentity, member: BondMember) -> Self {
+        let BondMember { name, backend, receive_queues } = member;
+        Self { identity, name, backend, mac: None, mtu: PortMtu::Unmanaged, receive_queues }
+    }
+
+    /// A NIC that the engine drives by DPDK. It has no name of its own: its port is called after
+    /// the uplink.
+    pub fn dpdk(uplink: &UplinkName, address: PciAddress, mtu: Option<Mtu>, queues: Option<Queues>) -> Self {
+        let identity = NicIdentity::PciAddress(address);
+        let owner = Owner::Nic(UplinkNic { uplink: uplink.clone(), identity: identity.clone() });
+        Self {
+            identity,
+            name: PortName::of_owner(&owner),
+            backend: PortBackend::Dpdk { address },
+            mac: None,
+            mtu: PortMtu::Set(mtu.unwrap_or_default()),
+            receive_queues: Some(queues.unwrap_or_default()),
         }
     }
 }
@@ -77,10 +135,12 @@ impl DesiredUplink {
 
     /// The port of the NIC to join.
     pub fn port(&self) -> Option<DesiredPort> {
-        let DesiredNic { identity, name, backend, mac } = self.nic.clone()?;
+        let DesiredNic { identity, name, backend, mac, mtu, receive_queues } = self.nic.clone()?;
         let nic = UplinkNic { uplink: self.name.clone(), identity };
-        let creation = CreationOptions { mac: Some(mac), ..CreationOptions::default() };
-        Some(DesiredPort { creation, ..self.port_of(&nic, name, backend) })
+        let creation = CreationOptions { mac, ..CreationOptions::default() };
+        let port = self.port_of(&nic, name, backend);
+        let settings = DesiredSettings { mtu, receive_queues, ..port.settings };
+        Some(DesiredPort { creation, settings, ..port })
     }
 
     /// The port of the NIC when this one is joined: if no other NIC is to be joined, it stays.

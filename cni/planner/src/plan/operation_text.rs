@@ -5,7 +5,7 @@ use super::operation::Op;
 use crate::model::bridge::DesiredBridge;
 use crate::model::bridge_settings::desired_settings;
 use crate::model::owner::{NetworkDeviceRole, Owner};
-use crate::model::port::{DesiredPort, PortBackend};
+use crate::model::port::{DesiredPort, PortBackend, queues_text};
 use crate::model::tagging::Tagging;
 use crate::model::underlay::UplinkAddress;
 use std::fmt;
@@ -89,7 +89,9 @@ fn update_port(
     match &owner.owner {
         Owner::Nic(nic) => {
             let vlans = settings.tagging.as_ref().map_or_else(|| "nothing".to_owned(), Tagging::of_nic_text);
-            write!(formatter, "set {vlans} on NIC {name} of uplink {}", nic.uplink)
+            let mtu = settings.mtu.requested().map(|mtu| format!(", MTU {mtu}")).unwrap_or_default();
+            let queues = settings.receive_queues.map(|queues| format!(", {}", queues_text(queues))).unwrap_or_default();
+            write!(formatter, "set {vlans}{mtu}{queues} on NIC {name} of uplink {}", nic.uplink)
         }
         owner => write!(formatter, "set {settings} on port {name} of {owner}"),
     }
@@ -100,7 +102,8 @@ fn create_port(port: &DesiredPort, formatter: &mut fmt::Formatter<'_>) -> fmt::R
     let bridge = port.bridge_name().map_or("none", BridgeName::as_str);
     match &port.owner.owner {
         Owner::Nic(nic) => {
-            write!(formatter, "join NIC {name} of uplink {}", nic.uplink)?;
+            let device = port.backend.endpoint_name();
+            write!(formatter, "join NIC {device} of uplink {}", nic.uplink)?;
             match port.settings.tagging.as_ref().filter(|_| port.bridge.is_some()) {
                 Some(tagging) => write!(formatter, " to bridge {bridge} for {}", tagging.of_nic_text()),
                 None => Ok(()),

@@ -1,7 +1,7 @@
 //! What is in the way of an uplink.
 
 use crate::model::desired::Desired;
-use crate::model::observed::{Observed, ObservedPort};
+use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
 use crate::model::port::PortName;
 use crate::model::uplink::DesiredUplink;
 use std::collections::BTreeMap;
@@ -32,8 +32,13 @@ fn blocker(uplink: &DesiredUplink, observed: &Observed) -> Option<UplinkBlocker>
         return Some(UplinkBlocker::NicTaken { nic: port, holder: format!("interface {interface} of the engine") });
     }
     let is_of_others = |port: &ObservedPort| !port.owner.as_ref().is_some_and(|owner| uplink.has(owner));
-    let (bridge, _) = observed.bridges.iter().find(|(_, bridge)| bridge.ports.get(&port).is_some_and(is_of_others))?;
-    Some(UplinkBlocker::NicTaken { nic: port, holder: format!("bridge {bridge}") })
+    // A NIC of others has the name of its interface.
+    let names = nic.backend.interface_names(&port).into_iter().map(PortName::observed).chain([port.clone()]);
+    names.into_iter().find_map(|name| {
+        let is_taken = |bridge: &ObservedBridge| bridge.ports.get(&name).is_some_and(is_of_others);
+        let (bridge, _) = observed.bridges.iter().find(|(_, bridge)| is_taken(bridge))?;
+        Some(UplinkBlocker::NicTaken { nic: name, holder: format!("bridge {bridge}") })
+    })
 }
 
 /// The name of its bridge, if something else has it.

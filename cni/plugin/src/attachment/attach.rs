@@ -20,10 +20,12 @@ use crate::legacy::handoff::LegacyHandoff;
 use crate::legacy::shared_dir::SharedDir;
 use crate::protocol::environment::Environment;
 use crate::protocol::result::Assignment;
+use usnet_crds::AntiSpoofing;
 use usnet_crds::device::CONTAINER_FOLDER;
 use usnet_dataplane::attachment::{Address, Progress, Record};
 use usnet_dataplane::journal::{Key, LockedAttachment, PendingSync};
 use usnet_dataplane::legacy_annotation::{self, USUAL_MAPPED_DIR};
+use usnet_dataplane::port::PortBackend;
 
 /// The steps, in their order. What breaks otherwise:
 ///
@@ -49,7 +51,8 @@ pub enum Step {
     Addresses,
     /// The pod's directory is mounted for the engine, if the port needs it.
     Directory,
-    /// The veth pair exists, one end in the pod and the other on the node, if the port is a veth.
+    /// The veth pair exists, one end in the pod and the other on the node, if the port is a veth. A
+    /// tap is created with the port.
     Interface,
     /// The engine has accepted the port. Open vSwitch creates it during the next steps.
     Port,
@@ -190,7 +193,7 @@ impl Attachment<'_> {
                 self.port.complete(&mut self.record)?;
                 self.assign_addresses()?;
                 self.route_addresses()?;
-                if self.is_ipam_after_port() { Ok(self.configure_addresses()?) } else { Ok(()) }
+                if self.is_ipam_after_port() { self.configure_assigned_addresses() } else { Ok(()) }
             }
             Step::Directory => self.mount_directory(),
             Step::Interface => Ok(self.create_interface()?),
@@ -200,6 +203,7 @@ impl Attachment<'_> {
             }
             Step::Description => {
                 self.port.complete(&mut self.record)?;
+                self.configure_tap()?;
                 self.write_description()
             }
             Step::Confirmation => {
@@ -271,6 +275,9 @@ impl Attachment<'_> {
         if let Some(address) = assigned.find(|address| node.is_some_and(|node| node.has(*address))) {
             return Err(IpamError::AddressOfNode(address));
         }
+        if self.assignment.ips.is_empty() && self.record.port.settings.anti_spoofing == AntiSpoofing::Address {
+            return Err(IpamError::NoGuardedAddress);
+        }
         gateway::set_in_assignment(&mut self.assignment, self.request.gateway.as_ref());
         self.assignment.set_default_routes(&self.request.default_route);
         let addresses = self.assignment.ips.iter().map(|assigned| assigned.address);
@@ -314,6 +321,7 @@ impl Attachment<'_> {
 
     fn create_interface(&self) -> Result<(), InterfaceError> {
         match self.record.port.backend.device() {
+            None if self.is_tap() => interface::tap::check_name(&self.record),
             Some(device) => {
                 let ResolvedRequest { mac, default_route, .. } = &self.request;
                 let default_route = if self.is_ipam_after_port() { &[] } else { default_route.as_slice() };
@@ -321,6 +329,23 @@ impl Attachment<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    fn is_tap(&self) -> bool {
+        matches!(self.record.port.backend, PortBackend::Tap { .. })
+    }
+
+    /// The engine has created the pod's interface, without addresses.
+    fn configure_tap(&self) -> Result<(), InterfaceError> {
+        if self.is_tap() && !self.is_ipam_after_port() { self.configure_addresses() } else { Ok(()) }
+    }
+
+    /// The port was created before its addresses were known, from which its pod may send.
+    fn configure_assigned_addresses(&self) -> Result<(), Error> {
+        if self.record.port.settings.anti_spoofing == AntiSpoofing::Address {
+            EngineClient::connect(&self.record)?.update_port(&self.record)?;
+        }
+        Ok(self.configure_addresses()?)
     }
 
     /// Configures the addresses that were assigned after the interface was created.

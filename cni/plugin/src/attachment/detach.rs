@@ -15,6 +15,7 @@ use crate::protocol::environment::Environment;
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_dataplane::journal::{self, LockedAttachment};
 use usnet_dataplane::network_namespace::{self, Presence};
+use usnet_dataplane::port::PortBackend;
 
 /// The steps, in their order. What breaks otherwise:
 ///
@@ -197,6 +198,7 @@ impl<'a> Detachment<'a> {
     fn remove_interface(&self) -> Result<(), InterfaceError> {
         match self.record.port.backend.device() {
             Some(device) => interface::remove(&self.record.id, device),
+            None if matches!(self.record.port.backend, PortBackend::Tap { .. }) => interface::tap::remove(&self.record),
             None => Ok(()),
         }
     }

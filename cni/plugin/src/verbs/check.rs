@@ -72,6 +72,8 @@ pub(crate) fn compare_record(
     }
     if let Some(device) = record.port.backend.device() {
         found.extend(interface::differences(record, device, &expected(record, previous))?);
+    } else if record.port.backend.is_of_kernel() {
+        found.extend(interface::tap::differences(record, &expected(record, previous))?);
     }
     found.extend(port_differences(node, record)?);
     if found.is_empty() { Ok(()) } else { Err(Error::CheckFailed { id: record.id.clone(), differences: found }) }
@@ -131,7 +133,7 @@ fn expected(record: &Record, previous: &Value) -> ExpectedInterface {
 /// How the ADD result differs from the record.
 fn result_differences(record: &Record, previous: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    let can_change = record.port.backend.device().is_some();
+    let can_change = record.port.backend.is_of_kernel();
     match entry_in_pod(record, previous).map(|entry| text(entry, "mac")) {
         // A plugin after this one may have changed the MAC address.
         Some(_) if can_change || record.taken_over => {}

@@ -53,6 +53,8 @@ struct Expected {
     index: usize,
     /// The message id of the answer.
     answer: u16,
+    /// What precedes its fields.
+    header: Header,
     role: Role,
 }
 
@@ -60,6 +62,8 @@ struct Expected {
 enum Role {
     Reply,
     Details,
+    /// Details, until the reply with this message id.
+    DetailsUntil(u16),
     /// The reply to the control ping that follows the dump with this context.
     EndOfDump(u32),
 }
@@ -115,23 +119,39 @@ impl Pipeline {
 
     /// Handles an answer. Returns the batch if this was its last answer.
     pub(super) fn handle_answer(&mut self, message: Vec<u8>) -> Result<Option<Answered>, ProtocolError> {
-        let (id, Envelope { context, .. }) = read_envelope(Header::Context, &mut Reader::new(&message))?;
-        let expected = self.expected.get(&context).filter(|expected| expected.answer == id).copied();
-        let Some(Expected { batch, index, role, .. }) = expected else {
-            return Err(ProtocolError::Unexpected { id, context });
-        };
+        let (id, context, Expected { batch, index, role, .. }) = self.find_expected(&message)?;
         match role {
             Role::Details => {
                 self.add_answer(batch, index, message);
                 return Ok(None);
             }
-            Role::Reply => self.add_answer(batch, index, message),
+            Role::DetailsUntil(reply) if reply != id => {
+                self.add_answer(batch, index, message);
+                return Ok(None);
+            }
+            Role::Reply | Role::DetailsUntil(_) => self.add_answer(batch, index, message),
             Role::EndOfDump(dump) => {
                 self.expected.remove(&dump);
             }
         }
         self.expected.remove(&context);
         Ok(self.finish_request(batch))
+    }
+
+    /// Finds what an answer is the answer to. Few have the index of the client before the context.
+    fn find_expected(&self, message: &[u8]) -> Result<(u16, u32, Expected), ProtocolError> {
+        let (id, Envelope { context, .. }) = read_envelope(Header::Context, &mut Reader::new(message))?;
+        let find = |header: Header| {
+            let (id, Envelope { context, .. }) = read_envelope(header, &mut Reader::new(message)).ok()?;
+            let expected = self.expected.get(&context)?;
+            let is_answer = match expected.role {
+                Role::DetailsUntil(reply) if reply == id => header == Header::Context,
+                _ => expected.answer == id && header == expected.header,
+            };
+            is_answer.then_some((id, context, *expected))
+        };
+        let found = [Header::Context, Header::ClientAndContext].into_iter().find_map(find);
+        found.ok_or(ProtocolError::Unexpected { id, context })
     }
 
     fn add_answer(&mut self, batch: BatchId, index: usize, message: Vec<u8>) {
@@ -171,19 +191,21 @@ impl Pipeline {
         let (request, answer) = (table.id(&entry.request)?, table.id(&entry.answer)?);
         let envelope = Envelope { client_index: table.client_index(), context };
         write_frame(outgoing, request, entry.request.header, envelope, fields);
-        let answer_kind = entry.answer_kind;
+        let (answer_kind, header) = (entry.answer_kind, entry.answer.header);
         in_flight.sent += 1;
         self.next_context();
         let role = match answer_kind {
             AnswerKind::Reply => Role::Reply,
             AnswerKind::Dump => Role::Details,
+            AnswerKind::Get(reply) => Role::DetailsUntil(table.id(&reply)?),
         };
-        self.expected.insert(context, Expected { batch: id, index, answer, role });
+        self.expected.insert(context, Expected { batch: id, index, answer, header, role });
         if answer_kind == AnswerKind::Dump {
             let (ping, answer) = (table.id_of::<ControlPing>()?, table.id_of::<ControlPingReply>()?);
             let end = self.next_context();
             write_message(outgoing, ping, Envelope { context: end, ..envelope }, &ControlPing {});
-            self.expected.insert(end, Expected { batch: id, index, answer, role: Role::EndOfDump(context) });
+            let role = Role::EndOfDump(context);
+            self.expected.insert(end, Expected { batch: id, index, answer, header: Header::Context, role });
         }
         Some(())
     }

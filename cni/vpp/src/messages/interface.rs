@@ -77,6 +77,8 @@ flags! {
     L2InputFeatures {
         /// VLAN tags are rewritten.
         VTR = 1 << 11,
+        /// Frames are filtered by tables: [`InputAclSetInterface`](super::InputAclSetInterface).
+        ACL = 1 << 14,
         POLICER = 1 << 15,
     }
 }

@@ -41,6 +41,12 @@ pub trait Dump: Message {
     type Details: Message;
 }
 
+/// A message that is answered by any number of details and then by one reply.
+pub trait Get: Message {
+    type Details: Message;
+    type Reply: Reply;
+}
+
 /// A message without its type, for tables of messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Descriptor {

@@ -7,6 +7,7 @@
 
 mod af_packet;
 mod bridge;
+mod classify;
 mod interface;
 mod ip;
 mod ip_neighbor;
@@ -15,9 +16,11 @@ mod memclnt;
 mod memif;
 mod message;
 mod policer;
+mod queues;
 mod route;
 mod span;
 mod sub_interface;
+mod tap;
 #[cfg(test)]
 mod tests;
 mod vhost;
@@ -25,16 +28,19 @@ mod vxlan;
 
 pub use af_packet::*;
 pub use bridge::*;
+pub use classify::*;
 pub use interface::*;
 pub use ip::*;
 pub use ip_neighbor::*;
 pub use memclnt::*;
 pub use memif::*;
-pub use message::{Descriptor, Dump, Message, Reply, Request, write_message};
+pub use message::{Descriptor, Dump, Get, Message, Reply, Request, write_message};
 pub use policer::*;
+pub use queues::*;
 pub use route::*;
 pub use span::*;
 pub use sub_interface::*;
+pub use tap::*;
 pub use vhost::*;
 pub use vxlan::*;
 
@@ -54,6 +60,8 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         ROUTE_DUMPS,
         BRIDGE_REQUESTS,
         BRIDGE_DUMPS,
+        CLASSIFY_REQUESTS,
+        CLASSIFY_DUMPS,
         MEMIF_REQUESTS,
         MEMIF_DUMPS,
         POLICER_REQUESTS,
@@ -66,6 +74,10 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         VXLAN_DUMPS,
         SPAN_REQUESTS,
         SPAN_DUMPS,
+        QUEUE_REQUESTS,
+        QUEUE_MESSAGES,
+        TAP_REQUESTS,
+        TAP_DUMPS,
     ]
     .into_iter()
     .flatten()

@@ -88,6 +88,22 @@ const SIZES: &[(&str, usize)] = &[
     ("bridge_domain_details_0fa506fd", 93),
     ("l2_fib_table_dump_c25fdce6", 14),
     ("l2_fib_table_details_a44ef6b8", 23),
+    ("classify_add_del_table_6849e39e", 47),
+    ("classify_add_del_table_reply_05486349", 22),
+    ("classify_add_del_session_f20879f0", 36),
+    ("classify_add_del_session_reply_e8d4e804", 10),
+    ("input_acl_set_interface_de7ad708", 27),
+    ("input_acl_set_interface_reply_e8d4e804", 10),
+    ("classify_table_by_interface_f9e6675e", 14),
+    ("classify_table_by_interface_reply_ed4197db", 26),
+    ("classify_table_ids_51077d14", 10),
+    ("classify_table_ids_reply_d1d20e1d", 14),
+    ("classify_table_info_0cca2cd9", 14),
+    ("classify_table_info_reply_4a573c0e", 42),
+    ("l2_flags_fc41cfe8", 19),
+    ("l2_flags_reply_29b2a2b3", 14),
+    ("classify_session_dump_0cca2cd9", 14),
+    ("classify_session_details_60e3ef94", 30),
     ("memif_socket_filename_add_del_a2ce1a10", 123),
     ("memif_socket_filename_add_del_reply_e8d4e804", 10),
     ("memif_socket_filename_add_del_v2_34223bdf", 19),
@@ -130,6 +146,21 @@ const SIZES: &[(&str, usize)] = &[
     ("sw_interface_span_enable_disable_reply_e8d4e804", 10),
     ("sw_interface_span_dump_d6cf0c3d", 11),
     ("sw_interface_span_details_8a20e79f", 19),
+    ("sw_interface_set_rx_mode_b04d1cfe", 23),
+    ("sw_interface_set_rx_mode_reply_e8d4e804", 10),
+    ("sw_interface_set_tx_placement_4e0cd5ff", 22),
+    ("sw_interface_set_tx_placement_reply_e8d4e804", 10),
+    ("sw_interface_rx_placement_dump_f9e6675e", 14),
+    ("sw_interface_rx_placement_details_9e44a7ce", 26),
+    ("sw_interface_tx_placement_get_47250981", 18),
+    ("sw_interface_tx_placement_details_00381a2e", 23),
+    ("sw_interface_tx_placement_get_reply_53b48f5d", 14),
+    ("tap_create_v3_3f3fd1df", 290),
+    ("tap_create_v3_reply_5383d31f", 14),
+    ("tap_delete_v2_f9e6675e", 14),
+    ("tap_delete_v2_reply_e8d4e804", 10),
+    ("sw_interface_tap_v2_dump_f9e6675e", 14),
+    ("sw_interface_tap_v2_details_1e2b2a47", 310),
 ];
 
 fn header_size(descriptor: &Descriptor) -> usize {
@@ -165,6 +196,7 @@ fn message_of_a_plugin_names_it() {
             name if name.contains("policer") => Some("policer_plugin.so"),
             name if name.contains("vhost") => Some("vhost_plugin.so"),
             name if name.starts_with("af_packet_") => Some("af_packet_plugin.so"),
+            name if name.contains("tap_") => Some("tap_plugin.so"),
             name if name.starts_with("vxlan_") => Some("vxlan_plugin.so"),
             _ => None,
         };
@@ -261,6 +293,51 @@ fn the_ends_of_a_tunnel_are_where_vpp_reads_and_writes_them() {
     let details = VxlanTunnelV2Details { src_address: local, dst_address: remote, vni: 9, ..Default::default() };
     let bytes = [vec![0; 6], fields(&details)].concat();
     assert_eq!((bytes[14], bytes[15], bytes[31], bytes[32], bytes[67]), (0, 10, 1, 0xfd, 9));
+}
+
+#[test]
+fn masks_and_matches_are_where_vpp_reads_and_writes_them() {
+    let table = ClassifyAddDelTable {
+        is_add: true,
+        del_chain: true,
+        table_index: 1,
+        nbuckets: 2,
+        memory_size: 3,
+        skip_n_vectors: 4,
+        match_n_vectors: 5,
+        next_table_index: 6,
+        miss_next_index: 7,
+        current_data_flag: 8,
+        current_data_offset: -14,
+        mask: vec![9; VECTOR_BYTES],
+    };
+    let bytes = [vec![0; 10], fields(&table)].concat();
+    assert_eq!((bytes[10], bytes[11], bytes.len()), (1, 1, 63));
+    assert_eq!([15, 19, 23, 27, 31, 35, 39, 40].map(|at: usize| bytes[at]), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!((&bytes[41..43], &bytes[43..47], bytes[47]), (&[0xff, 0xf2][..], &[0, 0, 0, 16][..], 9));
+    let session = ClassifyAddDelSession {
+        is_add: true,
+        table_index: 1,
+        hit_next_index: PERMIT,
+        opaque_index: 2,
+        advance: 0,
+        action: ClassifyAction::SetMetadata,
+        metadata: 4,
+        r#match: vec![5; VECTOR_BYTES],
+    };
+    let bytes = [vec![0; 10], fields(&session)].concat();
+    assert_eq!((bytes[14], &bytes[15..19], bytes[22], bytes[27], bytes[31]), (1, &[255; 4][..], 2, 3, 4));
+    assert_eq!((&bytes[32..36], bytes[36], bytes.len()), (&[0, 0, 0, 16][..], 5, 52));
+    let details = ClassifySessionDetails {
+        retval: 0,
+        table_id: 1,
+        hit_next_index: PERMIT_AS_READ,
+        advance: 0,
+        opaque_index: 2,
+        r#match: vec![5; VECTOR_BYTES],
+    };
+    let bytes = [vec![0; 6], fields(&details)].concat();
+    assert_eq!((bytes[13], &bytes[14..18], bytes[25], bytes[29], bytes[30]), (1, &[0, 0, 255, 255][..], 2, 16, 5));
 }
 
 #[test]

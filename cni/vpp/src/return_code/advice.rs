@@ -10,9 +10,13 @@ impl ReturnCode {
         Some(match self {
             Self::InvalidSwIfIndex => "the interface does not exist any more; read the interfaces again",
             Self::NoSuchEntry => "the object does not exist; read the state again before changing it",
-            Self::SyscallError2 => {
-                "VPP cannot listen on the vhost-user socket; check that its directory exists and that VPP may write to it"
+            Self::SyscallError1 => {
+                "the device of an af_packet interface does not exist, or VPP cannot open /dev/vhost-net for a tap; load the kernel module vhost_net"
             }
+            Self::SyscallError2 => {
+                "VPP cannot listen on the vhost-user socket, or open the network namespace of a tap; check that the socket's directory exists, that VPP may write to it, and that VPP has the mounts of the node"
+            }
+            Self::SyscallError3 => "VPP cannot enter the network namespace of a tap, or the kernel refuses the tap",
             Self::SyscallError4 => {
                 "VPP cannot listen on the memif socket; its directory must exist, the path must not be used by another \
                  listener or file, and it may have at most 106 bytes of [A-Za-z0-9_./-]; delete the socket id before \

@@ -18,7 +18,7 @@ macro_rules! integers {
     )*};
 }
 
-integers!(u8, u16, u32, u64, i32);
+integers!(u8, u16, u32, u64, i16, i32);
 
 impl Field for bool {
     const MIN_SIZE: usize = 1;

@@ -70,6 +70,84 @@ pub fn nic_merges_packets(nic: &dyn Display, offloads: impl IntoIterator<Item = 
     )
 }
 
+pub fn nic_strips_tags(nic: &dyn Display) -> String {
+    format!(
+        "NIC {nic} of this node takes off VLAN tags, and its driver did not let the agent switch that off: with AFXDP frames with a tag are lost; switch it off (ethtool -K {nic} rxvlan off), or use the driver AFPacket"
+    )
+}
+
+pub fn nic_has_program(nic: &dyn Display) -> String {
+    format!(
+        "NIC {nic} of this node has an XDP program of others, which is not changed: remove it (ip link set {nic} xdp off), or use another NIC or driver"
+    )
+}
+
+pub fn nic_not_pci(nic: &dyn Display) -> String {
+    format!("NIC {nic} of this node is not on the PCI bus: only the driver AFPacket can use it")
+}
+
+pub fn engine_takes_devices(nic: &dyn Display, others: &[impl Display]) -> String {
+    let others: Vec<_> = others.iter().map(ToString::to_string).collect();
+    let what = if others.is_empty() { "no other one yet".to_owned() } else { others.join(", ") };
+    format!(
+        "NIC {nic} is not used: at its next start the engine would take every NIC on vfio-pci ({what}), also those of pods: set other_config:dpdk-extra=\"-a 0000:00:00.0\" of Open_vSwitch and restart ovs-vswitchd"
+    )
+}
+
+pub fn nic_not_bound(nic: impl Display, driver: Option<&str>, device: Option<&impl Display>) -> String {
+    let driver = driver.map_or("on no driver".to_owned(), |driver| format!("on driver {driver}"));
+    let device = device.map(|device| format!(" as {device}")).unwrap_or_default();
+    format!(
+        "NIC {nic} of this node is {driver}{device}: bind it to vfio-pci (driverctl set-override {nic} vfio-pci), or set dpdk.bind: WhenFree"
+    )
+}
+
+pub fn no_vfio(nic: impl Display, has_iommu: bool) -> String {
+    let remedy = match has_iommu {
+        true => "load the module (modprobe vfio-pci)",
+        false => "switch the IOMMU on in the firmware and in Linux (intel_iommu=on)",
+    };
+    let what = if has_iommu { "vfio-pci" } else { "IOMMU" };
+    format!("NIC {nic} cannot be taken from its driver: the node has no {what}: {remedy}")
+}
+
+pub fn iommu_group_shared(nic: impl Display, members: &[impl Display]) -> String {
+    let members: Vec<_> = members.iter().map(ToString::to_string).collect();
+    format!(
+        "NIC {nic} shares its IOMMU group with {}, which Linux uses: bind all of them to vfio-pci, or use a NIC in another slot",
+        members.join(", ")
+    )
+}
+
+pub fn nic_has_functions(nic: impl Display, count: u32) -> String {
+    format!(
+        "NIC {nic} has {count} virtual functions, which would be gone: use one of them, or remove them (echo 0 > /sys/bus/pci/devices/{nic}/sriov_numvfs)"
+    )
+}
+
+pub fn nic_not_taken(nic: &dyn Display, why: &str) -> String {
+    format!("NIC {nic} could not be taken from its driver: {why}")
+}
+
+/// `problems` has one text for each member.
+pub fn bond_degraded(problems: &[String]) -> String {
+    format!("members of its bond carry no frames: {}; the others do", problems.join("; "))
+}
+
+pub fn member_without_link(member: &str) -> String {
+    format!("{member} has no link (check its cable and the port of the switch)")
+}
+
+pub fn member_without_partner(member: &str) -> String {
+    format!("the switch does not answer {member} by LACP (check its port)")
+}
+
+pub fn no_lacp_partner(members: &str) -> String {
+    format!(
+        "the switch answers none of {members} by LACP, and no frames pass: set up LACP on its ports, as one group, or use bond.mode ActiveBackup"
+    )
+}
+
 pub fn bridge_exists(bridge: &str) -> String {
     format!(
         "bridge or port {bridge} already exists on this node and is not owned by the uplink; it was not changed: remove it, or use another name for the uplink"

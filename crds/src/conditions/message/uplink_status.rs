@@ -92,6 +92,11 @@ pub fn underlay_in_use(networks: &[&str]) -> String {
     )
 }
 
+/// Degraded is True.
+pub fn degraded(nodes: usize, node: &str, problem: &str) -> String {
+    format!("on {} it works in part; {node}: {problem}", count(nodes, "node"))
+}
+
 pub fn in_use(networks: &[&str]) -> String {
     let named: Vec<&str> = networks.iter().take(NETWORKS_MAX).copied().collect();
     format!(

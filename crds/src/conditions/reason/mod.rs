@@ -12,12 +12,13 @@ mod progress;
 mod reservation;
 mod spec;
 mod uplink;
+mod user_engine;
 
 use crate::EngineKind;
 
 pub use {
     attachment::*, bridge::*, engine::*, node::*, node_access::*, overlay::*, progress::*, reservation::*, spec::*,
-    uplink::*,
+    uplink::*, user_engine::*,
 };
 
 /// A reason.
@@ -75,6 +76,8 @@ pub enum Place {
     Reservation,
     /// The conditions of a UserspaceUplink.
     Uplink,
+    /// The conditions of a UserspaceEngine.
+    Engine,
     /// The conditions of a UserspaceNodeState.
     Node,
     /// The events of a UserspaceNodeState.
@@ -90,11 +93,12 @@ pub enum Place {
 }
 
 impl Place {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Network,
         Self::Attachment,
         Self::Reservation,
         Self::Uplink,
+        Self::Engine,
         Self::Node,
         Self::NodeEvent,
         Self::NetworkOnNode,
@@ -135,7 +139,8 @@ macro_rules! reasons {
 use reasons;
 
 pub fn all() -> impl Iterator<Item = &'static Reason> {
-    let tables = [SPEC, PROGRESS, BRIDGE, OVERLAY, NODE_ACCESS, UPLINK, ENGINE, NODE, ATTACHMENT, RESERVATION];
+    let tables =
+        [SPEC, PROGRESS, BRIDGE, OVERLAY, NODE_ACCESS, UPLINK, ENGINE, NODE, ATTACHMENT, RESERVATION, USER_ENGINE];
     tables.into_iter().flatten()
 }
 

@@ -12,6 +12,7 @@ reasons! {
     NO_MATCHING_NODES = "NoMatchingNodes" {
         Network "Ready, Programmed True": "no node is selected, so there is nothing to wait for"
         Uplink "Ready, Programmed True": "no entry of `nics` is for a node of the cluster"
+        Engine "Ready True": "no node has the labels of `nodeSelector`"
         => "check the nodeSelector, if that is not intended"
     }
     WAITING_FOR_CONTROLLER = "WaitingForController" ends within 300 {
@@ -19,6 +20,7 @@ reasons! {
         Uplink "Ready Unknown": "the same"
         Attachment "Ready Unknown": "the same; `config/components/hot-plug` may not be installed"
         Reservation "Ready Unknown": "no controller has seen it"
+        Engine "Ready Unknown": "no controller of engines has seen it: is `config/components/engines` installed?"
         => "wait; then look at the log of the leading controller"
     }
     TERMINATING = "Terminating" ends within 300 {
@@ -38,6 +40,7 @@ reasons! {
     IN_USE = "InUse" {
         Network "DeletionBlocked True": "pods still use it, and new ones are rejected; the deletion can be [forced](operations.md#remove)"
         Uplink "DeletionBlocked True": "networks use it; `status.networks` names up to 20"
+        Engine "DeletionBlocked True": "pods are attached to the engine on its nodes, and it runs on until they are gone"
         NetworkOnNode "Draining": "pods are still attached"
         => "delete the pods, or of an uplink the networks, that still use it; the message names up to 10"
     }

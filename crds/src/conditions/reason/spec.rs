@@ -14,6 +14,7 @@ reasons! {
         Uplink "Accepted False": "the same"
         Attachment "Ready False": "the same"
         Reservation "Ready False": "a field is invalid"
+        Engine "Ready False": "the same"
         Node "ManifestsAccepted False": "a manifest cannot be used, and its objects keep their previous version; `manifestProblems` has file, document, line and field"
         => "correct the field that the message names; an attachment has to be deleted and created again"
     }

@@ -84,6 +84,9 @@ pub struct Bridge {
     /// Whether usnet creates and deletes the bridge.
     #[serde(default)]
     pub ownership: Ownership,
+    /// Whether the bridge forwards nothing but what its ports are allowed to send.
+    #[serde(rename = "guarded", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_guarded: bool,
 }
 
 impl Bridge {
@@ -96,6 +99,7 @@ impl Bridge {
             mac_age_seconds: MacAge::default(),
             mac_table_size: MacTableSize::default(),
             ownership: Ownership::default(),
+            is_guarded: false,
         }
     }
 }

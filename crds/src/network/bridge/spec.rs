@@ -173,6 +173,7 @@ pub(crate) fn bridge(
         mac_age_seconds: mac_age?,
         mac_table_size: mac_table_size?,
         ownership: spec.ownership,
+        is_guarded: false,
     })
 }
 

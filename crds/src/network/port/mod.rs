@@ -2,13 +2,18 @@
 //! nodes read ([`Port`]).
 
 #[cfg(feature = "api")]
+pub(super) mod anti_spoofing;
+#[cfg(feature = "api")]
 pub(super) mod memif_mode;
+#[cfg(feature = "api")]
+mod serving;
 #[cfg(feature = "api")]
 pub(super) mod vlan;
 
-use crate::types::limits::{Queues, RingSize};
+use crate::types::anti_spoofing::AntiSpoofing;
+use crate::types::limits::{Queues, RingSize, TransmitRetries};
 use crate::types::names::{DEFAULT_VOLUME, VolumeName};
-use crate::types::port_type::{Memif, PortType, VhostUser};
+use crate::types::port_type::{Memif, Polling, PortType, VhostUser};
 use crate::types::rate::RateLimit;
 use crate::types::vlan::Vlan;
 use serde::{Deserialize, Serialize};
@@ -28,7 +33,8 @@ pub struct Port {
     /// How the pod's interface is connected to the engine.
     #[serde(rename = "type")]
     pub port_type: PortType,
-    /// Queue pairs, passed to the pod's program.
+    /// Queue pairs, passed to the pod's program. With more than one the engine spreads over them
+    /// what it sends to the pod.
     pub queues: Queues,
     /// Descriptors of each ring, passed to the pod's program.
     #[serde(default)]
@@ -48,9 +54,23 @@ pub struct Port {
     /// The settings of ports of the type VhostUser.
     #[serde(default)]
     pub vhost_user: VhostUser,
+    /// How VPP reads the queues of the pod; none leaves it to VPP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub polling: Option<Polling>,
+    /// How often Open vSwitch tries again to send to the pod; none means its default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmit_retries: Option<TransmitRetries>,
+    /// Which frames a pod may send.
+    #[serde(default, skip_serializing_if = "AntiSpoofing::is_off")]
+    pub anti_spoofing: AntiSpoofing,
 }
 
 impl Port {
+    /// Whether pods may not send everything.
+    pub const fn is_guarded(&self) -> bool {
+        !self.anti_spoofing.is_off()
+    }
+
     /// The name of the pod's volume.
     pub fn volume_name(&self) -> &str {
         self.volume.as_ref().map_or(DEFAULT_VOLUME, VolumeName::as_str)
@@ -62,15 +82,16 @@ mod spec {
     #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
     use super::Port;
+    use super::{anti_spoofing, serving};
     use crate::cel::{at, is, is_set, or_default, range, rule, with_engine};
     use crate::engine::EngineTraits;
     use crate::network::port::vlan::{VlanSpec, vlan};
     use crate::problem::{Problem, Problems};
-    use crate::types::limits::{Queues, RingSize};
+    use crate::types::limits::{Queues, RingSize, TransmitRetries};
     use crate::types::names::{NAMESPACE_NAME_PATTERN, VOLUME_NAME_MAX};
     use crate::{
-        EngineKind, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, PortType, RateLimit, VhostUser,
-        VolumeName,
+        AntiSpoofing, EngineKind, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, Ownership, Polling,
+        PortType, RateLimit, VhostUser, VolumeName,
     };
     use kube::KubeSchema;
     use kube::core::Rule;
@@ -81,19 +102,20 @@ mod spec {
     #[serde(rename_all = "camelCase")]
     pub struct PortSpec {
         /// How a pod's interface is connected to the engine: VhostUser, Veth, or with VPP also
-        /// Memif. Default VhostUser with OVS, Memif with VPP. A change applies to pods that attach
-        /// afterwards.
+        /// Memif and Tap. Default VhostUser with OVS, Memif with VPP. A change applies to pods that
+        /// attach afterwards.
         // CRD defaults cannot depend on another field. So the field is left out, and readers derive
         // the default from the engine.
         #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
         #[schemars(with = "PortType")]
         pub port_type: Option<PortType>,
-        /// Queue pairs, passed to the pod's program: 1 to 128. Not for Veth.
+        /// Queue pairs, passed to the pod's program: 1 to 128. Frames to the pod are spread over
+        /// them by their flows. Not for Veth and Tap.
         #[serde(default = "default_queues")]
         #[x_kube(validation = queues())]
         pub queues: i64,
         /// Descriptors of each ring, passed to the pod's program: a power of two from 2 to 32768. A
-        /// memif has no more than 16384, whatever its program asks for. Not for Veth.
+        /// memif has no more than 16384, whatever its program asks for. Not for Veth and Tap.
         #[serde(default = "default_ring_size")]
         #[x_kube(validation = ring_size())]
         pub ring_size: i64,
@@ -104,7 +126,8 @@ mod spec {
         #[serde(default)]
         pub rate_limit: RateLimitSpec,
         /// The name of the emptyDir volume of a pod in which sockets and descriptions of interfaces
-        /// are; default `usnet`. Not for Veth. A change applies to pods that attach afterwards.
+        /// are; default `usnet`. Not for Veth and Tap. A change applies to pods that attach
+        /// afterwards.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(length(max = VOLUME_NAME_MAX))]
         #[x_kube(validation = volume())]
@@ -116,6 +139,24 @@ mod spec {
         /// The settings of ports of the type VhostUser; not with another type.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub vhost_user: Option<VhostUser>,
+        /// How VPP reads the queues of the pod's program: Polling takes a whole core and is the
+        /// fastest, Interrupt costs nothing while nothing is sent, and Adaptive changes between
+        /// both. Default what VPP does by itself. With VPP, not for Veth and Tap.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Polling")]
+        pub polling: Option<Polling>,
+        /// How often Open vSwitch tries again to send to a pod whose queue is full, before it drops
+        /// the frames: 0 to 32. Default 8. With OVS and VhostUser where it connects.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[x_kube(validation = transmit_retries())]
+        pub transmit_retries: Option<i64>,
+        /// What pods may claim to be in the frames that they send: Off, anything; MAC, the MAC
+        /// address of their interface; Address, also the addresses that they were given, and
+        /// neither a router nor a DHCP server. Frames of others are dropped. Default Off. With OVS
+        /// and bridge.ownership Managed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "AntiSpoofing")]
+        pub anti_spoofing: Option<AntiSpoofing>,
     }
 
     /// How much a port may send and receive, as the pod sees it.
@@ -152,12 +193,19 @@ mod spec {
                 volume: None,
                 memif: None,
                 vhost_user: None,
+                polling: None,
+                transmit_retries: None,
+                anti_spoofing: None,
             }
         }
     }
 
     fn queues() -> Rule {
         range("number of queues", Queues::MINIMUM, Queues::MAXIMUM)
+    }
+
+    fn transmit_retries() -> Rule {
+        range("number of retries", TransmitRetries::MINIMUM, TransmitRetries::MAXIMUM)
     }
 
     /// CEL has no operators for bits; there are few enough powers of two to name them all.
@@ -205,7 +253,11 @@ mod spec {
             let is_other = format!("{} != '{}'", self::port_type(), port_type.as_str());
             at(".port.type", with_engine(engine, &is_other), &Problem::PortType { engine, port_type })
         });
-        type_rules.chain(settings_rules()).chain(egress_rules())
+        type_rules
+            .chain(settings_rules())
+            .chain(serving::rules(&port_type()))
+            .chain(anti_spoofing::rules())
+            .chain(egress_rules())
     }
 
     /// Each engine with each value that it does not support.
@@ -246,7 +298,12 @@ mod spec {
         })
     }
 
-    pub(crate) fn port(problems: &mut Problems, engine: EngineKind, spec: &PortSpec) -> Option<Port> {
+    pub(crate) fn port(
+        problems: &mut Problems,
+        engine: EngineKind,
+        ownership: Ownership,
+        spec: &PortSpec,
+    ) -> Option<Port> {
         let port_type = spec.port_type.unwrap_or_else(|| engine.default_port_type());
         let is_unsupported = !engine.traits().port_types.contains(&port_type);
         problems.add_if(is_unsupported, "spec.port.type", Problem::PortType { engine, port_type });
@@ -256,6 +313,8 @@ mod spec {
         let rate_limit = rate_limit(problems, "spec.port.rateLimit", spec.rate_limit);
         let volume = spec.volume.clone().map(|name| problems.check("spec.port.volume", VolumeName::try_from(name)));
         settings(problems, port_type, spec);
+        let (polling, transmit_retries) = serving::serving(problems, engine, port_type, spec);
+        let anti_spoofing = anti_spoofing::anti_spoofing(problems, engine, ownership, spec);
         Some(Port {
             port_type,
             queues: queues?,
@@ -268,6 +327,9 @@ mod spec {
             },
             memif: spec.memif.unwrap_or_default(),
             vhost_user: spec.vhost_user.unwrap_or_default(),
+            polling,
+            transmit_retries,
+            anti_spoofing,
         })
     }
 

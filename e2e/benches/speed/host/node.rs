@@ -151,6 +151,18 @@ impl Node {
         client.transact(&transaction).expect("the switch acts");
     }
 
+    /// Has the bridge of the network forward nothing without flows, or everything.
+    pub(crate) fn guard_bridge(&self, is_guarded: bool) {
+        let database = Client::connect(&self.socket, TIMEOUT).expect("the database answers");
+        let mut driver = ovs::OpenVswitch::new(database);
+        let NodeNetwork { name: network, bridge, .. } = self.network();
+        let bridge = Bridge { is_guarded, ..Bridge::named(bridge.name) };
+        let update = Op::UpdateBridge { bridge: DesiredBridge::Network { network, bridge } };
+        for answer in BlockingDriver::apply(&mut driver, &[update]).expect("the switch answers") {
+            answer.expect("the bridge is changed");
+        }
+    }
+
     fn add_bridge(&self, driver: &mut impl BlockingDriver) {
         let NodeNetwork { name: network, bridge, .. } = self.network();
         let bridge = Bridge::named(bridge.name);

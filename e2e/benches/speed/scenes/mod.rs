@@ -4,6 +4,7 @@ mod addresses;
 mod busy_disk;
 mod calls;
 mod calls_report;
+mod guards;
 mod memory;
 mod records;
 pub(crate) mod start;
@@ -49,6 +50,7 @@ pub(crate) fn on_open_vswitch(programs: &Programs, node: &Node, threads: PmdThre
             if index == 0 {
                 let veth = PortKind::of_type(node.engine, PortType::Veth);
                 addresses::run(programs, node, &veth);
+                guards::run(programs, node, &kinds, targets);
                 others(programs, node, targets);
             }
             memory::run(programs, node, size, targets);

@@ -21,10 +21,11 @@ pub struct ChartOption {
 }
 
 /// All of them. What they change of an object must not overlap.
-pub const OPTIONS: [ChartOption; 15] = [
+pub const OPTIONS: [ChartOption; 17] = [
     ChartOption { value: "engines.ovs", folder: "engines/ovs", switch: Switch::Adds },
     ChartOption { value: "engines.vpp", folder: "engines/vpp", switch: Switch::Adds },
     ChartOption { value: "nodeNetwork", folder: "components/node-network", switch: Switch::Adds },
+    ChartOption { value: "nicBinding", folder: "components/nic-binding", switch: Switch::Adds },
     ChartOption { value: "garbageCollection", folder: "components/no-garbage-collection", switch: Switch::Removes },
     ChartOption { value: "legacyNads", folder: "components/no-legacy-nads", switch: Switch::Removes },
     ChartOption { value: "legacyPods", folder: "components/legacy-pods", switch: Switch::Adds },
@@ -36,6 +37,7 @@ pub const OPTIONS: [ChartOption; 15] = [
     ChartOption { value: "attachments", folder: "components/attachments", switch: Switch::Adds },
     ChartOption { value: "resourceClaims", folder: "components/resource-claims", switch: Switch::Adds },
     ChartOption { value: "hotPlug", folder: "components/hot-plug", switch: Switch::Adds },
+    ChartOption { value: "userspaceEngines", folder: "components/engines", switch: Switch::Adds },
     ChartOption { value: "tenantRoles", folder: "components/tenant-roles", switch: Switch::Adds },
 ];
 

@@ -7,6 +7,7 @@
     reason = "all of this program is test code: a test fails by panicking, and says what it leaves out"
 )]
 
+mod openvswitch;
 mod release;
 mod values;
 mod versions;
@@ -111,11 +112,12 @@ fn assert_same(chart: &Objects, config: &Objects, what: &str) {
 #[test]
 fn the_chart_is_what_kustomize_makes_of_config() {
     let Some(chart) = chart() else { return };
-    let cases: [(&[&str], &str, &[&str]); 18] = [
+    let cases: [(&[&str], &str, &[&str]); 20] = [
         (&[], "default", &[]),
         (&["engines.vpp=false"], "overlays/ovs", &[]),
         (&["engines.ovs=false"], "overlays/vpp", &[]),
         (&["nodeNetwork=false"], "overlays/node-local", &[]),
+        (&["nicBinding=true"], "default", &["components/nic-binding"]),
         (&["garbageCollection=false"], "default", &["components/no-garbage-collection"]),
         (&["prometheus=true"], "default", &["components/prometheus"]),
         (&["prometheus=true", "nodeNetwork=false"], "overlays/node-local", &["components/prometheus"]),
@@ -130,6 +132,7 @@ fn the_chart_is_what_kustomize_makes_of_config() {
             "default",
             &["components/hot-plug", "components/cni-folders/k3s", "components/resource-claims"],
         ),
+        (&["userspaceEngines=true"], "default", &["components/engines"]),
         (&["selinux=true"], "default", &["components/selinux"]),
         (
             &["openshift=true", "attachments=true", "garbageCollection=false"],

@@ -1,10 +1,13 @@
 //! The archives of the images of a test bed, built from programs of this machine.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use usnet_release::digest;
+use usnet_release::drivers::{self, Drivers};
 use usnet_release::image::{self, Build, Image, archive};
+use usnet_release::libraries;
 use usnet_release::tarball::Tarball;
 use usnet_release::target::Target;
 
@@ -12,7 +15,6 @@ use crate::host::command::{self, CommandError};
 use crate::host::requirements;
 use crate::kubernetes::containerd;
 use crate::kubernetes::images::error::ArchiveError;
-use crate::kubernetes::images::libraries;
 use crate::kubernetes::images::names::{BUSYBOX_IMAGE, PAUSE_IMAGE, TESTPMD_IMAGE, TOOLS_IMAGE};
 use crate::nodes::node::Node;
 use crate::testbed::folder::TestbedFolder;
@@ -26,20 +28,19 @@ const CONTAINERFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/imag
 const TOOLS_CONTAINERFILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/image/tools/Containerfile");
 
 /// The version of the code that builds images. Cached archives of other versions are not used.
-pub(super) const RECIPE: u32 = 3;
+const RECIPE: u32 = 4;
 
 /// The programs of the machine that are put into images.
 struct Sources {
     busybox: PathBuf,
-    /// dpdk-testpmd and its drivers.
-    testpmd: Vec<PathBuf>,
+    /// dpdk-testpmd with its libraries and drivers.
+    testpmd: BTreeSet<PathBuf>,
 }
 
 /// Builds the archive of the images that do not depend on usnet, or finds it in the cache.
 pub fn base_archive(folder: &TestbedFolder, settings: &Settings) -> Result<PathBuf, ArchiveError> {
     let sources = sources()?;
-    let needed = libraries::needed_by(&sources.testpmd)?;
-    let mut hashed: Vec<PathBuf> = needed.iter().cloned().collect();
+    let mut hashed: Vec<PathBuf> = sources.testpmd.iter().cloned().collect();
     hashed.push(sources.busybox.clone());
     let cache = settings.cache.join("images");
     fs::create_dir_all(&cache).map_err(|source| ArchiveError::file(&cache, source))?;
@@ -49,9 +50,9 @@ pub fn base_archive(folder: &TestbedFolder, settings: &Settings) -> Result<PathB
     }
     let busybox = busybox_layer(&folder.temporary(), &sources.busybox)?;
     let mut layer = Tarball::create(&folder.temporary().join("testpmd.layer"), 0)?;
-    libraries::add(&mut layer, &needed)?;
+    libraries::add(&mut layer, &sources.testpmd)?;
     add_busybox(&mut layer, &sources.busybox)?;
-    add_merged_folders(&mut layer)?;
+    libraries::add_merged_folders(&mut layer)?;
     let testpmd = layer.finish()?;
     let pause = ["/usr/bin/busybox", "sleep", "2147483647"];
     let images = [
@@ -96,6 +97,24 @@ pub fn name_of(archive: &Path) -> Result<String, ArchiveError> {
     names.into_iter().find(has_tag).ok_or_else(|| ArchiveError::NoImage(archive.to_owned()))
 }
 
+/// Returns the archive of one image in the cache; `build` makes it, with its layer in a folder, if
+/// there is none of this digest.
+pub(super) fn cached(
+    cache: &Path,
+    (name, digest): (&str, &str),
+    build: impl FnOnce(&Path) -> Result<Image, ArchiveError>,
+) -> Result<PathBuf, ArchiveError> {
+    let cache = cache.join("images");
+    let failed = |source| ArchiveError::file(&cache, source);
+    fs::create_dir_all(&cache).map_err(failed)?;
+    let archive = cache.join(format!("{name}-{RECIPE}-{digest}.tar"));
+    if !archive.exists() {
+        let folder = tempfile::tempdir_in(&cache).map_err(failed)?;
+        archive::write(&archive, &[build(folder.path())?], 0)?;
+    }
+    Ok(archive)
+}
+
 pub(super) fn image_of(name: &str, entrypoint: &[&str], layer: PathBuf) -> Image {
     let settings = image::Settings {
         entrypoint: entrypoint.iter().map(|&word| word.to_owned()).collect(),
@@ -126,23 +145,8 @@ fn sources() -> Result<Sources, ArchiveError> {
         let missing = || ArchiveError::file(Path::new(name), std::io::ErrorKind::NotFound.into());
         requirements::find_program(name).ok_or_else(missing)
     };
-    let mut testpmd = drivers()?;
-    testpmd.push(find("dpdk-testpmd")?);
+    let testpmd = drivers::needed_by(&[find("dpdk-testpmd")?], Drivers::Named(&DRIVERS))?;
     Ok(Sources { busybox: find("busybox")?, testpmd })
-}
-
-/// Returns the drivers in DPDK's folder, whose name has the ABI version, such as
-/// `/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0`.
-fn drivers() -> Result<Vec<PathBuf>, ArchiveError> {
-    let library = PathBuf::from(format!("/usr/lib/{}-linux-gnu/dpdk", std::env::consts::ARCH));
-    let failed = |source| ArchiveError::file(&library, source);
-    let folders = fs::read_dir(&library).map_err(failed)?;
-    let folder = folders
-        .flatten()
-        .map(|entry| entry.path())
-        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("pmds-")))
-        .ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
-    Ok(DRIVERS.iter().map(|driver| folder.join(format!("librte_{driver}.so"))).collect())
 }
 
 fn busybox_layer(folder: &Path, busybox: &Path) -> Result<PathBuf, ArchiveError> {
@@ -161,14 +165,4 @@ pub(super) fn add_busybox(layer: &mut Tarball, busybox: &Path) -> Result<(), Arc
     }
     layer.folder(Path::new("/run"))?;
     Ok(layer.folder(Path::new("/tmp"))?)
-}
-
-/// Adds `/bin`, `/lib` and `/lib64` if they are links on this machine, as on a current Debian.
-pub(super) fn add_merged_folders(layer: &mut Tarball) -> Result<(), ArchiveError> {
-    for folder in ["/bin", "/lib", "/lib64"].map(Path::new) {
-        if let Ok(destination) = fs::read_link(folder) {
-            layer.link(folder, &destination)?;
-        }
-    }
-    Ok(())
 }

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use usnet_release::image::ImageError;
+use usnet_release::libraries::LibrariesError;
+use usnet_release::openvswitch::OpenvswitchError;
 use usnet_release::tarball::TarballError;
 
 use crate::host::command::CommandError;
@@ -22,6 +24,10 @@ pub enum ArchiveError {
     Tarball(#[from] TarballError),
     #[error(transparent)]
     Image(#[from] ImageError),
+    #[error(transparent)]
+    Libraries(#[from] LibrariesError),
+    #[error(transparent)]
+    Openvswitch(#[from] OpenvswitchError),
     #[error("{0} has no image with a name and a tag; build it with `make image`")]
     NoImage(PathBuf),
 }

@@ -3,6 +3,7 @@
 pub mod archives;
 pub mod error;
 mod guest;
-pub mod libraries;
 pub mod names;
+pub mod openvswitch;
 pub mod virtual_machine;
+pub mod vpp;

@@ -17,3 +17,9 @@ pub const TOOLS_IMAGE: &str = concat!("usnet-tools:", env!("CARGO_PKG_VERSION"))
 
 /// QEMU and a guest, for tests of virtual machines.
 pub const VIRTUAL_MACHINE_IMAGE: &str = "virtual-machine:e2e";
+
+/// Open vSwitch with DPDK as `make image` writes it, with fewer drivers.
+pub const OPENVSWITCH_IMAGE: &str = "openvswitch:e2e";
+
+/// The VPP of this machine, for engines that usnet runs.
+pub const VPP_IMAGE: &str = "vpp:e2e";

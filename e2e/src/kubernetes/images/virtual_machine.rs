@@ -1,18 +1,17 @@
 //! The image of a virtual machine: QEMU with its firmware, busybox, and a guest. Test beds do not
 //! import it by default, because QEMU with its libraries has 50 MB.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use usnet_release::image::archive;
+use usnet_release::digest;
+use usnet_release::libraries;
 use usnet_release::tarball::Tarball;
 
 use crate::host::requirements;
-use crate::kubernetes::images::archives::{RECIPE, add_busybox, add_merged_folders, digest_of, image_of};
+use crate::kubernetes::images::archives::{add_busybox, cached, digest_of, image_of};
 use crate::kubernetes::images::error::ArchiveError;
+use crate::kubernetes::images::guest;
 use crate::kubernetes::images::names::VIRTUAL_MACHINE_IMAGE;
-use crate::kubernetes::images::{guest, libraries};
-use usnet_release::digest;
 
 pub const QEMU: &str = "qemu-system-x86_64";
 
@@ -67,23 +66,17 @@ impl Sources {
         hashed.extend(guest::modules_in(&self.guest)?);
         hashed.extend([kernel.clone(), self.busybox.clone()]);
         let digest = digest::of_bytes(format!("{}\n{}", digest_of(&hashed)?, guest::INIT).as_bytes());
-        let cache = cache.join("images");
-        fs::create_dir_all(&cache).map_err(|source| ArchiveError::file(&cache, source))?;
-        let archive = cache.join(format!("virtual-machine-{RECIPE}-{digest}.tar"));
-        if archive.exists() {
-            return Ok(archive);
-        }
-        let folder = tempfile::tempdir_in(&cache).map_err(|source| ArchiveError::file(&cache, source))?;
-        let mut layer = Tarball::create(&folder.path().join("layer"), 0)?;
-        libraries::add(&mut layer, &needed)?;
-        for file in &self.firmware {
-            layer.file(file, file)?;
-        }
-        add_busybox(&mut layer, &self.busybox)?;
-        add_merged_folders(&mut layer)?;
-        layer.file(Path::new(KERNEL), &kernel)?;
-        layer.content(Path::new(INITRAMFS), &guest::initramfs(&self.busybox, &self.guest)?)?;
-        archive::write(&archive, &[image_of(VIRTUAL_MACHINE_IMAGE, &[], layer.finish()?)], 0)?;
-        Ok(archive)
+        cached(cache, ("virtual-machine", &digest), |folder| {
+            let mut layer = Tarball::create(&folder.join("layer"), 0)?;
+            libraries::add(&mut layer, &needed)?;
+            for file in &self.firmware {
+                layer.file(file, file)?;
+            }
+            add_busybox(&mut layer, &self.busybox)?;
+            libraries::add_merged_folders(&mut layer)?;
+            layer.file(Path::new(KERNEL), &kernel)?;
+            layer.content(Path::new(INITRAMFS), &guest::initramfs(&self.busybox, &self.guest)?)?;
+            Ok(image_of(VIRTUAL_MACHINE_IMAGE, &[], layer.finish()?))
+        })
     }
 }

@@ -2,30 +2,24 @@
 //! back.
 
 use crate::support::cluster::{apply, check, eventually, eventually_within, get, nodes, on_node};
+use crate::support::pod_endpoint::PodEndpoint;
 use crate::support::pods::{NODE, pod_without_volume, sleeping_pod, start, wait_running};
 use crate::support::scene::Scene;
-use crate::support::station::{Station, process};
+use crate::support::station::Station;
 use crate::support::vpp;
 use serde_json::{Value, json};
 use std::net::UdpSocket;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use usnet_dataplane::isolation::TABLE;
 use usnet_dataplane::nftables::{Batch, Nftables};
-use usnet_endpoint::memif::{self, Socket};
-use usnet_endpoint::vhost_user::{Endpoint, Listener};
-use usnet_endpoint::{Error, Port};
-use usnet_test_abuse::{Frame, PORT, Target, frames, send};
+use usnet_test_abuse::{Frame, PORT, Target, frames};
 
 /// What shows in a table of a node that took a frame: the prefix and the route that are advertised,
 /// and the sender's MAC address.
 const TRACES: [&str; 3] = ["2001:db8:bad", "2001:db8:beef", "02:00:00:00:ab:05"];
-
-/// The time limit for an engine to connect, and to receive all frames.
-const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Settings of a node for all of its devices, with which it takes part in as much as it can, and
 /// their opposites.
@@ -139,55 +133,6 @@ fn devices(node: &str, kind: &str) -> Vec<String> {
     on_node(node, &["sh", "-c", &script]).lines().map(str::to_owned).collect()
 }
 
-/// The way in which a pod sends forged frames.
-enum Sender {
-    /// Through its veth.
-    Kernel(Station),
-    /// As the program at its socket. Without the listener the engine could not connect again.
-    VhostUser { port: Endpoint, _listener: Listener },
-    /// As the program on its socket.
-    Memif(memif::Endpoint),
-}
-
-impl Sender {
-    fn new(scene: &Scene, pod: &str, port: &str) -> Self {
-        let process = process(&get(&["pod", pod, "-n", &scene.name]).unwrap());
-        let path = PathBuf::from(format!("/proc/{process}/root/run/usnet/net1.sock"));
-        match port {
-            "Veth" => Self::Kernel(Station::of_pod(scene, pod)),
-            "VhostUser" => {
-                let listener = Listener::bind(&path).unwrap();
-                Self::VhostUser { port: listener.accept(TIMEOUT).unwrap(), _listener: listener }
-            }
-            _ => {
-                let socket = Socket::File(path);
-                Self::Memif(memif::connect(&memif::Target { socket, id: 0, secret: String::new(), ip: false }).unwrap())
-            }
-        }
-    }
-
-    fn send(&mut self, frames: &Arc<Vec<Frame>>) {
-        match self {
-            Self::Kernel(station) => {
-                let frames = Arc::clone(frames);
-                station.run(move || send(None, "net1", &frames)).join().unwrap().unwrap();
-            }
-            Self::VhostUser { port, .. } => send_by(port, frames),
-            Self::Memif(port) => send_by(port, frames),
-        }
-    }
-}
-
-fn send_by(port: &mut impl Port, frames: &[Frame]) {
-    let until = Instant::now() + TIMEOUT;
-    for frame in frames {
-        while let Err(error) = port.send(&frame.bytes) {
-            assert!(matches!(error, Error::Full) && Instant::now() < until, "{}: {error}", frame.name);
-            thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
 /// A network with ports of this type, and a pod.
 fn network(scene: &Scene, name: &str, (engine, port): (&str, &str), topology: Option<&Value>) -> Value {
     let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.66.0.0/16"}]]});
@@ -214,7 +159,8 @@ fn nothing_reaches_a_node(engine: &str, ports: &[&str], topology: Option<&Value>
     }
     assert!(!all.is_empty(), "{engine} has devices");
     let all = Arc::new(all);
-    let mut senders: Vec<Sender> = ports.iter().map(|port| Sender::new(&scene, &named(port), port)).collect();
+    let mut senders: Vec<PodEndpoint> =
+        ports.iter().map(|port| PodEndpoint::open(&scene, &named(port), port)).collect();
     for settings in &SETTINGS {
         let settings = Settings::set(settings);
         let listeners = Listeners::start();

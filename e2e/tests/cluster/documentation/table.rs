@@ -31,6 +31,7 @@ const ATTACHMENTS: How =
 const NAME: How = Tested("the name of a command");
 const DEBIAN: How = Tested("README.Debian of the package; the test bed starts the same programs");
 const ENGINE: How = Tested("every test bed configures Open vSwitch so, engines/open_vswitch.rs");
+const USER_ENGINE: How = Tested("engines::bare_node::a_node_without_an_engine_gets_one_and_loses_it_with_the_object");
 const SHELL: How = Tested("outages::components and networks::samples do this");
 
 /// Run first: they create the network of "Getting started".
@@ -41,6 +42,11 @@ pub(super) const NETWORK: &[Row] = &[
     ("kubectl wait --for=condition=Ready usn/NAME", As("kubectl wait --for=condition=Ready usn/blue")),
     ("kubectl get usn", Run),
     ("kubectl get usna", Run),
+    ("kubectl get usne", Run),
+    ("kubectl label node node-a usnet.dev/engine=ovs", USER_ENGINE),
+    ("kubectl apply -f config/samples/engine.yaml -f config/samples/network.yaml", USER_ENGINE),
+    ("kubectl delete usne ovs", USER_ENGINE),
+    ("usnet engines", NAME),
     ("kubectl get usnr -o wide", Run),
     ("kubectl wait --for=condition=Ready usna/web-extra", ATTACHMENTS),
     ("kubectl delete usna web-extra", ATTACHMENTS),
@@ -154,6 +160,19 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl usnet explain pod NAME", As("kubectl usnet explain pod user")),
     ("kubectl usnet explain pod web/dpdk-1", Exits(1, "kubectl usnet explain pod web/dpdk-1")),
     ("kubectl usnet explain network NAME", As("kubectl usnet explain network blue")),
+    ("kubectl usnet explain usne NAME", Tested("engines::wrong::each_wrong_set_up_is_named_with_its_remedy")),
+    (
+        "kubectl usnet explain usne ovs",
+        Tested(
+            "engines::wrong::each_wrong_set_up_is_named_with_its_remedy, and the example by usnet_kubectl::documentation",
+        ),
+    ),
+    (
+        "kubectl usnet explain node node-b",
+        Tested(
+            "engines::wrong::each_wrong_set_up_is_named_with_its_remedy, and the example by usnet_kubectl::documentation",
+        ),
+    ),
     ("kubectl usnet explain TYPE NAME", As("kubectl usnet explain network blue; kubectl usnet explain node/node-b")),
     (
         "kubectl create clusterrolebinding usnet-networks --clusterrole=usnet-networks-view --group=system:authenticated",

@@ -1,5 +1,6 @@
 //! The lifecycle of networks: bridges, NADs, status, drift and deletion.
 
+mod anti_spoofing;
 mod applied;
 pub(crate) mod appliers;
 mod deletion;

@@ -63,13 +63,18 @@ fn the_api_server_says_what_uplinks_cannot_do_yet() {
     let mut engine = nowhere("refused", &["7"]);
     engine["spec"]["engine"] = "VPP".into();
     engine["spec"]["nodeTraffic"] = "Shared".into();
-    let mut driver = nowhere("refused", &[]);
-    driver["spec"]["nics"][0]["driver"] = "AFXDP".into();
+    let with_driver = |engine: &str, driver: &str| {
+        let mut object = nowhere("refused", &[]);
+        object["spec"]["engine"] = engine.into();
+        object["spec"]["nics"][0]["driver"] = driver.into();
+        object
+    };
     let mut shared = nowhere("refused", &[]);
     shared["spec"]["nodeTraffic"] = "Shared".into();
     for (object, words) in [
         (engine, "nodeTraffic Shared needs the engine OVS"),
-        (driver, "Unsupported value: \"AFXDP\": supported values: \"AFPacket\""),
+        (with_driver("VPP", "AFXDP"), "the drivers DPDK and AFXDP need the engine OVS"),
+        (with_driver("OVS", "DPDK"), "only its PCI address identifies a NIC that Linux does not drive"),
         (shared, "networks need a VLAN: set vlans"),
         (nowhere("refused", &["7", "200-100"]), "not a range of VLANs"),
     ] {

@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod bridges;
+mod classify;
 mod connection;
 mod events;
 mod faults;

@@ -13,6 +13,8 @@ pub(super) struct Offered {
     pub(super) port_type: PortType,
     pub(super) mtu: Mtu,
     pub(super) ports: DeviceCount,
+    /// The NUMA node of the network's NIC.
+    pub(super) numa_node: Option<u32>,
     pub(super) state: State,
 }
 
@@ -30,6 +32,7 @@ pub(super) fn offered<'a>(networks: impl Iterator<Item = &'a NodeNetwork>, publi
     let offer = |network: &NodeNetwork| {
         Some(Offered {
             ports: network.resource_claims?.ports,
+            numa_node: published.get(&network.name).and_then(NetworkFile::numa_node),
             state: state(network, published.get(&network.name)),
             name: network.name.clone(),
             engine: network.engine,
@@ -86,6 +89,7 @@ pub(super) mod tests {
             engine_socket: "/run/x".into(),
             epoch: 1,
             memif_socket_ids: MemifSocketIds::default(),
+            numa_node: None,
         });
         [(network.name.clone(), file)].into()
     }

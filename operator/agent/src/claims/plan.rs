@@ -136,7 +136,7 @@ fn port_with_namespace(network: &NodeNetwork) -> Option<String> {
         PortType::VhostUser => None,
         PortType::Memif if port.memif.socket == MemifSocketKind::Volume => None,
         PortType::Memif => Some("Memif with an abstract socket".to_owned()),
-        PortType::Veth => Some(port.port_type.as_str().to_owned()),
+        PortType::Veth | PortType::Tap => Some(port.port_type.as_str().to_owned()),
     }
 }
 

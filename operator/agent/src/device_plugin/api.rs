@@ -57,6 +57,22 @@ pub struct Device {
     /// [`HEALTHY`] or [`UNHEALTHY`].
     #[prost(string, tag = "2")]
     pub health: String,
+    /// Where the device is; kubelet's topology manager then places the pod there.
+    #[prost(message, optional, tag = "3")]
+    pub topology: Option<TopologyInfo>,
+}
+
+/// The NUMA nodes of a device.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct TopologyInfo {
+    #[prost(message, repeated, tag = "1")]
+    pub nodes: Vec<NumaNode>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
+pub struct NumaNode {
+    #[prost(int64, tag = "1")]
+    pub id: i64,
 }
 
 /// Devices for a pod that is about to start.

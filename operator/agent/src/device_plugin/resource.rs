@@ -1,7 +1,7 @@
 //! Computes which resources the node has, and which of their devices may be allocated to pods.
 //! Pure.
 
-use super::api::{Device, HEALTHY, UNHEALTHY};
+use super::api::{Device, HEALTHY, NumaNode, TopologyInfo, UNHEALTHY};
 use crate::reconcile::publish::Files;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{DeviceId, NetworkName, NodeNetwork, Phase};
@@ -15,6 +15,8 @@ pub(super) struct Resource {
     pub is_healthy: bool,
     /// Whether a pod needs a folder for a device. Ports that are kernel devices need none.
     pub has_folders: bool,
+    /// The NUMA node on which pods should be: that of the network's NIC.
+    pub numa_node: Option<u32>,
 }
 
 impl Resource {
@@ -22,7 +24,9 @@ impl Resource {
     /// that has it keeps running.
     pub(super) fn list(&self) -> Vec<Device> {
         let health = if self.is_healthy { HEALTHY } else { UNHEALTHY };
-        self.devices.iter().map(|id| Device { id: id.to_string(), health: health.to_owned() }).collect()
+        let topology = || Some(TopologyInfo { nodes: vec![NumaNode { id: self.numa_node?.into() }] });
+        let device = |id: &DeviceId| Device { id: id.to_string(), health: health.to_owned(), topology: topology() };
+        self.devices.iter().map(device).collect()
     }
 }
 
@@ -46,6 +50,7 @@ pub(super) fn resources<'a>(
             is_healthy: network.phase == Phase::Active
                 && (rebooted.contains(&network.name) || accepts_pods(published.get(&network.name))),
             has_folders: network.needs_folder(),
+            numa_node: published.get(&network.name).and_then(NetworkFile::numa_node),
         };
         resources.insert(network.name.clone(), resource);
     }
@@ -82,6 +87,7 @@ mod tests {
             engine_socket: "/run/x".into(),
             epoch: 1,
             memif_socket_ids: MemifSocketIds::default(),
+            numa_node: None,
         });
         [(network.name.clone(), file)].into()
     }
@@ -104,6 +110,21 @@ mod tests {
         for file in [unavailable, NetworkFile::Draining { name: name.clone() }] {
             assert_eq!(listed(&networks, &[(name.clone(), file)].into(), &[])[0], "blue-0 Unhealthy");
         }
+    }
+
+    #[test]
+    fn devices_are_where_the_nic_of_the_network_is() {
+        let blue = counted("blue", 1);
+        let at = |numa_node: Option<u32>| {
+            let mut published = programmed(&blue);
+            if let Some(NetworkFile::Programmed(file)) = published.get_mut(&blue.name) {
+                file.numa_node = numa_node;
+            }
+            let all = resources([&blue], &published, &BTreeSet::new(), &BTreeSet::new());
+            all.values().flat_map(Resource::list).next().unwrap().topology
+        };
+        assert_eq!(at(Some(1)), Some(TopologyInfo { nodes: vec![NumaNode { id: 1 }] }));
+        assert_eq!(at(None), None, "kubelet places it anywhere");
     }
 
     /// Kubelet fails a pod permanently whose devices are not healthy, and admits it before engines

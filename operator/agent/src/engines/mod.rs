@@ -4,11 +4,13 @@
 
 mod open_vswitch;
 mod socket_folder;
+mod supervised;
 mod vpp;
 mod watcher;
 
 pub(crate) use open_vswitch::OpenVswitchWatcher;
 pub(crate) use socket_folder::SocketFolderDeleted;
 pub(crate) use socket_folder::check as check_socket_folder;
+pub(crate) use supervised::Supervised;
 pub(crate) use vpp::VppWatcher;
 pub(crate) use watcher::{EngineState, EngineWatcher, Reconnected};

@@ -71,9 +71,11 @@ impl VppWatcher {
             self.connection = Some(now);
         }
         match self.driver().observe().await {
-            Ok(observed) => {
-                EngineState::Up(EngineUp { observed: Arc::new(observed), version: Some(connected.version) })
-            }
+            Ok(observed) => EngineState::Up(EngineUp {
+                observed: Arc::new(observed),
+                version: Some(connected.version),
+                warning: None,
+            }),
             Err(error) => match &*self.states.borrow() {
                 // The connection was lost meanwhile, and the session knows why.
                 State::Disconnected { reason } => disconnected(reason),
@@ -132,7 +134,7 @@ impl EngineWatcher for VppWatcher {
         if matches!(&state, State::Connected(connected) if self.is_as_observed(connected))
             && let Ok(observed) = self.driver().observe_changed(Arc::unwrap_or_clone(before.observed), operations).await
         {
-            return EngineState::Up(EngineUp { observed: Arc::new(observed), version: before.version });
+            return EngineState::Up(EngineUp { observed: Arc::new(observed), version: before.version, warning: None });
         }
         self.observe().await
     }

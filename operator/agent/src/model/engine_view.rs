@@ -23,6 +23,8 @@ pub(crate) struct EngineUp {
     /// The version that the engine reports. For Open vSwitch, only its service script writes it
     /// into the database.
     pub version: Option<String>,
+    /// What makes it worse, by the pod of a UserspaceEngine: a reason and a text for users.
+    pub warning: Option<(&'static str, String)>,
 }
 
 /// An engine that cannot be used.

@@ -2,11 +2,11 @@
 //! again.
 
 use super::agent_state::AgentState;
-use crate::engines::{EngineState, EngineWatcher, Reconnected, SocketFolderDeleted, check_socket_folder};
+use crate::engines::{EngineState, EngineWatcher, Reconnected, SocketFolderDeleted, Supervised, check_socket_folder};
 use crate::model::engine_view::{EngineUp, EngineView, Outage};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use usnet_crds::conditions::reason::{DISCONNECTED, ENGINE_STALLED, NEVER_SEEN};
+use usnet_crds::conditions::reason::{DISCONNECTED, ENGINE_FOREIGN, ENGINE_STALLED, NEVER_SEEN};
 use usnet_dataplane::plan::Op;
 
 /// How long the first connection to an engine may take before the engine is reported as down. A
@@ -21,6 +21,7 @@ const CHECK_FOLDER: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Observer<W> {
     pub(super) watcher: W,
+    supervised: Supervised,
     started: Instant,
     times: ObservationTimes,
 }
@@ -44,9 +45,9 @@ pub(super) struct Observation {
 
 impl<W: EngineWatcher> Observer<W> {
     /// An observer that is due at once.
-    pub(super) fn new(watcher: W) -> Self {
+    pub(super) fn new(watcher: W, supervised: Supervised) -> Self {
         let started = Instant::now();
-        Self { watcher, started, times: ObservationTimes { observe_at: Some(started), not_before: None } }
+        Self { watcher, supervised, started, times: ObservationTimes { observe_at: Some(started), not_before: None } }
     }
 
     /// When to observe next.
@@ -89,10 +90,11 @@ impl<W: EngineWatcher> Observer<W> {
             EngineState::Up(engine) => {
                 not_before = Some(now + W::MIN_INTERVAL);
                 reconnected = self.watcher.take_reconnect();
-                EngineView::Up(engine)
+                EngineView::Up(EngineUp { warning: self.supervised.warning(), ..engine })
             }
             EngineState::Stalled { message, has_ended } => {
-                EngineView::Down(Outage { reason: ENGINE_STALLED, message, has_ended })
+                let (reason, message) = why_stalled(self.supervised.why_down(), message);
+                EngineView::Down(Outage { reason, message, has_ended })
             }
             EngineState::Disconnected { message, is_first_attempt, has_ended } => {
                 check_socket_folder(W::ENGINE, self.watcher.socket())?;
@@ -103,10 +105,36 @@ impl<W: EngineWatcher> Observer<W> {
                 }
                 let was_seen = agent_state.persisted_state.read(|state| state.has_seen(W::ENGINE));
                 let reason = if was_seen { DISCONNECTED } else { NEVER_SEEN };
+                // The pod of a UserspaceEngine knows better why nothing listens.
+                let (reason, message) = self.supervised.why_down().unwrap_or((reason, message));
                 EngineView::Down(Outage { reason, message, has_ended })
             }
         };
         self.times = ObservationTimes { observe_at, not_before };
         Ok(Some(Observation { view, reconnected }))
+    }
+}
+
+/// Why an engine stalls, as a reason and a message. The database of Open vSwitch outlives its
+/// switch, which the pod of a UserspaceEngine may be unable to start; that the engine is of others
+/// says nothing about why it stalls.
+fn why_stalled(said: Option<(&'static str, String)>, message: String) -> (&'static str, String) {
+    said.filter(|(reason, _)| *reason != ENGINE_FOREIGN).unwrap_or((ENGINE_STALLED, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use usnet_crds::conditions::reason::ENGINE_FAILS;
+
+    #[test]
+    fn an_engine_stalls_for_the_reason_of_its_pod_unless_it_is_of_others() {
+        let why = |said: Option<&'static str>| {
+            why_stalled(said.map(|reason| (reason, "of the pod".to_owned())), "of the agent".to_owned())
+        };
+        assert_eq!(why(Some(ENGINE_FAILS)), (ENGINE_FAILS, "of the pod".to_owned()));
+        for said in [Some(ENGINE_FOREIGN), None] {
+            assert_eq!(why(said), (ENGINE_STALLED, "of the agent".to_owned()));
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::schedule::wake::Wake;
 use super::steps::{AfterApply, Applied, Error, Outcome, Planned, Reconciled};
 use super::taken_over::add_taken_over;
 use super::verify::{self, Evidence, Programs};
-use crate::engines::{EngineWatcher, Reconnected, SocketFolderDeleted};
+use crate::engines::{EngineWatcher, Reconnected, SocketFolderDeleted, Supervised};
 use crate::model::engine_view::{EngineUp, EngineView, Outage};
 use crate::model::health::NetworkHealth;
 use crate::model::spec::{EngineSpec, SpecChange};
@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
-use usnet_crds::{NetworkName, NodeNetwork};
+use usnet_crds::{NetworkName, NodeNetwork, UplinkName};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::network_file;
 use usnet_dataplane::paths::NodePaths;
@@ -71,7 +71,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
     ) -> Self {
         Self {
             agent_state,
-            observer: Observer::new(watcher),
+            observer: Observer::new(watcher, Supervised::of(W::ENGINE, paths)),
             spec: None,
             transition_log: TransitionLog::new(W::ENGINE),
             replay: Replay::default(),
@@ -207,7 +207,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let mut network_health = BTreeMap::new();
         if let (Some(spec), EngineView::Down(outage)) = (spec, &view) {
             network_health = engine_report::health_during_outage(spec, outage);
-            self.publish(spec, &self.files(spec, &network_health))?;
+            self.publish(spec, &self.files(spec, &network_health, &BTreeMap::new()))?;
         }
         Ok(Reconciled::without_engine(network_health, journal.records, view))
     }
@@ -369,7 +369,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         if let Some(problem) = &problem {
             verify::without_writable_directories(&mut network_health, problem);
         }
-        let published = self.publish(spec, &self.files(spec, &network_health));
+        let published = self.publish(spec, &self.files(spec, &network_health, &links.uplinks.numa_nodes()));
         let is_published = publish::unless_reported(published, problem.as_deref())?;
         self.transition_log.networks(&network_health);
         let is_complete = remaining.is_empty() && engine_error.is_none() && is_published;
@@ -382,11 +382,17 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         Ok((Reconciled { network_health, blockers, uplinks, kept_bridges, degraded, records, view, retry }, remaining))
     }
 
-    fn files(&self, spec: &EngineSpec, network_health: &BTreeMap<NetworkName, NetworkHealth>) -> Files {
+    fn files(
+        &self,
+        spec: &EngineSpec,
+        network_health: &BTreeMap<NetworkName, NetworkHealth>,
+        numa_nodes: &BTreeMap<UplinkName, u32>,
+    ) -> Files {
         let access = Access {
             engine_socket: self.observer.watcher.socket(),
             epoch: self.epoch(),
             memif_socket_ids: self.agent_state.memif_socket_ids,
+            numa_nodes,
         };
         let mut files = publish::files_after_observe(&spec.networks, network_health, access);
         files.extend(publish::refusals(&spec.refused));

@@ -96,8 +96,7 @@ impl Agent {
         let (network_files, networks_folder) = channel(());
         watches.spawn(folder_watch::follow(paths.networks(), folder_watch::WRITTEN, network_files));
         let (link_changes, links) = channel(());
-        watches.spawn(link_watch::follow(paths.network_namespace.clone(), link_changes.clone()));
-        watches.spawn(link_watch::follow_rules(paths.network_namespace.clone(), link_changes));
+        watches.spawn(link_watch::follow(paths.network_namespace.clone(), link_changes));
         watches.spawn(agent_state.isolation.clone().follow(links.clone()));
         let inputs = Inputs {
             agent_state: Rc::clone(&agent_state),

@@ -19,7 +19,12 @@ pub enum Error {
 /// server, without logs and without cancellation. Each loop retries by itself. Its answers
 /// are pruned.
 pub async fn client() -> Result<Client, Error> {
+    whole_client().await.map(pruned)
+}
+
+/// The same, for a program that uses what is pruned of others, and reads few objects.
+pub async fn whole_client() -> Result<Client, Error> {
     let mut config = Config::infer().await.map_err(|error| Error::Config(Box::new(error)))?;
     config.default_retry = false;
-    Client::try_from(config).map(pruned).map_err(|error| Error::Client(Box::new(error)))
+    Client::try_from(config).map_err(|error| Error::Client(Box::new(error)))
 }

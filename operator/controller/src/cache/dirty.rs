@@ -53,6 +53,24 @@ pub struct Dirty {
 }
 
 impl Dirty {
+    /// Adds what else must be compared, except NADs, which are scanned apart.
+    pub fn extend(&mut self, other: Self) {
+        self.networks.extend(other.networks);
+        self.statuses.extend(other.statuses);
+        self.nodes.extend(other.nodes);
+        self.slices.extend(other.slices);
+        self.uplinks.extend(other.uplinks);
+        self.attachments.extend(other.attachments);
+        self.attachment_nodes.extend(other.attachment_nodes);
+        self.reservations.extend(other.reservations);
+        self.reserved.extend(other.reserved);
+        self.undecided.extend(other.undecided);
+        self.uplink_use |= other.uplink_use;
+        self.overlays |= other.overlays;
+        self.routing_domains |= other.routing_domains;
+        self.legacy |= other.legacy;
+    }
+
     /// All objects of the cache.
     pub fn everything(cache: &Cache) -> Self {
         let networks: BTreeSet<String> = cache.networks.keys().chain(cache.compiled.keys()).cloned().collect();

@@ -23,6 +23,7 @@ mod node_numbers;
 pub mod objects;
 pub mod parse;
 pub mod partial_objects;
+mod reservation_changes;
 pub mod reservations;
 
 pub(crate) use arbiters::reserving;

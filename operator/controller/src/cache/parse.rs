@@ -275,7 +275,8 @@ fn attachment_report(report: AttachmentReport) -> AttachmentReport {
 
 fn uplink_report(report: UplinkReport) -> UplinkReport {
     let reason = if report.reason.is_empty() { String::new() } else { valid_reason(&report.reason) };
-    UplinkReport { reason, message: one_line(&report.message), nic: one_line(&report.nic), ..report }
+    let (message, nic) = (one_line(&report.message), one_line(&report.nic));
+    UplinkReport { reason, message, nic, active_member: one_line(&report.active_member), ..report }
 }
 
 fn degraded(entry: &DegradedAttachment) -> DegradedAttachment {

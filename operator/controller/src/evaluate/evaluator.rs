@@ -54,22 +54,9 @@ impl Evaluator {
         let names = dirty.nads.iter().map(|key| key.name.clone());
         self.uncounted.extend(names.chain(dirty.nads_of.iter().cloned()));
         self.uncounted.extend(dirty.networks.iter().cloned());
-        dirty.nads_of.into_iter().for_each(|name| self.nads.mark_network(name));
-        dirty.nads.into_iter().for_each(|key| self.nads.mark(key));
-        self.dirty.networks.extend(dirty.networks);
-        self.dirty.statuses.extend(dirty.statuses);
-        self.dirty.nodes.extend(dirty.nodes);
-        self.dirty.slices.extend(dirty.slices);
-        self.dirty.uplinks.extend(dirty.uplinks);
-        self.dirty.attachments.extend(dirty.attachments);
-        self.dirty.attachment_nodes.extend(dirty.attachment_nodes);
-        self.dirty.reservations.extend(dirty.reservations);
-        self.dirty.reserved.extend(dirty.reserved);
-        self.dirty.undecided.extend(dirty.undecided);
-        self.dirty.overlays |= dirty.overlays;
-        self.dirty.uplink_use |= dirty.uplink_use;
-        self.dirty.routing_domains |= dirty.routing_domains;
-        self.dirty.legacy |= dirty.legacy;
+        dirty.nads_of.iter().for_each(|name| self.nads.mark_network(name.clone()));
+        dirty.nads.iter().for_each(|key| self.nads.mark(key.clone()));
+        self.dirty.extend(dirty);
     }
 
     /// Marks the owner of a target dirty, because the target may be written again.

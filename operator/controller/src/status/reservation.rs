@@ -1,4 +1,4 @@
-//! The status of a reservation: what is decided on it, and whether nodes were told. Pure.
+//! The status of a reservation: what is decided on it, and whether it is compiled. Pure.
 
 use crate::cache::Cache;
 use crate::cache::attachments::ObjectName;
@@ -37,13 +37,13 @@ fn ready(cache: &Cache, name: &ObjectName, reservation: &Reservation) -> Option<
         Verdict::Fixed(fixed) if is_compiled(cache, network, fixed) => {
             update(Status::True, RESERVED, message::RESERVED.to_owned())
         }
-        // Nodes keep what they were told.
+        // Nodes keep what was compiled last.
         Verdict::Unknown if was_ready(reservation) => None,
         Verdict::Fixed(_) | Verdict::Unknown => update(Status::Unknown, RESERVING, message::reserving(&valid.network)),
     }
 }
 
-/// Whether nodes were told of exactly these settings.
+/// Whether exactly these settings are compiled.
 fn is_compiled(cache: &Cache, network: &str, fixed: &FixedAttachment) -> bool {
     cache.compiled.get(network).is_some_and(|compiled| compiled.attachments.contains(fixed))
 }

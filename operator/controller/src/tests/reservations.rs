@@ -1,4 +1,4 @@
-//! Reservations: what the network allows, who has what, and what nodes are told.
+//! Reservations: what the network allows, who has what, and what is compiled.
 
 use super::model::Cluster;
 use serde_json::{Value, json};

@@ -3,12 +3,13 @@
 //! - [`cluster`]: the connection, and lists of objects;
 //! - [`read`]: all objects of usnet, with what could not be read;
 //! - [`pods`]: pods, the interfaces that they have without a NetworkAttachmentDefinition, and
-//!   reservations;
+//!   reservations; [`engines`]: UserspaceEngines;
 //! - [`exec`], [`stream`]: programs in the containers of usnet; [`connection`]: what can happen to
 //!   their connections.
 
 mod cluster;
 mod connection;
+mod engines;
 mod exec;
 mod pods;
 mod read;
@@ -17,6 +18,7 @@ mod stream;
 mod tests;
 
 pub(crate) use cluster::{Cluster, ConnectionOptions, Listed, Scope};
+pub(crate) use engines::{read_engines, read_node_facts};
 pub(crate) use exec::{log_of, run_command, run_on_nodes, run_usnet};
 pub(crate) use pods::{read_interfaces, read_pods, read_reservations};
 pub(crate) use read::{

@@ -54,7 +54,7 @@ pub(crate) async fn read_reservations(cluster: &Cluster, snapshot: &mut Snapshot
 }
 
 /// Where the API server does not know a kind, there are no objects of it.
-fn existing<T>(listed: Result<Listed<T>, Error>) -> Result<Listed<T>, Error> {
+pub(super) fn existing<T>(listed: Result<Listed<T>, Error>) -> Result<Listed<T>, Error> {
     match listed {
         Err(error) if is_unknown_kind(&error) => Ok(Listed { objects: Vec::new(), unreadable: Vec::new() }),
         listed => listed,

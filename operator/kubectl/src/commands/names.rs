@@ -1,7 +1,7 @@
 //! Finds objects by name, and suggests similar names.
 
 use crate::error::Error;
-use crate::model::Snapshot;
+use crate::model::{Engine, Snapshot};
 use std::collections::BTreeMap;
 
 /// Checks that a network exists; the error suggests a similar name.
@@ -15,6 +15,17 @@ pub(crate) fn find_network(snapshot: &Snapshot, name: &str) -> Result<(), Error>
         None => ": kubectl get usn".to_owned(),
     };
     Err(Error::NotFound { kind: "UserspaceNetwork", name: name.to_owned(), suggestion })
+}
+
+/// Checks that a UserspaceEngine exists; the error suggests a similar name.
+pub(crate) fn find_engine<'a>(snapshot: &'a Snapshot, name: &str) -> Result<&'a Engine, Error> {
+    snapshot.engines.get(name).ok_or_else(|| {
+        let suggestion = match nearest(name, snapshot.engines.keys().map(String::as_str)) {
+            Some(nearest) => format!("; did you mean {nearest}?"),
+            None => ": kubectl get usne".to_owned(),
+        };
+        Error::NotFound { kind: "UserspaceEngine", name: name.to_owned(), suggestion }
+    })
 }
 
 /// Checks that a node exists; the error suggests a similar name.

@@ -3,6 +3,7 @@
 
 use super::added::Added;
 use super::claim::Claim;
+use super::engine::Engine;
 use super::pod::Pod;
 use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
@@ -13,6 +14,7 @@ use usnet_controller::cache::partial_objects::NodeStateObject;
 use usnet_controller::cache::{Cache, Nad, NadKey, Network, Node};
 use usnet_crds::UserspaceNodeStateStatus;
 use usnet_crds::legacy::NadConfig;
+use usnet_crds::userspace_engine::preparation::NodeFacts;
 
 /// Objects that are not essential to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +24,8 @@ pub(crate) enum Objects {
     States,
     Compiled,
     Uplinks,
+    /// UserspaceEngines.
+    Engines,
     Nodes,
     Namespaces,
     /// NetworkAttachmentDefinitions.
@@ -67,6 +71,10 @@ pub(crate) struct Snapshot {
     pub cache: Cache,
     /// The full statuses of node states, by node.
     pub reports: BTreeMap<String, UserspaceNodeStateStatus>,
+    /// UserspaceEngines, by name.
+    pub engines: BTreeMap<String, Engine>,
+    /// What is known of the node that is explained, besides.
+    pub node_facts: Option<NodeFacts>,
     pub definitions: BTreeMap<NadKey, Nad>,
     /// The only namespace whose definitions were read; `None` if those of all were.
     pub definitions_namespace: Option<String>,

@@ -2,6 +2,7 @@
 
 use super::added::Added;
 use super::claim::{Claim, ResourceClaim};
+use super::engine::Engine;
 use super::pod::{Container, Pod};
 use super::snapshot::{Objects, Snapshot};
 use k8s_openapi::api::core::v1;
@@ -163,6 +164,26 @@ pub(crate) fn definition_object(namespace: &str, network: &str) -> Value {
     })
 }
 
+/// A UserspaceEngine that runs Open vSwitch on both nodes, with these parts of its spec replaced.
+pub(crate) fn engine_object(name: &str, spec: &Value) -> Value {
+    let mut whole =
+        json!({"engine": "OVS", "image": "usnet-openvswitch:test", "nodeSelector": {"matchLabels": {"rack": "a"}}});
+    merge(&mut whole, spec);
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceEngine",
+        "metadata": {"name": name, "generation": 1, "finalizers": ["usnet.dev/engine"]},
+        "spec": whole,
+        "status": {
+            "observedGeneration": 1,
+            "conditions": [
+                condition("Ready", "True", "EngineRunning", "the engine runs on 2 nodes"),
+                condition("Updated", "True", "UpToDate", "no node has to be restarted"),
+            ],
+            "nodes": {"selected": 2, "running": 2, "updated": 2, "summary": "2/2"},
+        },
+    })
+}
+
 /// A pod on node-a in `web` that selects `blue`, waiting for its containers, with these parts of
 /// its spec and status replaced.
 pub(crate) fn pod_object(name: &str, rest: &Value) -> Value {
@@ -210,6 +231,7 @@ pub(crate) fn add(snapshot: &mut Snapshot, object: &Value) {
         "UserspaceNetwork" => cache.networks.extend([parse::network(&read(object))]),
         "CompiledNetwork" => cache.compiled.extend([parse::compiled(&read(object))]),
         "UserspaceUplink" => cache.uplinks.extend([parse::uplink(&read(object))]),
+        "UserspaceEngine" => snapshot.engines.extend([Engine::of(read(object))]),
         "Namespace" => cache.namespaces.extend([parse::namespace(&read(object))]),
         "Node" => cache.nodes.extend([parse::node(&read(object))]),
         "UserspaceNodeState" => snapshot.add_state(&read(object)),

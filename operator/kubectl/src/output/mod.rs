@@ -19,6 +19,7 @@ pub(crate) use screen::{ColorChoice, Screen, Tone, title};
 pub(crate) use table::{table, table_of_numbers};
 pub(crate) use usnet_common::display::age;
 pub(crate) use wait::{API_SERVER, QUIET, tell, waiting};
+pub(crate) use wrap::VERBATIM;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {

@@ -9,6 +9,9 @@ pub(super) const NARROWEST: usize = 24;
 /// The maximum length of a word with a colon below which the lines of its text begin.
 const LABEL_MAX: usize = 16;
 
+/// What begins a line that stays as it is: a command to copy.
+pub(crate) const VERBATIM: &str = "        ";
+
 /// Breaks a text between words into lines of at most `width` columns. A longer word is a line.
 pub(super) fn words(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -39,7 +42,7 @@ pub(super) fn text(text: &str, width: usize) -> String {
 
 fn wrapped_line(line: &str, width: usize) -> String {
     let content = line.trim_end_matches('\n');
-    if measure_text_width(content) <= width {
+    if measure_text_width(content) <= width || content.starts_with(VERBATIM) {
         return line.to_owned();
     }
     let spaces = |text: &str| text.len() - text.trim_start().len();
@@ -67,6 +70,8 @@ mod tests {
             "short\n  Why: the pod has no emptyDir\n       volume for the socket of\n       its port\na sentence that is longer than\n  the screen is\n"
         );
         assert_eq!(text(long, 20), long, "too narrow");
+        let command = "        grubby --update-kernel=ALL --args=\"hugepagesz=2M hugepages=512\"\n";
+        assert_eq!(text(command, 34), command);
         assert_eq!(words("a verylongword b", 5), ["a", "verylongword", "b"]);
     }
 }

@@ -19,7 +19,6 @@ use usnet_dataplane::node_file::NodeFile;
 use usnet_dataplane::observed::{ElementState, Observed, ObservedPort, Peer};
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::paths::NodePaths;
-use usnet_dataplane::port::PortBackend;
 use usnet_dataplane::tagging::Tagging;
 use usnet_dataplane::vpp::Vpp;
 use usnet_node_output::bridge::{BridgeFacts, Overlay, PortFacts};
@@ -129,14 +128,14 @@ fn port_facts(
     counters_before: PortCounters,
     counters: PortCounters,
 ) -> PortFacts {
-    let is_veth = matches!(record.port.backend, PortBackend::Device { .. });
+    let is_of_kernel = record.port.backend.is_of_kernel();
     PortFacts {
         pod: record.pod.to_string(),
         interface: record.id.interface.to_string(),
         name: record.port.name.to_string(),
         is_attached: record.progress == Progress::Attached,
         is_there: port.is_some(),
-        is_connected: is_veth || port.is_some_and(|port| port.peer == Peer::Connected),
+        is_connected: is_of_kernel || port.is_some_and(|port| port.peer == Peer::Connected),
         problem: port.and_then(|port| match &port.state {
             ElementState::Pending => Some("the engine has not started it yet".to_owned()),
             ElementState::Running => (!port.settings.is_enabled).then(|| "it is not enabled".to_owned()),

@@ -109,11 +109,15 @@ fn uplink_row(uplink: &UplinkReport) -> [String; 6] {
         UplinkState::Pending => "Pending",
         UplinkState::Failed => "Failed",
     };
+    let nic = match uplink.active_member.as_str() {
+        "" => uplink.nic.clone(),
+        active => format!("{} ({active} is active)", uplink.nic),
+    };
     [
         uplink.name.clone(),
         state.to_owned(),
         uplink.generation.to_string(),
-        uplink.nic.clone(),
+        nic,
         uplink.reason.clone(),
         uplink.message.clone(),
     ]

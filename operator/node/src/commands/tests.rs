@@ -15,6 +15,18 @@ fn node_paths() -> (tempfile::TempDir, NodePaths) {
     usnet_dataplane::testing::node_paths()
 }
 
+fn uplink() -> UplinkReport {
+    UplinkReport {
+        name: "fab".into(),
+        generation: 2,
+        state: UplinkState::Failed,
+        reason: "NicMissing".into(),
+        message: "this node has no NIC eth1".into(),
+        nic: String::new(),
+        active_member: String::new(),
+    }
+}
+
 fn state() -> StateFile {
     let network = NetworkReport {
         name: "blue".into(),
@@ -35,14 +47,7 @@ fn state() -> StateFile {
         programmed_through: Some("48120".into()),
         conditions: merge(&[], vec![ready, programmed], Some(7), &Time(Timestamp::UNIX_EPOCH)),
         networks: vec![network],
-        uplinks: vec![UplinkReport {
-            name: "fab".into(),
-            generation: 2,
-            state: UplinkState::Failed,
-            reason: "NicMissing".into(),
-            message: "this node has no NIC eth1".into(),
-            nic: String::new(),
-        }],
+        uplinks: vec![uplink()],
         summary: NodeSummary {
             networks: "0/1".into(),
             attachments: 2,

@@ -9,5 +9,6 @@
 )]
 
 mod capture;
+mod engine_privileges;
 mod memory;
 mod telemetry;

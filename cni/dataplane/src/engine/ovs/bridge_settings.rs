@@ -6,6 +6,7 @@
 //! the VLANs of `flood_vlans`; untagged frames are in VLAN 0 there. There is no single setting for
 //! all VLANs. Its MTU is that of the interface of its local port.
 
+use super::tags;
 use crate::model::bridge::DesiredBridge;
 use crate::model::bridge_settings::{BridgeMtu, BridgeSettings, MacTable};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +18,8 @@ pub(super) const NETDEV: &str = "netdev";
 
 /// A bridge in this mode is a switch that learns while it has no controller.
 const STANDALONE: &str = "standalone";
+/// One in this mode forwards nothing but what its flows say.
+pub(super) const SECURE: &str = "secure";
 
 /// The key of `other_config` with the age of MAC addresses in seconds. The default of Open vSwitch
 /// is 300.
@@ -44,6 +47,7 @@ pub(super) fn observe(bridge: &Bridge, own_interface: Option<&Interface>) -> Bri
             None => MacTable::Limited(MacTableSize::default().into()),
             Some(size) => size.parse().map_or(MacTable::Unset, MacTable::Limited),
         },
+        is_guarded: Some(is_guarded(bridge)),
     }
 }
 
@@ -56,10 +60,16 @@ pub(super) fn has_supported_datapath(bridge: &Bridge) -> bool {
 /// controller decides, no protocol blocks ports, and multicast is flooded. That a bridge has other
 /// versions of OpenFlow only stops usnet from looking at its flows.
 fn forwards_by_itself(bridge: &Bridge) -> bool {
-    bridge.fail_mode.as_deref().is_none_or(|mode| mode == STANDALONE)
+    (bridge.fail_mode.as_deref().is_none_or(|mode| mode == STANDALONE) || is_guarded(bridge))
         && bridge.controller.is_empty()
         && bridge.protocols.is_empty()
         && !(bridge.stp_enable || bridge.rstp_enable || bridge.mcast_snooping_enable)
+}
+
+/// Whether it forwards nothing without a flow of usnet, as bridges of networks may and those of
+/// uplinks may not.
+pub(super) fn is_guarded(bridge: &Bridge) -> bool {
+    bridge.fail_mode.as_deref() == Some(SECURE) && tags::network(&bridge.external_ids).is_some()
 }
 
 /// The columns of all bridges of usnet. They are the same for those of uplinks.
@@ -71,11 +81,12 @@ fn common_columns() -> Row {
 
 /// The columns that usnet owns, without [`other_config`].
 pub(super) fn columns(bridge: &DesiredBridge) -> Row {
-    let learning = match bridge {
-        DesiredBridge::Network { bridge, .. } => bridge.mac_learning,
-        DesiredBridge::Uplink { .. } => MacLearning::Enabled,
+    let (learning, is_guarded) = match bridge {
+        DesiredBridge::Network { bridge, .. } => (bridge.mac_learning, bridge.is_guarded),
+        DesiredBridge::Uplink { .. } => (MacLearning::Enabled, false),
     };
-    common_columns().with("flood_vlans", flood_vlans(learning))
+    let columns = common_columns().with("flood_vlans", flood_vlans(learning));
+    if is_guarded { columns.with("fail_mode", SECURE) } else { columns }
 }
 
 /// The keys of `other_config` that usnet owns. Others are kept.

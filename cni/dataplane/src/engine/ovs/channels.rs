@@ -1,8 +1,11 @@
 //! The channels of the driver to a switch: its database, and its bridges by OpenFlow.
 
+use super::guarded::FrameSource;
 use crate::engine::error::{EngineError, OpError};
+use crate::model::bridge::DesiredBridge;
 use crate::model::observed::Observed;
 use std::future::{Future, ready};
+use usnet_openflow::PortNumber;
 use usnet_ovsdb::Database;
 
 /// The channels to a switch.
@@ -17,9 +20,21 @@ pub trait OvsChannels: Send {
     /// Adds what the bridges say of themselves to what the database says of them.
     fn add_flows_to(&self, _observed: &mut Observed) {}
 
-    /// Makes a bridge a switch that learns again, if its flows make it anything else. It is called
-    /// for each bridge whose update the database has.
-    fn restore_flows(&mut self, _bridge: &str) -> impl Future<Output = Result<(), OpError>> + Send {
+    /// Makes a bridge forward as it should, if its flows make it anything else: as a switch that
+    /// learns, or only what its ports are allowed to send. It is called for each bridge whose
+    /// update the database has.
+    fn restore_flows(&mut self, _bridge: &DesiredBridge) -> impl Future<Output = Result<(), OpError>> + Send {
+        ready(Ok(()))
+    }
+
+    /// Has a guarded bridge forward what a pod's port is allowed to send. It is called for each
+    /// such port that was created.
+    fn open_guarded(
+        &mut self,
+        _bridge: &str,
+        _number: PortNumber,
+        _source: &FrameSource,
+    ) -> impl Future<Output = Result<(), OpError>> + Send {
         ready(Ok(()))
     }
 }
@@ -40,7 +55,7 @@ pub fn flows_refused(bridge: &str, reason: String) -> OpError {
 /// The results of operations, of which those that updated a bridge have restored its flows, too.
 pub(super) async fn restore_flows(
     channels: &mut impl OvsChannels,
-    updated: impl IntoIterator<Item = Option<&str>>,
+    updated: impl IntoIterator<Item = Option<&DesiredBridge>>,
     mut results: Vec<Result<(), OpError>>,
 ) -> Result<Vec<Result<(), OpError>>, EngineError> {
     for (bridge, result) in updated.into_iter().zip(&mut results) {

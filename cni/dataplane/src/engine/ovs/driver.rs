@@ -1,13 +1,15 @@
 //! The driver for Open vSwitch on its channels.
 
 use super::channels::{OvsChannels, restore_flows};
+use super::guarded::GuardedPorts;
 use super::snapshot::OvsSnapshot;
-use super::{apply, observe};
+use super::{apply, guarded, observe};
 use crate::engine::blocking::NeverWaits;
 use crate::engine::committed::Committed;
 use crate::engine::driver::EngineDriver;
 use crate::engine::error::{EngineError, OpError};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
+use crate::model::bridge::DesiredBridge;
 use crate::model::observed::Observed;
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +31,28 @@ pub struct OpenVswitch<C> {
 }
 
 impl<C: OvsChannels> OpenVswitch<C> {
+    /// The results of operations, of which those that created or changed a port with a guard have
+    /// opened it.
+    async fn open_guarded(
+        &mut self,
+        operations: &[Op],
+        mut results: Vec<Result<(), OpError>>,
+    ) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        for (operation, result) in operations.iter().zip(&mut results) {
+            let (Op::CreatePort { port } | Op::UpdatePort { port }) = operation else { continue };
+            if port.settings.guard.is_none() || result.is_err() {
+                continue;
+            }
+            // Its number is in the database by now.
+            let snapshot = OvsSnapshot::read_port(self.channels.database(), port.name.as_str()).await?;
+            let found = snapshot.as_ref().and_then(|snapshot| guarded::port_named(snapshot, port.name.as_str()));
+            if let Some((bridge, number, source)) = found {
+                *result = self.channels.open_guarded(&bridge.name, number, &source).await;
+            }
+        }
+        Ok(results)
+    }
+
     /// The switch of these channels, or of a session with its database. It gets [`TIMEOUT`] to act.
     pub fn new(channels: C) -> Self {
         Self { channels, timeout: TIMEOUT }
@@ -38,9 +62,9 @@ impl<C: OvsChannels> OpenVswitch<C> {
 impl NeverWaits for Client {}
 impl<C: NeverWaits> NeverWaits for OpenVswitch<C> {}
 
-fn updated_bridge(operation: &Op) -> Option<&str> {
+fn updated_bridge(operation: &Op) -> Option<&DesiredBridge> {
     match operation {
-        Op::UpdateBridge { bridge } => Some(bridge.name().as_str()),
+        Op::UpdateBridge { bridge } => Some(bridge),
         _ => None,
     }
 }
@@ -69,7 +93,8 @@ impl<C: OvsChannels> EngineDriver for OpenVswitch<C> {
         committed: Committed,
     ) -> Result<Vec<Result<(), OpError>>, EngineError> {
         let results = apply::complete(self.channels.database(), self.timeout, operations, committed).await?;
-        restore_flows(&mut self.channels, operations.iter().map(updated_bridge), results).await
+        let results = restore_flows(&mut self.channels, operations.iter().map(updated_bridge), results).await?;
+        self.open_guarded(operations, results).await
     }
 
     fn set_apply_timeout(&mut self, timeout: Duration) {
@@ -87,6 +112,15 @@ impl<C: OvsChannels> EngineDriver for OpenVswitch<C> {
 /// The session has not read the database yet, or a row has an unexpected type.
 pub fn observed_from(cache: &Cache) -> Result<Observed, EngineError> {
     OvsSnapshot::from_cache(cache).map(|snapshot| observe::observe(&snapshot))
+}
+
+/// Reads from the cache of a session which bridges forward nothing but what their ports are allowed
+/// to send, with these ports.
+///
+/// # Errors
+/// As [`observed_from`].
+pub fn guarded_from(cache: &Cache) -> Result<BTreeMap<String, GuardedPorts>, EngineError> {
+    OvsSnapshot::from_cache(cache).map(|snapshot| guarded::guarded_bridges(&snapshot))
 }
 
 /// Reads from the cache of a session the vhost-user ports of usnet that run without an MTU, by

@@ -13,26 +13,37 @@
 //! operations is one transaction however long it is, because the switch's work for each transaction
 //! grows with its configuration. The exception is a name that is deleted and created again.
 //!
+//! Which frames a port may send is not in the database: [`guard`] has the flows for it.
+//!
 //! Only `driver`, `channels`, `apply`, `snapshot` and `server_socket` perform IO.
 
 mod apply;
+mod blocking_channels;
+mod bonds;
 mod bridge_settings;
 mod channels;
+mod dpdk_support;
 mod driver;
 mod error;
+pub mod guard;
+mod guarded;
+pub mod guarded_flows;
 mod legacy_tags;
 mod observe;
 mod plan_op;
 mod port_settings;
 mod ports;
 mod qos;
+mod queues;
 mod server_socket;
 mod snapshot;
 mod tags;
 
+pub use blocking_channels::BlockingChannels;
 pub use channels::{OvsChannels, flows_refused};
-pub use driver::{OpenVswitch, TIMEOUT, observed_from, ports_without_mtu};
+pub use driver::{OpenVswitch, TIMEOUT, guarded_from, observed_from, ports_without_mtu};
 pub use error::EmptyDatabase;
+pub use guarded::{FrameSource, GuardedPorts};
 pub(crate) use ports::{VHOST_USER_CLIENT, is_connected};
 pub use server_socket::{ServerSocket, ports_with_folders, take_again};
 pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, UPLINK_KEY};

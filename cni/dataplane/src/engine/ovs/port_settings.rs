@@ -3,7 +3,9 @@
 
 use super::ports;
 use super::qos;
+use super::queues;
 use super::snapshot::OvsSnapshot;
+use super::tags;
 use crate::model::port::{DesiredSettings, ObservedSettings};
 use crate::model::tagging::Tagging;
 use std::collections::BTreeSet;
@@ -16,7 +18,23 @@ pub(super) fn observe(snapshot: &OvsSnapshot, port: &Port, interface: Option<&In
         tagging: tagging(port, interface),
         rate_limit: interface.and_then(|interface| qos::observe(snapshot, port, interface)),
         routed: BTreeSet::new(),
+        receive_queues: interface.and_then(ports::receive_queues),
+        queues: interface.map(queues::observe).unwrap_or_default(),
+        guard: tags::guard(&port.external_ids),
         is_enabled: true,
+    }
+}
+
+/// The settings of a bond, given its interfaces. An MTU that they do not share is none.
+pub(super) fn observe_bond(snapshot: &OvsSnapshot, port: &Port, interfaces: &[&Interface]) -> ObservedSettings {
+    let first = interfaces.first().copied();
+    let is_shared = interfaces.iter().all(|interface| Some(interface.mtu_request) == first.map(|it| it.mtu_request));
+    let observed = observe(snapshot, port, first);
+    ObservedSettings {
+        mtu: observed.mtu.filter(|_| is_shared),
+        tagging: if port.is_protected { Tagging::Other } else { ports::tagging(port) },
+        receive_queues: None,
+        ..observed
     }
 }
 
@@ -28,14 +46,17 @@ pub(super) fn tagging(port: &Port, interface: Option<&Interface>) -> Tagging {
     if is_hindered { Tagging::Other } else { ports::tagging(port) }
 }
 
-/// The columns of a port, without its QoS.
-pub(super) fn port_columns(DesiredSettings { tagging, mtu: _, rate_limit: _, routed: _ }: &DesiredSettings) -> Row {
+/// The columns of a port, without its QoS, and without its guard, which is one of its tags.
+pub(super) fn port_columns(settings: &DesiredSettings) -> Row {
+    let DesiredSettings { tagging, mtu: _, rate_limit: _, routed: _, receive_queues: _, queues: _, guard: _ } =
+        settings;
     tagging.as_ref().map_or_else(Row::new, ports::tagging_columns)
 }
 
-/// The columns of its interface, added to those of its backend.
+/// The columns of its interface, added to those of its backend, without the keys that `queues`
+/// adds to some.
 pub(super) fn interface_columns(backend: Row, settings: &DesiredSettings) -> Row {
-    let DesiredSettings { mtu, rate_limit, tagging: _, routed: _ } = settings;
+    let DesiredSettings { mtu, rate_limit, tagging: _, routed: _, receive_queues: _, queues: _, guard: _ } = settings;
     let row = match mtu.requested() {
         Some(mtu) => backend.with("mtu_request", i64::from(mtu)),
         None => backend,

@@ -4,6 +4,7 @@ use crate::model::bridge::BridgeOwner;
 use crate::model::owner::{
     NetworkDevice, NetworkDeviceRole, NetworkTunnel, NicIdentity, Owner, PatchedNetwork, PortOwner, UplinkNic,
 };
+use crate::model::port::Guard;
 use std::collections::BTreeMap;
 use usnet_crds::{InterfaceAddress, NetworkName, PciAddress, UplinkName};
 use usnet_ovsdb::{Condition, Value};
@@ -16,11 +17,13 @@ pub const ATTACHMENT_KEY: &str = "usnet.dev/attachment";
 /// a network: the uplink.
 pub const UPLINK_KEY: &str = "usnet.dev/uplink";
 /// On a network's own port and on that of a NIC: the index that the device had when it was joined,
-/// or the PCI address of a NIC that the kernel does not drive.
+/// or the PCI address of a NIC that the kernel does not drive; those of all members of a bond with
+/// commas between them.
 pub const DEVICE_KEY: &str = "usnet.dev/device-index";
 /// On the port by which the node is in a network, beside the network and the index: what it is.
 pub(super) const ROLE_KEY: &str = "usnet.dev/device-role";
 const NODE_ACCESS: &str = "node-access";
+const BETWEEN_MEMBERS: &str = ",";
 /// On a mirror and the port that it sends to: the number of the capture. They are no ports of a
 /// network.
 pub(crate) const CAPTURE_KEY: &str = "usnet.dev/capture";
@@ -29,6 +32,8 @@ pub(crate) const CAPTURE_KEY: &str = "usnet.dev/capture";
 pub(super) const SOCKET_KEY: &str = "usnet.dev/socket";
 /// On a tunnel: the address of its peer.
 pub(super) const PEER_KEY: &str = "usnet.dev/peer";
+/// On the port of a pod: what the pod may claim to be.
+pub(super) const GUARD_KEY: &str = "usnet.dev/guard";
 /// On the bridge of an uplink: the address of this node that its local port has.
 pub(super) const ADDRESS_KEY: &str = "usnet.dev/address";
 
@@ -51,6 +56,12 @@ pub(super) fn bridge(external_ids: &ExternalIds) -> Option<BridgeOwner> {
 /// The address that the bridge of an uplink is to have.
 pub(super) fn address(external_ids: &ExternalIds) -> Option<InterfaceAddress> {
     external_ids.get(ADDRESS_KEY)?.parse().ok()
+}
+
+/// What the pod of a port may claim to be. A text that is no guard is none: then nothing of the
+/// port is forwarded.
+pub(super) fn guard(external_ids: &ExternalIds) -> Option<Guard> {
+    external_ids.get(GUARD_KEY)?.parse().ok()
 }
 
 /// The network that owns a row. An invalid name is not a tag of usnet.
@@ -91,8 +102,29 @@ pub(super) fn port(external_ids: &ExternalIds) -> Option<PortOwner> {
     })
 }
 
-/// A PCI address has colons, and an index has none. There is one form of each address in a tag.
+/// A bond has several, or a comma at the end.
 fn nic_identity(text: &str) -> Option<NicIdentity> {
+    let Some((first, others)) = text.split_once(BETWEEN_MEMBERS) else { return one_identity(text) };
+    let others = others.split(BETWEEN_MEMBERS).filter(|_| !others.is_empty());
+    let members: Option<Vec<_>> = std::iter::once(first).chain(others).map(one_identity).collect();
+    members.map(NicIdentity::Bond)
+}
+
+fn identity_text(identity: &NicIdentity) -> String {
+    match identity {
+        NicIdentity::KernelIndex(index) => index.to_string(),
+        NicIdentity::PciAddress(address) => address.to_string(),
+        NicIdentity::Bond(members) => {
+            let members: Vec<_> = members.iter().map(identity_text).collect();
+            // Without it, a bond with one member would be that NIC.
+            let end = if members.len() == 1 { BETWEEN_MEMBERS } else { "" };
+            members.join(BETWEEN_MEMBERS) + end
+        }
+    }
+}
+
+/// A PCI address has colons, and an index has none. There is one form of each address in a tag.
+fn one_identity(text: &str) -> Option<NicIdentity> {
     let index = text.parse().ok().map(NicIdentity::KernelIndex);
     let address = || text.parse().ok().filter(|address: &PciAddress| address.to_string() == text);
     index.or_else(|| address().map(NicIdentity::PciAddress))
@@ -117,6 +149,15 @@ pub(super) fn bridge_value(owner: &BridgeOwner) -> Value {
 }
 
 pub(crate) fn port_value(owner: &PortOwner) -> Value {
+    Value::map(port_keys(owner))
+}
+
+/// All tags of a new port.
+pub(super) fn new_port_value(owner: &PortOwner, guard: Option<&Guard>) -> Value {
+    Value::map(port_keys(owner).chain(guard.map(|guard| (GUARD_KEY, guard.to_string()))))
+}
+
+fn port_keys(owner: &PortOwner) -> impl Iterator<Item = (&'static str, String)> {
     let network = owner.network.as_ref().map(|network| (NETWORK_KEY, network.to_string()));
     let keys = match &owner.owner {
         Owner::Attachment(attachment) => [Some((ATTACHMENT_KEY, attachment.to_string())), None],
@@ -126,16 +167,12 @@ pub(crate) fn port_value(owner: &PortOwner) -> Value {
             [Some((DEVICE_KEY, device.index.to_string())), role]
         }
         Owner::Nic(nic) => {
-            let identity = match &nic.identity {
-                NicIdentity::KernelIndex(index) => index.to_string(),
-                NicIdentity::PciAddress(address) => address.to_string(),
-            };
-            [Some((UPLINK_KEY, nic.uplink.to_string())), Some((DEVICE_KEY, identity))]
+            [Some((UPLINK_KEY, nic.uplink.to_string())), Some((DEVICE_KEY, identity_text(&nic.identity)))]
         }
         Owner::Patch(patch) => [Some((UPLINK_KEY, patch.uplink.to_string())), None],
         Owner::Tunnel(tunnel) => [Some((PEER_KEY, tunnel.peer.to_string())), None],
     };
-    Value::map(network.into_iter().chain(keys.into_iter().flatten()))
+    network.into_iter().chain(keys.into_iter().flatten())
 }
 
 /// Matches rows with this tag, whatever other external_ids they have.
@@ -164,6 +201,11 @@ mod tests {
         assert_eq!(owner(&[uplink, (DEVICE_KEY, "17")]), Some(nic(NicIdentity::KernelIndex(17))));
         let pci = nic(NicIdentity::PciAddress("0000:3b:00.1".parse().unwrap()));
         assert_eq!(owner(&[uplink, (DEVICE_KEY, "0000:3b:00.1")]), Some(pci));
+        for members in [vec![17], vec![17, 8]] {
+            let bond = nic(NicIdentity::Bond(members.into_iter().map(NicIdentity::KernelIndex).collect()));
+            let Owner::Nic(tagged) = &bond.owner else { panic!() };
+            assert_eq!(owner(&[uplink, (DEVICE_KEY, &identity_text(&tagged.identity))]), Some(bond));
+        }
         let tunnel = NetworkTunnel { network: blue.clone(), peer: [192, 168, 50, 2].into() };
         assert_eq!(owner(&[network, (PEER_KEY, "192.168.50.2")]), Some(PortOwner::of_tunnel(&tunnel)));
         let device = |role| PortOwner::of_device(&NetworkDevice { network: blue.clone(), role, index: 17 });
@@ -181,6 +223,8 @@ mod tests {
             vec![network, (PEER_KEY, "192.168.50.2"), (ATTACHMENT_KEY, "c1.net1")],
             vec![uplink],
             vec![uplink, (DEVICE_KEY, "eth1")],
+            vec![uplink, (DEVICE_KEY, "17,,8")],
+            vec![uplink, (DEVICE_KEY, ",")],
             vec![uplink, (DEVICE_KEY, "0000:3B:00.1")],
             vec![uplink, network, (DEVICE_KEY, "17")],
             vec![uplink, network, (ATTACHMENT_KEY, "c1.net1")],

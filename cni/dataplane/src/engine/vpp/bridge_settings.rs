@@ -36,6 +36,7 @@ pub(super) fn observe(details: &BridgeDomainDetails) -> BridgeSettings {
         mac_age_seconds: Some(i64::from(details.mac_age) * i64::from(SECONDS_PER_MINUTE)),
         // The details have no such field: the snapshot adds it.
         mac_table: MacTable::Unreadable,
+        is_guarded: None,
     }
 }
 

@@ -2,7 +2,10 @@
 
 use super::request::{Find, add};
 use usnet_crds::{Mtu, VlanTag};
-use usnet_vpp::messages::{L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, SwInterfaceSetMtu, VtrOp};
+use usnet_vpp::messages::{
+    L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, RxMode, SwInterfaceSetMtu, SwInterfaceSetRxMode,
+    SwInterfaceSetTxPlacement, VtrOp,
+};
 use usnet_vpp::{Batch, ReturnCode};
 
 /// A change of one setting of an interface.
@@ -21,6 +24,17 @@ pub(super) enum PortSettingCommand {
         index: u32,
         is_on: bool,
     },
+    /// These threads send by the queue.
+    TxPlacement {
+        index: u32,
+        queue: u32,
+        threads: Vec<u32>,
+    },
+    RxMode {
+        index: u32,
+        queue: u32,
+        mode: RxMode,
+    },
 }
 
 impl PortSettingCommand {
@@ -28,6 +42,17 @@ impl PortSettingCommand {
     /// replies with a stale code of another request; the result is read back instead.
     pub(super) fn is_harmless(&self, code: ReturnCode) -> bool {
         matches!(self, Self::EfpFilter { .. }) && code != ReturnCode::InvalidSwIfIndex
+    }
+
+    /// Whether a rejection with this code means that the program has left in between, and its
+    /// queues with it. The code for a mode that the queue cannot have is the same: that remains
+    /// after some attempts.
+    pub(super) fn is_conflict(&self, code: ReturnCode) -> bool {
+        match self {
+            Self::TxPlacement { .. } => code == ReturnCode::InvalidQueue,
+            Self::RxMode { .. } => code == ReturnCode::Unimplemented,
+            Self::Mtu { .. } | Self::Vlan { .. } | Self::EfpFilter { .. } => false,
+        }
     }
 
     /// Adds its request to a batch.
@@ -41,6 +66,12 @@ impl PortSettingCommand {
             Self::Vlan { index, vlan } => add(batch, vlan_tag_rewrite(index, vlan)),
             Self::EfpFilter { index, is_on } => {
                 add(batch, L2InterfaceEfpFilter { sw_if_index: index, enable_disable: is_on })
+            }
+            Self::TxPlacement { index, queue, ref threads } => {
+                add(batch, SwInterfaceSetTxPlacement { sw_if_index: index, queue_id: queue, threads: threads.clone() })
+            }
+            Self::RxMode { index, queue, mode } => {
+                add(batch, SwInterfaceSetRxMode { sw_if_index: index, queue_id_valid: true, queue_id: queue, mode })
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::command::VppCommand;
 use super::port_setting_command::PortSettingCommand;
 use super::qos::{LimitSupport, policer_commands};
-use super::snapshot::{Interface, VppSnapshot};
+use super::snapshot::{Filter, Interface, VppSnapshot};
 use crate::engine::error::OpError;
 use crate::model::owner::Owner;
 use crate::model::port::{DesiredSettings, ObservedSettings, PortMtu, PortName};
@@ -24,6 +24,9 @@ pub(super) fn observe(snapshot: &VppSnapshot, interface: &Interface) -> Observed
             None => Some(RateLimit::default()),
         },
         routed: interface.routed.clone(),
+        receive_queues: None,
+        queues: interface.queues.observe(),
+        guard: interface.filter.as_ref().and_then(Filter::guard),
         is_enabled: snapshot.is_enabled(interface),
     }
 }
@@ -60,8 +63,9 @@ pub(super) fn configure(
     port: &PortName,
     settings: &DesiredSettings,
 ) -> Vec<VppCommand> {
-    // A new setting does not compile before it is handled here.
-    let DesiredSettings { mtu: _, tagging, rate_limit, routed } = settings;
+    // A new setting does not compile before it is handled here. The guard is set by commands that
+    // depend on replies.
+    let DesiredSettings { mtu: _, tagging, rate_limit, routed, receive_queues: _, queues, guard: _ } = settings;
     let differs = |mtu: &Mtu| interface.mtu != u32::from(mtu.get());
     let mtu = mtu(settings).filter(differs).map(|mtu| PortSettingCommand::Mtu { index, mtu }.into());
     let vlan = tagging.as_ref().filter(|tagging| interface.tagging != **tagging);
@@ -70,8 +74,9 @@ pub(super) fn configure(
         .iter()
         .flat_map(|limit| policer_commands(&snapshot.policers, port, limit, (index, interface.policed)));
     let routes = snapshot.routing.route_changes(index, routed).into_iter().map(VppCommand::Routing);
+    let queues = queues.iter().flat_map(|queues| interface.queues.configure(index, *queues));
     let set_admin_up = (!interface.is_enabled).then_some(VppCommand::SetAdminUp { index });
-    mtu.into_iter().chain(vlan).chain(limits).chain(routes).chain(set_admin_up).collect()
+    mtu.into_iter().chain(vlan).chain(limits).chain(routes).chain(queues).chain(set_admin_up).collect()
 }
 
 /// The rewrite is set only while the filter is, because VPP always reports the rewrite, but the

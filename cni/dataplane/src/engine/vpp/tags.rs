@@ -98,11 +98,14 @@ pub(super) fn owner_tag(owner: &Owner) -> Result<Tag, TagTooLong> {
         Owner::Patch(patch) => network_tag(&patch.network),
         Owner::Tunnel(tunnel) => network_tag(&tunnel.network),
         Owner::Nic(nic) => {
-            let identity = match nic.identity {
+            let identity = |identity: &NicIdentity| match identity {
                 NicIdentity::KernelIndex(index) => format!("{KERNEL_INDEX}{index:x}"),
                 NicIdentity::PciAddress(address) => format!("{PCI_ADDRESS}{:x}", address.number()),
+                // VPP has none.
+                NicIdentity::Bond(_) => String::new(),
             };
-            Tag::new(format!("{UPLINK}{}{identity}", nic.uplink))
+            let identities: String = nic.identity.nics().iter().map(identity).collect();
+            Tag::new(format!("{UPLINK}{}{identities}", nic.uplink))
                 .map_err(|_| too_long(format!("uplink {}", nic.uplink), USE_SHORTER_NAME))
         }
     }

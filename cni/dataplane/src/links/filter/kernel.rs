@@ -1,11 +1,11 @@
 //! The rules that the kernel has (IO).
 
 use super::model::OverlayFilter;
-use super::rules::{FORWARD, INPUT, PRIORITY, TABLE, chains, create, delete, sets};
+use super::rules::{FORWARD, INPUT, TABLE, chains, create, delete, sets};
 use crate::links::LinkError;
 use crate::links::kernel::namespace::within;
-use crate::nftables::expression::{are_same, counted_packets};
-use crate::nftables::{Batch, Nftables, NftablesError, ObservedChain};
+use crate::nftables::expression::counted_packets;
+use crate::nftables::{Batch, Nftables, NftablesError};
 use std::path::Path;
 
 /// Why the rules could not be read or changed.
@@ -71,17 +71,8 @@ impl KernelFilter {
 
     /// The changes of sets alone; none if chains or rules differ, so that all is created again.
     fn change(&mut self, filter: &OverlayFilter) -> Result<Option<Batch>, FilterError> {
-        let found = self.nftables.chains(TABLE)?;
-        for (chain, wanted) in chains(filter) {
-            let is_it = |found: &ObservedChain| found.name == chain.name && found.priority == PRIORITY && !found.drops;
-            if !found.iter().any(is_it) {
-                return Ok(None);
-            }
-            let rules = self.nftables.rules(TABLE, &chain.name)?;
-            if rules.len() != wanted.len() || !rules.iter().zip(&wanted).all(|(found, wanted)| are_same(found, wanted))
-            {
-                return Ok(None);
-            }
+        if !self.nftables.has_chains(TABLE, &chains(filter))? {
+            return Ok(None);
         }
         let mut batch = Batch::default();
         for set in sets(filter) {

@@ -80,20 +80,14 @@ pub(super) fn create(filter: &OverlayFilter) -> Batch {
         batch.add_set(TABLE, set.name, set.key, id);
         batch.add_elements(TABLE, set.name, set.elements);
     }
-    for (chain, rules) in chains(filter) {
-        batch.add_chain(TABLE, &chain);
-        for rule in rules {
-            batch.add_rule(TABLE, &chain.name, rule);
-        }
-    }
+    batch.add_chains(TABLE, chains(filter));
     batch
 }
 
 /// Nothing is left; there may be nothing.
 pub(super) fn delete() -> Batch {
     let mut batch = Batch::default();
-    batch.add_table(TABLE);
-    batch.delete_table(TABLE);
+    batch.remove_table(TABLE);
     batch
 }
 

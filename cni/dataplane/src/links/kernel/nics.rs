@@ -8,12 +8,16 @@ use crate::model::port::DeviceName;
 use crate::netlink::NetlinkError;
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage, AddressScope};
-use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage};
+use netlink_packet_route::link::{
+    InfoKind, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage, LinkXdp, XdpAttached,
+};
 use netlink_packet_route::route::{RouteAttribute, RouteMessage, RouteType};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nix::errno::Errno;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::net::IpAddr;
+use std::path::Path;
 use usnet_crds::InterfaceAddress;
 
 impl Nics for KernelLinks {
@@ -44,6 +48,25 @@ impl Nics for KernelLinks {
         }
     }
 
+    fn receive_queues(&mut self, index: u32) -> Result<u32, LinkError> {
+        match self.ethtool.receive_queues(index) {
+            Ok(queues) => Ok(queues.max(1)),
+            Err(error) if [Errno::ENOENT, Errno::EOPNOTSUPP, Errno::ENODEV].iter().any(|errno| error.is(*errno)) => {
+                Ok(1)
+            }
+            Err(error) => Err(failed("read the queues of a NIC")(error)),
+        }
+    }
+
+    fn remove_program(&mut self, index: u32) -> Result<(), LinkError> {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        // Instead of a program.
+        message.attributes = vec![LinkAttribute::Xdp(vec![LinkXdp::Fd(-1)])];
+        let what = failed("remove the XDP program of a NIC");
+        self.execute(RouteNetlinkMessage::SetLink(message), 0).map_err(what)
+    }
+
     fn set_receive_offload(&mut self, index: u32, offload: ReceiveOffload, is_on: bool) -> Result<(), LinkError> {
         let what = format!("switch {offload} of a NIC {}", if is_on { "on" } else { "off" });
         self.ethtool.set_features(index, &[(offload.kernel_name(), is_on)]).map_err(failed(&what))
@@ -56,6 +79,12 @@ impl Nics for KernelLinks {
     fn set_address(&mut self, index: u32, address: InterfaceAddress, is_present: bool) -> Result<(), LinkError> {
         let what = format!("{} address {address}", if is_present { "add" } else { "remove" });
         self.change_address(index, address, is_present).map_err(failed(&what))
+    }
+
+    fn rename_nic(&mut self, index: u32, name: &str) -> Result<(), LinkError> {
+        let what = format!("rename a NIC to {name}");
+        // A kernel before 6.5 renames no device that is up.
+        self.set_up(index, false).and_then(|()| self.set_name(index, name)).map_err(failed(&what))
     }
 
     fn set_nic_promiscuous(&mut self, index: u32, is_promiscuous: bool) -> Result<(), LinkError> {
@@ -150,6 +179,7 @@ fn nic(link: &LinkMessage) -> Option<ObservedNic> {
         pci: None,
         is_physical: true,
         master: None,
+        lower: None,
         mtu: mtu(link)?,
         is_up: flags.contains(LinkFlags::Up),
         is_promiscuous: flags.contains(LinkFlags::Promisc),
@@ -157,22 +187,56 @@ fn nic(link: &LinkMessage) -> Option<ObservedNic> {
         addresses: BTreeSet::new(),
         has_default_route: false,
         offloads: ObservedOffloads::default(),
+        queues: 1,
+        has_program: false,
+        numa_node: None,
     };
-    let mut is_pci = false;
+    let (mut parent, mut bus, mut is_elsewhere) = (None, None, false);
     for attribute in &link.attributes {
         match attribute {
             LinkAttribute::Address(mac) | LinkAttribute::PermAddress(mac) => {
                 nic.macs.extend(<[u8; 6]>::try_from(mac.as_slice()));
             }
             LinkAttribute::Controller(index) => nic.master = Some(*index).filter(|index| *index != 0),
+            LinkAttribute::Link(index) => nic.lower = Some(*index),
+            LinkAttribute::LinkNetNsId(_) => is_elsewhere = true,
             LinkAttribute::LinkInfo(info) => nic.is_physical = is_physical(info),
-            LinkAttribute::ParentDevName(name) => nic.pci = Some(name.clone()),
-            LinkAttribute::ParentDevBusName(bus) => is_pci = bus == "pci",
+            LinkAttribute::Xdp(parts) => nic.has_program = parts.iter().any(is_attached),
+            LinkAttribute::ParentDevName(name) => parent = Some(name.as_str()),
+            LinkAttribute::ParentDevBusName(name) => bus = Some(name.as_str()),
             _ => {}
         }
     }
-    nic.pci = nic.pci.filter(|_| is_pci);
+    // Then it is the index of a device in another network namespace.
+    nic.lower = nic.lower.filter(|_| !is_elsewhere);
+    let sysfs = Path::new("/sys");
+    nic.pci = parent.zip(bus).and_then(|(name, bus)| pci_address(sysfs, name, bus));
+    nic.numa_node = nic.pci.as_deref().and_then(|address| numa_node(sysfs, address));
     Some(nic)
+}
+
+fn is_attached(part: &LinkXdp) -> bool {
+    matches!(part, LinkXdp::Attached(how) if *how != XdpAttached::None)
+}
+
+/// The NUMA node of a PCI device; the kernel has -1 for none.
+fn numa_node(sysfs: &Path, address: &str) -> Option<u32> {
+    let file = sysfs.join("bus/pci/devices").join(address).join("numa_node");
+    fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+/// The PCI device of a device on a bus. A virtio NIC is on a bus of its own, below its PCI device.
+fn pci_address(sysfs: &Path, name: &str, bus: &str) -> Option<String> {
+    match bus {
+        "pci" => Some(name.to_owned()),
+        "virtio" => {
+            let device = fs::canonicalize(sysfs.join("bus/virtio/devices").join(name)).ok()?;
+            let parent = device.parent()?;
+            let is_pci = fs::canonicalize(parent.join("subsystem")).is_ok_and(|folder| folder.ends_with("bus/pci"));
+            is_pci.then(|| Some(parent.file_name()?.to_str()?.to_owned())).flatten()
+        }
+        _ => None,
+    }
 }
 
 /// Drivers of real NICs have no kind; a veth pair stands for a NIC in a network namespace.
@@ -181,4 +245,31 @@ fn is_physical(info: &[LinkInfo]) -> bool {
         LinkInfo::Kind(kind) => matches!(kind, InfoKind::Veth),
         _ => true,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_virtio_nic_has_the_address_of_the_pci_device_above_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let device = root.join("devices/pci0000:00/0000:01:00.0");
+        let other = root.join("devices/platform/soc");
+        for path in
+            [device.join("virtio3"), other.join("virtio4"), root.join("bus/virtio/devices"), root.join("bus/pci")]
+        {
+            fs::create_dir_all(path).unwrap();
+        }
+        symlink(root.join("bus/pci"), device.join("subsystem")).unwrap();
+        symlink(device.join("virtio3"), root.join("bus/virtio/devices/virtio3")).unwrap();
+        symlink(other.join("virtio4"), root.join("bus/virtio/devices/virtio4")).unwrap();
+        let address = |name, bus| pci_address(root, name, bus);
+        assert_eq!(address("virtio3", "virtio").as_deref(), Some("0000:01:00.0"));
+        assert_eq!(address("0000:02:00.0", "pci").as_deref(), Some("0000:02:00.0"));
+        let without = [("virtio4", "virtio"), ("virtio5", "virtio"), ("1-1:1.0", "usb")];
+        assert_eq!(without.map(|(name, bus)| address(name, bus)), [None, None, None]);
+    }
 }

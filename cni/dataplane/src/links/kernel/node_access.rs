@@ -60,7 +60,9 @@ impl KernelLinks {
         access: &DesiredNodeAccess,
         what: &str,
     ) -> Result<(), LinkError> {
-        let ends = self.ensure_pair(owner, Pair::NodeAccess, access.mtu).map_err(failed(what))?;
+        let ends = self
+            .ensure_pair(owner, Pair::NodeAccess, access.mtu, Some(access.mac(&owner.network)))
+            .map_err(failed(what))?;
         for end in ends {
             self.configure_end(owner, end, access.mtu).map_err(failed(what))?;
         }

@@ -12,13 +12,13 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkInfo, LinkMessage};
 use nix::errno::Errno;
-use usnet_crds::Mtu;
+use usnet_crds::{MacAddress, Mtu};
 
 impl KernelLinks {
     /// Creates what is missing. Nothing passes until both ends are isolated from the node.
     pub(super) fn connect(&mut self, owner: &LinkOwner, vxlan: u32, mtu: Mtu) -> Result<(), LinkError> {
         let what = |error| from_netlink(format!("connect VXLAN device {} by a pair", owner.device()), error);
-        let ends = self.ensure_pair(owner, Pair::Overlay, mtu).map_err(what)?;
+        let ends = self.ensure_pair(owner, Pair::Overlay, mtu, None).map_err(what)?;
         for end in ends {
             self.configure_end(owner, end, mtu).map_err(what)?;
         }
@@ -31,18 +31,21 @@ impl KernelLinks {
         ends.iter().try_for_each(|(_, index)| self.set_up(*index, true)).map_err(what)
     }
 
-    /// Both ends, the far one first.
+    /// Both ends, the far one first. That gets a MAC address where one is given.
     pub(super) fn ensure_pair(
         &mut self,
         owner: &LinkOwner,
         pair: Pair,
         mtu: Mtu,
+        mac: Option<MacAddress>,
     ) -> Result<[(PairEnd, u32); 2], NetlinkError> {
         if let Some(ends) = self.ends(owner, pair)? {
             return Ok(ends);
         }
         let [far, engine] = pair.ends().map(|end| end.device(&owner.network));
-        let peer = InfoData::Veth(InfoVeth::Peer(named(&far, mtu)));
+        let mut peer = named(&far, mtu);
+        peer.attributes.extend(mac.map(|mac| LinkAttribute::Address(mac.octets().to_vec())));
+        let peer = InfoData::Veth(InfoVeth::Peer(peer));
         let mut message = named(&engine, mtu);
         message.attributes.push(LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Veth), LinkInfo::Data(peer)]));
         self.execute(RouteNetlinkMessage::NewLink(message), NLM_F_CREATE | NLM_F_EXCL)?;

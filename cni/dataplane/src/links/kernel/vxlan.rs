@@ -88,7 +88,7 @@ impl KernelLinks {
         }
     }
 
-    fn set_name(&mut self, index: u32, name: &str) -> Result<(), NetlinkError> {
+    pub(super) fn set_name(&mut self, index: u32, name: &str) -> Result<(), NetlinkError> {
         let mut message = of_index(index);
         message.attributes.push(LinkAttribute::IfName(name.to_owned()));
         self.execute(RouteNetlinkMessage::SetLink(message), 0)

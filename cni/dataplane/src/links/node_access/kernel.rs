@@ -3,8 +3,7 @@
 use super::rules::{TABLE, chains, create, delete};
 use crate::links::filter::FilterError;
 use crate::links::kernel::namespace::within;
-use crate::nftables::expression::are_same;
-use crate::nftables::{Nftables, NftablesError, ObservedChain};
+use crate::nftables::Nftables;
 use std::path::Path;
 
 /// The rules of a network namespace for the node's devices in networks.
@@ -25,8 +24,11 @@ impl KernelNodeAccess {
 
     /// Whether the rules are there, or are not, as needed.
     pub fn is(&mut self, is_needed: bool) -> Result<bool, FilterError> {
-        let found = self.nftables.chains(TABLE)?;
-        Ok(if is_needed { self.is_complete(&found)? } else { found.is_empty() })
+        let is_as_needed = match is_needed {
+            true => self.nftables.has_chains(TABLE, &chains())?,
+            false => self.nftables.chains(TABLE)?.is_empty(),
+        };
+        Ok(is_as_needed)
     }
 
     /// Makes it so. Returns whether something was changed.
@@ -39,20 +41,5 @@ impl KernelNodeAccess {
         }
         self.nftables.commit(if is_needed { create() } else { delete() })?;
         Ok(true)
-    }
-
-    fn is_complete(&mut self, found: &[ObservedChain]) -> Result<bool, NftablesError> {
-        let chains = chains();
-        for (chain, wanted) in &chains {
-            let is_it =
-                |found: &ObservedChain| found.name == chain.name && found.priority == chain.priority && !found.drops;
-            let rules = self.nftables.rules(TABLE, &chain.name)?;
-            let are_as_wanted =
-                rules.len() == wanted.len() && rules.iter().zip(wanted).all(|(found, wanted)| are_same(found, wanted));
-            if !found.iter().any(is_it) || !are_as_wanted {
-                return Ok(false);
-            }
-        }
-        Ok(found.len() == chains.len())
     }
 }

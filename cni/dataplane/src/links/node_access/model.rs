@@ -4,7 +4,7 @@ use crate::links::owner::LinkOwner;
 use crate::links::pair::{ObservedEnd, PairEnd};
 use ipnet::IpNet;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::{EngineKind, InterfaceAddress, Mtu, NetworkName, NodeNetwork};
+use usnet_crds::{EngineKind, InterfaceAddress, MacAddress, Mtu, NetworkName, NodeNetwork};
 
 /// The node in one network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,14 @@ impl DesiredNodeAccess {
     pub fn of(network: &NodeNetwork) -> Option<Self> {
         let addresses = network.node_access.as_ref()?.addresses.iter().copied().collect();
         Some(Self { engine: network.engine, addresses, mtu: network.bridge.mtu })
+    }
+
+    /// The MAC address of the node's device, which is the same when it is created again: pods keep
+    /// the former one for up to a minute, and their answers would be lost. Other nodes have another
+    /// one.
+    pub(crate) fn mac(&self, network: &NetworkName) -> MacAddress {
+        let addresses: Vec<_> = self.addresses.iter().map(ToString::to_string).collect();
+        MacAddress::of(&format!("{network} {}", addresses.join(" ")))
     }
 
     /// The first subnet that overlaps one of these.

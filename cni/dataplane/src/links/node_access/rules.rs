@@ -81,20 +81,14 @@ pub(super) fn chains() -> [(BaseChain, Vec<Vec<Expression>>); 3] {
 pub(super) fn create() -> Batch {
     let mut batch = delete();
     batch.add_table(TABLE);
-    for (chain, rules) in chains() {
-        batch.add_chain(TABLE, &chain);
-        for rule in rules {
-            batch.add_rule(TABLE, &chain.name, rule);
-        }
-    }
+    batch.add_chains(TABLE, chains());
     batch
 }
 
 /// Nothing is left; there may be nothing.
 pub(super) fn delete() -> Batch {
     let mut batch = Batch::default();
-    batch.add_table(TABLE);
-    batch.delete_table(TABLE);
+    batch.remove_table(TABLE);
     batch
 }
 

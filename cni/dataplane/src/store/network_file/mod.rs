@@ -64,6 +64,9 @@ pub struct ProgrammedNetwork {
     /// The memif socket ids that usnet owns, if the engine is VPP.
     #[serde(default)]
     pub memif_socket_ids: MemifSocketIds,
+    /// The NUMA node of the NIC by which the network leaves the node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa_node: Option<u32>,
 }
 
 impl ProgrammedNetwork {
@@ -77,6 +80,14 @@ impl NetworkFile {
         match self {
             Self::Programmed(programmed) => &programmed.network.name,
             Self::Draining { name } | Self::Unavailable { name, .. } => name,
+        }
+    }
+
+    /// The NUMA node of the NIC by which the network leaves the node.
+    pub fn numa_node(&self) -> Option<u32> {
+        match self {
+            Self::Programmed(programmed) => programmed.numa_node,
+            Self::Draining { .. } | Self::Unavailable { .. } => None,
         }
     }
 }

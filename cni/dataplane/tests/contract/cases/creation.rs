@@ -26,7 +26,7 @@ pub(crate) fn desired_objects_are_created_and_deleted(switch: &mut impl Switch) 
     assert_eq!((port.settings.mtu, &port.state), (Some(9000), &ElementState::Running));
     assert_eq!(port.settings.tagging, Tagging::Vlan(access(7)));
     // The other end of a device is there from the beginning.
-    let peer = if switch.backend("c1").device().is_some() { Peer::Connected } else { Peer::Absent };
+    let peer = if switch.backend("c1").is_of_kernel() { Peer::Connected } else { Peer::Absent };
     assert_eq!((port.settings.is_enabled, port.peer), (true, peer));
     assert_eq!(port.backend.as_ref(), Some(&switch.backend("c1")));
     assert_eq!((observed.bridges[bridge(&blue)].ports.len(), observed.unbridged_ports.len()), (0, 0));

@@ -136,8 +136,8 @@ pub(crate) fn a_node_is_in_a_network_beside_other_nodes(switch: &mut impl Switch
     let name = PortName::of_device(&blue.name, NetworkDeviceRole::NodeAccess);
     run(switch, &format!("ip link add {name} type veth peer name node"));
     run(switch, &format!("ip link set {name} up"));
-    let shown = run(switch, &format!("ip -o link show dev {name}"));
-    let own = shown.split(':').next().and_then(|index| index.parse().ok()).expect("an index");
+    let printed = run(switch, &format!("ip -o link show dev {name}"));
+    let own = printed.split(':').next().and_then(|index| index.parse().ok()).expect("an index");
     let device = NetworkDevice { role: NetworkDeviceRole::NodeAccess, ..overlay_device("blue", own) };
     let networks = std::slice::from_ref(&blue);
     let both = [overlay_device("blue", index), device.clone()];

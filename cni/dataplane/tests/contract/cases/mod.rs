@@ -9,5 +9,6 @@ pub(crate) mod devices;
 pub(crate) mod drift;
 pub(crate) mod foreign;
 pub(crate) mod outages;
+pub(crate) mod queues;
 pub(crate) mod refusals;
 pub(crate) mod settings;

@@ -9,7 +9,7 @@ use crate::values::{Values, bridge, converge, observe, port_name};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use usnet_dataplane::port::PortName;
-use usnet_ovsdb::openflow::{self, Forwarding};
+use usnet_openflow::forwarding::{self, Forwarding};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 const UNDISTURBED: Forwarding = Forwarding { is_normal: true, has_normal: true };
@@ -39,11 +39,11 @@ fn ofctl(switch: &OneSwitch, arguments: &str) {
 }
 
 fn management(switch: &OneSwitch, bridge: &str) -> PathBuf {
-    openflow::socket(switch.control_socket().parent().expect("its folder"), bridge)
+    usnet_openflow::socket(switch.control_socket().parent().expect("its folder"), bridge)
 }
 
 fn look(switch: &OneSwitch, bridge: &str) -> Forwarding {
-    openflow::look(&management(switch, bridge), TIMEOUT).expect("a switch")
+    forwarding::look(&management(switch, bridge), TIMEOUT).expect("a switch")
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn flows_of_others_are_seen_and_replaced() {
         ofctl(&switch, change);
         assert_eq!(look(&switch, "br-blue"), seen, "{change}");
         assert!(!passes(&switch), "{change}");
-        openflow::restore(&management(&switch, "br-blue"), TIMEOUT).expect(change);
+        forwarding::restore(&management(&switch, "br-blue"), TIMEOUT).expect(change);
         assert_eq!(look(&switch, "br-blue"), UNDISTURBED, "{change}");
         assert!(passes(&switch), "{change}");
     }
@@ -101,7 +101,7 @@ fn ports_that_others_closed_are_opened_and_no_other_port_is() {
     let (one, other) = (port_name("c1"), port_name("c2"));
     let open = |ports: &[&PortName]| {
         let names = ports.iter().map(ToString::to_string).collect();
-        openflow::open_ports(&management(&switch, "br-blue"), TIMEOUT, &names).expect("a switch")
+        forwarding::open_ports(&management(&switch, "br-blue"), TIMEOUT, &names).expect("a switch")
     };
     for (port, config) in [(&other, "no-forward"), (&other, "no-flood"), (&other, "down"), (&one, "no-receive")] {
         ofctl(&switch, &format!("mod-port br-blue {port} {config}"));
@@ -118,10 +118,10 @@ fn ports_that_others_closed_are_opened_and_no_other_port_is() {
 fn a_switch_that_does_not_answer_for_its_flows_is_an_error_in_time() {
     let switch = start();
     converge(&mut switch.engine(), &switch.desired(&[switch.network("blue")], &[]));
-    assert!(openflow::look(&management(&switch, "br-none"), TIMEOUT).is_err());
+    assert!(forwarding::look(&management(&switch, "br-none"), TIMEOUT).is_err());
     switch.pause_vswitchd().expect("a signal");
     let since = Instant::now();
-    assert!(openflow::look(&management(&switch, "br-blue"), Duration::from_millis(200)).is_err());
+    assert!(forwarding::look(&management(&switch, "br-blue"), Duration::from_millis(200)).is_err());
     assert!(since.elapsed() < TIMEOUT);
     switch.resume_vswitchd().expect("a signal");
     assert_eq!(look(&switch, "br-blue"), UNDISTURBED);

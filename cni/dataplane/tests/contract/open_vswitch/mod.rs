@@ -1,9 +1,11 @@
 //! The cases on the real Open vSwitch, and those that are about it alone.
 
 mod forwarding;
+mod guard;
 mod limits;
 mod mac_learning;
 mod own;
+mod queues;
 mod server;
 mod tunnels;
 mod uplinks;
@@ -28,6 +30,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     VhostUser(SocketRole),
+    /// Where programs can connect.
+    Connectable,
     Veth,
 }
 
@@ -91,6 +95,10 @@ impl Switch for OneSwitch {
                 let device = DeviceName::of(&attachment(container));
                 create_veth_pair(&device, |program| self.command(program));
                 PortBackend::Device { device }
+            }
+            Kind::Connectable => {
+                let socket = SocketPath::try_from(self.folder().join(format!("{container}.sock")));
+                PortBackend::VhostUser { socket: socket.expect("a short path"), engine_role: SocketRole::Client }
             }
             Kind::VhostUser(engine_role) => {
                 let path = PathBuf::from(format!("/run/usnet-contract/{container}/net1.sock"));

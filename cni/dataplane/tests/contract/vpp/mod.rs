@@ -12,6 +12,9 @@ use usnet_test_vpp::{Fault, Kind, Vpp};
 use usnet_vpp::Api;
 use usnet_vpp::messages::PolicerInput;
 
+/// What VPP opens for each tap.
+const VHOST_NET: &str = "/dev/vhost-net";
+
 /// A VPP of this kind, where there is one.
 fn start(kind: Kind, port_kind: PortKind) -> Option<VppSwitch> {
     start_with(kind, port_kind, &[])
@@ -20,6 +23,10 @@ fn start(kind: Kind, port_kind: PortKind) -> Option<VppSwitch> {
 /// One without some of its plugins.
 fn start_with(kind: Kind, port_kind: PortKind, missing: &[&str]) -> Option<VppSwitch> {
     let kind = kind.or_skip()?;
+    if (kind, port_kind) == (Kind::Real, PortKind::Tap) && !std::path::Path::new(VHOST_NET).exists() {
+        Kind::note_missing_plugin(VHOST_NET);
+        return None;
+    }
     if port_kind == PortKind::Veth {
         // VPP uses devices of the namespace that it is started in.
         unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace; are you root?");
@@ -136,6 +143,15 @@ macro_rules! the_rest {
                 gateways::overlapping_subnets_of_one_domain_are_refused_with_the_reason,
                 gateways::a_table_that_others_use_is_reported,
                 gateways::gateways_return_after_a_restart,
+                guards::a_guard_is_set_changed_in_place_and_removed,
+                guards::what_others_change_of_a_guard_is_repaired,
+                guards::a_filter_of_another_client_stays_on_a_port_without_a_guard,
+                guards::a_port_with_the_index_of_a_deleted_one_is_not_open,
+                guards::a_guarded_port_that_was_taken_out_is_down_until_it_is_guarded_again,
+                guards::a_removed_port_leaves_no_table,
+                guards::guards_return_after_a_restart,
+                guards::a_port_with_many_addresses_fits_its_tables,
+                guards::an_index_whose_table_was_deleted_is_guarded,
                 neighbours::the_limit_of_neighbours_is_set_with_a_gateway_and_kept,
                 neighbours::a_gateway_with_too_many_neighbours_is_set_down_and_up_again,
                 neighbours::of_a_table_that_is_nearly_full_the_largest_part_is_too_much,
@@ -173,11 +189,31 @@ ports! {
     simulated_vhost_user_client: start(Kind::Simulator, PortKind::VhostUserClient);
     simulated_vhost_user_server: start(Kind::Simulator, PortKind::VhostUserServer);
     simulated_veth: start(Kind::Simulator, PortKind::Veth);
+    simulated_tap: start(Kind::Simulator, PortKind::Tap);
+    real_tap: start(Kind::Real, PortKind::Tap);
     real_memif_volume: start(Kind::Real, PortKind::MemifVolume);
     real_memif_abstract: start(Kind::Real, PortKind::MemifAbstract);
     real_vhost_user_client: start(Kind::Real, PortKind::VhostUserClient);
     real_vhost_user_server: start(Kind::Real, PortKind::VhostUserServer);
     real_veth: start(Kind::Real, PortKind::Veth);
+}
+
+/// Programs with several queues.
+macro_rules! queues {
+    ($($name:ident: $port_kind:expr;)*) => {$(
+        mod $name {
+            use super::*;
+            crate::switch::contract!(start(Kind::Real, $port_kind);
+                queues::frames_of_many_flows_use_all_queues_in_both_directions,
+            );
+        }
+    )*};
+}
+
+queues! {
+    queues_of_memifs: PortKind::MemifVolume;
+    queues_where_vpp_connects: PortKind::VhostUserClient;
+    queues_where_vpp_listens: PortKind::VhostUserServer;
 }
 
 /// A network's own device is one of the kernel, as the engine's end of a veth pair is.
@@ -196,6 +232,23 @@ macro_rules! devices {
             );
         }
     )*};
+}
+
+/// What pods have of taps.
+macro_rules! taps {
+    ($($name:ident: $kind:expr;)*) => {$(
+        mod $name {
+            use super::*;
+            vpp_cases!(start($kind, PortKind::Tap);
+                taps::the_interface_of_a_pod_stays_while_vpp_is_gone_and_goes_with_its_port,
+            );
+        }
+    )*};
+}
+
+taps! {
+    simulated_taps: Kind::Simulator;
+    real_taps: Kind::Real;
 }
 
 /// Networks of VPP on a NIC.
@@ -261,6 +314,8 @@ mod simulated_faults {
         counters::interfaces_that_come_and_go_do_not_mix_their_counters,
         faults::a_rejected_message_leaves_nothing_behind,
         faults::after_any_failure_the_next_plan_repairs_it,
+        guards::a_rejected_message_leaves_no_open_port_and_no_table,
+        guards::after_any_failure_a_guarded_port_is_closed_or_guarded,
     );
     vpp_cases!(start(Kind::Simulator, PortKind::Veth);
         tunnels::after_any_failure_the_next_plan_repairs_tunnels,
@@ -271,7 +326,9 @@ mod simulated_faults {
     vpp_cases!(without_messages(&["l2_flags_get"]);
         limits::before_26_06_only_what_pods_send_is_limited,
         single_port::before_26_06_policers_are_read,
+        guards::before_26_06_a_port_with_a_guard_is_refused,
     );
+
     vpp_cases!(without_messages(&["memif_create_v2", "memif_create"]);
         faults::a_vpp_that_is_too_old_is_distinguished_from_one_without_the_plugin,
     );
@@ -283,11 +340,18 @@ mod real_peers {
     vpp_cases!(start(Kind::Real, PortKind::MemifVolume);
         peers::the_presence_of_the_peer_is_observed,
         peers::a_peer_without_the_secret_is_rejected,
+        queues::queues_are_set_when_a_program_connects_and_put_back,
         counters::a_pod_with_a_full_ring_received_what_its_program_saw,
         traffic::vlans_of_one_bridge_domain_are_isolated,
         routed_packets::a_routed_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
     );
     vpp_cases!(start(Kind::Real, PortKind::Veth);
+        guarded_frames::own_frames_arrive_and_of_the_forged_ones_three,
+        guarded_frames::fragments_hide_nothing,
+        guarded_frames::without_a_guard_another_pod_can_be_claimed,
+        guarded_frames::no_forged_frame_arrives_while_vpp_is_restarted,
+        guarded_frames::no_forged_frame_arrives_while_a_guard_is_replaced,
+        guarded_frames::no_forged_frame_arrives_while_its_port_is_recreated,
         packets::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
         floods::a_flood_of_mac_addresses_fills_the_table_of_its_network_only,
         floods::a_flood_of_arp_requests_costs_its_own_gateway_only,

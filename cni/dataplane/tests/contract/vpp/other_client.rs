@@ -12,7 +12,7 @@ use usnet_vpp::messages::{
     IpTableDetails, IpTableDump, L2PortType, MemifCreateV2, MemifDelete, MemifDetails, MemifDump,
     MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN, NO_INTERFACE, PolicerDump, Prefix,
     SwInterfaceAddDelAddress, SwInterfaceDetails, SwInterfaceDump, SwInterfaceSetL2Bridge, SwInterfaceTagAddDel,
-    SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump,
+    SwInterfaceTapV2Details, SwInterfaceTapV2Dump, SwInterfaceVhostUserDetails, SwInterfaceVhostUserDump, TapDeleteV2,
 };
 use usnet_vpp::wire::FixedText;
 use usnet_vpp::{Api, Batch, Dump, Request};
@@ -84,13 +84,19 @@ impl OtherClient {
         if self.client().supports::<AfPacketDump>() { self.dump(AfPacketDump {}) } else { Vec::new() }
     }
 
+    /// None with a VPP that lacks the plugin.
+    pub(crate) fn taps(&mut self) -> Vec<SwInterfaceTapV2Details> {
+        let all = SwInterfaceTapV2Dump { sw_if_index: NO_INTERFACE };
+        if self.client().supports::<SwInterfaceTapV2Dump>() { self.dump(all) } else { Vec::new() }
+    }
+
     pub(crate) fn vhost_users(&mut self) -> Vec<SwInterfaceVhostUserDetails> {
         self.dump(SwInterfaceVhostUserDump { sw_if_index: NO_INTERFACE })
     }
 
     /// The number of interfaces of the kinds that ports have.
     pub(crate) fn ports(&mut self) -> usize {
-        self.memifs().len() + self.vhost_users().len() + self.on_devices().len()
+        self.memifs().len() + self.vhost_users().len() + self.on_devices().len() + self.taps().len()
     }
 
     /// The names of memif sockets by their ids.
@@ -219,6 +225,8 @@ impl OtherClient {
             self.request(DeleteVhostUserIf { sw_if_index });
         } else if let Some(on) = self.on_devices().into_iter().find(|on| on.sw_if_index == sw_if_index) {
             self.request(AfPacketDelete { host_if_name: on.host_if_name });
+        } else if self.taps().iter().any(|tap| tap.sw_if_index == sw_if_index) {
+            self.request(TapDeleteV2 { sw_if_index });
         } else {
             self.request(DeleteLoopback { sw_if_index });
         }

@@ -21,7 +21,8 @@ pub(crate) struct Exchanged {
 impl Exchanges {
     /// The names of the requests that change something.
     pub(crate) fn changes(&self) -> Vec<String> {
-        let reads = |name: &str| ["_dump", "_get", "_get_table", "cli_inband"].iter().any(|end| name.ends_with(end));
+        let ends = ["_dump", "_get", "_get_table", "cli_inband", "table_ids", "table_info", "table_by_interface"];
+        let reads = |name: &str| ends.iter().any(|end| name.ends_with(end));
         let all = self.all();
         all.requests.iter().filter(|name| !reads(name)).cloned().collect()
     }

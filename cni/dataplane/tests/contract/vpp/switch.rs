@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
 use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
-use usnet_dataplane::port::{DeviceName, PortBackend, PortName, SocketPath};
+use usnet_dataplane::port::{DeviceName, PortBackend, PortName, SocketPath, TapDevice};
 use usnet_dataplane::vpp::Vpp as Driver;
 use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::blocking::Client;
@@ -38,6 +38,8 @@ pub(crate) enum PortKind {
     VhostUserServer,
     /// On devices of the kernel.
     Veth,
+    /// In the network namespace of a pod, each with the name of its container.
+    Tap,
 }
 
 /// A VPP of its own for one test.
@@ -88,6 +90,14 @@ impl VppSwitch {
         self.exchanges.take()
     }
 
+    /// The output of a command in the network namespace of the pods; `None` if it fails.
+    pub(crate) fn in_pod(&self, command: &str) -> Option<String> {
+        let mut nsenter = Command::new("nsenter");
+        nsenter.arg(format!("--net={}", self.namespace.path().display())).args(command.split(' '));
+        let output = nsenter.output().expect("nsenter");
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
     pub(crate) fn vpp(&self) -> &Vpp {
         &self.vpp
     }
@@ -126,6 +136,11 @@ impl Switch for VppSwitch {
             }
             PortKind::VhostUserClient => vhost_user(SocketRole::Client),
             PortKind::VhostUserServer => vhost_user(SocketRole::Server),
+            PortKind::Tap => {
+                let interface = container.parse().expect("a name");
+                let device = TapDevice::new(&interface, &self.namespace.path()).expect("a short path");
+                PortBackend::Tap { device }
+            }
             PortKind::Veth => {
                 let device = DeviceName::of(&attachment(container));
                 create_veth_pair(&device, |program| Command::new(program));

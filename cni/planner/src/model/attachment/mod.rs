@@ -9,4 +9,4 @@ pub use id::{
 };
 pub use legacy_status::LegacyInterfaceStatus;
 pub(crate) use legacy_status::{BridgeEnd, End, Interface, Ip, IpResult, MemifEnd, VhostEnd};
-pub use record::{Address, Pod, Progress, Record};
+pub use record::{Address, Pod, Progress, Record, needs_interface};

@@ -128,6 +128,12 @@ pub struct Address {
     pub prefix: u8,
 }
 
+/// Whether the IPAM plugin of a configuration is CNI's `dhcp`, which sends requests over the pod's
+/// interface: the interface has to exist in the kernel.
+pub fn needs_interface(configuration: &serde_json::Value) -> bool {
+    configuration.pointer("/ipam/type").and_then(serde_json::Value::as_str) == Some("dhcp")
+}
+
 impl Record {
     /// The layout that this release writes.
     pub const VERSION: u32 = 1;

@@ -3,12 +3,13 @@
 use super::name::{DeviceName, PortName};
 use super::pod_backend::PodBackend;
 use super::socket_path::SocketPath;
+use super::tap_device::TapDevice;
 use crate::model::memif::MemifSocket;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
-use usnet_crds::{MemifMode, PortType, SocketRole, UdpPort, Vni};
+use usnet_crds::{BondMode, LacpRate, MemifMode, PciAddress, PortType, Queues, SocketRole, UdpPort, Vni, XdpMode};
 
 /// What a port is in the engine: everything that can be a port of a bridge.
 ///
@@ -36,6 +37,17 @@ pub enum PortBackend {
     /// An engine does not distinguish them; their owners do.
     #[serde(rename = "Veth")]
     Device { device: DeviceName },
+    /// A NIC whose frames the engine has by AF_XDP, before the kernel.
+    #[serde(skip)]
+    AfXdp { device: DeviceName, mode: XdpMode },
+    /// A NIC that the engine drives itself by DPDK.
+    #[serde(skip)]
+    Dpdk { address: PciAddress },
+    /// Several NICs in one port.
+    #[serde(skip)]
+    Bond { bond: Bond },
+    /// A tap, whose device in the network namespace of the pod the engine creates.
+    Tap { device: TapDevice },
     /// A patch port, which is connected to another port of the same engine.
     #[serde(skip)]
     Patch { peer: PortName },
@@ -62,6 +74,39 @@ pub struct TunnelEnds {
     pub remote: IpAddr,
 }
 
+/// A bond of NICs, which the engine has as one port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bond {
+    pub mode: BondMode,
+    /// Of no interest in other modes than LACP.
+    pub lacp_rate: LacpRate,
+    /// By their names.
+    members: Vec<BondMember>,
+}
+
+/// A NIC of a bond.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BondMember {
+    /// The name of its interface in the engine.
+    pub name: PortName,
+    pub backend: PortBackend,
+    /// Queues on which it receives; none leaves that alone.
+    pub receive_queues: Option<Queues>,
+}
+
+impl Bond {
+    pub fn new(mode: BondMode, lacp_rate: LacpRate, mut members: Vec<BondMember>) -> Self {
+        members.sort_by(|one, other| one.name.cmp(&other.name));
+        let lacp_rate = if mode == BondMode::Lacp { lacp_rate } else { LacpRate::default() };
+        Self { mode, lacp_rate, members }
+    }
+
+    /// Sorted by their names.
+    pub fn members(&self) -> &[BondMember] {
+        &self.members
+    }
+}
+
 impl PortBackend {
     /// A memif that carries Ethernet frames.
     pub const fn memif(socket: MemifSocket) -> Self {
@@ -76,7 +121,13 @@ impl PortBackend {
             }
             Self::Memif { socket, mode } => Some(PodBackend::Memif { socket, mode: *mode }),
             Self::Device { device } => Some(PodBackend::Veth { device }),
-            Self::Patch { .. } | Self::SubInterface | Self::Vxlan { .. } => None,
+            Self::Tap { device } => Some(PodBackend::Tap { device }),
+            Self::AfXdp { .. }
+            | Self::Dpdk { .. }
+            | Self::Bond { .. }
+            | Self::Patch { .. }
+            | Self::SubInterface
+            | Self::Vxlan { .. } => None,
         }
     }
 
@@ -90,12 +141,19 @@ impl PortBackend {
         matches!(self, Self::Memif { mode: MemifMode::Ip, .. })
     }
 
-    /// The name of the endpoint: of the socket as reported by VPP, of the device, or of the peer.
+    /// The name of the endpoint: of the socket as reported by VPP, of the device, or of the peer;
+    /// the address of a PCI device; those of all members of a bond.
     pub fn endpoint_name(&self) -> String {
         match self {
             Self::VhostUser { socket, .. } => socket.as_path().to_string_lossy().into_owned(),
             Self::Memif { socket, .. } => socket.to_string(),
-            Self::Device { device } => device.to_string(),
+            Self::Device { device } | Self::AfXdp { device, .. } => device.to_string(),
+            Self::Dpdk { address } => address.to_string(),
+            Self::Bond { bond } => {
+                let names: Vec<_> = bond.members().iter().map(|member| member.backend.endpoint_name()).collect();
+                names.join(", ")
+            }
+            Self::Tap { device } => device.to_string(),
             Self::Patch { peer } => peer.to_string(),
             Self::SubInterface => String::new(),
             Self::Vxlan { ends } => ends.remote.to_string(),
@@ -105,9 +163,26 @@ impl PortBackend {
     /// The kernel device, if it is one.
     pub const fn device(&self) -> Option<&DeviceName> {
         match self {
-            Self::Device { device } => Some(device),
+            Self::Device { device } | Self::AfXdp { device, .. } => Some(device),
             _ => None,
         }
+    }
+
+    pub const fn is_bond(&self) -> bool {
+        matches!(self, Self::Bond { .. })
+    }
+
+    /// The names of its interfaces in the engine: that of the port, or those of a bond's members.
+    pub fn interface_names<'a>(&'a self, port: &'a PortName) -> Vec<&'a str> {
+        match self {
+            Self::Bond { bond } => bond.members().iter().map(|member| member.name.as_str()).collect(),
+            _ => vec![port.as_str()],
+        }
+    }
+
+    /// Whether the pod's interface is one of its kernel, which has the addresses.
+    pub const fn is_of_kernel(&self) -> bool {
+        matches!(self, Self::Device { .. } | Self::Tap { .. })
     }
 
     /// The file of the socket; `None` without a socket, or for one without a file.
@@ -130,6 +205,10 @@ impl fmt::Display for PortBackend {
             Self::Memif { mode: MemifMode::Ethernet, .. } => write!(formatter, "{endpoint} (memif)"),
             Self::Memif { mode: MemifMode::Ip, .. } => write!(formatter, "{endpoint} (memif in IP mode)"),
             Self::Device { .. } => write!(formatter, "device {endpoint} (veth)"),
+            Self::AfXdp { .. } => write!(formatter, "device {endpoint} (AF_XDP)"),
+            Self::Dpdk { .. } => write!(formatter, "PCI device {endpoint} (DPDK)"),
+            Self::Bond { .. } => write!(formatter, "a bond of {endpoint}"),
+            Self::Tap { .. } => write!(formatter, "device {endpoint} (tap)"),
             Self::Patch { .. } => write!(formatter, "a patch port to {endpoint}"),
             Self::SubInterface => formatter.write_str("a sub-interface of the NIC"),
             Self::Vxlan { .. } => write!(formatter, "a VXLAN tunnel to {endpoint}"),

@@ -2,15 +2,20 @@
 
 use super::attached::AttachedPort;
 use super::backend::{PortBackend, TunnelEnds};
+use super::guard::{Guard, GuardedAddresses, GuardedPair};
 use super::name::{DeviceName, PortName};
 use super::settings::{DesiredSettings, PortMtu, PortSettings};
-use crate::model::attachment::Record;
+use crate::model::attachment::{Record, needs_interface};
 use crate::model::bridge::BridgeOwner;
 use crate::model::memif::MemifSecret;
 use crate::model::owner::{NetworkDevice, NetworkTunnel, Owner, PatchedNetwork, PortOwner};
 use crate::model::tagging::Tagging;
 use std::iter;
-use usnet_crds::{Bridge, BridgeName, EngineKind, NetworkName, NodeNetwork, Ownership, RingSize, UplinkName};
+use std::net::IpAddr;
+use usnet_crds::{
+    AddressPair, AntiSpoofing, Bridge, BridgeName, EngineKind, MacAddress, NetworkName, NodeNetwork, Ownership,
+    RingSize, UplinkName,
+};
 
 /// A port that an engine should have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +51,7 @@ pub struct CreationOptions {
     pub ring_size: RingSize,
     /// The secret that the peer of a memif must present.
     pub secret: Option<MemifSecret>,
-    /// The MAC address of a NIC.
+    /// The MAC address of a NIC, or of the pod's end of a tap.
     pub mac: Option<[u8; 6]>,
 }
 
@@ -74,15 +79,20 @@ impl PortBridge {
 
 impl DesiredPort {
     /// The port of a pod, with what is recorded of it.
-    pub fn of_attachment(Record { network, id, port, .. }: &Record) -> Self {
-        let AttachedPort { name, bridge, ownership, backend, queues: _, ring_size, secret, settings } = port.clone();
+    pub fn of_attachment(record: &Record) -> Self {
+        let Record { network, id, port, mac, .. } = record;
+        let AttachedPort { name, bridge, ownership, backend, queues, ring_size, secret, settings } = port.clone();
+        let guard = guard(&settings, record);
+        let settings = DesiredSettings { guard, ..settings.desired(&backend, queues) };
+        let is_tap = matches!(backend, PortBackend::Tap { .. });
+        let mac = mac.parse().ok().filter(|_| is_tap).map(|mac: MacAddress| mac.octets());
         Self {
             owner: PortOwner::new(network, id),
             bridge: Some(PortBridge { name: bridge, owner: BridgeOwner::Network(network.clone()), ownership }),
             name,
             backend,
-            settings: settings.into(),
-            creation: CreationOptions { ring_size, secret, mac: None },
+            settings,
+            creation: CreationOptions { ring_size, secret, mac },
             uplink: None,
             pair: None,
             policy: PortPolicy::Ensure,
@@ -92,9 +102,11 @@ impl DesiredPort {
     /// The port of a pod, with the present settings of its network, as far as they can change in
     /// place. What was assigned to the pod stays, whatever the network says now.
     pub fn of_attachment_on(network: &NodeNetwork, record: &Record) -> Self {
-        let Record { pod, port: AttachedPort { settings, .. }, requested_rate_limit, .. } = record;
+        let Record { pod, port: AttachedPort { settings, backend, queues, .. }, requested_rate_limit, .. } = record;
         let present = PortSettings::of_pod(network, &pod.namespace, &pod.name, *requested_rate_limit);
-        let settings = PortSettings { routed: settings.routed.clone(), ..present }.into();
+        let guard = guard(&present, record);
+        let settings = PortSettings { routed: settings.routed.clone(), ..present }.desired(backend, *queues);
+        let settings = DesiredSettings { guard, ..settings };
         let mut port = Self { settings, ..Self::of_attachment(record) };
         if let Some(bridge) = port.bridge.as_mut().filter(|bridge| bridge.name == network.bridge.name) {
             bridge.ownership = network.bridge.ownership;
@@ -198,5 +210,75 @@ impl DesiredPort {
     /// Whether creating it again enables it, if another client has disabled it.
     pub const fn is_enabled_by_creation(&self) -> bool {
         matches!(self.owner.owner, Owner::Patch(_) | Owner::Nic(_))
+    }
+}
+
+/// What a pod may claim to be; `None` if that is anything. Without a recorded MAC address that is
+/// one that no interface has: in VPP a port without a guard would be open.
+fn guard(settings: &PortSettings, record: &Record) -> Option<Guard> {
+    const NO_INTERFACE: &str = "no interface";
+    let own_mac = record.mac.parse().unwrap_or_else(|_| MacAddress::of(NO_INTERFACE));
+    let pairs = settings.allowed_address_pairs.iter();
+    let pairs = pairs.map(|AddressPair { ip, mac }| GuardedPair { ip: ip.ip(), mac: mac.unwrap_or(own_mac) });
+    let (of_interface, others): (Vec<_>, Vec<_>) = pairs.partition(|pair| pair.mac == own_mac);
+    let addresses = match settings.anti_spoofing {
+        AntiSpoofing::Off => return None,
+        AntiSpoofing::Mac => GuardedAddresses::Any,
+        AntiSpoofing::Address => GuardedAddresses::Only {
+            addresses: of_interface.iter().map(|pair| pair.ip).chain(own(record)).collect(),
+            dhcp: record.ipam.as_ref().is_some_and(needs_interface),
+        },
+    };
+    Some(Guard { mac: own_mac, addresses, pairs: others.into_iter().collect() })
+}
+
+/// The addresses that the pod was given.
+fn own(record: &Record) -> impl Iterator<Item = IpAddr> {
+    record.addresses.iter().map(|address| address.ip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use serde_json::json;
+
+    fn record(mac: &str) -> Record {
+        Record { mac: mac.to_owned(), ..testing::record("c1", &testing::network("blue")) }
+    }
+
+    fn settings(anti_spoofing: AntiSpoofing) -> PortSettings {
+        PortSettings { anti_spoofing, ..record("").port.settings }
+    }
+
+    /// The engines treat a port without a guard differently: one of Open vSwitch is closed, one of
+    /// VPP is open.
+    #[test]
+    fn a_port_whose_mac_address_is_not_recorded_has_a_guard_that_fits_no_frame() {
+        for (mac, expected) in
+            [("02:00:00:00:00:0a", "02:00:00:00:00:0a".parse().unwrap()), ("", MacAddress::of("no interface"))]
+        {
+            let found = guard(&settings(AntiSpoofing::Mac), &record(mac)).unwrap();
+            assert_eq!((found.mac, found.addresses), (expected, GuardedAddresses::Any));
+            assert_eq!(guard(&settings(AntiSpoofing::Off), &record(mac)), None);
+        }
+    }
+
+    #[test]
+    fn a_pair_without_another_mac_address_is_one_more_address() {
+        let pairs = json!([{"ip": "10.9.0.99"}, {"ip": "10.9.0.98", "mac": "02:00:00:00:00:0a"},
+                           {"ip": "10.9.0.100", "mac": "00:00:5e:00:01:05"}]);
+        let allowed_address_pairs = serde_json::from_value(pairs).unwrap();
+        let settings = PortSettings { allowed_address_pairs, ..settings(AntiSpoofing::Address) };
+        let found = guard(&settings, &record("02:00:00:00:00:0a")).unwrap().to_string();
+        assert_eq!(found, "02:00:00:00:00:0a 10.0.0.2 10.9.0.98 10.9.0.99 10.9.0.100@00:00:5e:00:01:05");
+    }
+
+    #[test]
+    fn a_client_of_dhcp_is_known_by_the_configuration_that_the_plugin_records() {
+        let ipam = json!({"cniVersion": "1.1.0", "name": "blue", "type": "userspace", "ipam": {"type": "dhcp"}});
+        let record = Record { ipam: Some(ipam), ..record("02:00:00:00:00:0a") };
+        let found = guard(&settings(AntiSpoofing::Address), &record).unwrap().to_string();
+        assert_eq!(found, "02:00:00:00:00:0a dhcp 10.0.0.2");
     }
 }

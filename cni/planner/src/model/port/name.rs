@@ -4,8 +4,8 @@ use crate::model::attachment::AttachmentId;
 use crate::model::owner::{NetworkDeviceRole, NetworkTunnel, Owner};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use usnet_crds::NetworkName;
 use usnet_crds::names::fnv1a;
+use usnet_crds::{NetworkName, PciAddress, UplinkName};
 
 /// `vhu` and 11 characters is what OpenStack names such ports, and fits a network device's name.
 const PREFIX: &str = "vhu";
@@ -70,6 +70,11 @@ impl PortName {
             Owner::Tunnel(tunnel) => Self::of_tunnel(tunnel),
             Owner::Nic(nic) => Self(generated(NIC_PREFIX, nic.uplink.as_str())),
         }
+    }
+
+    /// The interface of a NIC that an engine drives itself, in the bond of an uplink.
+    pub fn of_bond_member(uplink: &UplinkName, address: PciAddress) -> Self {
+        Self(generated(NIC_PREFIX, &format!("{uplink} {address}")))
     }
 
     /// A name that an engine showed.

@@ -2,6 +2,7 @@
 
 use super::name::DeviceName;
 use super::socket_path::SocketPath;
+use super::tap_device::TapDevice;
 use crate::model::memif::MemifSocket;
 use std::path::Path;
 use usnet_crds::{MemifMode, PortType, SocketRole};
@@ -13,6 +14,7 @@ pub enum PodBackend<'a> {
     VhostUser { socket: &'a SocketPath, engine_role: SocketRole },
     Memif { socket: &'a MemifSocket, mode: MemifMode },
     Veth { device: &'a DeviceName },
+    Tap { device: &'a TapDevice },
 }
 
 impl<'a> PodBackend<'a> {
@@ -22,6 +24,7 @@ impl<'a> PodBackend<'a> {
             Self::VhostUser { .. } => PortType::VhostUser,
             Self::Memif { .. } => PortType::Memif,
             Self::Veth { .. } => PortType::Veth,
+            Self::Tap { .. } => PortType::Tap,
         }
     }
 
@@ -32,7 +35,7 @@ impl<'a> PodBackend<'a> {
             Self::VhostUser { engine_role: SocketRole::Server, .. } => Some(SocketRole::Client),
             // The engine is the master of a memif, and the master listens.
             Self::Memif { .. } => Some(SocketRole::Client),
-            Self::Veth { .. } => None,
+            Self::Veth { .. } | Self::Tap { .. } => None,
         }
     }
 
@@ -41,7 +44,7 @@ impl<'a> PodBackend<'a> {
         match self {
             Self::VhostUser { socket, .. } => Some(socket.as_path()),
             Self::Memif { socket, .. } => socket.path(),
-            Self::Veth { .. } => None,
+            Self::Veth { .. } | Self::Tap { .. } => None,
         }
     }
 }

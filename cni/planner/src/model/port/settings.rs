@@ -5,12 +5,18 @@
 //! [`ObservedSettings`]; then this file and `port_settings` of each engine's driver do not compile
 //! until they have it.
 
+use super::backend::PortBackend;
+use super::difference::Difference;
+use super::guard::Guard;
+use super::queue_settings::{ObservedQueues, QueueSettings};
 use crate::model::tagging::Tagging;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
-use usnet_crds::{Mtu, NodeNetwork, RateLimit, Vlan, VlanTag};
+use usnet_crds::{
+    AddressPair, AntiSpoofing, Mtu, NodeNetwork, Polling, Queues, RateLimit, TransmitRetries, Vlan, VlanTag,
+};
 
 /// What can be changed on a pod's port while packets flow, as it is in a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +33,18 @@ pub struct PortSettings {
     /// The addresses of the pod that the engine routes to this port; none if it is on a bridge.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub routed: BTreeSet<IpAddr>,
+    /// How VPP reads the queues of the pod; `None` leaves it to VPP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub polling: Option<Polling>,
+    /// How often Open vSwitch tries again to send to the pod; `None` means its default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transmit_retries: Option<TransmitRetries>,
+    /// Which frames the pod may send.
+    #[serde(default, skip_serializing_if = "AntiSpoofing::is_off")]
+    pub anti_spoofing: AntiSpoofing,
+    /// The addresses that the pod may use besides its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_address_pairs: Vec<AddressPair>,
 }
 
 /// Records of earlier releases have only the number of an access port's VLAN.
@@ -53,9 +71,40 @@ impl PortSettings {
             mtu: network.bridge.mtu,
             vlan: fixed.as_ref().and_then(|fixed| fixed.vlan.clone()).or_else(|| network.port.vlan.clone()),
             rate_limit: fixed
+                .as_ref()
                 .and_then(|fixed| fixed.rate_limit)
                 .unwrap_or_else(|| network.port.rate_limit.at_most(requested)),
             routed: BTreeSet::new(),
+            polling: network.port.polling,
+            transmit_retries: network.port.transmit_retries,
+            anti_spoofing: network.port.anti_spoofing,
+            allowed_address_pairs: fixed.map(|fixed| fixed.allowed_address_pairs).unwrap_or_default(),
+        }
+    }
+
+    /// What the engine should have, without a guard: the settings of a port with this backend,
+    /// whose program was given so many queues.
+    pub fn desired(self, backend: &PortBackend, queues: Queues) -> DesiredSettings {
+        let Self {
+            mtu,
+            vlan,
+            rate_limit,
+            routed,
+            polling,
+            transmit_retries,
+            anti_spoofing: _,
+            allowed_address_pairs: _,
+        } = self;
+        let has_program = backend.of_pod().is_some_and(|pod| pod.program_role().is_some());
+        let queues = has_program.then(|| QueueSettings::new(queues, polling, transmit_retries));
+        DesiredSettings {
+            mtu: PortMtu::Set(mtu),
+            tagging: Some(vlan.into()),
+            rate_limit: Some(rate_limit),
+            routed,
+            receive_queues: None,
+            queues,
+            guard: None,
         }
     }
 }
@@ -69,6 +118,11 @@ pub struct DesiredSettings {
     pub rate_limit: Option<RateLimit>,
     /// The addresses that the engine routes to this port.
     pub routed: BTreeSet<IpAddr>,
+    /// The queues on which a NIC receives.
+    pub receive_queues: Option<Queues>,
+    pub queues: Option<QueueSettings>,
+    /// What its pod may claim to be; `None` if that is anything, and for ports of no pod.
+    pub guard: Option<Guard>,
 }
 
 /// The MTU that a port should have.
@@ -92,32 +146,28 @@ pub struct ObservedSettings {
     pub rate_limit: Option<RateLimit>,
     /// The addresses that the engine routes to the port.
     pub routed: BTreeSet<IpAddr>,
+    /// The requested queues on which a NIC receives; `None` if the engine was asked for none.
+    pub receive_queues: Option<i64>,
+    pub queues: ObservedQueues,
+    /// What its pod may claim to be, as the port says; `None` if it says nothing.
+    pub guard: Option<Guard>,
     /// Whether the port may forward: the admin state of VPP. Open vSwitch has none, there it always
     /// may.
     pub is_enabled: bool,
 }
 
-/// One setting of a port that is not as it should be, as text.
-pub(crate) struct Difference {
-    pub(crate) setting: &'static str,
-    pub(crate) observed: String,
-    pub(crate) desired: String,
-}
-
-impl From<PortSettings> for DesiredSettings {
-    fn from(PortSettings { mtu, vlan, rate_limit, routed }: PortSettings) -> Self {
-        Self { mtu: PortMtu::Set(mtu), tagging: Some(vlan.into()), rate_limit: Some(rate_limit), routed }
-    }
-}
-
 impl From<&DesiredSettings> for ObservedSettings {
     /// What an engine reports of an enabled port that needs no update.
-    fn from(DesiredSettings { mtu, tagging, rate_limit, routed }: &DesiredSettings) -> Self {
+    fn from(desired: &DesiredSettings) -> Self {
+        let DesiredSettings { mtu, tagging, rate_limit, routed, receive_queues, queues, guard } = desired;
         Self {
             mtu: mtu.requested().map(i64::from),
             tagging: tagging.clone().unwrap_or(Tagging::Untagged),
             rate_limit: Some(rate_limit.unwrap_or_default()),
             routed: routed.clone(),
+            receive_queues: receive_queues.map(i64::from),
+            queues: queues.map(ObservedQueues::from).unwrap_or_default(),
+            guard: guard.clone(),
             is_enabled: true,
         }
     }
@@ -126,12 +176,21 @@ impl From<&DesiredSettings> for ObservedSettings {
 impl DesiredSettings {
     /// Nothing but how frames are tagged; `None` leaves that alone as well.
     pub const fn tagging(tagging: Option<Tagging>) -> Self {
-        Self { mtu: PortMtu::Unmanaged, tagging, rate_limit: None, routed: BTreeSet::new() }
+        Self {
+            mtu: PortMtu::Unmanaged,
+            tagging,
+            rate_limit: None,
+            routed: BTreeSet::new(),
+            receive_queues: None,
+            queues: None,
+            guard: None,
+        }
     }
 
     /// Untagged and without limits, as every port that joins a network with other nodes.
     pub fn plain(mtu: PortMtu) -> Self {
-        Self { mtu, tagging: Some(Tagging::Untagged), rate_limit: Some(RateLimit::default()), routed: BTreeSet::new() }
+        let tagging = Some(Tagging::Untagged);
+        Self { mtu, rate_limit: Some(RateLimit::default()), ..Self::tagging(tagging) }
     }
 }
 
@@ -156,16 +215,19 @@ impl PortMtu {
 impl ObservedSettings {
     /// Whether a port with these settings needs no update, whether it is enabled or not.
     pub fn match_desired(&self, desired: &DesiredSettings) -> bool {
-        let DesiredSettings { mtu, tagging, rate_limit, routed } = desired;
+        let DesiredSettings { mtu, tagging, rate_limit, routed, receive_queues, queues, guard } = desired;
         mtu.matches(self.mtu)
             && tagging.as_ref().is_none_or(|tagging| self.tagging == *tagging)
             && rate_limit.is_none_or(|limit| self.rate_limit == Some(limit))
             && self.routed == *routed
+            && receive_queues.is_none_or(|queues| self.receive_queues == Some(queues.into()))
+            && queues.is_none_or(|queues| self.queues.match_desired(queues))
+            && self.guard == *guard
     }
 
     /// The settings that an update to the desired ones changes, as text.
     pub(crate) fn changes(&self, desired: &DesiredSettings) -> Vec<String> {
-        let DesiredSettings { mtu, tagging, rate_limit, routed } = desired;
+        let DesiredSettings { mtu, tagging, rate_limit, routed, receive_queues, queues, guard } = desired;
         let vlan = |tagging: &Tagging| match tagging {
             Tagging::Vlan(vlan) => vlan.to_string(),
             _ => "no VLAN".to_owned(),
@@ -175,12 +237,15 @@ impl ObservedSettings {
             tagging.as_ref().filter(|tagging| self.tagging != **tagging).map(vlan),
             rate_limit.filter(|limit| self.rate_limit != Some(*limit)).map(|limit| limit.to_string()),
             (self.routed != *routed).then(|| format!("routes to {}", addresses_text(routed))),
+            receive_queues.filter(|queues| self.receive_queues != Some((*queues).into())).map(queues_text),
+            (self.guard != *guard).then(|| format!("frames from {}", guard_text(guard.as_ref()))),
         ];
-        all.into_iter().flatten().collect()
+        let queues = queues.map(|queues| self.queues.changes(queues)).unwrap_or_default();
+        all.into_iter().flatten().chain(queues).collect()
     }
 
     pub(crate) fn differences(&self, desired: &DesiredSettings) -> impl Iterator<Item = Difference> {
-        let DesiredSettings { mtu, tagging, rate_limit, routed } = desired;
+        let DesiredSettings { mtu, tagging, rate_limit, routed, receive_queues, queues, guard } = desired;
         let all = [
             mtu.requested().map(|desired| {
                 let observed = self.mtu.map_or_else(|| "unset".to_owned(), |mtu| mtu.to_string());
@@ -191,10 +256,16 @@ impl ObservedSettings {
                 let observed = self.rate_limit.map_or_else(|| NOT_SET_BY_USNET.to_owned(), |limit| limit.to_string());
                 ("the rate limit", observed, desired.to_string())
             }),
+            Some(("the source of its frames", guard_text(self.guard.as_ref()), guard_text(guard.as_ref()))),
             Some(("the routed addresses", addresses_text(&self.routed), addresses_text(routed))),
+            receive_queues.map(|desired| {
+                let observed = self.receive_queues.map_or_else(|| "unset".to_owned(), |queues| queues.to_string());
+                ("the number of receive queues", observed, desired.to_string())
+            }),
         ];
         let differences = all.into_iter().flatten().filter(|(_, observed, desired)| observed != desired);
-        differences.map(|(setting, observed, desired)| Difference { setting, observed, desired })
+        let differences = differences.map(|(setting, observed, desired)| Difference { setting, observed, desired });
+        differences.chain(queues.iter().flat_map(|queues| self.queues.differences(*queues)))
     }
 }
 
@@ -206,6 +277,16 @@ fn vlan_text(tagging: &Tagging) -> String {
         Tagging::Vlan(vlan) => vlan.to_string(),
         Tagging::OnlyUntagged | Tagging::UntaggedAndTrunk(_) | Tagging::Other => NOT_SET_BY_USNET.to_owned(),
     }
+}
+
+/// The queues on which a NIC receives, as text.
+pub(crate) fn queues_text(queues: Queues) -> String {
+    if i64::from(queues) == 1 { "1 receive queue".to_owned() } else { format!("{queues} receive queues") }
+}
+
+/// What a pod may claim to be, as text.
+fn guard_text(guard: Option<&Guard>) -> String {
+    guard.map_or_else(|| "anybody".to_owned(), Guard::to_string)
 }
 
 fn addresses_text(all: &BTreeSet<IpAddr>) -> String {
@@ -225,10 +306,10 @@ impl fmt::Display for DesiredSettings {
             Some(Tagging::Vlan(vlan)) => write!(formatter, "{vlan}")?,
             _ => formatter.write_str("no VLAN")?,
         }
-        match &self.rate_limit {
-            Some(limit) => write!(formatter, " and {limit}"),
-            None => Ok(()),
+        if let Some(limit) = &self.rate_limit {
+            write!(formatter, " and {limit}")?;
         }
+        self.queues.iter().try_for_each(|queues| queues.fmt(formatter))
     }
 }
 
@@ -254,6 +335,9 @@ mod tests {
             tagging: Tagging::Other,
             rate_limit: None,
             routed: BTreeSet::new(),
+            receive_queues: None,
+            queues: ObservedQueues::default(),
+            guard: None,
             is_enabled: true,
         };
         assert!(observed.match_desired(&DesiredSettings::tagging(None)));

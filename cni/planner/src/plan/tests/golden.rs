@@ -89,9 +89,10 @@ fn desired_lines(desired: &Desired) -> Vec<String> {
         format!("port {} of {id} on bridge {}{being_added}", port.name, port.bridge_name().unwrap())
     });
     let uplinks = desired.uplinks.values().map(|uplink| {
-        let nic = uplink.nic.as_ref().map_or("any".to_owned(), |nic| match nic.identity {
+        let nic = uplink.nic.as_ref().map_or("any".to_owned(), |nic| match &nic.identity {
             NicIdentity::KernelIndex(index) => format!("{} with index {index}", nic.name),
             NicIdentity::PciAddress(address) => format!("{} at {address}", nic.name),
+            NicIdentity::Bond(_) => format!("{}, {}", nic.name, nic.backend),
         });
         match &uplink.bridge {
             Some(UplinkBridge { name, tagging }) => {

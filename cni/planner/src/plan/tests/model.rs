@@ -89,12 +89,14 @@ impl Model {
         match (bridge, self.kind) {
             (DesiredBridge::Network { bridge, .. }, EngineKind::OpenVswitch) => bridge.into(),
             (DesiredBridge::Network { bridge, .. }, EngineKind::Vpp) => {
-                BridgeSettings { mtu: BridgeMtu::OfPortsOnly, ..bridge.into() }
+                BridgeSettings { mtu: BridgeMtu::OfPortsOnly, is_guarded: None, ..bridge.into() }
             }
             (DesiredBridge::Uplink { .. }, _) => {
                 let (mtu, mac_table) = (BridgeMtu::Unset, MacTable::Unset);
-                let new = BridgeSettings { mtu, mac_learning: MacLearning::Enabled, mac_age_seconds: None, mac_table };
-                before.map_or(new, |before| BridgeSettings { mac_learning: MacLearning::Enabled, ..before.clone() })
+                let mac_learning = MacLearning::Enabled;
+                let new =
+                    BridgeSettings { mtu, mac_learning, mac_age_seconds: None, mac_table, is_guarded: Some(false) };
+                before.map_or(new, |before| BridgeSettings { mac_learning, is_guarded: Some(false), ..before.clone() })
             }
         }
     }

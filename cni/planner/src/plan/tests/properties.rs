@@ -75,7 +75,8 @@ fn check_network(spec: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<()
     match engine.bridges.get(name) {
         Some(bridge) if bridge.network() == Some(&spec.name) => {
             let desired = BridgeSettings::from(&spec.bridge);
-            let settings = [BridgeSettings { mtu: BridgeMtu::OfPortsOnly, ..desired.clone() }, desired];
+            let settings =
+                [BridgeSettings { mtu: BridgeMtu::OfPortsOnly, is_guarded: None, ..desired.clone() }, desired];
             prop_assert!(bridge.has_supported_datapath && settings.contains(&bridge.settings), "{bridge:?}");
         }
         // The name is in use by others, and was so before.

@@ -9,7 +9,7 @@ use crate::model::memif::MemifSocket;
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::{NetworkDevice, NetworkDeviceRole, PortOwner};
 use crate::model::port::{
-    AttachedPort, DesiredPort, ObservedSettings, PortBackend, PortName, PortPolicy, PortSettings,
+    AttachedPort, DesiredPort, ObservedQueues, ObservedSettings, PortBackend, PortName, PortPolicy, PortSettings,
 };
 use crate::model::tagging::Tagging;
 use crate::testing::{attachment, backend, desired_port, network};
@@ -21,8 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::{
-    BridgeName, EngineKind, KilobitsPerSecond, MacAge, MacLearning, Mtu, NetworkName, NodeNetwork, Ownership, Queues,
-    RateLimit, RingSize, Vlan, VlanTag,
+    AddressPair, AntiSpoofing, BridgeName, EngineKind, KilobitsPerSecond, MacAge, MacLearning, Mtu, NetworkName,
+    NodeNetwork, Ownership, Polling, Queues, RateLimit, RingSize, TransmitRetries, Vlan, VlanTag,
 };
 
 const NETWORKS: [&str; 3] = ["blue", "green", "red"];
@@ -98,8 +98,32 @@ fn routed_strategy() -> impl Strategy<Value = BTreeSet<IpAddr>> {
 }
 
 fn settings_strategy() -> impl Strategy<Value = PortSettings> {
-    let parts = (mtu_strategy(), vlan_strategy(), rate_limit_strategy(), routed_strategy());
-    parts.prop_map(|(mtu, vlan, rate_limit, routed)| PortSettings { mtu, vlan, rate_limit, routed })
+    let parts = (mtu_strategy(), vlan_strategy(), rate_limit_strategy(), routed_strategy(), serving_strategy());
+    (parts, anti_spoofing_strategy()).prop_map(|(parts, (anti_spoofing, allowed_address_pairs))| {
+        let (mtu, vlan, rate_limit, routed, (polling, transmit_retries)) = parts;
+        PortSettings { mtu, vlan, rate_limit, routed, polling, transmit_retries, anti_spoofing, allowed_address_pairs }
+    })
+}
+
+fn anti_spoofing_strategy() -> impl Strategy<Value = (AntiSpoofing, Vec<AddressPair>)> {
+    let pair =
+        |mac: Option<&str>| AddressPair { ip: "10.1.0.100".parse().unwrap(), mac: mac.map(|mac| mac.parse().unwrap()) };
+    let pairs = vec![vec![], vec![pair(None)], vec![pair(Some("00:00:5e:00:01:05"))]];
+    (select(&[AntiSpoofing::Off, AntiSpoofing::Mac, AntiSpoofing::Address][..]), select(pairs))
+}
+
+fn serving_strategy() -> impl Strategy<Value = (Option<Polling>, Option<TransmitRetries>)> {
+    let polling = select(&[None, None, Some(Polling::Polling), Some(Polling::Interrupt)][..]);
+    (polling, option::weighted(0.3, select(&[0, 32][..]).prop_map(|number| TransmitRetries::try_from(number).unwrap())))
+}
+
+/// Those of a port without a program, or of one with several queues.
+fn observed_queues_strategy() -> impl Strategy<Value = ObservedQueues> {
+    (option::of(any::<bool>()), serving_strategy()).prop_map(|(are_spread, (polling, retries))| ObservedQueues {
+        are_spread,
+        polling: polling.into_iter().collect(),
+        transmit_retries: retries.map(|retries| retries.to_string()),
+    })
 }
 
 fn network_strategy(name: &NetworkName) -> impl Strategy<Value = NodeNetwork> + use<> {
@@ -113,6 +137,7 @@ fn network_strategy(name: &NetworkName) -> impl Strategy<Value = NodeNetwork> + 
             (network.bridge.name, network.bridge.mtu) = (name, settings.mtu);
             (network.bridge.mac_learning, network.bridge.mac_age_seconds) = mac;
             (network.port.vlan, network.port.rate_limit) = (settings.vlan, settings.rate_limit);
+            (network.port.polling, network.port.transmit_retries) = (settings.polling, settings.transmit_retries);
             network
         },
     )
@@ -128,13 +153,16 @@ fn desired_attachment_strategy(id: &AttachmentId) -> impl Strategy<Value = Desir
     let id = id.clone();
     let policy = select(&[PortPolicy::Ensure, PortPolicy::Ensure, PortPolicy::Keep][..]);
     let bridge = (option::weighted(0.2, bridge_name_strategy()), ownership_strategy());
-    (network_name_strategy(), bridge, port_name_strategy(&id), backend_strategy(), settings_strategy(), policy)
-        .prop_map(move |(network, (bridge, ownership), name, backend, settings, policy)| {
+    let queues = select(&[1, 1, 4][..]).prop_map(|number| Queues::try_from(number).unwrap());
+    let port = (port_name_strategy(&id), backend_strategy(), queues, settings_strategy());
+    (network_name_strategy(), bridge, port, policy).prop_map(
+        move |(network, (bridge, ownership), (name, backend, queues, settings), policy)| {
             let bridge = bridge.unwrap_or_else(|| BridgeName::default_for(&network));
-            let (queues, ring_size) = (Queues::default(), RingSize::default());
+            let ring_size = RingSize::default();
             let port = AttachedPort { name, bridge, ownership, backend, queues, ring_size, secret: None, settings };
             DesiredPort { policy, ..desired_port(&network, &id, &port) }
-        })
+        },
+    )
 }
 
 /// Any desired state, including contradictory ones.
@@ -195,6 +223,7 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
                     mac_learning,
                     mac_age_seconds: has_age.then(|| age.into()),
                     mac_table: if has_age { MacTable::Limited(8192) } else { MacTable::Unset },
+                    is_guarded: Some(!has_age),
                 },
                 state,
                 ports: BTreeMap::new(),
@@ -214,17 +243,28 @@ fn observed_port_strategy() -> impl Strategy<Value = ObservedPort> {
         .prop_map(|(network, role, index)| PortOwner::of_device(&NetworkDevice { network, role, index }));
     let owner = prop_oneof![4 => of_pod, 1 => of_network];
     let tagging = prop_oneof![4 => vlan_strategy().prop_map(Tagging::from), 1 => Just(Tagging::Other)];
-    let settings = (tagging, option::weighted(0.9, rate_limit_strategy()), routed_strategy());
+    let limits = option::weighted(0.9, rate_limit_strategy());
+    let settings = (tagging, limits, routed_strategy(), observed_queues_strategy());
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
     let backend = option::weighted(0.9, backend_strategy());
     let peer = select(&[Peer::Connected, Peer::Absent][..]);
     let parts = (option::weighted(0.7, owner), backend, mtu, settings, peer, state_strategy());
-    parts.prop_map(|(owner, backend, mtu, (tagging, rate_limit, routed), peer, state)| ObservedPort {
+    parts.prop_map(|(owner, backend, mtu, (tagging, rate_limit, routed, queues), peer, state)| ObservedPort {
         owner,
         backend,
-        settings: ObservedSettings { mtu, tagging, rate_limit, routed, is_enabled: true },
+        settings: ObservedSettings {
+            mtu,
+            tagging,
+            rate_limit,
+            routed,
+            receive_queues: None,
+            queues,
+            guard: None,
+            is_enabled: true,
+        },
         peer,
         state,
+        members: Vec::new(),
     })
 }
 
@@ -251,6 +291,7 @@ fn vpp_strategy() -> impl Strategy<Value = Observed> {
             let mut names = BTreeSet::new();
             for bridge in engine.bridges.values_mut() {
                 bridge.settings.mtu = BridgeMtu::OfPortsOnly;
+                bridge.settings.is_guarded = None;
                 bridge.ports.retain(|name, _| names.insert(name.clone()));
                 let network = bridge.network().cloned();
                 bridge.ports.values_mut().for_each(|port| see_network(port, network.as_ref()));

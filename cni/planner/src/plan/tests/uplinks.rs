@@ -13,7 +13,7 @@ use crate::testing::network;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use usnet_crds::{EngineKind, NetworkUplink, NodeNetwork, VlanTag};
+use usnet_crds::{EngineKind, NetworkUplink, NodeNetwork, UplinkName, VlanTag};
 
 fn on_uplink(engine: EngineKind, name: &str, vlan: Option<i64>) -> NodeNetwork {
     let vlan = vlan.map(|tag| VlanTag::try_from(tag).unwrap());
@@ -56,6 +56,32 @@ fn uplink_new() {
     let about = "A new uplink with a network in a VLAN and one without.";
     let spec = desired(&[("blue", Some(100)), ("red", None)], ETH1);
     golden("uplink_new", about, spec, Observed::default(), PlanContext::default());
+}
+
+/// A NIC that the switch drives itself is known by its address, and its port by its uplink.
+fn of_dpdk(function: u8, mtu: Option<i64>) -> Desired {
+    let uplink: UplinkName = "fab".parse().unwrap();
+    let address = format!("0000:02:00.{function}").parse().unwrap();
+    let nic = DesiredNic::dpdk(&uplink, address, mtu.map(|mtu| mtu.try_into().unwrap()), None);
+    let spec = desired(&[("blue", Some(100))], None);
+    let with_nic = DesiredUplink::of(EngineKind::OpenVswitch, &uplink, Some(nic), [Some(100.try_into().unwrap())]);
+    spec.with_uplinks(with_nic)
+}
+
+#[test]
+fn a_nic_of_dpdk_is_joined_with_its_mtu_and_changed_in_place() {
+    let join = "join NIC 0000:02:00.0 of uplink fab to bridge br-up-fab for VLANs 100";
+    assert!(texts(&of_dpdk(0, None), &Observed::default()).contains(&join.to_owned()));
+    let programmed = programmed(EngineKind::OpenVswitch, &of_dpdk(0, None));
+    assert_eq!(texts(&of_dpdk(0, None), &programmed), [""; 0]);
+    let changed = texts(&of_dpdk(0, Some(9000)), &programmed);
+    let [only] = changed.as_slice() else { panic!("{changed:?}") };
+    assert!(only.starts_with("set VLANs 100, MTU 9000, 1 receive queue on NIC usp-"), "{only}");
+    let moved = texts(&of_dpdk(1, None), &programmed);
+    let [removed, joined] = moved.as_slice() else { panic!("{moved:?}") };
+    assert!(removed.starts_with("remove port usp-") && joined.contains("0000:02:00.1"), "{moved:?}");
+    // Without a NIC to join, the one that the switch has stays.
+    assert_eq!(texts(&desired(&[("blue", Some(100))], None), &programmed), [""; 0]);
 }
 
 #[test]

@@ -114,6 +114,14 @@ impl EngineClient {
         self.request_port(record)?.complete()
     }
 
+    /// Changes the port of an attachment to what its record says by now.
+    pub fn update_port(mut self, record: &Record) -> Result<(), EngineClientError> {
+        let operation = Op::UpdatePort { port: DesiredPort::of_attachment(record).into() };
+        self.driver.set_apply_timeout(CREATE_TIMEOUT);
+        let committed = self.driver.commit(std::slice::from_ref(&operation))?;
+        only_result(self.driver.complete(&[operation], committed)?)
+    }
+
     /// Removes the port of an attachment, if it exists. Returns when the engine has accepted that:
     /// ovs-vswitchd applies the commit to the database as soon as it runs, and the agent reports an
     /// ovs-vswitchd that does not run.

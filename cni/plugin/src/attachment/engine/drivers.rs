@@ -8,7 +8,7 @@ use usnet_crds::{EngineKind, SocketRole};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::engine::{BlockingDriver, EngineError, TagTooLong};
 use usnet_dataplane::memif::MemifSocketIds;
-use usnet_dataplane::ovs::{OpenVswitch, ServerSocket};
+use usnet_dataplane::ovs::{BlockingChannels, OpenVswitch, ServerSocket};
 use usnet_dataplane::port::PortBackend;
 use usnet_dataplane::vpp::{self, Vpp};
 use usnet_ovsdb::blocking::Client as OvsdbClient;
@@ -17,6 +17,10 @@ use usnet_vpp::blocking::Client as VppClient;
 /// The timeout of one OVSDB transaction. ovsdb-server replies within milliseconds even when
 /// ovs-vswitchd is busy. If it takes longer it hangs, and the pod's event should say so soon.
 const OVSDB_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a bridge may take to accept the flows of a port, which are committed within
+/// milliseconds: between two changes of the configuration of a switch, each of which takes up to
+/// some 100 ms.
+const OPENFLOW_TIMEOUT: Duration = Duration::from_secs(1);
 /// The timeout of a batch of VPP API messages. A busy node where many pods start or stop at the
 /// same time needs a second or two, and ADD would fail with less. With more, a hanging VPP would
 /// not be reported within 5 s. If it hangs in the middle of an ADD the timeout applies twice: to
@@ -29,7 +33,10 @@ pub(super) fn connect(
     memif_socket_ids: MemifSocketIds,
 ) -> Result<Box<dyn BlockingDriver>, EngineError> {
     Ok(match engine {
-        EngineKind::OpenVswitch => Box::new(OpenVswitch::new(OvsdbClient::connect(socket, OVSDB_TIMEOUT)?)),
+        EngineKind::OpenVswitch => {
+            let database = OvsdbClient::connect(socket, OVSDB_TIMEOUT)?;
+            Box::new(OpenVswitch::new(BlockingChannels::new(database, socket, OPENFLOW_TIMEOUT)))
+        }
         EngineKind::Vpp => Box::new(Vpp::new(VppClient::connect(socket, VPP_TIMEOUT)?, memif_socket_ids)),
     })
 }

@@ -49,7 +49,7 @@ pub fn differences(
 }
 
 /// Reads the interface. The caller is in the pod's network namespace.
-fn read_interface(interface: &InterfaceName) -> Result<Option<(Link, Vec<IpNet>)>, InterfaceError> {
+pub(super) fn read_interface(interface: &InterfaceName) -> Result<Option<(Link, Vec<IpNet>)>, InterfaceError> {
     let name = interface.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", name))?;
     let Some(link) = link::find(&mut netlink, name).map_err(failed("find", name))? else { return Ok(None) };
@@ -57,7 +57,7 @@ fn read_interface(interface: &InterfaceName) -> Result<Option<(Link, Vec<IpNet>)
     Ok(Some((link, addresses)))
 }
 
-fn interface_differences(
+pub(super) fn interface_differences(
     record: &Record,
     expected: &ExpectedInterface,
     link: &Link,

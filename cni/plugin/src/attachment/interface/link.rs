@@ -14,6 +14,8 @@ pub(super) struct Link {
     pub(super) index: u32,
     pub(super) is_up: bool,
     pub(super) is_veth: bool,
+    /// Whether it is a tun or a tap.
+    pub(super) is_tun: bool,
     pub(super) is_promiscuous: bool,
     pub(super) mac: Vec<u8>,
     pub(super) mtu: u32,
@@ -100,7 +102,10 @@ fn read(message: LinkMessage) -> Link {
             LinkAttribute::IfAlias(alias) => link.alias = Some(alias),
             LinkAttribute::Link(peer) => link.peer = Some(peer),
             LinkAttribute::LinkNetNsId(_) => is_apart = true,
-            LinkAttribute::LinkInfo(info) => link.is_veth = info.contains(&LinkInfo::Kind(InfoKind::Veth)),
+            LinkAttribute::LinkInfo(info) => {
+                link.is_veth = info.contains(&LinkInfo::Kind(InfoKind::Veth));
+                link.is_tun = info.contains(&LinkInfo::Kind(InfoKind::Tun));
+            }
             _ => {}
         }
     }

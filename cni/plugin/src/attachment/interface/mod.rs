@@ -6,7 +6,8 @@
 //! is recognized by its MAC address, which is set on creation and derived from the attachment.
 //!
 //! [`create()`] and [`assign`] are steps of ADD, [`remove()`] is a step of DEL, [`differences`] is
-//! part of CHECK; [`is_promiscuous`] tells whether an engine uses the device. All of them perform
+//! part of CHECK, and [`tap`] has what differs where the engine creates the interface itself;
+//! [`is_promiscuous`] tells whether an engine uses the device. All of them perform
 //! IO: netlink requests to the kernel, those for the pod's end on a thread in the pod's network
 //! namespace.
 
@@ -20,6 +21,7 @@ mod namespace;
 mod owner;
 mod promiscuous;
 mod remove;
+pub mod tap;
 
 pub use check::{ExpectedInterface, differences};
 pub use create::{assign, check_namespace, create};

@@ -82,6 +82,11 @@ pub enum IpamError {
         "address {0} was assigned to the pod, and is in no subnet of the gateway (spec.gateway.addresses), which routes to memifs in IP mode: assign or request another one"
     )]
     NotInGatewaySubnet(IpAddr),
+    /// Nothing that the pod sends would be forwarded.
+    #[error(
+        "the pod gets no address, and may send from its addresses alone (port.antiSpoofing Address): set spec.ipam of the network, request addresses, or use antiSpoofing MAC"
+    )]
+    NoGuardedAddress,
     #[error("IPAM plugin {0} assigned no address")]
     NoAddress(String),
 }
@@ -98,6 +103,7 @@ impl IpamError {
             | Self::AddressOfGateway(_)
             | Self::AddressOfNode(_)
             | Self::NoRoutedAddress
+            | Self::NoGuardedAddress
             | Self::NotInGatewaySubnet(_) => ErrorCode::InvalidConfiguration,
             Self::NoSearchPath(..) => ErrorCode::InvalidEnvironment,
             Self::Run { .. } => ErrorCode::IoFailure,
@@ -132,6 +138,7 @@ impl IpamError {
                 | Self::AddressOfGateway(_)
                 | Self::AddressOfNode(_)
                 | Self::NoRoutedAddress
+                | Self::NoGuardedAddress
                 | Self::NotInGatewaySubnet(_)
         )
     }

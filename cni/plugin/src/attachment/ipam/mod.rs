@@ -10,4 +10,5 @@ mod tests;
 
 pub use configuration::{NetworkIpam, configuration_for, is_same_request};
 pub use error::IpamError;
-pub use plugin::{IpamPlugin, TIMEOUT, needs_interface};
+pub use plugin::{IpamPlugin, TIMEOUT};
+pub use usnet_dataplane::attachment::needs_interface;

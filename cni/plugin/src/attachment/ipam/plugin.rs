@@ -27,12 +27,6 @@ const NAME_MAX: usize = 63;
 /// The text of host-local when a requested address is in no range.
 const NOT_IN_RANGES: &str = "failed to allocate all requested IPs";
 
-/// Whether the IPAM plugin is CNI's `dhcp`, which sends requests over the pod's interface: the
-/// interface has to exist in the kernel.
-pub fn needs_interface(configuration: &Value) -> bool {
-    configuration.pointer("/ipam/type").and_then(Value::as_str) == Some("dhcp")
-}
-
 /// An IPAM plugin and the parameters of its calls.
 #[derive(Debug, Clone)]
 pub struct IpamPlugin<'a> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use usnet_crds::{EngineKind, NodeNetwork, Port, PortType};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::memif::MemifSecret;
-use usnet_dataplane::port::{DeviceName, PortBackend, SocketPath};
+use usnet_dataplane::port::{DeviceName, PortBackend, SocketPath, TapDevice};
 
 /// Where the socket of an interface is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct SocketLocation<'a> {
     pub directory: &'a Path,
     /// The name of the socket's file in the directory.
     pub socket_name: &'a str,
-    /// The pod's network namespace, for a memif with an abstract socket.
+    /// The pod's network namespace, for a tap, or a memif with an abstract socket.
     pub network_namespace: &'a Path,
 }
 
@@ -34,6 +34,10 @@ pub(super) fn backend(
             PortBackend::VhostUser { socket: SocketPath::try_from(file())?, engine_role }
         }
         PortType::Veth => PortBackend::Device { device: DeviceName::of(attachment) },
+        PortType::Tap => {
+            let namespace = location.network_namespace;
+            PortBackend::Tap { device: TapDevice::new(&attachment.interface, namespace)? }
+        }
         PortType::Memif => PortBackend::Memif {
             socket: memif::socket(network.port.memif.socket, file, attachment, location.network_namespace)?,
             mode: network.port.memif.mode,
@@ -51,6 +55,6 @@ fn unsupported(engine: EngineKind, port: &Port) -> Option<String> {
 pub(super) fn secret(port: &Port) -> Result<Option<MemifSecret>, PortError> {
     match port.port_type {
         PortType::Memif => memif::secret(port.memif.secret),
-        PortType::VhostUser | PortType::Veth => Ok(None),
+        PortType::VhostUser | PortType::Veth | PortType::Tap => Ok(None),
     }
 }

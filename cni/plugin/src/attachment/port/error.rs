@@ -6,7 +6,7 @@ use usnet_crds::{EngineKind, NetworkName};
 use usnet_dataplane::attachment::InterfaceName;
 use usnet_dataplane::engine::TagTooLong;
 use usnet_dataplane::memif::{InvalidSecret, InvalidSocket};
-use usnet_dataplane::port::SocketPathTooLong;
+use usnet_dataplane::port::{NamespacePathTooLong, SocketPathTooLong};
 
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
@@ -19,6 +19,8 @@ pub enum PortError {
         "CNI_NETNS is {path:?}, and a memif with an abstract socket needs an absolute path without \".\" and \"..\" there: the container runtime must pass one, or set spec.port.memif.socket to Volume"
     )]
     NetworkNamespace { path: PathBuf },
+    #[error("the tap cannot be created there: use port.type Veth")]
+    TapNamespace(#[from] NamespacePathTooLong),
     #[error("CNI_CONTAINERID or CNI_IFNAME cannot be used with {}", .0.engine)]
     Tag(#[from] TagTooLong),
     /// The API rejects such a network.
@@ -40,9 +42,10 @@ pub enum PortError {
 impl PortError {
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::NetworkNamespace { .. } | Self::Tag(_) | Self::MemifSocket(InvalidSocket::Character { .. }) => {
-                ErrorCode::InvalidEnvironment
-            }
+            Self::NetworkNamespace { .. }
+            | Self::TapNamespace(_)
+            | Self::Tag(_)
+            | Self::MemifSocket(InvalidSocket::Character { .. }) => ErrorCode::InvalidEnvironment,
             Self::UnsupportedByEngine { .. } | Self::SharedSocket { .. } => ErrorCode::InvalidConfiguration,
             Self::SocketPath(_) | Self::MemifSocket(_) | Self::NoRandomBytes(_) => ErrorCode::IoFailure,
             Self::Secret(_) => ErrorCode::Internal,

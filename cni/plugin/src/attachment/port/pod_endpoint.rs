@@ -38,13 +38,13 @@ pub enum Role {
     Client,
 }
 
-/// The endpoint of a port; none for a veth, which the kernel describes.
+/// The endpoint of a port; none for a veth or a tap, which the kernel describes.
 pub fn pod_endpoint(port: &AttachedPort) -> Option<(EndpointType, Role)> {
     let backend = port.backend.of_pod()?;
     let endpoint = match backend {
         PodBackend::VhostUser { .. } => EndpointType::VhostUser,
         PodBackend::Memif { mode, .. } => EndpointType::Memif { id: MEMIF_ID, mode, secret: port.secret.clone() },
-        PodBackend::Veth { .. } => return None,
+        PodBackend::Veth { .. } | PodBackend::Tap { .. } => return None,
     };
     let role = match backend.program_role()? {
         SocketRole::Client => Role::Client,

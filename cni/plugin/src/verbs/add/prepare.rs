@@ -116,7 +116,7 @@ impl AddRequest<'_> {
     /// Checks that the directory, the network namespace and the IPAM plugin exist that the steps
     /// need.
     fn check_record(&self, record: &Record, chosen: &SocketDirectory, network: &NodeNetwork) -> Result<(), Error> {
-        let has_device = record.port.backend.device().is_some();
+        let has_device = record.port.backend.is_of_kernel();
         if needs_volume(&record.port) {
             self.check_directory(chosen, network)?;
         }

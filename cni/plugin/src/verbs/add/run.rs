@@ -80,8 +80,7 @@ impl AddRequest<'_> {
                 .map(|device| HostDevice { name: device.as_str(), mac: interface::device_mac(&record.id) }),
         };
         // A pod's routing table has one default route per family.
-        let replaced =
-            if record.port.backend.device().is_some() { self.pod_request.default_route.as_slice() } else { &[] };
+        let replaced = if record.port.backend.is_of_kernel() { self.pod_request.default_route.as_slice() } else { &[] };
         let previous = previous.map(|previous| without_default_routes(previous, replaced));
         result(version, interface, assignment, previous.as_ref())
     }

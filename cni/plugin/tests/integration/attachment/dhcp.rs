@@ -11,6 +11,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
+use usnet_crds::AntiSpoofing;
 use usnet_test_vpp::Kind;
 
 const SOCKET: &str = "/run/dhcp.sock";
@@ -107,6 +108,32 @@ fn lease(node: &mut TestNode) {
     assert!(reported.contains("releasing lease") && !reported.contains("failed to release"), "{reported}");
     node.call_with("DEL", &node.pod("q"), "net1", &[("CNI_NETNS", SERVER)]).assert_done();
     node.assert_clean();
+}
+
+/// Without an agent: the lease comes although the pod has no address to send from, and the pod may
+/// send from it when ADD answers.
+#[test]
+fn a_guarded_pod_gets_a_lease_and_sends_from_it() {
+    if tool("dhcp").is_none() {
+        return;
+    }
+    on_a_node(|node| {
+        node.program_network_with(NETWORK, &port_types::veth(), None);
+        let (_server, _daemon) = (server(node), daemon());
+        let mut network = node.program_network_with(NETWORK, &port_types::veth(), Some(ipam()));
+        (network.bridge.is_guarded, network.port.anti_spoofing) = (true, AntiSpoofing::Address);
+        let bridge = network.bridge.name.as_str();
+        node.open_vswitch().vsctl(&["set", "Bridge", bridge, "fail_mode=secure"]).unwrap();
+        // A server of the network is no pod of it: its frames are not checked.
+        let port = node.ports(NETWORK).remove(0);
+        node.open_vswitch().add_flow(bridge, &format!("in_port={port},actions=normal")).unwrap();
+        node.publish(network);
+        node.add(&node.pod("p"), "net1").result();
+        ip(&["netns", "exec", "p", "busybox", "ping", "-c", "1", "-W", "5", "10.56.0.1"]);
+        node.del(&node.pod("p"), "net1").assert_done();
+        node.call_with("DEL", &node.pod("q"), "net1", &[("CNI_NETNS", SERVER)]).assert_done();
+        node.assert_clean();
+    });
 }
 
 /// The server never answers: the daemon does not run.

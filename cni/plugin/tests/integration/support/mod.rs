@@ -115,6 +115,7 @@ impl TestNode {
             device_info: "/run/devinfo".into(),
             cdi: "/run/cdi".into(),
             processes: "/proc".into(),
+            sysfs: "/sys".into(),
             legacy_root: "/run/older".into(),
             cni_configurations: Vec::new(),
             engine_sockets: EngineKind::ALL.map(|engine| (engine, "/run/nowhere".into())).into(),

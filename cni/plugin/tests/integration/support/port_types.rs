@@ -30,6 +30,10 @@ pub(crate) fn memif_in_ip_mode() -> Port {
     Port { memif: Memif { mode: MemifMode::Ip, ..port.memif }, ..port }
 }
 
+pub(crate) fn tap() -> Port {
+    Port { port_type: PortType::Tap, ..Port::default() }
+}
+
 pub(crate) fn veth() -> Port {
     Port { port_type: PortType::Veth, ..Port::default() }
 }

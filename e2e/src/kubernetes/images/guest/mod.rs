@@ -1,12 +1,10 @@
 //! The guest of a virtual machine: a kernel of Debian, and an initramfs with busybox, the modules
 //! of a virtio NIC, and a script that sets an address and pings.
 
-mod cpio;
-
 use std::fs;
 use std::path::Path;
 
-use cpio::{Cpio, FOLDER, PROGRAM};
+use crate::host::cpio::{Cpio, FOLDER, PROGRAM};
 
 use crate::kubernetes::images::error::ArchiveError;
 

@@ -1,15 +1,15 @@
 //! A request that a guard has to refuse.
 
+use crate::support::api::ApiRequest;
 use crate::support::cluster::check;
 use crate::support::control_plane::tokens::RequestClient;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A request that has to be refused.
 #[derive(Clone)]
 pub(crate) struct Attack {
-    pub(crate) thief: RequestClient,
-    pub(crate) arguments: Vec<&'static str>,
-    pub(crate) input: String,
+    thief: RequestClient,
+    request: ApiRequest,
     /// Whether the thief's role does not allow it.
     pub(crate) by_role: bool,
     /// Whether a policy does not.
@@ -17,19 +17,29 @@ pub(crate) struct Attack {
 }
 
 impl Attack {
-    /// A server-side apply, which asks for nothing but `patch` (and `create` where there is no
-    /// object).
-    pub(crate) fn apply(thief: RequestClient, part: &'static str, object: &Value) -> Self {
-        let mut arguments =
-            vec!["apply", "--server-side", "--force-conflicts", "--field-manager=thief", "--validate=false"];
-        arguments.extend((!part.is_empty()).then_some(part));
-        arguments.extend(["--dry-run=server", "-f", "-"]);
-        Self { thief, arguments, input: object.to_string(), by_role: false, by_policy: false }
+    fn new(thief: RequestClient, request: ApiRequest) -> Self {
+        Self { thief, request: request.dry_run(), by_role: false, by_policy: false }
     }
 
-    pub(crate) fn words(thief: RequestClient, words: &'static str) -> Self {
-        let arguments = words.split(' ').collect();
-        Self { thief, arguments, input: String::new(), by_role: false, by_policy: false }
+    /// A server-side apply of an object or of its subresource, which asks for nothing but `patch`
+    /// (and `create` where there is no object).
+    pub(crate) fn apply(thief: RequestClient, subresource: &'static str, object: &Value) -> Self {
+        Self::new(thief, ApiRequest::apply("thief", subresource, object))
+    }
+
+    /// A deletion of an object: its kind, its namespace and its name.
+    pub(crate) fn delete(thief: RequestClient, object: (&str, &str, &str)) -> Self {
+        Self::new(thief, ApiRequest::delete(object))
+    }
+
+    /// A new label of an object: its kind, its namespace and its name.
+    pub(crate) fn label(thief: RequestClient, object: (&str, &str, &str)) -> Self {
+        Self::new(thief, ApiRequest::merge(object, &json!({"metadata": {"labels": {"x": "y"}}})))
+    }
+
+    /// A list of the objects of all namespaces.
+    pub(crate) fn list(thief: RequestClient, kind: &str) -> Self {
+        Self { thief, request: ApiRequest::list(kind), by_role: false, by_policy: false }
     }
 
     pub(crate) fn role(self) -> Self {
@@ -40,17 +50,19 @@ impl Attack {
         Self { by_policy: true, ..self }
     }
 
-    fn tell(&self) -> String {
-        format!("{:?}: kubectl {} {}", self.thief, self.arguments.join(" "), self.input)
+    /// Sends it.
+    pub(crate) fn send(&self) -> Result<Value, String> {
+        self.thief.send(&self.request)
     }
 
     /// Tries it and complains if it does not go as it should.
     pub(crate) fn try_it(&self, is_refused: bool) -> Result<(), String> {
-        match self.thief.kubectl(&self.arguments, &self.input) {
-            Ok(_) => check(!is_refused, format!("{} was carried out", self.tell())),
+        let attempt = format!("{:?}: {:?}", self.thief, self.request);
+        match self.send() {
+            Ok(_) => check(!is_refused, format!("{attempt} was carried out")),
             Err(answer) => {
                 let says_so = answer.contains("Forbidden") || answer.contains("forbidden");
-                check(is_refused && says_so, format!("{}: {answer}", self.tell()))
+                check(is_refused && says_so, format!("{attempt}: {answer}"))
             }
         }
     }

@@ -7,6 +7,7 @@ use super::objects::{
     attachment, compiled, definition, network, node_slice, node_state, requested_interface, with_resource_of_others,
 };
 use crate::support::control_plane::tokens::RequestClient::{self, Administrator, Agent, AgentWithoutNode, Controller};
+use crate::support::scene::agent_pod;
 use crate::support::uplinks::nowhere;
 use serde_json::{Value, json};
 
@@ -20,13 +21,13 @@ pub(crate) fn status_of_pod(thief: RequestClient, name: &str, change: &Value) ->
     }
     pod["metadata"]["name"] = name.into();
     pod["metadata"]["namespace"] = "guards".into();
-    Attack::apply(thief, "--subresource=status", &pod)
+    Attack::apply(thief, "status", &pod)
 }
 
 pub(crate) fn attacks() -> Vec<Attack> {
     let status = |thief, node| {
         let summary = json!({"summary": {"engines": "x"}});
-        Attack::apply(thief, "--subresource=status", &node_state(node, "status", &summary))
+        Attack::apply(thief, "status", &node_state(node, "status", &summary))
     };
     let spec =
         |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &json!({"labels": {"usnet.dev/x": "y"}})));
@@ -40,34 +41,34 @@ pub(crate) fn attacks() -> Vec<Attack> {
         spec(Agent("node-a"), "node-b").role().policy(),
         spec(Agent("node-a"), "node-z").role().policy(),
         spec(Administrator, "node-a").policy(),
-        Attack::words(Agent("node-a"), "delete usns node-a --wait=false --dry-run=server").role().policy(),
-        Attack::words(Administrator, "delete usns node-a --wait=false --dry-run=server").policy(),
+        Attack::delete(Agent("node-a"), ("usns", "", "node-a")).role().policy(),
+        Attack::delete(Administrator, ("usns", "", "node-a")).policy(),
         Attack::apply(Controller, "", &definition("guards", "made", "bridge")).policy(),
         Attack::apply(Controller, "", &definition("guards", "foreign", "bridge")).policy(),
         Attack::apply(Controller, "", &definition("guards", "guards", "bridge")).policy(),
         Attack::apply(Controller, "", &with_resource_of_others()).policy(),
-        Attack::words(Controller, "delete net-attach-def foreign -n guards --wait=false --dry-run=server").policy(),
-        Attack::words(Agent("node-a"), "get secrets -A").role(),
-        Attack::words(Agent("node-a"), "get pods -A").role(),
-        Attack::words(Agent("node-a"), "get userspacenetworks").role(),
-        Attack::words(Agent("node-a"), "get net-attach-def -A").role(),
-        Attack::words(Agent("node-a"), "delete node node-b --wait=false --dry-run=server").role(),
-        Attack::words(Agent("node-a"), "label node node-b x=y --dry-run=server").role(),
-        Attack::words(Agent("node-a"), "label pods --all -n usnet-system x=y --dry-run=server").role().policy(),
-        Attack::words(Agent("node-a"), "delete pod own -n guards --wait=false --dry-run=server").role().policy(),
+        Attack::delete(Controller, ("net-attach-def", "guards", "foreign")).policy(),
+        Attack::list(Agent("node-a"), "secrets").role(),
+        Attack::list(Agent("node-a"), "pods").role(),
+        Attack::list(Agent("node-a"), "userspacenetworks").role(),
+        Attack::list(Agent("node-a"), "net-attach-def").role(),
+        Attack::delete(Agent("node-a"), ("node", "", "node-b")).role(),
+        Attack::label(Agent("node-a"), ("node", "", "node-b")).role(),
+        Attack::label(Agent("node-a"), ("pod", "usnet-system", &agent_pod("node-a"))).role().policy(),
+        Attack::delete(Agent("node-a"), ("pod", "guards", "own")).role().policy(),
         status_of_pod(Agent("node-a"), "others", &json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}})).policy(),
         status_of_pod(AgentWithoutNode, "own", &json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}})).policy(),
         status_of_pod(Agent("node-a"), "own", &json!({"metadata": {"annotations": {"x": "y"}}})).policy(),
         status_of_pod(Agent("node-a"), "own", &json!({"metadata": {"labels": {"x": "y"}}})).policy(),
         status_of_pod(Agent("node-a"), "own", &json!({"metadata": {"finalizers": ["x.y/z"]}})).policy(),
         status_of_pod(Agent("node-a"), "own", &json!({"status": {"reason": "x"}})).policy(),
-        Attack::words(Controller, "get secrets -A").role(),
-        Attack::words(Controller, "label node node-b x=y --dry-run=server").role(),
-        Attack::words(Controller, "label pods --all -n usnet-system x=y --dry-run=server").role(),
-        Attack::words(Controller, "delete usn guards --wait=false --dry-run=server").policy(),
+        Attack::list(Controller, "secrets").role(),
+        Attack::label(Controller, ("node", "", "node-b")).role(),
+        Attack::label(Controller, ("pod", "usnet-system", &agent_pod("node-a"))).role(),
+        Attack::delete(Controller, ("usn", "", "guards")).policy(),
         Attack::apply(Agent("node-a"), "", &nowhere("guards", &["9"])).role(),
         Attack::apply(Controller, "", &nowhere("guards", &["9"])).policy(),
-        Attack::words(Controller, "delete usu guards --wait=false --dry-run=server").role().policy(),
+        Attack::delete(Controller, ("usu", "", "guards")).role().policy(),
         Attack::apply(Controller, "", &network("made", &json!({}))).policy(),
         Attack::apply(Controller, "", &network("guards", &json!({}))).policy(),
         Attack::apply(Controller, "", &network("guards", &json!({"usnet.dev/from-nad": "true"}))).policy(),
@@ -79,9 +80,9 @@ fn attachment_attacks() -> Vec<Attack> {
     let request = |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &requested_interface()));
     vec![
         Attack::apply(Controller, "", &attachment()).role().policy(),
-        Attack::words(Controller, "delete usna foreign -n guards --wait=false --dry-run=server").role().policy(),
-        Attack::words(Controller, "get pods -A").role(),
-        Attack::words(Agent("node-a"), "get usna -A").role(),
+        Attack::delete(Controller, ("usna", "guards", "foreign")).role().policy(),
+        Attack::list(Controller, "pods").role(),
+        Attack::list(Agent("node-a"), "usna").role(),
         Attack::apply(Agent("node-a"), "", &attachment()).role(),
         request(Agent("node-a"), "node-a").role().policy(),
         request(Agent("node-a"), "node-b").role().policy(),
@@ -93,10 +94,10 @@ fn compiled_network_attacks() -> Vec<Attack> {
     vec![
         Attack::apply(Agent("node-a"), "", &compiled("guards")).role().policy(),
         Attack::apply(Agent("node-a"), "", &compiled("made")).role().policy(),
-        Attack::words(Agent("node-a"), "delete ucn guards --wait=false --dry-run=server").role().policy(),
+        Attack::delete(Agent("node-a"), ("ucn", "", "guards")).role().policy(),
         Attack::apply(Administrator, "", &compiled("guards")).policy(),
         Attack::apply(Administrator, "", &compiled("made")).policy(),
-        Attack::words(Administrator, "delete ucn guards --wait=false --dry-run=server").policy(),
+        Attack::delete(Administrator, ("ucn", "", "guards")).policy(),
         Attack::apply(Agent("node-a"), "", &node_slice()).role().policy(),
         Attack::apply(Administrator, "", &node_slice()).policy(),
     ]

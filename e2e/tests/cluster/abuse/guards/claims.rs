@@ -48,7 +48,7 @@ pub(crate) fn allocate_claim() {
 fn claim_status(thief: RequestClient, status: &Value) -> Attack {
     Attack::apply(
         thief,
-        "--subresource=status",
+        "status",
         &json!({
             "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "guards", "namespace": "guards"},
             "status": status,
@@ -70,12 +70,12 @@ pub(crate) fn resource_claim_attacks() -> Vec<Attack> {
         Attack::apply(Agent("node-a"), "", &resource_slice("node-b", "usnet.dev")).policy(),
         Attack::apply(Agent("node-a"), "", &resource_slice("node-a", "gpu.example")).policy(),
         Attack::apply(AgentWithoutNode, "", &resource_slice("node-a", "usnet.dev")).policy(),
-        Attack::words(Agent("node-a"), "get resourceclaims -A").role(),
+        Attack::list(Agent("node-a"), "resourceclaims").role(),
         Attack::apply(Agent("node-a"), "", &device_class("usnet-made", "made", "usnet.dev")).role(),
         Attack::apply(Controller, "", &resource_slice("node-a", "usnet.dev")).role(),
         Attack::apply(Controller, "", &device_class("gpu", "made", "usnet.dev")).policy(),
         Attack::apply(Controller, "", &device_class("usnet-made", "made", "gpu.example")).policy(),
-        Attack::words(Controller, "delete deviceclass usnet --wait=false --dry-run=server").policy(),
+        Attack::delete(Controller, ("deviceclass", "", "usnet")).policy(),
     ];
     attacks.extend(devices);
     attacks

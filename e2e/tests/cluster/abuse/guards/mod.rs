@@ -61,7 +61,7 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
     expect_all(&attacks, true, true);
     let annotations = json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}});
     status_of_pod(Agent("node-a"), "own", &annotations).try_it(false).unwrap();
-    Attack::words(Administrator, "label ucn guards x=y --dry-run=server").try_it(false).unwrap();
+    Attack::label(Administrator, ("ucn", "", "guards")).try_it(false).unwrap();
     {
         let _more_rights = WithoutRoles::new();
         expect_all(&attacks, false, true);
@@ -84,12 +84,12 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
 fn the_message_of_a_policy_says_what_is_allowed() {
     let status = node_state("node-b", "status", &json!({"summary": {"engines": "x"}}));
     let cases = [
-        (Attack::apply(Agent("node-a"), "--subresource=status", &status), "own node only"),
-        (Attack::apply(AgentWithoutNode, "--subresource=status", &status), "own node only"),
+        (Attack::apply(Agent("node-a"), "status", &status), "own node only"),
+        (Attack::apply(AgentWithoutNode, "status", &status), "own node only"),
         (Attack::apply(Administrator, "", &compiled("made")), "only the controller of usnet writes compiled networks"),
     ];
     for (attack, words) in cases {
-        let answer = attack.thief.kubectl(&attack.arguments, &attack.input).unwrap_err();
+        let answer = attack.send().unwrap_err();
         assert!(answer.contains(words), "{answer}");
     }
 }

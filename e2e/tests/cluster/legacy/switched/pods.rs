@@ -90,9 +90,9 @@ impl Running {
     /// Waits until a pod runs and its engine is connected.
     pub(super) fn await_pod(scene: &Scene, name: String) -> Self {
         wait_running(scene, &name);
-        let shown = eventually("the engine connects", || run_tool(scene, &name, &["show"]));
-        let address = shown["addresses"][0].as_str().and_then(|address| address.split('/').next());
-        Self { address: address.unwrap_or_else(|| panic!("{shown}")).to_owned(), name }
+        let description = eventually("the engine connects", || run_tool(scene, &name, &["show"]));
+        let address = description["addresses"][0].as_str().and_then(|address| address.split('/').next());
+        Self { address: address.unwrap_or_else(|| panic!("{description}")).to_owned(), name }
     }
 }
 

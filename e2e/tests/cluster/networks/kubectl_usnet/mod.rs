@@ -32,6 +32,7 @@ fn each_kind_of_failure_has_its_exit_status() {
     for (arguments, status, words) in [
         (["explain", "network", "lost"].as_slice(), 3, "there is no UserspaceNetwork lost"),
         (&["explain", "pod", "lost"], 3, "there is no pod default/lost"),
+        (&["explain", "usne/lost"], 3, "there is no UserspaceEngine lost"),
         (&["status", "--kubeconfig", "/nowhere"], 5, "cannot use the kubeconfig"),
         (&["plan", "-f", "/nowhere"], 7, "cannot use /nowhere"),
     ] {

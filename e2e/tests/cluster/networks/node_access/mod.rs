@@ -15,6 +15,9 @@ const OTHER_NODE: &str = "node-b";
 const PORT: u16 = 8080;
 /// A port that every node listens on: that of kubelet.
 const KUBELET: u16 = 10250;
+/// The address of [`NODE`] in the cluster, and of the Service of the API server.
+const NODE_ADDRESS: &str = "10.200.0.10";
+const API_SERVER: &str = "10.0.0.1";
 
 /// A network with the node in it; `number` is a part of its subnets.
 fn network(number: u8, engine: &str) -> Value {
@@ -36,6 +39,8 @@ fn server(scene: &Scene, name: &str, annotations: &Value) -> Value {
         format!("busybox mkdir /www && echo {name} >/www/index.html && exec busybox httpd -f -p {PORT} -h /www");
     main["command"] = json!(["busybox", "sh", "-c", serve]);
     let probe = json!({"httpGet": {"path": "/", "port": PORT}, "periodSeconds": 1});
+    // It adds routes, as an attacker would.
+    main["securityContext"] = json!({"capabilities": {"add": ["NET_ADMIN"]}});
     main["readinessProbe"] = probe.clone();
     main["livenessProbe"] = probe;
     pod
@@ -73,15 +78,22 @@ fn await_answer(scene: &Scene, pod: &str, service: &str, expected: &str) {
     });
 }
 
-/// Nothing of the node answers a pod, at any address.
-fn the_node_is_out_of_reach(scene: &Scene, pod: &str, node: &[&str]) {
-    for address in node {
-        let ping = if address.contains(':') { "ping6" } else { "ping" };
-        let said = in_pod(scene, pod, &format!("busybox {ping} -c 2 -i 0.2 -W 1 {address}; true"));
-        assert!(!said.contains("bytes from"), "{address}: {said}");
-        let script = format!("busybox nc -w 1 {address} {KUBELET} </dev/null && echo open; true");
-        let said = in_pod(scene, pod, &script);
-        assert!(!said.contains("open"), "{address}: {said}");
+/// Whether an address answers echo requests of a pod, and whether it accepts connections to the
+/// port of kubelet.
+fn reach(scene: &Scene, pod: &str, address: &str) -> (bool, bool) {
+    let ping = if address.contains(':') { "ping6" } else { "ping" };
+    let answers = in_pod(scene, pod, &format!("busybox {ping} -c 2 -i 0.2 -W 1 {address}; true"));
+    let script = format!("busybox nc -w 1 {address} {KUBELET} </dev/null && echo open; true");
+    let connection = in_pod(scene, pod, &script);
+    (answers.contains("bytes from") || answers.contains(" 2 packets received"), connection.contains("open"))
+}
+
+/// Nothing of the node answers a pod, at any address, although the pod has routes to it.
+fn the_node_is_out_of_reach(scene: &Scene, pod: &str, number: u8) {
+    let (four, six) = (format!("10.63.{number}.1"), format!("fd00:63:{number}::1"));
+    in_pod(scene, pod, &format!("busybox ip route add default via {four}"));
+    for address in [&four, &six, NODE_ADDRESS, API_SERVER] {
+        assert_eq!(reach(scene, pod, address), (false, false), "{address}");
     }
 }
 
@@ -100,16 +112,12 @@ fn probes_services_and_nothing_else(scene: &Scene, engine: &str, number: u8) {
     await_answer(scene, &client, &service(scene, &name), &name);
     let direct = fetch(scene, &client, (&address, PORT));
     assert!(direct.is_err(), "the node routes what no Service has translated: {direct:?}");
-    let (four, six) = (format!("10.63.{number}.1"), format!("fd00:63:{number}::1"));
-    // A route is what a pod that wants to reach the node would add.
-    let routed = try_run(
-        "kubectl",
-        &["exec", &name, "-n", &scene.name, "--", "busybox", "ip", "route", "add", "default", "via", &four],
-        "",
-    );
-    println!("a pod adds a route: {routed:?}");
-    the_node_is_out_of_reach(scene, &name, &[&four, &six, "10.200.0.10", "10.0.0.1"]);
+    assert_eq!(reach(scene, &client, NODE_ADDRESS), (true, true), "a pod of the cluster network reaches the node");
+    the_node_is_out_of_reach(scene, &name, number);
     on_node(NODE, &["busybox", "ping", "-c", "2", "-W", "2", &address]);
+    let addresses = in_pod(scene, &name, "busybox ip -6 addr show dev eth0");
+    let six = addresses.split_whitespace().find(|word| word.starts_with("fd00:63:")).unwrap();
+    on_node(NODE, &["busybox", "ping6", "-c", "2", "-W", "2", six.split('/').next().unwrap()]);
     scene.delete_pods([name.as_str(), client.as_str()]);
 }
 
@@ -200,12 +208,13 @@ fn a_host_port_reaches_an_interface_of_the_pods_kernel() {
         json!({"k8s.v1.cni.cncf.io/networks": networks})
     };
     start(&scene, &server(&scene, "ports", &requested("ports")));
+    let host_port = format!("http://{NODE_ADDRESS}:18080/");
     eventually("another node reaches the host port", || {
-        let answer = try_run("on-node", &[OTHER_NODE, "curl", "-s", "-m", "2", "http://10.200.0.10:18080/"], "")?;
+        let answer = try_run("on-node", &[OTHER_NODE, "curl", "-s", "-m", "2", &host_port], "")?;
         check(answer.trim() == "ports", answer)
     });
     scene.delete_pod("ports");
-    let refused = try_run("on-node", &[OTHER_NODE, "curl", "-s", "-m", "2", "http://10.200.0.10:18080/"], "");
+    let refused = try_run("on-node", &[OTHER_NODE, "curl", "-s", "-m", "2", &host_port], "");
     assert!(refused.is_err(), "{refused:?}");
 
     // The plugin itself has none, and says what to do.

@@ -2,7 +2,7 @@
 //! `USNET_IMPOSSIBLE_ATTACHMENTS` sets their number.
 
 use super::{INTERFACE, assert_nothing_left, attachment, await_ready, status, unplug};
-use crate::support::cluster::{apply, check, condition, eventually, get, kubectl};
+use crate::support::cluster::{apply, check, condition, eventually, eventually_within, get, kubectl};
 use crate::support::pods::{NODE, sleeping_pod, start};
 use crate::support::scene::Scene;
 use serde_json::{Value, json};
@@ -12,6 +12,9 @@ use usnet_e2e::host::wait::scaled;
 /// How long an attachment of another namespace may take: a third of what it took when all waited in
 /// one queue. Alone it takes half a second; the test prints what it took beside the others.
 const READY: Duration = Duration::from_secs(10);
+/// How long the requests may take, which are written one by one. On a machine that does nothing
+/// else the whole test takes a minute.
+const REQUESTED: Duration = Duration::from_secs(300);
 /// How many attachments one call of kubectl creates.
 const CHUNK: usize = 100;
 
@@ -51,7 +54,7 @@ fn another_namespace_does_not_wait_for_hundreds_that_cannot_be_attached() {
         apply(&json!({"apiVersion": "v1", "kind": "List", "items": some}));
     }
     let share = count.min(256);
-    eventually("the namespace has its share of the places of the node", || {
+    eventually_within(REQUESTED, "the namespace has its share of the places of the node", || {
         check(requested(&greedy) == share, requested(&greedy).to_string())
     });
     await_one(&greedy, "AttachFailed");

@@ -21,11 +21,13 @@ const fn kind(
 }
 
 const USNET: &str = "apis/usnet.dev/v1alpha1";
-const KINDS: [Kind; 21] = [
-    kind(&["usn"], "UserspaceNetwork", USNET, "userspacenetworks", false),
+const KINDS: [Kind; 24] = [
+    kind(&["usn", "userspacenetworks"], "UserspaceNetwork", USNET, "userspacenetworks", false),
     kind(&["usns"], "UserspaceNodeState", USNET, "userspacenodestates", false),
     kind(&["usu"], "UserspaceUplink", USNET, "userspaceuplinks", false),
     kind(&["usna"], "UserspaceAttachment", USNET, "userspaceattachments", true),
+    kind(&["usne"], "UserspaceEngine", USNET, "userspaceengines", false),
+    kind(&["userspacenodeslices"], "UserspaceNodeSlice", USNET, "userspacenodeslices", false),
     kind(&["usnr"], "UserspaceReservation", USNET, "userspacereservations", true),
     kind(&["ucn", "compilednetwork"], "CompiledNetwork", USNET, "compilednetworks", false),
     kind(
@@ -40,11 +42,12 @@ const KINDS: [Kind; 21] = [
     kind(&["node"], "Node", "api/v1", "nodes", false),
     kind(&["namespace"], "Namespace", "api/v1", "namespaces", false),
     kind(&["serviceaccount"], "ServiceAccount", "api/v1", "serviceaccounts", true),
+    kind(&["secrets"], "Secret", "api/v1", "secrets", true),
     kind(&["configmap"], "ConfigMap", "api/v1", "configmaps", true),
     kind(&["deployment"], "Deployment", "apis/apps/v1", "deployments", true),
     kind(&["daemonset"], "DaemonSet", "apis/apps/v1", "daemonsets", true),
     kind(&["statefulset"], "StatefulSet", "apis/apps/v1", "statefulsets", true),
-    kind(&["resourceclaim"], "ResourceClaim", "apis/resource.k8s.io/v1", "resourceclaims", true),
+    kind(&["resourceclaim", "resourceclaims"], "ResourceClaim", "apis/resource.k8s.io/v1", "resourceclaims", true),
     kind(
         &["resourceclaimtemplate"],
         "ResourceClaimTemplate",
@@ -69,9 +72,29 @@ impl Kind {
         KINDS.iter().find(|kind| kind.kind == name && kind.api.split_once('/').is_some_and(|(_, api)| api == version))
     }
 
+    /// Finds the kind of a manifest, which may be of a copy of it in another group.
+    pub(super) fn of_any_group(name: &str) -> &'static Self {
+        KINDS.iter().find(|kind| kind.kind == name).unwrap_or_else(|| panic!("add {name} to the kinds of tests"))
+    }
+
     /// Returns the path of the objects in a namespace, which counts only for kinds that have one.
     pub(super) fn path(&self, namespace: &str) -> String {
-        let Self { api, plural, .. } = self;
+        self.path_below(self.api, namespace)
+    }
+
+    /// Returns that path for another group and version.
+    pub(super) fn path_in(&self, version: &str, namespace: &str) -> String {
+        let root = if version.contains('/') { "apis" } else { "api" };
+        self.path_below(&format!("{root}/{version}"), namespace)
+    }
+
+    /// Returns the path of the objects of all namespaces.
+    pub(super) fn path_of_all(&self) -> String {
+        format!("/{}/{}", self.api, self.plural)
+    }
+
+    fn path_below(&self, api: &str, namespace: &str) -> String {
+        let plural = self.plural;
         if self.is_namespaced {
             return format!("/{api}/namespaces/{namespace}/{plural}");
         }

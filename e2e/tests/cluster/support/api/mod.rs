@@ -5,15 +5,19 @@ mod command;
 mod kinds;
 mod logs;
 mod metadata;
+mod request;
 
 pub(super) use command::{apply, perform};
 pub(super) use kinds::path;
+pub(crate) use request::ApiRequest;
 
 use hyper::Request;
 use hyper::header::{HeaderValue, USER_AGENT};
+use kube::config::AuthInfo;
 use kube::{Client, Config};
 use serde_json::Value;
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -27,13 +31,30 @@ const USER_AGENT_OF_TESTS: &str = "kubectl/cluster-tests";
 
 static API_SERVER: LazyLock<(Runtime, Client)> = LazyLock::new(|| {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let client = runtime.block_on(async {
-        let mut config = Config::infer().await.unwrap();
-        config.headers.push((USER_AGENT, HeaderValue::from_static(USER_AGENT_OF_TESTS)));
-        Client::try_from(config).unwrap()
-    });
+    let client = runtime.block_on(client(None));
     (runtime, client)
 });
+
+/// Returns a client of the administrator, or of whom the token belongs to.
+async fn client(token: Option<&str>) -> Client {
+    let mut config = Config::infer().await.unwrap();
+    config.headers.push((USER_AGENT, HeaderValue::from_static(USER_AGENT_OF_TESTS)));
+    if let Some(token) = token {
+        // The administrator's certificate would take precedence over the token.
+        config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
+    }
+    Client::try_from(config).unwrap()
+}
+
+/// Sends a request with a token and returns the answer.
+fn send_with(token: &str, request: Request<Vec<u8>>) -> Result<Value, kube::Error> {
+    static CLIENTS: Mutex<BTreeMap<String, Client>> = Mutex::new(BTreeMap::new());
+    let (runtime, _) = &*API_SERVER;
+    let mut clients = CLIENTS.lock().unwrap();
+    let client = clients.entry(token.to_owned()).or_insert_with(|| runtime.block_on(client(Some(token)))).clone();
+    drop(clients);
+    runtime.block_on(client.request::<Value>(request))
+}
 
 /// Sends a request and returns the answer.
 fn send(request: Request<Vec<u8>>) -> Result<Value, kube::Error> {

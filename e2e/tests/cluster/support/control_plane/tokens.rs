@@ -1,8 +1,12 @@
 //! Tokens of usnet's service accounts, as an attacker in a pod has them.
 
+use crate::support::api::ApiRequest;
 use crate::support::cluster::{kubectl, try_run};
 use crate::support::control_plane::controllers::leader;
 use crate::support::scene::agent_pod;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 /// Options of `kubectl` for an administrator whom policies treat as the controller, and who has all
 /// rights.
@@ -35,18 +39,33 @@ impl RequestClient {
 
     /// Runs `kubectl` as this client.
     pub(crate) fn kubectl(self, arguments: &[&str], input: &str) -> Result<String, String> {
-        let Some(account) = self.account() else { return try_run("kubectl", arguments, input) };
+        match self.token() {
+            Some(token) => kubectl_with(&token, arguments, input),
+            None => try_run("kubectl", arguments, input),
+        }
+    }
+
+    /// Sends a request as this client.
+    pub(crate) fn send(self, request: &ApiRequest) -> Result<Value, String> {
+        request.send(self.token().as_deref())
+    }
+
+    /// Returns a token; `None` for the administrator, who has a certificate.
+    fn token(self) -> Option<String> {
+        /// By the service account and the pod. A token is valid for an hour, if its pod is there.
+        static TOKENS: Mutex<BTreeMap<(&str, Option<String>), String>> = Mutex::new(BTreeMap::new());
+        let account = self.account()?;
         let pod = match self {
             Self::Agent(node) => Some(agent_pod(node)),
             Self::Controller => Some(leader()),
             Self::AgentWithoutNode | Self::Administrator => None,
         };
-        let mut create = vec!["create", "token", account, "-n", "usnet-system"];
-        if let Some(pod) = &pod {
-            create.extend(["--bound-object-kind=Pod", "--bound-object-name", pod]);
-        }
-        let token = kubectl(&create);
-        kubectl_with(token.trim(), arguments, input)
+        let mut tokens = TOKENS.lock().unwrap();
+        let token = tokens.entry((account, pod.clone())).or_insert_with(|| {
+            let answer = ApiRequest::token(account, "usnet-system", pod.as_deref()).send(None).unwrap();
+            answer["status"]["token"].as_str().unwrap().to_owned()
+        });
+        Some(token.clone())
     }
 }
 

@@ -62,6 +62,7 @@ impl List for AfPacketDump {
             | Device::Loopback { .. }
             | Device::Memif(_)
             | Device::Vhost(_)
+            | Device::Tap(_)
             | Device::Sub(_)
             | Device::Tunnel(_) => None,
         });

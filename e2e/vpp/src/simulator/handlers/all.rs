@@ -1,17 +1,20 @@
 //! The messages that the simulator handles, which are all of the client's table.
 
-use crate::simulator::handlers::dispatch::{Handler, changing, listing, reading};
+use crate::simulator::handlers::dispatch::{Handler, changing, listing, reading, streaming};
 use usnet_vpp::messages::{
     AfPacketCreateV3, AfPacketDelete, AfPacketDump, BridgeDomainAddDel, BridgeDomainAddDelV2, BridgeDomainDump,
-    BridgeDomainSetLearnLimit, BridgeDomainSetMacAge, BridgeFlags, CliInband, ControlPing, CreateLoopbackInstance,
-    CreateSubif, CreateVhostUserIfV2, DeleteLoopback, DeleteSubif, DeleteVhostUserIf, HwInterfaceSetMtu, IpAddressDump,
-    IpNeighborAddDel, IpNeighborConfig, IpNeighborConfigGet, IpNeighborDump, IpRouteAddDel, IpRouteDump, IpTableAddDel,
-    IpTableDump, IpUnnumberedDump, L2FibTableDump, L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite,
-    MemifCreate, MemifCreateV2, MemifDelete, MemifDump, MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2,
-    MemifSocketFilenameDump, PolicerAddDel, PolicerDump, PolicerInput, PolicerOutput, ShowVersion,
-    SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable, SwInterfaceSetFlags, SwInterfaceSetL2Bridge,
-    SwInterfaceSetMacAddress, SwInterfaceSetMtu, SwInterfaceSetTable, SwInterfaceSetUnnumbered, SwInterfaceSpanDump,
-    SwInterfaceSpanEnableDisable, SwInterfaceTagAddDel, SwInterfaceVhostUserDump, VxlanAddDelTunnelV3,
+    BridgeDomainSetLearnLimit, BridgeDomainSetMacAge, BridgeFlags, ClassifyAddDelSession, ClassifyAddDelTable,
+    ClassifySessionDump, ClassifyTableByInterface, ClassifyTableIds, ClassifyTableInfo, CliInband, ControlPing,
+    CreateLoopbackInstance, CreateSubif, CreateVhostUserIfV2, DeleteLoopback, DeleteSubif, DeleteVhostUserIf,
+    HwInterfaceSetMtu, InputAclSetInterface, IpAddressDump, IpNeighborAddDel, IpNeighborConfig, IpNeighborConfigGet,
+    IpNeighborDump, IpRouteAddDel, IpRouteDump, IpTableAddDel, IpTableDump, IpUnnumberedDump, L2FibTableDump, L2Flags,
+    L2FlagsGet, L2InterfaceEfpFilter, L2InterfaceVlanTagRewrite, MemifCreate, MemifCreateV2, MemifDelete, MemifDump,
+    MemifSocketFilenameAddDel, MemifSocketFilenameAddDelV2, MemifSocketFilenameDump, PolicerAddDel, PolicerDump,
+    PolicerInput, PolicerOutput, ShowVersion, SwInterfaceAddDelAddress, SwInterfaceDump, SwInterfaceGetTable,
+    SwInterfaceRxPlacementDump, SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMacAddress,
+    SwInterfaceSetMtu, SwInterfaceSetRxMode, SwInterfaceSetTable, SwInterfaceSetTxPlacement, SwInterfaceSetUnnumbered,
+    SwInterfaceSpanDump, SwInterfaceSpanEnableDisable, SwInterfaceTagAddDel, SwInterfaceTapV2Dump,
+    SwInterfaceTxPlacementGet, SwInterfaceVhostUserDump, TapCreateV3, TapDeleteV2, VxlanAddDelTunnelV3,
     VxlanTunnelV2Dump, WantInterfaceEvents,
 };
 
@@ -35,6 +38,14 @@ pub(crate) static HANDLERS: &[Handler] = &[
     listing::<IpUnnumberedDump>(),
     reading::<SwInterfaceGetTable>(),
     reading::<L2FlagsGet>(),
+    reading::<L2Flags>(),
+    changing::<ClassifyAddDelTable>(),
+    changing::<ClassifyAddDelSession>(),
+    listing::<ClassifySessionDump>(),
+    reading::<ClassifyTableByInterface>(),
+    reading::<ClassifyTableIds>(),
+    reading::<ClassifyTableInfo>(),
+    changing::<InputAclSetInterface>(),
     changing::<SwInterfaceSetFlags>(),
     changing::<HwInterfaceSetMtu>(),
     changing::<SwInterfaceSetMtu>(),
@@ -75,6 +86,13 @@ pub(crate) static HANDLERS: &[Handler] = &[
     changing::<PolicerAddDel>(),
     changing::<PolicerInput>(),
     changing::<PolicerOutput>(),
+    changing::<SwInterfaceSetRxMode>(),
+    changing::<SwInterfaceSetTxPlacement>(),
+    listing::<SwInterfaceRxPlacementDump>(),
+    streaming::<SwInterfaceTxPlacementGet>(),
+    changing::<TapCreateV3>(),
+    changing::<TapDeleteV2>(),
+    listing::<SwInterfaceTapV2Dump>(),
     listing::<SwInterfaceSpanDump>(),
     changing::<SwInterfaceSpanEnableDisable>(),
 ];
@@ -87,7 +105,8 @@ mod tests {
 
     #[test]
     fn every_message_of_the_table_is_done() {
-        let is_request = |name: &str| !name.starts_with("sockclnt_") && !name.ends_with("_reply");
+        let is_request =
+            |name: &str| !name.starts_with("sockclnt_") && !name.ends_with("_reply") && !name.ends_with("_details");
         let requests =
             messages::all().filter(|message| message.header == Header::ClientAndContext && is_request(message.name));
         let missing = requests.filter(|message| !HANDLERS.iter().any(|handler| handler.request == **message));

@@ -3,7 +3,7 @@
 use crate::simulator::model::state::State;
 use std::fmt::Debug;
 use usnet_vpp::wire::{DecodeError, Reader, Writer};
-use usnet_vpp::{Descriptor, Dump, Message, Reply, Request, ReturnCode};
+use usnet_vpp::{Descriptor, Dump, Get, Message, Reply, Request, ReturnCode};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -29,6 +29,11 @@ pub(crate) trait List: Dump + Debug {
     fn list(&self, state: &State) -> Vec<Self::Details>;
 }
 
+/// A message that the simulator answers with details and a reply.
+pub(crate) trait Stream: Get<Reply: Default> + Debug {
+    fn stream(&self, state: &State) -> Result<(Vec<Self::Details>, Self::Reply), Failure>;
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Treatment {
     /// The message is executed.
@@ -46,6 +51,8 @@ pub(crate) struct Outcome {
     pub(crate) retval: Option<i32>,
     /// The encoded fields of each answer.
     pub(crate) answers: Vec<Vec<u8>>,
+    /// The encoded fields of the reply that follows details.
+    pub(crate) end: Option<Vec<u8>>,
     /// Whether the message crashed VPP.
     pub(crate) died: bool,
 }
@@ -54,6 +61,8 @@ pub(crate) struct Outcome {
 pub(crate) struct Handler {
     pub(crate) request: Descriptor,
     pub(crate) answer: Descriptor,
+    /// The reply that follows details.
+    pub(crate) end: Option<Descriptor>,
     /// Whether messages of this kind change VPP's state.
     pub(crate) changes: bool,
     pub(crate) run: fn(&mut Reader<'_>, &mut State, Treatment) -> Result<Outcome, DecodeError>,
@@ -69,7 +78,7 @@ impl Debug for Handler {
 /// Returns the handler of a request that changes VPP.
 pub(crate) const fn changing<R: Handle>() -> Handler {
     let (request, answer) = (Descriptor::of::<R>(), Descriptor::of::<R::Reply>());
-    Handler { request, answer, changes: true, run: run_request::<R> }
+    Handler { request, answer, end: None, changes: true, run: run_request::<R> }
 }
 
 /// Returns the handler of a request that changes nothing that another client sees.
@@ -80,7 +89,13 @@ pub(crate) const fn reading<R: Handle>() -> Handler {
 /// Returns the handler of a dump.
 pub(crate) const fn listing<D: List>() -> Handler {
     let (request, answer) = (Descriptor::of::<D>(), Descriptor::of::<D::Details>());
-    Handler { request, answer, changes: false, run: run_dump::<D> }
+    Handler { request, answer, end: None, changes: false, run: run_dump::<D> }
+}
+
+/// Returns the handler of a message that is answered with details and a reply.
+pub(crate) const fn streaming<G: Stream>() -> Handler {
+    let (request, answer) = (Descriptor::of::<G>(), Descriptor::of::<G::Details>());
+    Handler { request, answer, end: Some(Descriptor::of::<G::Reply>()), changes: false, run: run_stream::<G> }
 }
 
 fn run_request<R: Handle>(
@@ -89,7 +104,7 @@ fn run_request<R: Handle>(
     treatment: Treatment,
 ) -> Result<Outcome, DecodeError> {
     let request = R::decode(reader)?;
-    let mut outcome = Outcome { fields: format!("{request:?}"), retval: None, answers: Vec::new(), died: false };
+    let mut outcome = Outcome::of(&request);
     let refused = match treatment {
         Treatment::Ignore => return Ok(outcome),
         Treatment::Refuse(retval) => retval,
@@ -115,7 +130,38 @@ fn run_dump<D: List>(reader: &mut Reader<'_>, state: &mut State, treatment: Trea
     let dump = D::decode(reader)?;
     let details = if treatment == Treatment::Do { dump.list(state) } else { Vec::new() };
     let answers = details.iter().map(fields_of).collect();
-    Ok(Outcome { fields: format!("{dump:?}"), retval: None, answers, died: false })
+    Ok(Outcome { answers, ..Outcome::of(&dump) })
+}
+
+fn run_stream<G: Stream>(
+    reader: &mut Reader<'_>,
+    state: &mut State,
+    treatment: Treatment,
+) -> Result<Outcome, DecodeError> {
+    let get = G::decode(reader)?;
+    let mut outcome = Outcome::of(&get);
+    match (treatment, get.stream(state)) {
+        (Treatment::Ignore, _) => {}
+        (Treatment::Refuse(retval), _) => outcome.refuse::<G::Reply>(retval),
+        (Treatment::Do, Err(Failure::Refused(code))) => outcome.refuse::<G::Reply>(code.number()),
+        (Treatment::Do, Err(Failure::Fatal)) => outcome.died = true,
+        (Treatment::Do, Ok((details, reply))) => {
+            outcome.answers = details.iter().map(fields_of).collect();
+            (outcome.retval, outcome.end) = (Some(reply.retval()), Some(fields_of(&reply)));
+        }
+    }
+    Ok(outcome)
+}
+
+impl Outcome {
+    /// The outcome of a message that was not executed yet.
+    fn of(request: &impl Debug) -> Self {
+        Self { fields: format!("{request:?}"), retval: None, answers: Vec::new(), end: None, died: false }
+    }
+
+    fn refuse<R: Reply + Default>(&mut self, retval: i32) {
+        (self.retval, self.end) = (Some(retval), Some(refusal::<R>(retval)));
+    }
 }
 
 /// Encodes a reply that has only a code: `retval` is the first field of each reply.

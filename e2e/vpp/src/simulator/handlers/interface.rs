@@ -117,6 +117,7 @@ impl Handle for CreateLoopbackInstance {
             | Device::Memif(_)
             | Device::Vhost(_)
             | Device::AfPacket(_)
+            | Device::Tap(_)
             | Device::Sub(_)
             | Device::Tunnel(_) => None,
         });

@@ -111,6 +111,7 @@ impl List for MemifDump {
             | Device::Loopback { .. }
             | Device::Vhost(_)
             | Device::AfPacket(_)
+            | Device::Tap(_)
             | Device::Sub(_)
             | Device::Tunnel(_) => None,
         });

@@ -77,6 +77,7 @@ impl List for SwInterfaceVhostUserDump {
             | Device::Loopback { .. }
             | Device::Memif(_)
             | Device::AfPacket(_)
+            | Device::Tap(_)
             | Device::Sub(_)
             | Device::Tunnel(_) => None,
         });

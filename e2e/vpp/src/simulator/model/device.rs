@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
-use usnet_vpp::messages::{MemifMode, MemifRole, SubIfFlags};
+use usnet_vpp::messages::{MemifMode, MemifRole, SubIfFlags, TapFlags};
 use usnet_vpp::wire::FixedText;
 
 const NO_SUCH_FILE: i32 = 2;
@@ -22,6 +22,7 @@ pub(crate) enum Device {
     Memif(Memif),
     Vhost(Vhost),
     AfPacket(AfPacket),
+    Tap(Tap),
     Sub(SubInterface),
     Tunnel(Tunnel),
 }
@@ -30,7 +31,7 @@ impl Device {
     /// Returns the names of the error counters of a device that cannot send.
     pub(crate) const fn tx_errors(&self) -> &'static [&'static str] {
         match self {
-            Self::Local | Self::Loopback { .. } | Self::Sub(_) | Self::Tunnel(_) => &[],
+            Self::Local | Self::Loopback { .. } | Self::Tap(_) | Self::Sub(_) | Self::Tunnel(_) => &[],
             Self::Memif(_) => &["no_free_slots", "rollback"],
             Self::Vhost(_) => &[
                 "no error",
@@ -90,6 +91,40 @@ impl AfPacket {
     pub(crate) fn set_up(&self, is_up: bool) {
         let state = if is_up { "up" } else { "down" };
         let _gone = Command::new("ip").args(["link", "set", "dev", self.device.as_str(), state]).output();
+    }
+}
+
+/// A persistent tap of the kernel, which the simulator does not open: no program sends over it.
+#[derive(Debug)]
+pub(crate) struct Tap {
+    pub(crate) id: u32,
+    pub(crate) namespace: FixedText<64>,
+    pub(crate) device: FixedText<64>,
+    pub(crate) mac: [u8; 6],
+    pub(crate) mtu: u32,
+    pub(crate) flags: TapFlags,
+}
+
+impl Tap {
+    /// Creates the device, or takes the tap of its name, and sets it up. Returns false if that is
+    /// impossible.
+    pub(crate) fn open(&self) -> bool {
+        let device = self.device.as_str();
+        let mac = self.mac.map(|byte| format!("{byte:02x}")).join(":");
+        let mtu = self.mtu.to_string();
+        let is_tap = self.ip(&["tuntap", "add", "dev", device, "mode", "tap", "multi_queue"])
+            || self.ip(&["-d", "link", "show", "dev", device, "type", "tun"]);
+        is_tap && self.ip(&["link", "set", "dev", device, "address", &mac, "mtu", &mtu, "up"])
+    }
+
+    pub(crate) fn delete(&self) {
+        self.ip(&["link", "del", "dev", self.device.as_str()]);
+    }
+
+    fn ip(&self, arguments: &[&str]) -> bool {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net={}", self.namespace.as_str())).arg("ip").args(arguments);
+        command.output().is_ok_and(|output| output.status.success())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::simulator::model::device::Device;
 use usnet_vpp::ReturnCode;
-use usnet_vpp::messages::{IfStatusFlags, IfType, MemifMode, SubIfFlags, SwInterfaceDetails, VtrOp};
+use usnet_vpp::messages::{IfStatusFlags, IfType, MemifMode, RxMode, SubIfFlags, SwInterfaceDetails, VtrOp};
 use usnet_vpp::wire::FixedText;
 
 /// The initial MTU of Ethernet interfaces, in bytes.
@@ -19,6 +19,16 @@ pub(crate) struct Interface {
     pub(crate) tag: FixedText<64>,
     /// The id of the bridge domain, and the split horizon group in it.
     pub(crate) bridge: Option<(u32, u8)>,
+    /// The only pair of queues.
+    pub(crate) queue: Option<Queue>,
+}
+
+/// A pair of queues.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub(crate) mode: RxMode,
+    /// The threads that send by it.
+    pub(crate) threads: Vec<u32>,
 }
 
 /// An operation on VLAN tags.
@@ -31,7 +41,9 @@ pub(crate) struct Rewrite {
 
 impl Interface {
     pub(crate) fn new(name: String, device: Device) -> Self {
+        let queue = matches!(device, Device::AfPacket(_));
         let mut interface = Self {
+            queue: queue.then(|| Queue { mode: RxMode::Interrupt, threads: vec![0] }),
             name,
             device,
             address: [0; 6],
@@ -53,7 +65,7 @@ impl Interface {
             Device::Local => false,
             Device::Memif(memif) => memif.mode == MemifMode::Ethernet,
             Device::Tunnel(tunnel) => !tunnel.is_l3,
-            Device::Loopback { .. } | Device::Vhost(_) | Device::AfPacket(_) | Device::Sub(_) => true,
+            Device::Loopback { .. } | Device::Vhost(_) | Device::AfPacket(_) | Device::Tap(_) | Device::Sub(_) => true,
         }
     }
 
@@ -66,9 +78,10 @@ impl Interface {
     /// peer.
     pub(crate) fn flags(&self) -> IfStatusFlags {
         match (self.admin_up, &self.device) {
-            (true, Device::Loopback { .. } | Device::AfPacket(_) | Device::Sub(_) | Device::Tunnel(_)) => {
-                IfStatusFlags::ADMIN_UP | IfStatusFlags::LINK_UP
-            }
+            (
+                true,
+                Device::Loopback { .. } | Device::AfPacket(_) | Device::Tap(_) | Device::Sub(_) | Device::Tunnel(_),
+            ) => IfStatusFlags::ADMIN_UP | IfStatusFlags::LINK_UP,
             (true, _) => IfStatusFlags::ADMIN_UP,
             (false, _) => IfStatusFlags::default(),
         }
@@ -86,6 +99,7 @@ impl Interface {
             Device::Memif(_) => "memif",
             Device::Vhost(_) => "vhost-user",
             Device::Tunnel(_) => "VXLAN",
+            Device::Tap(_) => "tap",
             // A sub-interface has the type of its parent, which is an af_packet interface here.
             Device::AfPacket(_) | Device::Sub(_) => "af-packet",
         };

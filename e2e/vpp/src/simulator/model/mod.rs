@@ -1,6 +1,7 @@
 //! The state of a VPP, without sockets and messages.
 
 pub(crate) mod bridge_domains;
+pub(crate) mod classifier;
 pub(crate) mod device;
 pub(crate) mod features;
 pub(crate) mod interface;

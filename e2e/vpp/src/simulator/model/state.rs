@@ -1,6 +1,7 @@
 //! The state of a VPP. It is empty after each start.
 
 use crate::simulator::model::bridge_domains::BridgeDomains;
+use crate::simulator::model::classifier::Classifier;
 use crate::simulator::model::device::{Device, SubInterface};
 use crate::simulator::model::features::Features;
 use crate::simulator::model::interface::{Interface, Rewrite};
@@ -31,6 +32,7 @@ pub(crate) struct State {
     /// VPP does not remove features with the interface either.
     pub(crate) features: BTreeMap<u32, Features>,
     pub(crate) policers: Policers,
+    pub(crate) classifier: Classifier,
     /// Mirroring, by source, destination and whether it is in bridge domains. VPP does not remove
     /// it with the interfaces.
     pub(crate) spans: BTreeMap<(u32, u32, bool), SpanState>,
@@ -68,6 +70,7 @@ impl State {
             rewrites: BTreeMap::new(),
             features: BTreeMap::new(),
             policers: Policers::default(),
+            classifier: Classifier::default(),
             spans: BTreeMap::new(),
             bridges: BridgeDomains::default(),
             routing: Routing::default(),

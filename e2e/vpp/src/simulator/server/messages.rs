@@ -96,7 +96,7 @@ impl Server {
         let (breaks, treatment) = self.faults_of(handler);
         self.state.caller = envelope.client_index;
         let outcome = (handler.run)(&mut reader, &mut self.state, treatment).ok()?;
-        let Outcome { fields, retval, answers, died } = outcome;
+        let Outcome { fields, retval, answers, end, died } = outcome;
         let message = handler.request.name;
         self.shared.log().add(LogEntry { message, changes: handler.changes, retval, fields });
         let breaks = if died { Some(Breakage::Die) } else { breaks };
@@ -104,9 +104,10 @@ impl Server {
             return breaks;
         }
         let client = self.clients.get_mut(&envelope.client_index)?;
-        let id = client.table.as_ref()?.id(&handler.answer)?;
-        for answer in answers {
-            write_frame(client.out(), id, handler.answer.header, envelope, &answer);
+        let answers = answers.into_iter().map(|answer| (handler.answer, answer));
+        for (message, fields) in answers.chain(handler.end.zip(end)) {
+            let id = client.table.as_ref()?.id(&message)?;
+            write_frame(client.out(), id, message.header, envelope, &fields);
         }
         None
     }

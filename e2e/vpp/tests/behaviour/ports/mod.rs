@@ -3,6 +3,7 @@
 mod af_packet;
 mod memif;
 mod memif_sockets;
+mod queues;
 mod sub_interfaces;
 mod tunnels;
 mod vhost;

@@ -2,7 +2,7 @@
 //! first port is created, and removed last: a claim without a record has no ports.
 
 use super::attacher::Attacher;
-use super::busy::Busy;
+use super::busy::{Busy, WAIT_LIMIT};
 use super::claim::{self, Allocation};
 use super::plan::{self, Networks, Node, is_of, plan};
 use super::reader::{self, Claims};
@@ -24,7 +24,7 @@ use usnet_node::attach;
 pub(super) enum Error {
     #[error("the uid of the claim is not valid")]
     Uid(#[source] InvalidIdentifier),
-    #[error("an earlier call for this claim has not ended yet")]
+    #[error("an earlier call for this claim has not ended after {} s", WAIT_LIMIT.as_secs())]
     Busy,
     #[error(transparent)]
     Read(#[from] reader::Error),
@@ -67,7 +67,7 @@ impl Preparer {
     /// Attaches the ports of a claim, and writes the files for its containers. May be repeated.
     pub(super) async fn prepare(&self, claim: &api::Claim) -> Result<Vec<api::Device>, Error> {
         let uid: ClaimUid = claim.uid.parse().map_err(Error::Uid)?;
-        let _entered = self.busy.enter(&uid).ok_or(Error::Busy)?;
+        let _entered = self.busy.enter_after_others(&uid).await.ok_or(Error::Busy)?;
         let found = self.claims.get(&claim.namespace, &claim.name).await?;
         let allocation = Allocation::of(&found, &uid, &self.node)?;
         let mut record = match self.records.read(&uid)? {
@@ -92,7 +92,7 @@ impl Preparer {
     /// Detaches the ports of a claim, which the API server may not have any more. May be repeated.
     pub(super) async fn unprepare(&self, claim: &api::Claim) -> Result<(), Error> {
         let uid: ClaimUid = claim.uid.parse().map_err(Error::Uid)?;
-        let _entered = self.busy.enter(&uid).ok_or(Error::Busy)?;
+        let _entered = self.busy.enter_after_others(&uid).await.ok_or(Error::Busy)?;
         self.release(&uid).await?;
         tracing::info!(claim = %format_args!("{}/{}", claim.namespace, claim.name), "unprepared a resource claim");
         Ok(())

@@ -3,6 +3,7 @@
 use super::slice::{Attribute, Capacity, Device, Pool, RequestPolicy, ResourceSlice, SliceSpec, Taint};
 use crate::claims::offered::{Offered, State};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use std::collections::BTreeMap;
 use usnet_common::api::device_api::DRIVER;
 use usnet_crds::{DeviceCount, DeviceId};
 
@@ -72,13 +73,11 @@ fn devices(network: &Offered, support: Support) -> Vec<Device> {
         ("portType", string(network.port_type.as_str())),
         ("mtu", Attribute::Int(network.mtu.get().into())),
     ];
-    let attributes = attributes.map(|(name, value)| (name.to_owned(), value));
-    let device = |name: String| Device {
-        name,
-        attributes: attributes.clone().into(),
-        taints: taints.clone(),
-        ..Device::default()
-    };
+    let numa_node = network.numa_node.map(|node| ("numaNode", Attribute::Int(node.into())));
+    let attributes: BTreeMap<String, Attribute> =
+        attributes.into_iter().chain(numa_node).map(|(name, value)| (name.to_owned(), value)).collect();
+    let device =
+        |name: String| Device { name, attributes: attributes.clone(), taints: taints.clone(), ..Device::default() };
     if !support.shares {
         return DeviceId::all(&network.name, network.ports).map(|id| device(id.to_string())).collect();
     }
@@ -134,6 +133,13 @@ mod tests {
             },
         });
         assert_eq!(serde_json::to_value(&slice).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_device_says_on_which_numa_node_the_nic_is() {
+        let near = Offered { numa_node: Some(1), ..available("blue") };
+        let [slice] = slices(&[near], "node-a", Support::ALL, 1).try_into().unwrap();
+        assert_eq!(slice.spec.devices[0].attributes["numaNode"], Attribute::Int(1));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //! bridges, which the database does not have.
 
 use super::forwarding::ForwardingProbe;
+use super::guards::GuardKeeper;
 use usnet_common::display::ErrorChain;
+use usnet_dataplane::bridge::DesiredBridge;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::ovs::{OvsChannels, flows_refused};
@@ -13,11 +15,12 @@ use usnet_ovsdb::asynchronous::Handle;
 pub(crate) struct SwitchChannels {
     database: Handle,
     forwarding: ForwardingProbe,
+    guards: GuardKeeper,
 }
 
 impl SwitchChannels {
-    pub(super) fn new(database: Handle, forwarding: ForwardingProbe) -> Self {
-        Self { database, forwarding }
+    pub(super) fn new(database: Handle, forwarding: ForwardingProbe, guards: GuardKeeper) -> Self {
+        Self { database, forwarding, guards }
     }
 }
 
@@ -30,9 +33,18 @@ impl OvsChannels for SwitchChannels {
 
     fn add_flows_to(&self, observed: &mut Observed) {
         self.forwarding.add_to(observed);
+        self.guards.add_to(observed);
     }
 
-    async fn restore_flows(&mut self, bridge: &str) -> Result<(), OpError> {
+    async fn restore_flows(&mut self, bridge: &DesiredBridge) -> Result<(), OpError> {
+        let (is_guarded, bridge) = match bridge {
+            DesiredBridge::Network { bridge, .. } => (bridge.is_guarded, bridge.name.as_str()),
+            DesiredBridge::Uplink { name, .. } => (false, name.as_str()),
+        };
+        if is_guarded {
+            self.guards.settle(bridge).await;
+            return Ok(());
+        }
         let restored = self.forwarding.restore(bridge).await;
         restored.map_err(|error| flows_refused(bridge, ErrorChain(&error).to_string()))
     }

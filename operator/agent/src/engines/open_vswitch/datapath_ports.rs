@@ -7,6 +7,7 @@
 
 use super::vswitchd_process::VswitchdProcess;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +18,8 @@ use usnet_common::display::ErrorChain;
 use usnet_dataplane::observed::{ElementState, Observed, Peer};
 use usnet_dataplane::ovs::ports_without_mtu;
 use usnet_dataplane::port::PortName;
+use usnet_openflow::{OpenFlowError, forwarding};
 use usnet_ovsdb::asynchronous::State;
-use usnet_ovsdb::openflow::{self, OpenFlowError};
 
 /// How often bridges are probed. A probe takes a switch with few bridges a millisecond.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -98,10 +99,11 @@ impl DatapathProbe {
     }
 
     async fn ask(&self, bridge: &str, ports: BTreeSet<String>) -> Result<BTreeSet<String>, OpenFlowError> {
-        let socket = openflow::socket(&self.folder, bridge);
-        let protocol = OpenFlowError::Protocol(socket.clone());
-        let request = move || openflow::missing_ports(&socket, TIMEOUT, &ports);
-        let result = spawn_blocking(request).await.unwrap_or(Err(protocol));
+        let socket = usnet_openflow::socket(&self.folder, bridge);
+        let path = socket.clone();
+        let request = move || forwarding::missing_ports(&path, TIMEOUT, &ports);
+        let panicked = |error| Err(OpenFlowError::Connect { socket, source: io::Error::other(error) });
+        let result = spawn_blocking(request).await.unwrap_or_else(panicked);
         if let Err(error) = &result {
             tracing::debug!(bridge, error = %ErrorChain(error), "cannot read the ports of a bridge");
         }

@@ -7,6 +7,7 @@
 
 use super::vswitchd_process::VswitchdProcess;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +17,9 @@ use tokio::time::interval;
 use usnet_common::display::ErrorChain;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::ovs::{NETWORK_KEY, UPLINK_KEY};
+use usnet_openflow::OpenFlowError;
+use usnet_openflow::forwarding::{self, Forwarding};
 use usnet_ovsdb::asynchronous::State;
-use usnet_ovsdb::openflow::{self, Forwarding, OpenFlowError};
 use usnet_ovsdb::{Bridge, Uuid};
 
 /// How often all bridges are probed. A probe takes a switch with few bridges a millisecond.
@@ -67,18 +69,23 @@ impl ForwardingProbe {
             if is_about_all {
                 self.seen.send_if_modified(|seen| {
                     let before = seen.len();
-                    seen.retain(|name, _| bridges.contains_key(name));
+                    seen.retain(|name, _| bridges.get(name).is_some_and(|kind| *kind != Kind::Guarded));
                     seen.len() != before
                 });
             }
             // A new bridge of usnet forwards, and is not probed at once: many may be created
             // together, and the switch is busy with them.
             let is_new = |name: &String| !self.seen.borrow().contains_key(name);
-            let is_due = |name: &&String| is_about_all || (bridges.get(*name) == Some(&false) && is_new(name));
+            let is_due = |name: &&String| is_about_all || (bridges.get(*name) == Some(&Kind::Others) && is_new(name));
             let began = Instant::now();
             let due: Vec<&String> = bridges.keys().filter(is_due).collect();
             for name in due {
-                match self.probe(name.clone()).await {
+                let kind = bridges.get(name);
+                let probed = match kind {
+                    Some(Kind::Guarded) => Ok(()),
+                    _ => self.probe(name.clone()).await,
+                };
+                match probed {
                     Ok(()) => {}
                     // A switch that does not answer for one bridge does not answer for the others
                     // either.
@@ -86,7 +93,7 @@ impl ForwardingProbe {
                     // Another owner may have restricted the bridge to later versions of OpenFlow.
                     Err(_) => continue,
                 }
-                if is_about_all && bridges.get(name) == Some(&true) {
+                if is_about_all && kind != Some(&Kind::Others) {
                     self.open_ports(name, &ports).await;
                 }
             }
@@ -100,7 +107,7 @@ impl ForwardingProbe {
     /// port whose device is gone stays closed, which must not make its network fail.
     async fn open_ports(&self, name: &str, ports: &Arc<BTreeSet<String>>) {
         let ports = Arc::clone(ports);
-        let open = move |socket: &Path, timeout| openflow::open_ports(socket, timeout, &ports);
+        let open = move |socket: &Path, timeout| forwarding::open_ports(socket, timeout, &ports);
         match self.ask(name, open).await {
             Ok(opened) if !opened.is_empty() => {
                 tracing::info!(bridge = name, ports = ?opened, "repaired: another client had closed ports in OpenFlow");
@@ -110,7 +117,7 @@ impl ForwardingProbe {
     }
 
     async fn probe(&self, name: String) -> Result<(), OpenFlowError> {
-        let forwarding = self.ask(&name, openflow::look).await?;
+        let forwarding = self.ask(&name, forwarding::look).await?;
         self.seen.send_if_modified(|seen| seen.insert(name, forwarding) != Some(forwarding));
         Ok(())
     }
@@ -121,7 +128,7 @@ impl ForwardingProbe {
         if self.seen.borrow().get(name).is_none_or(|seen| seen.is_normal) {
             return Ok(());
         }
-        self.ask(name, openflow::restore).await?;
+        self.ask(name, forwarding::restore).await?;
         self.probe(name.to_owned()).await
     }
 
@@ -132,9 +139,10 @@ impl ForwardingProbe {
         name: &str,
         request: impl FnOnce(&Path, Duration) -> Result<T, OpenFlowError> + Send + 'static,
     ) -> Result<T, OpenFlowError> {
-        let socket = openflow::socket(&self.folder, name);
-        let protocol = OpenFlowError::Protocol(socket.clone());
-        let result = spawn_blocking(move || request(&socket, TIMEOUT)).await.unwrap_or(Err(protocol));
+        let socket = usnet_openflow::socket(&self.folder, name);
+        let path = socket.clone();
+        let panicked = |error| Err(OpenFlowError::Connect { socket, source: io::Error::other(error) });
+        let result = spawn_blocking(move || request(&path, TIMEOUT)).await.unwrap_or_else(panicked);
         if let Err(error) = &result {
             tracing::debug!(bridge = name, error = %ErrorChain(error), "cannot read the flows of a bridge");
         }
@@ -145,6 +153,9 @@ impl ForwardingProbe {
     pub(super) fn add_to(&self, observed: &mut Observed) {
         for (name, seen) in self.seen.borrow().iter() {
             let Some(bridge) = observed.bridges.get_mut(name) else { continue };
+            if bridge.settings.is_guarded == Some(true) && bridge.owner.is_some() {
+                continue;
+            }
             if bridge.owner.is_some() {
                 bridge.has_supported_datapath &= seen.is_normal;
             } else if !seen.has_normal && bridge.adoption_blocker.is_none() {
@@ -154,14 +165,27 @@ impl ForwardingProbe {
     }
 }
 
+/// The fail mode of guarded bridges.
+const SECURE: &str = "secure";
+
 /// Why a bridge whose flows never use the table of MAC addresses cannot be adopted.
 const NOT_FORWARDING: &str = "no flow of it has the action NORMAL, so that it forwards nothing by itself (its fail_mode is \
      secure, or a controller decides)";
 
+/// Whose bridge it is, and how it forwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Of usnet, a switch that learns.
+    Learning,
+    /// Of usnet, with flows of which `guards` takes care.
+    Guarded,
+    Others,
+}
+
 /// The bridges to probe.
 struct Interest {
-    /// The names of the bridges, and whether usnet owns them.
-    bridges: BTreeMap<String, bool>,
+    /// The names of the bridges.
+    bridges: BTreeMap<String, Kind>,
     /// The names of the ports of usnet on any bridge.
     ports: Arc<BTreeSet<String>>,
 }
@@ -187,7 +211,13 @@ impl Interest {
             let may_not_forward = bridge.fail_mode.is_some() || !bridge.controller.is_empty();
             let has_port = bridge.ports.iter().any(|port| ports.contains_key(port));
             let is_of_interest = bridge.datapath_id.is_some() && (is_owned || may_not_forward || has_port);
-            is_of_interest.then_some((bridge.name, is_owned))
+            let is_network = bridge.external_ids.contains_key(NETWORK_KEY);
+            let kind = match (is_owned, bridge.fail_mode.as_deref()) {
+                (false, _) => Kind::Others,
+                (true, Some(SECURE)) if is_network => Kind::Guarded,
+                (true, _) => Kind::Learning,
+            };
+            is_of_interest.then_some((bridge.name, kind))
         };
         let bridges = snapshot.cache.bridges().unwrap_or_default().into_iter().filter_map(bridge).collect();
         Self { bridges, ports: Arc::new(ports.into_values().collect()) }

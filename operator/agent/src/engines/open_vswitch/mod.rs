@@ -3,6 +3,7 @@
 mod channels;
 mod datapath_ports;
 mod forwarding;
+mod guards;
 mod server_sockets;
 mod status_refresh;
 mod vswitchd_liveness;
@@ -13,6 +14,7 @@ use crate::model::engine_view::EngineUp;
 use channels::SwitchChannels;
 use datapath_ports::DatapathProbe;
 use forwarding::ForwardingProbe;
+use guards::GuardKeeper;
 use status_refresh::StatusRefresh;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +45,7 @@ pub(crate) struct OpenVswitchWatcher {
     status_refresh: StatusRefresh,
     process: watch::Receiver<VswitchdProcess>,
     forwarding: ForwardingProbe,
+    guards: GuardKeeper,
     datapath: DatapathProbe,
     /// The ports without memory at the last observation.
     without_memory: datapath_ports::ByBridge,
@@ -67,11 +70,14 @@ impl OpenVswitchWatcher {
         let mut tasks = JoinSet::new();
         let folder = socket.parent().unwrap_or(Path::new("/")).to_owned();
         let (forwarding, datapath) = (ForwardingProbe::new(&folder), DatapathProbe::new(&folder));
+        let guards = GuardKeeper::new(&folder);
         tasks.spawn(server_sockets::follow(folder.clone(), session.state()));
         tasks.spawn(vswitchd_process::follow(folder, session.handle(), process_of_task));
         tasks.spawn(forwarding.clone().follow(session.state(), process.clone()));
+        tasks.spawn(guards.clone().follow(session.state(), process.clone()));
         tasks.spawn(datapath.clone().follow(session.state(), process.clone()));
-        let sources = (session.state(), process.clone(), forwarding.subscribe(), datapath.subscribe());
+        let sources =
+            (session.state(), process.clone(), forwarding.subscribe(), guards.subscribe(), datapath.subscribe());
         tasks.spawn(merge(sources, changes_of_task));
         Self {
             session,
@@ -81,6 +87,7 @@ impl OpenVswitchWatcher {
             status_refresh: StatusRefresh::new(),
             process,
             forwarding,
+            guards,
             datapath,
             without_memory: datapath_ports::ByBridge::new(),
             recovered_ends: 0,
@@ -103,13 +110,14 @@ impl OpenVswitchWatcher {
         }
         let mut observed = observed_from(&snapshot.cache)?;
         self.forwarding.add_to(&mut observed);
+        self.guards.add_to(&mut observed);
         self.datapath.add_to(&mut observed);
         let without_memory = self.datapath.missing();
         if datapath_ports::has_recovered(&self.without_memory, &without_memory) {
             self.status_refresh.on_start();
         }
         self.without_memory = without_memory;
-        Ok(EngineState::Up(EngineUp { observed: Arc::new(observed), version: root.ovs_version }))
+        Ok(EngineState::Up(EngineUp { observed: Arc::new(observed), version: root.ovs_version, warning: None }))
     }
 
     /// Whether the process ended, and none that was started since has applied the configuration.
@@ -158,16 +166,21 @@ type Sources = (
     watch::Receiver<State>,
     watch::Receiver<VswitchdProcess>,
     watch::Receiver<forwarding::ByBridge>,
+    watch::Receiver<guards::ByBridge>,
     watch::Receiver<datapath_ports::ByBridge>,
 );
 
 /// Sends a value for each change of the sources.
-async fn merge((mut states, mut process, mut forwarding, mut datapath): Sources, changes: watch::Sender<()>) {
+async fn merge(
+    (mut states, mut process, mut forwarding, mut guards, mut datapath): Sources,
+    changes: watch::Sender<()>,
+) {
     loop {
         let changed = tokio::select! {
             changed = states.changed() => changed,
             changed = process.changed() => changed,
             changed = forwarding.changed() => changed,
+            changed = guards.changed() => changed,
             changed = datapath.changed() => changed,
         };
         if changed.is_err() {
@@ -193,7 +206,7 @@ impl EngineWatcher for OpenVswitchWatcher {
     }
 
     fn driver(&self) -> OpenVswitch<SwitchChannels> {
-        OpenVswitch::new(SwitchChannels::new(self.session.handle(), self.forwarding.clone()))
+        OpenVswitch::new(SwitchChannels::new(self.session.handle(), self.forwarding.clone(), self.guards.clone()))
     }
 
     async fn observe(&mut self) -> EngineState {

@@ -83,7 +83,11 @@ fn of_error(error: &LinkError, device: &DeviceName, desired: &DesiredVxlan) -> C
     match error {
         LinkError::NotPermitted => of_blocker(&LinkBlocker::MissingPrivilege),
         LinkError::PortInUse => of_blocker(&LinkBlocker::PortTaken { device: None, port: desired.port }),
-        LinkError::Exists | LinkError::Unsupported | LinkError::Isolation(_) | LinkError::Netlink { .. } => {
+        LinkError::Exists
+        | LinkError::Unsupported
+        | LinkError::Isolation(_)
+        | LinkError::Pci(_)
+        | LinkError::Netlink { .. } => {
             Cause { reason: DEVICE_FAILED, message: message::device_failed(device, &ErrorChain(error)) }
         }
     }

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use usnet_common::display::ErrorChain;
 use usnet_crds::conditions::message::node::BRIDGE_RECREATED;
 use usnet_crds::conditions::reason::WAITING;
-use usnet_crds::{NetworkName, NodeNetwork, Phase};
+use usnet_crds::{NetworkName, NodeNetwork, Phase, UplinkName};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{Error, FileStamp, NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::plan::Op;
@@ -37,6 +37,8 @@ pub(crate) struct Access<'a> {
     pub epoch: u64,
     /// The memif socket ids that belong to usnet, for VPP.
     pub memif_socket_ids: MemifSocketIds,
+    /// The NUMA nodes of the NICs of uplinks.
+    pub numa_nodes: &'a BTreeMap<UplinkName, u32>,
 }
 
 /// Returns the files of these networks while `operations` are carried out. They offer less than the
@@ -98,6 +100,7 @@ pub(crate) fn files_after_observe<'a>(
                 engine_socket: access.engine_socket.to_owned(),
                 epoch: access.epoch,
                 memif_socket_ids: access.memif_socket_ids,
+                numa_node: network.uplink.as_ref().and_then(|uplink| access.numa_nodes.get(&uplink.name)).copied(),
             }),
         })
     };

@@ -3,7 +3,7 @@ use crate::testing::{name, network, network_with, node_paths};
 use std::fs;
 use std::sync::Arc;
 use usnet_crds::conditions::reason::ENGINE_UNREACHABLE;
-use usnet_crds::{Encapsulation, EngineKind, NodeOverlay, UdpPort, Vni};
+use usnet_crds::{Encapsulation, EngineKind, NetworkUplink, NodeOverlay, UdpPort, Vni};
 use usnet_dataplane::bridge::DesiredBridge;
 
 fn draining(network_name: &str) -> NodeNetwork {
@@ -13,7 +13,9 @@ fn draining(network_name: &str) -> NodeNetwork {
 fn files(networks: &[NodeNetwork], health: &NetworkHealth) -> Files {
     let network_health = networks.iter().map(|network| (network.name.clone(), health.clone())).collect();
     let memif_socket_ids = MemifSocketIds::default();
-    let access = Access { engine_socket: Path::new("/run/db.sock"), epoch: 3, memif_socket_ids };
+    let numa_nodes = BTreeMap::from([("fab".parse().unwrap(), 1)]);
+    let access =
+        Access { engine_socket: Path::new("/run/db.sock"), epoch: 3, memif_socket_ids, numa_nodes: &numa_nodes };
     let networks: Vec<_> = networks.iter().cloned().map(Arc::new).collect();
     files_after_observe(&networks, &network_health, access)
 }
@@ -31,8 +33,19 @@ fn a_programmed_network_has_all_that_the_plugin_needs() {
         engine_socket: "/run/db.sock".into(),
         epoch: 3,
         memif_socket_ids: MemifSocketIds::default(),
+        numa_node: None,
     };
     assert_eq!(files, [(name("blue"), NetworkFile::Programmed(expected))].into());
+}
+
+#[test]
+fn the_numa_node_of_a_network_is_that_of_its_uplink() {
+    let on = |uplink: &str| NodeNetwork {
+        uplink: Some(NetworkUplink { name: uplink.parse().unwrap(), vlan: None }),
+        ..network("blue")
+    };
+    let of = |uplink| files(&[on(uplink)], &NetworkHealth::PROGRAMMED)[&name("blue")].numa_node();
+    assert_eq!((of("fab"), of("dci")), (Some(1), None));
 }
 
 /// A file that is read at each ADD must not grow with the number of nodes.

@@ -110,6 +110,7 @@ fn uplinks(facts: Facts<'_>) -> Vec<UplinkReport> {
         reason: ENGINE_UNREACHABLE.to_owned(),
         message: outage.message.clone(),
         nic: String::new(),
+        active_member: String::new(),
     };
     facts.spec.iter().flat_map(|spec| spec.uplinks.values()).map(failed).collect()
 }
@@ -230,7 +231,12 @@ fn connected(facts: Facts<'_>) -> ConditionUpdate {
     match facts.view {
         EngineView::Up(up) => {
             let message = message::connected(facts.engine, up.version.as_deref());
-            ConditionUpdate::new(kind, Status::True, CONNECTED, message)
+            match &up.warning {
+                Some((reason, warning)) => {
+                    ConditionUpdate::new(kind, Status::True, *reason, format!("{message}; {warning}"))
+                }
+                None => ConditionUpdate::new(kind, Status::True, CONNECTED, message),
+            }
         }
         EngineView::Down(outage) => {
             ConditionUpdate::new(kind, Status::False, outage.reason, OneLine(&outage.message).to_string())

@@ -6,13 +6,15 @@ use crate::testing::{bridge_of, name, network, port_of, record};
 use prometheus::Registry;
 use prometheus::proto::Metric;
 use usnet_crds::conditions::OVS_CONNECTED;
-use usnet_crds::conditions::reason::{DISCONNECTED, NEVER_SEEN, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE};
+use usnet_crds::conditions::reason::{
+    CPUS_NOT_ISOLATED, DISCONNECTED, NEVER_SEEN, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE,
+};
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::owner::{NetworkDevice, NetworkDeviceRole, PortOwner};
 use usnet_dataplane::port::PortName;
 
 fn up_with(observed: Observed) -> EngineView {
-    EngineView::Up(EngineUp { observed: observed.into(), version: Some("3.1.0".into()) })
+    EngineView::Up(EngineUp { observed: observed.into(), version: Some("3.1.0".into()), warning: None })
 }
 
 fn up() -> EngineView {
@@ -74,6 +76,16 @@ fn pods_are_counted_and_named_up_to_a_limit() {
     assert_eq!(facts.spec.map(|spec| spec.generation), Some(4));
     assert_eq!(facts.engine.map(|engine| engine.epoch), Some(2));
     assert_eq!((facts.connected.kind, facts.connected.status), (OVS_CONNECTED, Status::True));
+}
+
+#[test]
+fn what_makes_an_engine_worse_is_its_reason_while_it_is_connected() {
+    let EngineView::Up(engine) = up() else { panic!("it is up") };
+    let warning = Some((CPUS_NOT_ISOLATED, "UserspaceEngine ovs: 2-3".to_owned()));
+    let view = EngineView::Up(EngineUp { warning, ..engine });
+    let connected = report_of(&spec(&[]), &programmed(&[]), &[], &view).connected;
+    assert_eq!((connected.status, connected.reason.as_ref()), (Status::True, CPUS_NOT_ISOLATED));
+    assert!(connected.message.starts_with("connected") && connected.message.ends_with("ovs: 2-3"), "{connected:?}");
 }
 
 #[test]

@@ -270,6 +270,7 @@ fn a_node_whose_uplink_is_not_programmed_says_so() {
         reason: "NicMissing".to_owned(),
         message: message.to_owned(),
         nic: String::new(),
+        active_member: String::new(),
     };
     let (sender, reports) = watch::channel(None);
     let mut node_report = NodeReport::new(sender);

@@ -1,6 +1,8 @@
 //! The agent with Open vSwitch.
 
+mod af_xdp;
 mod attachments;
+mod bonds;
 mod captures;
 mod foreign_objects;
 mod forwarding;

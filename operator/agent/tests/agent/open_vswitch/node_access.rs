@@ -31,6 +31,11 @@ impl OvsTestbed {
         text.lines().filter_map(|line| line.split_whitespace().nth(3)).map(str::to_owned).collect()
     }
 
+    fn mac(&self, device: &str) -> String {
+        let link = ip(self, &format!("-o link show dev {device}"));
+        link.split_whitespace().skip_while(|word| *word != "link/ether").nth(1).unwrap().to_owned()
+    }
+
     fn rules(&self) -> String {
         let output = self.ovs.command("nft").args(["list", "table", "inet", "usnet-node-access"]).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
@@ -89,10 +94,12 @@ fn the_node_has_its_addresses_behind_rules_and_leaves_with_the_network() {
     ip(&testbed, &format!("addr add 10.99.0.1/24 dev {}", device("blue")));
     until("the addresses are back", || (testbed.node_addresses("blue") == addresses).then_some(()));
     assert_eq!(index(), before, "the device stays");
+    let before = testbed.mac(&device("blue"));
     ip(&testbed, &format!("link del {}", device("blue")));
     until("another device", || (testbed.node_addresses("blue") == addresses).then_some(()));
     until("it is joined", || testbed.has_joined("blue").then_some(()));
     wait_until_programmed(&agent, "blue");
+    assert_eq!(testbed.mac(&device("blue")), before, "pods know it");
 
     drop(agent);
     let (rows, before) = (testbed.rows("Port", &["_uuid", "_version", "name"]), index());

@@ -10,7 +10,7 @@ use crate::support::uplinks::wait_until_programmed;
 use std::time::Duration;
 use usnet_crds::EngineKind;
 
-fn ethtool(testbed: &OvsTestbed, arguments: &str) -> String {
+pub(super) fn ethtool(testbed: &OvsTestbed, arguments: &str) -> String {
     let output = testbed.ovs.command("ethtool").args(arguments.split(' ')).output().unwrap();
     assert!(output.status.success(), "ethtool {arguments}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()

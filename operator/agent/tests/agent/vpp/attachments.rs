@@ -2,17 +2,17 @@
 //! peers are counted.
 
 use super::on_each_vpp;
-use super::program::connect_to;
+use super::program::{connect_to, connect_with_queues};
 use super::testbed::{VppTestbed, domain_id, network};
 use crate::support::node::until;
 use crate::support::running_agent::RunningAgent;
 use std::fs;
 use usnet_crds::node_state::NetworkState;
-use usnet_crds::{EngineKind, Mtu};
+use usnet_crds::{EngineKind, Mtu, Polling, Queues};
 use usnet_dataplane::attachment::{Progress, Record};
 use usnet_vpp::messages::{
-    IfStatusFlags, L2PortType, MemifDelete, SwInterfaceSetFlags, SwInterfaceSetL2Bridge, SwInterfaceSetMtu,
-    SwInterfaceTagAddDel,
+    IfStatusFlags, L2PortType, MemifDelete, RxMode, SwInterfaceRxPlacementDump, SwInterfaceSetFlags,
+    SwInterfaceSetL2Bridge, SwInterfaceSetMtu, SwInterfaceTagAddDel,
 };
 
 on_each_vpp!(
@@ -26,6 +26,7 @@ on_each_vpp!(
 );
 on_each_vpp!(
     with_programs: the_pods_whose_program_is_connected_are_counted,
+    all_queues_of_a_program_are_used_whenever_it_connects,
     the_pod_whose_program_connected_last_is_named_when_vpp_ends,
 );
 
@@ -57,6 +58,23 @@ fn whatever_is_changed_on_a_port_is_repaired_in_place(testbed: &VppTestbed) {
     repaired("it is marked");
     let entry = agent.wait_for_network("blue", "has a pod", |entry| entry.attachments == 1);
     assert_eq!((entry.pods, entry.connected), (vec!["default/c1".to_owned()], 0));
+}
+
+fn all_queues_of_a_program_are_used_whenever_it_connects(testbed: &VppTestbed) {
+    let agent = RunningAgent::start(&testbed.paths);
+    let mut blue = network("blue");
+    (blue.port.queues, blue.port.polling) = (Queues::try_from(2).unwrap(), Some(Polling::Interrupt));
+    agent.set_spec(1, std::slice::from_ref(&blue));
+    testbed.wait_until_programmed("blue");
+    let pod = testbed.pod("c1", &blue);
+    testbed.write(&pod);
+    let sw_if_index = testbed.wait_for_port(&pod).sw_if_index;
+    for _ in 0..2 {
+        let _program = connect_with_queues(&pod.port.backend, 2);
+        let modes = || testbed.dump(SwInterfaceRxPlacementDump { sw_if_index }).into_iter().map(|queue| queue.mode);
+        until("both queues are read as the network says", || modes().eq([RxMode::Interrupt; 2]).then_some(()));
+        until("the only thread sends by both queues", || (testbed.threads(sw_if_index) == [[0], [0]]).then_some(()));
+    }
 }
 
 fn a_removed_port_is_recreated(testbed: &VppTestbed) {

@@ -13,7 +13,7 @@ use usnet_test_vpp::{Kind, Vpp};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
     BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDump, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN,
-    NO_INTERFACE, Request, SwInterfaceDetails, SwInterfaceDump, SwInterfaceSpanDump,
+    NO_INTERFACE, Request, SwInterfaceDetails, SwInterfaceDump, SwInterfaceSpanDump, SwInterfaceTxPlacementGet,
 };
 use usnet_vpp::{Answers, Batch, Dump};
 
@@ -96,6 +96,14 @@ impl VppTestbed {
         let mut batch = Batch::new();
         let ticket = batch.dump(dump);
         self.send(&batch).details(ticket).unwrap()
+    }
+
+    /// The threads that send by each queue of an interface.
+    pub(crate) fn threads(&self, sw_if_index: u32) -> Vec<Vec<u32>> {
+        let mut batch = Batch::new();
+        let ticket = batch.get(SwInterfaceTxPlacementGet { cursor: 0, sw_if_index });
+        let queues = self.send(&batch).got(ticket).map_or_else(|_| Vec::new(), |(queues, _)| queues);
+        queues.into_iter().map(|queue| queue.threads).collect()
     }
 
     /// An attached pod with a memif.

@@ -73,7 +73,7 @@ struct Decider<'a> {
     allowed: &'a Allowed,
     owners: Vec<Owner<'a>>,
     places: Shares<'a>,
-    /// What nodes were told of the network.
+    /// What the compiled network fixes.
     compiled: &'a [FixedAttachment],
     decision: Decision,
 }
@@ -132,10 +132,10 @@ impl<'a> Decider<'a> {
         fixed.map_err(|invalid| (NOT_ALLOWED, invalid.to_string()))
     }
 
-    /// Whether nodes were told that these pods have these addresses.
+    /// Whether the compiled network has these addresses for these pods.
     fn holds(&self, fixed: &FixedAttachment) -> bool {
         let claim = |it: &FixedAttachment| (it.namespace.clone(), it.pod.clone(), it.ips.clone(), it.mac);
-        self.compiled.iter().any(|told| claim(told) == claim(fixed))
+        self.compiled.iter().any(|compiled| claim(compiled) == claim(fixed))
     }
 
     fn verdict(&mut self, name: &'a ObjectName, fixed: FixedAttachment, is_held: bool) -> Verdict {

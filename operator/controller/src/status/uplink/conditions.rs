@@ -10,15 +10,18 @@ use usnet_crds::conditions::reason::{
     ALL_NODES, IN_USE, INVALID, NO_MATCHING_NODES, PENDING, TERMINATING, VALID, VLAN_IN_USE,
 };
 use usnet_crds::conditions::{
-    ACCEPTED, ConditionUpdate, DELETION_BLOCKED, PROGRAMMED, READY, RECONCILING, STALLED, Status,
+    ACCEPTED, ConditionUpdate, DEGRADED, DELETION_BLOCKED, PROGRAMMED, READY, RECONCILING, STALLED, Status,
 };
 use usnet_crds::network::NodeFailure;
+use usnet_crds::uplink::report::UplinkReport;
 
 #[derive(Debug)]
 pub(super) struct Inputs<'a> {
     pub(super) uplink: &'a Uplink,
     pub(super) users: Option<&'a Users>,
     pub(super) tally: Tally,
+    /// The nodes where it works in part, with what they report.
+    pub(super) degraded: Vec<(&'a str, &'a UplinkReport)>,
 }
 
 pub(super) fn conditions(inputs: &Inputs<'_>) -> Vec<ConditionUpdate> {
@@ -37,7 +40,13 @@ pub(super) fn conditions(inputs: &Inputs<'_>) -> Vec<ConditionUpdate> {
     if programmed.status == Status::False && programmed.message == ready.message {
         SEE_READY.clone_into(&mut programmed.message);
     }
-    [ready, accepted, programmed].into_iter().chain(waiting).collect()
+    [ready, accepted, programmed].into_iter().chain(waiting).chain(degraded(inputs)).collect()
+}
+
+fn degraded(inputs: &Inputs<'_>) -> Option<ConditionUpdate> {
+    let (node, report) = inputs.degraded.first()?;
+    let message = message::degraded(inputs.degraded.len(), node, &report.message);
+    Some(ConditionUpdate::new(DEGRADED, Status::True, report.reason.clone(), message))
 }
 
 fn deleting(inputs: &Inputs<'_>) -> Vec<ConditionUpdate> {

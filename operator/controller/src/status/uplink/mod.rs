@@ -27,7 +27,8 @@ pub fn evaluate(cache: &Cache, selected: &SelectedNodes<'_>, name: &str, now: &T
     let attachments = attachments.fold(0_i64, i64::saturating_add);
     let counts = tally.counts();
     let failures = tally.failures.clone();
-    let conditions = conditions::conditions(&Inputs { uplink, users, tally });
+    let degraded = nodes::degraded(selected, name, uplink);
+    let conditions = conditions::conditions(&Inputs { uplink, users, tally, degraded });
     Some(UserspaceUplinkStatus {
         observed_generation: generation,
         conditions: merge(old, conditions, generation, now),

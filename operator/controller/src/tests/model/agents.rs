@@ -9,6 +9,7 @@ use usnet_agent::model::input::{Compiled, Input, NodeAddresses};
 use usnet_agent::model::spec::NodeSpec;
 use usnet_agent::selection::per_node::PerNodeNetworks;
 use usnet_agent::selection::{Facts, select};
+use usnet_crds::conditions::reason::BOND_DEGRADED;
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::uplink::nic::ValidNic;
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
@@ -93,10 +94,11 @@ impl Cluster {
         let report = |uplink: &Arc<NodeUplink>| {
             let name = uplink.name.to_string();
             let failure = self.uplink_failures.get(&(node.to_owned(), name.clone())).copied();
-            let state = if failure.is_some() { UplinkState::Failed } else { UplinkState::Programmed };
+            let works = failure.is_none_or(|reason| reason == BOND_DEGRADED);
+            let state = if works { UplinkState::Programmed } else { UplinkState::Failed };
             let (reason, generation) = (failure.unwrap_or_default().to_owned(), uplink.generation);
-            let (message, nic) = (format!("{reason} of {name}"), String::new());
-            (name.clone(), UplinkReport { name, generation, state, reason, message, nic })
+            let (message, nic, active_member) = (format!("{reason} of {name}"), String::new(), String::new());
+            (name.clone(), UplinkReport { name, generation, state, reason, message, nic, active_member })
         };
         spec.uplinks.values().map(report).collect()
     }

@@ -50,7 +50,7 @@ impl Cluster {
         ready.map(|it| (format!("{} {}", it.status, it.reason), it.message)).unwrap_or_default()
     }
 
-    /// What nodes are told that pods have: `namespace/pods` and the first address.
+    /// What the compiled network fixes for pods: `namespace/pods` and the first address.
     pub(in super::super) fn fixed(&self, network: &str) -> Vec<String> {
         let attachments = &self.compiled[network].attachments;
         let text = |ips: &[usnet_crds::InterfaceAddress]| ips.first().map(ToString::to_string).unwrap_or_default();

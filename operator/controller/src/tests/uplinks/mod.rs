@@ -5,7 +5,7 @@ mod deleting;
 use super::super::write::Write;
 use super::model::Cluster;
 use serde_json::json;
-use usnet_crds::conditions::reason::{NIC_CARRIES_NODE, NIC_MISSING};
+use usnet_crds::conditions::reason::{BOND_DEGRADED, NIC_CARRIES_NODE, NIC_MISSING};
 
 /// The VLAN with which a network is compiled.
 fn compiled_vlan(cluster: &Cluster, network: &str) -> Option<u16> {
@@ -54,6 +54,33 @@ fn a_network_has_its_vlan_on_every_node_of_the_uplink() {
     let status = cluster.uplink_status("fab");
     assert_eq!((status.nodes.summary.as_str(), status.network_count, status.networks), ("2/2", 1, vec!["blue".into()]));
     assert_eq!(device(&cluster, "node-b").as_deref(), Some("eth1"));
+}
+
+/// It is no failure: its networks are ready.
+#[test]
+fn a_degraded_bond_is_a_condition_while_it_lasts() {
+    let mut cluster = Cluster::new();
+    cluster.simple_uplink("fab", &["100-199"]);
+    cluster.network_on_uplink("blue", "fab", Some(142));
+    cluster.settle();
+    let degraded = |cluster: &Cluster| {
+        let conditions = cluster.uplink_status("fab").conditions;
+        conditions.into_iter().find(|condition| condition.type_ == "Degraded").map(|it| (it.reason, it.message))
+    };
+    assert_eq!(degraded(&cluster), None);
+    for node in ["node-a", "node-b"] {
+        cluster.set_uplink_failure(node, "fab", Some(BOND_DEGRADED));
+    }
+    cluster.settle();
+    let message = "on 2 nodes it works in part; node-a: BondDegraded of fab".to_owned();
+    assert_eq!(degraded(&cluster), Some((BOND_DEGRADED.to_owned(), message)));
+    assert_eq!(cluster.uplink_condition("fab", "Ready").0, "True AllNodes");
+    assert_eq!(cluster.condition("blue", "Ready"), "True AllNodes");
+    for node in ["node-a", "node-b"] {
+        cluster.set_uplink_failure(node, "fab", None);
+    }
+    cluster.settle();
+    assert_eq!(degraded(&cluster), None);
 }
 
 #[test]

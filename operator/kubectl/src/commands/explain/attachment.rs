@@ -32,6 +32,7 @@ fn report(snapshot: &Snapshot, added: &Added, pod: Option<&Pod>) -> Report {
         parts: Parts { heads: HEADS, rows: vec![row.cells()] },
         findings: found.into_iter().collect(),
         not_read: snapshot.unread.clone(),
+        ..Report::default()
     }
 }
 

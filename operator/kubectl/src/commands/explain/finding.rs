@@ -3,6 +3,7 @@
 use crate::model::Unread;
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+use usnet_crds::userspace_engine::preparation::Step;
 
 /// Whether a finding keeps the explained object from working.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -56,15 +57,21 @@ impl Finding {
 /// The number of columns of [`Parts`].
 pub(crate) const COLUMNS: usize = 5;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
     /// The explained object, such as `pod web/dpdk-0`.
     pub subject: String,
     pub state: String,
+    /// What the object asks for, each in one sentence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asks_for: Vec<String>,
     pub parts: Parts,
     /// Empty if no problem was found.
     pub findings: Vec<Finding>,
+    /// What an administrator has to do on the node.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub preparation: Vec<Step>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_read: Vec<Unread>,
 }

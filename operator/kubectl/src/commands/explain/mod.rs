@@ -1,15 +1,16 @@
-//! `kubectl usnet explain`: why a pod, a network or a node does not work, and what to do. Each
-//! cause is a pure function of a snapshot. Objects take precedence over events, which may be
-//! outdated.
+//! `kubectl usnet explain`: why a pod, a network, a node or an engine that usnet runs does not
+//! work, and what to do. Each cause is a pure function of a snapshot. Objects take precedence over
+//! events, which may be outdated.
 //!
 //! - [`subject`]: what is explained, as users name it;
 //! - [`finding`]: a cause with its remedy, and the report; [`text`]: the report as text;
-//! - [`pod`], [`network`], [`node`]: the causes of each;
+//! - [`pod`], [`network`], [`node`], [`engine`]: the causes of each;
 //! - [`workload`]: the worst of the pods of a Deployment or the like; [`attachment`]: an interface
 //!   that is added to a running pod;
 //! - [`remedy`]: what to do about a reason that the agent or the controller reports.
 
 mod attachment;
+pub(crate) mod engine;
 pub(crate) mod finding;
 pub(crate) mod network;
 pub(crate) mod node;
@@ -19,8 +20,11 @@ mod subject;
 pub(crate) mod text;
 mod workload;
 
-use super::names::{find_network, find_node};
-use crate::api::{Cluster, Scope, read_allowed, read_definitions_for, read_interfaces, read_reservations, read_usnet};
+use super::names::{find_engine, find_network, find_node};
+use crate::api::{
+    Cluster, Scope, read_allowed, read_definitions_for, read_engines, read_interfaces, read_node_facts,
+    read_reservations, read_usnet,
+};
 use crate::error::{Error, PROBLEM, SUCCESS};
 use crate::model::Snapshot;
 use crate::output::{Format, Output, render};
@@ -37,9 +41,16 @@ pub(crate) async fn run(cluster: &Cluster, subject: &Subject, format: Format) ->
             network::report(&snapshot, name)
         }
         Kind::Node => {
-            let snapshot = read_usnet(cluster).await?;
+            let mut snapshot = read_usnet(cluster).await?;
             find_node(&snapshot.cache.nodes, name)?;
+            read_engines(cluster, &mut snapshot, false).await?;
+            read_node_facts(cluster, &mut snapshot, name).await;
             node::report(&snapshot, name)
+        }
+        Kind::Engine => {
+            let mut snapshot = read_usnet(cluster).await?;
+            read_engines(cluster, &mut snapshot, true).await?;
+            engine::report(&snapshot, name, find_engine(&snapshot, name)?)
         }
         _ => {
             let mut snapshot = read_allowed(cluster).await?;

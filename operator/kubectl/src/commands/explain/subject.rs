@@ -11,6 +11,7 @@ pub(crate) enum Kind {
     Pod,
     Network,
     Node,
+    Engine,
     Attachment,
     Deployment,
     ReplicaSet,
@@ -20,10 +21,11 @@ pub(crate) enum Kind {
 }
 
 /// The names of each type that kubectl accepts, the one that is listed first.
-const NAMES: [(Kind, &[&str]); 9] = [
+const NAMES: [(Kind, &[&str]); 10] = [
     (Kind::Pod, &["pod", "pods", "po"]),
     (Kind::Network, &["network", "userspacenetwork", "userspacenetworks", "usn"]),
     (Kind::Node, &["node", "nodes", "no", "userspacenodestate", "userspacenodestates", "usns"]),
+    (Kind::Engine, &["usne", "userspaceengine", "userspaceengines", "engine"]),
     (Kind::Attachment, &["usna", "userspaceattachment", "userspaceattachments", "attachment"]),
     (Kind::Deployment, &["deployment", "deployments", "deploy"]),
     (Kind::ReplicaSet, &["replicaset", "replicasets", "rs"]),
@@ -130,6 +132,8 @@ mod tests {
             (&["sts", "db"], Kind::StatefulSet, "db"),
             (&["usn/blue"], Kind::Network, "blue"),
             (&["usna", "extra"], Kind::Attachment, "extra"),
+            (&["usne", "ovs"], Kind::Engine, "ovs"),
+            (&["userspaceengine.usnet.dev/ovs"], Kind::Engine, "ovs"),
         ] {
             let line = Line::parse_from(["explain"].iter().chain(words));
             assert_eq!(line.subject.object().unwrap(), (kind, name), "{words:?}");

@@ -57,14 +57,14 @@ fn parsed(input: &Input) -> Option<Network> {
     Some(parse::network(&object).1)
 }
 
-/// What reservations fix now, as nodes were told, as far as the network still allows any. Its own
+/// What reservations fix now, as it is compiled, as far as the network still allows any. Its own
 /// `attachments` come first.
 fn reserved(snapshot: &Snapshot, name: &str, new: &Network) -> Decision {
     let attachments = |network: &Network| network.spec.as_ref().map(|it| it.attachments.clone()).unwrap_or_default();
     let present = snapshot.cache.networks.get(name).map(attachments).unwrap_or_default();
     let own = attachments(new);
     let allows = new.spec.as_ref().is_ok_and(|valid| valid.reservations.is_some());
-    let told = snapshot.cache.compiled.get(name).filter(|_| allows).into_iter().flat_map(|it| &it.attachments);
+    let compiled = snapshot.cache.compiled.get(name).filter(|_| allows).into_iter().flat_map(|it| &it.attachments);
     let is_own = |fixed: &FixedAttachment| {
         own.iter().any(|it| it.namespace == fixed.namespace && it.pod.overlaps(&fixed.pod)) || present.contains(fixed)
     };
@@ -72,7 +72,7 @@ fn reserved(snapshot: &Snapshot, name: &str, new: &Network) -> Decision {
         let name = ObjectName { namespace: fixed.namespace.to_string(), name: fixed.pod.to_string() };
         (name, Verdict::Fixed(fixed.clone()))
     };
-    told.filter(|fixed| !is_own(fixed)).map(verdict).collect()
+    compiled.filter(|fixed| !is_own(fixed)).map(verdict).collect()
 }
 
 fn outcome(cache: &Cache, input: &Input) -> Outcome {

@@ -163,7 +163,7 @@ pub(crate) fn program(
     (uid, name): (&str, &str),
 ) -> Program {
     let valid = snapshot.cache.networks.get(network).and_then(|network| network.spec.as_ref().ok());
-    if valid.is_some_and(|valid| valid.port.port_type == PortType::Veth) {
+    if valid.is_some_and(|valid| matches!(valid.port.port_type, PortType::Veth | PortType::Tap)) {
         let has_problem = placement.is_some_and(|placement| placement.degraded(uid, name).is_some());
         return if has_problem { Program::Failed } else { Program::NotNeeded };
     }

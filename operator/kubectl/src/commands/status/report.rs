@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use usnet_controller::status::tally::NodeProgress;
 use usnet_crds::conditions::reason::{ENGINE_UNREACHABLE, NOT_CONNECTED};
 use usnet_crds::conditions::{
-    CONFIGURATIONS_ACCEPTED, DELETION_BLOCKED, METRICS_SERVED, READY, STALLED, Status, engine_connected, find, reason,
+    CONFIGURATIONS_ACCEPTED, DEGRADED, DELETION_BLOCKED, METRICS_SERVED, READY, STALLED, Status, engine_connected,
+    find, reason,
 };
 use usnet_crds::network::NodeFailure;
 use usnet_crds::uplink::report::UplinkState;
@@ -274,6 +275,9 @@ fn uplinks(snapshot: &Snapshot, problems: &mut Problems) {
         let not_ready = ready.filter(|ready| ready.status != Status::True.as_str());
         if let Some(ready) = not_ready.filter(|_| failures.is_empty()) {
             problems.add_not_ready(&owner.subject(), ready, &status.conditions);
+        }
+        if let Some(degraded) = find(&status.conditions, DEGRADED) {
+            problems.add_condition(degraded, Problem::of(&owner.subject(), &degraded.reason, &degraded.message));
         }
     }
 }

@@ -83,6 +83,25 @@ fn problems_are_listed_by_what_they_need() {
     );
 }
 
+/// Pods have what they need, but the next cable takes it from them.
+#[test]
+fn a_degraded_bond_is_listed_although_its_uplink_is_ready() {
+    let mut snapshot = snapshot();
+    let nics = json!([{"device": {"type": "Name", "name": "eth1"}}]);
+    let conditions = json!([
+        condition("Ready", "True", "AllNodes", "programmed on 2 of 2 nodes"),
+        condition("Degraded", "True", "BondDegraded", "on 1 node it works in part; node-a: eth2 has no link"),
+    ]);
+    let uplink = json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspaceUplink", "metadata": {"name": "fab", "generation": 1},
+        "spec": {"engine": "OVS", "nics": nics}, "status": {"conditions": conditions},
+    });
+    add(&mut snapshot, &uplink);
+    let lines = lines(&snapshot);
+    let at = lines.iter().position(|line| line == "uplink fab: BondDegraded").unwrap_or_else(|| panic!("{lines:#?}"));
+    assert_eq!(lines[at + 1], "on 1 node it works in part; node-a: eth2 has no link");
+}
+
 /// The condition of an engine that was lost so many seconds before the time of the snapshot.
 fn lost(kind: &str, seconds: i64) -> Value {
     let mut lost = condition(kind, "False", "NotActing", "its process ended: start it");

@@ -5,17 +5,18 @@
 //! need no check.
 
 use crate::engine::error::OpError;
+use crate::engine::ovs::bonds::{self, PortInterface};
 use crate::engine::ovs::bridge_settings::{self, NETDEV};
 use crate::engine::ovs::plan_op::{Action, NewPort};
 use crate::engine::ovs::qos::{self, Shaper};
-use crate::engine::ovs::{port_settings, ports, tags};
+use crate::engine::ovs::{port_settings, ports, queues, tags};
 use crate::model::bridge::{BridgeOwner, DesiredBridge};
 use crate::model::owner::PortOwner;
-use crate::model::port::{DesiredPort, PortBridge, PortName};
+use crate::model::port::{DesiredPort, DesiredSettings, Guard, PortBridge, PortName};
 use crate::model::tagging::Tagging;
 use crate::model::underlay::UplinkAddress;
 use std::collections::{BTreeMap, BTreeSet};
-use usnet_crds::Ownership;
+use usnet_crds::{Ownership, Queues};
 use usnet_ovsdb::{Condition, DATABASE, Mutation, NamedUuid, NextCfgIndex, Row, Transaction, Uuid, Value};
 
 #[derive(Debug, Default)]
@@ -165,32 +166,52 @@ impl Batch {
         row
     }
 
-    fn insert_port(&mut self, operation: usize, NewPort { port, interface }: &NewPort<'_>) {
+    fn insert_port(&mut self, operation: usize, NewPort { port, interfaces }: &NewPort<'_>) {
         // Planning refuses a port on no bridge.
         let Some(bridge) = &port.bridge else { return };
         let bridge = self.guard_bridge(operation, bridge);
+        let rows: Vec<_> =
+            interfaces.iter().map(|interface| self.insert_interface(operation, interface, &port.settings)).collect();
+        let columns = ports::port_row(&port.backend, port_settings::port_columns(&port.settings));
+        let mut columns = bonds::port_row(&port.backend, columns);
+        let shaper = interfaces.first().map(|(_, interface, _)| interface.shaper());
+        if let Some((limits, shaper)) = port.settings.rate_limit.zip(shaper) {
+            columns = columns.with("qos", qos::replace(&mut self.transaction, limits, shaper, &port.owner));
+        }
+        let row = columns
+            .with("name", port.name.as_str())
+            .with("interfaces", Value::set(rows))
+            .with("external_ids", tags::new_port_value(&port.owner, port.settings.guard.as_ref()));
+        let row = self.transaction.insert("Port", row);
+        let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
+    }
+
+    fn insert_interface(
+        &mut self,
+        operation: usize,
+        (name, interface, receive_queues): &PortInterface<'_>,
+        settings: &DesiredSettings,
+    ) -> NamedUuid {
         if let Some((socket, serves)) = interface.exclusive_socket() {
             self.transaction.require_no_row("Interface", vec![serves]);
             let in_use = OpError::SocketInUse { socket: socket.as_path().to_owned() };
             self.attributions.push(Attribution { operation, guard_error: Some(in_use) });
         }
-        let name = port.name.as_str();
-        let columns = port_settings::interface_columns(interface.row(), &port.settings);
+        let name = name.as_str();
+        let columns = port_settings::interface_columns(interface.row(), settings);
         let row = self.transaction.insert("Interface", columns.with("name", name));
-        let mut columns = interface.port_row(port_settings::port_columns(&port.settings));
-        if let Some(limits) = port.settings.rate_limit {
-            columns = columns.with("qos", qos::replace(&mut self.transaction, limits, interface.shaper(), &port.owner));
+        self.set_options(name, *receive_queues);
+        let mutations: Vec<_> = settings.queues.into_iter().flat_map(queues::insert).collect();
+        if !mutations.is_empty() {
+            let _ = self.transaction.mutate("Interface", vec![Condition::equal("name", name)], mutations);
         }
-        let row =
-            columns.with("name", name).with("interfaces", row).with("external_ids", tags::port_value(&port.owner));
-        let row = self.transaction.insert("Port", row);
-        let _ = self.transaction.mutate("Bridge", bridge, vec![Mutation::insert("ports", row)]);
+        row
     }
 
     fn update_port(
         &mut self,
         operation: usize,
-        DesiredPort { name, owner, settings, .. }: &DesiredPort,
+        DesiredPort { name, owner, settings, backend, .. }: &DesiredPort,
         shaper: Shaper,
     ) {
         let missing = OpError::PortMissing { port: name.clone() };
@@ -200,12 +221,42 @@ impl Batch {
         if let Some(limits) = settings.rate_limit {
             columns = columns.with("qos", qos::replace(&mut self.transaction, limits, shaper, owner));
         }
-        let _ = self.transaction.update("Port", owned, columns);
+        let _ = self.transaction.update("Port", owned.clone(), columns);
+        self.set_guard(owned, settings.guard.as_ref());
+        for interface in backend.interface_names(name) {
+            self.update_interface(operation, interface, settings, &missing);
+        }
+    }
+
+    fn set_guard(&mut self, port: Vec<Condition>, guard: Option<&Guard>) {
+        let key = tags::GUARD_KEY;
+        let delete = Mutation::delete("external_ids", Value::set([key]));
+        let insert = guard.map(|guard| Mutation::insert("external_ids", Value::map([(key, guard.to_string())])));
+        let _ = self.transaction.mutate("Port", port, [delete].into_iter().chain(insert).collect());
+    }
+
+    fn update_interface(&mut self, operation: usize, name: &str, settings: &DesiredSettings, missing: &OpError) {
         let columns = port_settings::interface_columns(Row::new(), settings);
+        let mutations: Vec<_> = settings.queues.into_iter().flat_map(queues::replace).collect();
+        let interface = vec![Condition::equal("name", name)];
+        if columns != Row::new() || !mutations.is_empty() {
+            self.guard(operation, missing.clone(), "Interface", interface.clone());
+        }
         if columns != Row::new() {
-            let interface = vec![Condition::equal("name", name.as_str())];
-            self.guard(operation, missing, "Interface", interface.clone());
-            let _ = self.transaction.update("Interface", interface, columns);
+            let _ = self.transaction.update("Interface", interface.clone(), columns);
+        }
+        if !mutations.is_empty() {
+            let _ = self.transaction.mutate("Interface", interface, mutations);
+        }
+        self.set_options(name, settings.receive_queues);
+    }
+
+    /// The options of an interface that settings have; the others stay.
+    fn set_options(&mut self, interface: &str, receive_queues: Option<Queues>) {
+        let options = ports::interface_options(receive_queues);
+        if !options.is_empty() {
+            let named = vec![Condition::equal("name", interface)];
+            let _ = self.transaction.set_map_keys("Interface", named, "options", &options);
         }
     }
 

@@ -51,7 +51,7 @@ pub(super) fn phases(operations: &[Op]) -> Vec<&[Op]> {
     while !rest.is_empty() {
         let mut removed = BTreeSet::new();
         let is_new = |operation: &&Op| {
-            removed.extend(removed_name(operation).map(str::to_owned));
+            removed.extend(removed_names(operation).into_iter().map(str::to_owned));
             !created_names(operation).into_iter().any(|name| removed.contains(name))
         };
         let (phase, later) = rest.split_at(rest.iter().take_while(is_new).count());
@@ -61,18 +61,25 @@ pub(super) fn phases(operations: &[Op]) -> Vec<&[Op]> {
     phases
 }
 
-fn removed_name(operation: &Op) -> Option<&str> {
+/// Those of interfaces too: a NIC may leave a bond and become a port, or the other way round.
+fn removed_names(operation: &Op) -> Vec<&str> {
     match operation {
-        Op::RemovePort { port, .. } => Some(port.as_str()),
-        Op::RemoveBridge { bridge, .. } => Some(bridge),
-        _ => None,
+        Op::RemovePort { port, backend, .. } => {
+            let interfaces = backend.as_ref().map_or_else(Vec::new, |backend| backend.interface_names(port));
+            interfaces.into_iter().chain([port.as_str()]).collect()
+        }
+        Op::RemoveBridge { bridge, .. } => vec![bridge],
+        _ => Vec::new(),
     }
 }
 
 fn created_names(operation: &Op) -> Vec<&str> {
     match operation {
         Op::CreateBridge { bridge } => vec![bridge.name().as_str()],
-        Op::CreatePort { port } => port.ends().map(|port| port.name.as_str()).collect(),
+        Op::CreatePort { port } => {
+            let interfaces = port.backend.interface_names(&port.name);
+            port.ends().map(|port| port.name.as_str()).chain(interfaces).collect()
+        }
         _ => Vec::new(),
     }
 }

@@ -17,7 +17,7 @@ const NAMES_QUERIED_ONE_BY_ONE: usize = 8;
 /// the switch takes to apply them.
 const BRIDGE_COLUMNS: [&str; 2] = ["name", "datapath_id"];
 const INTERFACE_COLUMNS: [&str; 3] = ["name", "ofport", "error"];
-const ROOT_COLUMNS: [&str; 3] = ["dpdk_initialized", "dpdk_version", "iface_types"];
+const ROOT_COLUMNS: [&str; 2] = ["dpdk_version", "iface_types"];
 
 pub(super) struct Queries {
     bridges: Vec<RowsIndex<Bridge>>,
@@ -42,6 +42,8 @@ fn expected_to_run(operation: &Op) -> (Option<&str>, Vec<&str>) {
         Op::CreateBridge { bridge } | Op::TakeOverBridge { bridge } | Op::UpdateBridge { bridge } => {
             (Some(bridge.name().as_str()), vec![bridge.name().as_str()])
         }
+        // The state of a bond's NICs is that of the uplink: one that does not run does no harm.
+        Op::CreatePort { port } | Op::UpdatePort { port } if port.backend.is_bond() => (None, Vec::new()),
         Op::CreatePort { port } => (None, port.ends().map(|port| port.name.as_str()).collect()),
         Op::UpdatePort { port } => (None, vec![port.name.as_str()]),
         Op::SetAddress { bridge, .. } => (None, bridge.iter().map(BridgeName::as_str).collect()),

@@ -1,9 +1,10 @@
 //! From rows to the observed state. Pure.
 
+use super::bonds;
 use super::bridge_settings::{self, NETDEV};
 use super::snapshot::OvsSnapshot;
 use super::{port_settings, ports, tags};
-use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedMember, ObservedPort, Peer};
 use crate::model::port::PortName;
 use crate::model::routing::ObservedRouting;
 use crate::model::tagging::Tagging;
@@ -25,6 +26,7 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
         addresses: snapshot.bridges.values().filter_map(|bridge| observe_address(snapshot, bridge)).collect(),
         routing: ObservedRouting::default(),
         unusable_port_types: snapshot.unusable_port_types.clone(),
+        dpdk: snapshot.dpdk.clone(),
     }
 }
 
@@ -60,6 +62,9 @@ fn adoption_blocker(bridge: &Bridge) -> Option<String> {
 }
 
 pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort {
+    if bonds::is_bond(port) {
+        return observe_bond(snapshot, port);
+    }
     let interface = snapshot.interface_of(port);
     ObservedPort {
         owner: tags::port(&port.external_ids),
@@ -67,6 +72,34 @@ pub(super) fn observe_port(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort 
         settings: port_settings::observe(snapshot, port, interface),
         peer: if interface.is_some_and(is_connected) { Peer::Connected } else { Peer::Absent },
         state: interface.map_or(ElementState::Pending, port_state),
+        members: Vec::new(),
+    }
+}
+
+/// A bond runs, and has a peer, as long as one of its NICs does.
+fn observe_bond(snapshot: &OvsSnapshot, port: &Port) -> ObservedPort {
+    let interfaces: Vec<_> = snapshot.interfaces_of(port).collect();
+    let members: Vec<_> = interfaces.iter().map(|interface| observe_member(port, interface)).collect();
+    let running = members.iter().find(|member| member.state == ElementState::Running);
+    let state = running.or_else(|| members.first()).map_or(ElementState::Pending, |member| member.state.clone());
+    let has_link = members.iter().any(|member| member.has_link);
+    ObservedPort {
+        owner: tags::port(&port.external_ids),
+        backend: bonds::backend(port, &interfaces),
+        settings: port_settings::observe_bond(snapshot, port, &interfaces),
+        peer: if has_link { Peer::Connected } else { Peer::Absent },
+        state,
+        members,
+    }
+}
+
+fn observe_member(port: &Port, interface: &Interface) -> ObservedMember {
+    ObservedMember {
+        endpoint: ports::backend(port, interface).map_or_else(|| interface.name.clone(), |it| it.endpoint_name()),
+        state: port_state(interface),
+        has_link: interface.link_state.as_deref() == Some("up"),
+        has_partner: bonds::has_lacp(port).then_some(interface.lacp_current == Some(true)),
+        is_active: interface.mac_in_use.is_some() && interface.mac_in_use == port.bond_active_slave,
     }
 }
 
@@ -97,6 +130,10 @@ pub(super) fn interface_state(interface: &Interface) -> ElementState {
 /// rows again, so that it is only reported after some time.
 fn port_state(interface: &Interface) -> ElementState {
     match interface_state(interface) {
+        ElementState::Failed(error) => ElementState::Failed(ports::explained(interface, error)),
+        ElementState::Running if ports::is_dpdk(interface) => {
+            ports::refusal(interface).map_or(ElementState::Running, ElementState::Failed)
+        }
         ElementState::Running if is_connected(interface) && interface.mtu == Some(0) => ElementState::NoMemory,
         state => state,
     }
@@ -124,7 +161,7 @@ pub(super) fn without_mtu(snapshot: &OvsSnapshot) -> BTreeMap<String, BTreeSet<S
 }
 
 fn is_connected(interface: &Interface) -> bool {
-    ports::is_connected(&interface.interface_type, &interface.status)
+    ports::has_peer(interface)
 }
 
 #[cfg(test)]

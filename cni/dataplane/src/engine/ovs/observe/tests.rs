@@ -7,7 +7,7 @@ use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPor
 use crate::model::port::{DeviceName, PortBackend, PortName};
 use crate::model::tagging::Tagging;
 use std::collections::BTreeSet;
-use usnet_crds::{MacLearning, Vlan, VlanTag};
+use usnet_crds::{MacLearning, Vlan, VlanTag, XdpMode};
 use usnet_ovsdb::monitor::{Change, RowUpdate};
 use usnet_ovsdb::schema::TABLES;
 use usnet_ovsdb::{Cache, Row, Uuid, Value};
@@ -203,4 +203,64 @@ fn a_port_fails_with_the_error_of_open_vswitch_or_without_memory() {
     let refused = vhost_user_interface().with("ofport", -1);
     assert!(matches!(state(refused.clone()), ElementState::Failed(_)));
     assert_eq!(state(refused.with("error", "no device")), ElementState::Failed("no device".into()));
+}
+
+fn nic_of_dpdk() -> Row {
+    let options = [("dpdk-devargs", "0000:02:00.0"), ("n_rxq", "2")];
+    Row::new()
+        .with("name", "vhu1")
+        .with("type", "dpdk")
+        .with("options", Value::map(options))
+        .with("ofport", 1)
+        .with("mtu_request", 9000)
+        .with("mtu", 9000)
+        .with("link_state", "up")
+}
+
+#[test]
+fn a_nic_of_dpdk_has_an_address_queues_and_a_link() {
+    let port = observed(Row::new(), nic_of_dpdk());
+    assert_eq!(port.backend, Some(PortBackend::Dpdk { address: "0000:02:00.0".parse().unwrap() }));
+    assert_eq!((port.settings.mtu, port.settings.receive_queues), (Some(9000), Some(2)));
+    assert_eq!((port.peer, port.state), (Peer::Connected, ElementState::Running));
+    let down = observed(Row::new(), nic_of_dpdk().with("link_state", "down"));
+    assert_eq!((down.peer, down.state), (Peer::Absent, ElementState::Running));
+    // Devices of other kinds are no NICs of usnet, nor are other forms of an address.
+    for other in ["net_pcap0,iface=eth0", "0000:02:00.0,x=1", "02:00.0", "0000:02:00.0 "] {
+        let other = nic_of_dpdk().with("options", Value::map([("dpdk-devargs", other)]));
+        assert_eq!(observed(Row::new(), other).backend, None);
+    }
+}
+
+/// Open vSwitch says it in its log alone.
+#[test]
+fn what_the_driver_of_a_nic_refuses_is_a_failure() {
+    let failure = |interface| match observed(Row::new(), interface).state {
+        ElementState::Failed(text) => text,
+        other => panic!("{other:?}"),
+    };
+    let text = failure(nic_of_dpdk().with("mtu", 1500));
+    assert!(text.contains("refuses MTU 9000") && text.contains("1500"), "{text}");
+    let text = failure(nic_of_dpdk().with("status", Value::map([("max_rx_queues", "1")])));
+    assert!(text.contains("at most 1 receive queues, and 2"), "{text}");
+    let enough = nic_of_dpdk().with("status", Value::map([("max_rx_queues", "2")]));
+    assert_eq!(observed(Row::new(), enough).state, ElementState::Running);
+    let starting = nic_of_dpdk().with("mtu", 0);
+    assert_eq!(observed(Row::new(), starting).state, ElementState::Running);
+    let busy = failure(nic_of_dpdk().with("error", "Error attaching device '0000:02:00.0' to DPDK").with("ofport", -1));
+    assert!(busy.contains("another program has it"), "{busy}");
+}
+
+#[test]
+fn a_nic_by_af_xdp_has_a_mode_and_queues() {
+    let options = |mode: &str| Value::map([("xdp-mode", mode), ("n_rxq", "4")]);
+    let interface = |mode| Row::new().with("name", "vhu1").with("type", "afxdp").with("options", options(mode));
+    let port = observed(Row::new(), interface("native").with("ofport", 1));
+    let device = DeviceName::observed("vhu1");
+    assert_eq!(port.backend, Some(PortBackend::AfXdp { device, mode: XdpMode::Native }));
+    assert_eq!(port.settings.receive_queues, Some(4));
+    assert_eq!(observed(Row::new(), interface("other")).backend, None);
+    let refused = interface("native").with("ofport", -1).with("error", "could not add network device");
+    let ElementState::Failed(text) = observed(Row::new(), refused).state else { panic!("it is refused") };
+    assert!(text.contains("dmesg"), "{text}");
 }

@@ -1,7 +1,7 @@
 //! The outcome of planning an operation: which change of the database it needs. Pure.
 
 use crate::engine::error::OpError;
-use crate::engine::ovs::ports::NewInterface;
+use crate::engine::ovs::bonds::{self, PortInterface};
 use crate::engine::ovs::qos::Shaper;
 use crate::model::bridge::{BridgeOwner, DesiredBridge};
 use crate::model::owner::PortOwner;
@@ -86,16 +86,17 @@ pub(in crate::engine::ovs) struct TaggedRow {
 
 /// A port to create. Both ports of a pair are created at once: the switch would report one alone as
 /// an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::engine::ovs) struct NewPort<'a> {
     pub(in crate::engine::ovs) port: &'a DesiredPort,
-    pub(in crate::engine::ovs) interface: NewInterface<'a>,
+    /// One, or those of a bond.
+    pub(in crate::engine::ovs) interfaces: Vec<PortInterface<'a>>,
 }
 
 impl<'a> NewPort<'a> {
     /// The ports to create, or why Open vSwitch does not support them.
     pub(super) fn plan(port: &'a DesiredPort) -> Result<Vec<Self>, &'static str> {
-        port.ends().map(|port| Ok(Self { port, interface: NewInterface::plan(port)? })).collect()
+        port.ends().map(|port| Ok(Self { port, interfaces: bonds::interfaces(port)? })).collect()
     }
 }
 

@@ -68,9 +68,9 @@ pub(super) fn create<'a>(snapshot: &OvsSnapshot, port: &'a DesiredPort) -> Decis
 }
 
 fn insert<'a>(snapshot: &OvsSnapshot, new: Vec<NewPort<'a>>) -> Decision<'a> {
-    for NewPort { port, interface } in &new {
-        if snapshot.interface(port.name.as_str()).is_some() {
-            return foreign(format!("interface {}", port.name));
+    for (name, interface, _) in new.iter().flat_map(|new| &new.interfaces) {
+        if snapshot.interface(name.as_str()).is_some() {
+            return foreign(format!("interface {name}"));
         }
         if let Some(socket) = interface.socket_in_use(snapshot.interfaces.values()) {
             return Decision::Reject(OpError::SocketInUse { socket: socket.as_path().to_owned() });

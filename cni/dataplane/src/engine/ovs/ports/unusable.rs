@@ -1,6 +1,7 @@
 //! The types of ports that the running switch cannot have. Pure.
 
 use super::{device, vhost_user};
+use crate::engine::ovs::dpdk_support::has_dpdk;
 use std::collections::BTreeMap;
 use usnet_crds::{EngineKind, PortType};
 use usnet_ovsdb::OpenVswitch;
@@ -25,19 +26,19 @@ pub(in crate::engine::ovs) fn unusable_types(open_vswitch: &OpenVswitch) -> BTre
 }
 
 fn unusable(open_vswitch: &OpenVswitch, port_type: PortType) -> Option<String> {
-    let OpenVswitch { iface_types, dpdk_initialized, dpdk_version, .. } = open_vswitch;
+    let OpenVswitch { iface_types, dpdk_version, .. } = open_vswitch;
     let interface_type = match port_type {
         PortType::VhostUser => vhost_user::INTERFACE_TYPE,
         PortType::Veth => device::INTERFACE_TYPE,
-        // The engine has none at all, and the API rejects it.
-        PortType::Memif => return None,
+        // The engine has none at all, and the API rejects them.
+        PortType::Memif | PortType::Tap => return None,
     };
     if iface_types.is_empty() || iface_types.contains(interface_type) {
         return None;
     }
     Some(match port_type {
         PortType::VhostUser if dpdk_version.as_deref() == Some(NO_VERSION) => BUILT_WITHOUT_DPDK.to_owned(),
-        PortType::VhostUser if !dpdk_initialized => WITHOUT_DPDK.to_owned(),
+        PortType::VhostUser if !has_dpdk(open_vswitch) => WITHOUT_DPDK.to_owned(),
         _ => format!("Open vSwitch has no interfaces of the type {interface_type}: use a release that has them"),
     })
 }
@@ -47,33 +48,32 @@ mod tests {
     use super::*;
     use usnet_ovsdb::{Row, TableRow, Value};
 
-    fn unusable(dpdk: bool, types: &[&str]) -> Vec<(PortType, String)> {
-        unusable_of_version(dpdk, "DPDK 22.11.11", types)
+    fn unusable(types: &[&str]) -> Vec<(PortType, String)> {
+        unusable_of_version("DPDK 22.11.11", types)
     }
 
-    fn unusable_of_version(dpdk: bool, version: &str, types: &[&str]) -> Vec<(PortType, String)> {
-        let types = Value::set(types.iter().copied());
-        let row = Row::new().with("dpdk_initialized", dpdk).with("dpdk_version", version).with("iface_types", types);
+    fn unusable_of_version(version: &str, types: &[&str]) -> Vec<(PortType, String)> {
+        let row = Row::new().with("dpdk_version", version).with("iface_types", Value::set(types.iter().copied()));
         let uuid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
         unusable_types(&OpenVswitch::from_row(uuid, &row).unwrap()).into_iter().collect()
     }
 
     #[test]
     fn a_switch_without_dpdk_has_no_vhost_user_ports_and_says_what_to_set() {
-        assert_eq!(unusable(true, &["dpdkvhostuserclient", "system"]), []);
-        assert_eq!(unusable(false, &[]), [], "it has not written anything yet");
-        let found = unusable(false, &["internal", "system"]);
+        assert_eq!(unusable(&["dpdk", "dpdkvhostuserclient", "system"]), []);
+        assert_eq!(unusable(&[]), [], "it has not written anything yet");
+        let found = unusable(&["internal", "system"]);
         let [(PortType::VhostUser, reason)] = found.as_slice() else { panic!("{found:?}") };
         assert!(reason.contains("without DPDK") && reason.matches("ovs-vsctl set").count() == 2, "{reason}");
         // It is in the message of an attachment, after the name of the interface.
         assert!(reason.len() + "interface net1: ".len() <= 256, "{}", reason.len());
-        let found = unusable_of_version(false, "none", &["internal", "system"]);
+        let found = unusable_of_version("none", &["internal", "system"]);
         assert!(found[0].1.contains("built without DPDK") && found[0].1.contains("install"), "{found:?}");
     }
 
     #[test]
     fn a_switch_that_lacks_another_type_is_told_apart() {
-        let found = unusable(true, &["internal"]);
+        let found = unusable(&["dpdk", "internal"]);
         let [(PortType::VhostUser, vhost), (PortType::Veth, veth)] = found.as_slice() else { panic!("{found:?}") };
         assert!(vhost.contains("dpdkvhostuserclient") && veth.contains("type system"), "{vhost} {veth}");
     }

@@ -4,9 +4,11 @@
 mod named_rows;
 mod port_rows;
 
+use super::dpdk_support::dpdk_support;
 use super::error::EmptyDatabase;
 use super::ports;
 use crate::engine::error::EngineError;
+use crate::model::observed::DpdkSupport;
 use crate::plan::Op;
 use std::collections::BTreeMap;
 use usnet_crds::PortType;
@@ -29,6 +31,8 @@ pub(super) struct OvsSnapshot {
     pub(super) next_cfg: i64,
     /// What the switch cannot have as it runs now; nothing where that was not read.
     pub(super) unusable_port_types: BTreeMap<PortType, String>,
+    /// What it can do with NICs that it drives itself; everything where that was not read.
+    pub(super) dpdk: DpdkSupport,
 }
 
 /// Where the rows are in a reply.
@@ -101,6 +105,7 @@ impl OvsSnapshot {
         Ok(Self {
             next_cfg: open_vswitch.next_cfg,
             unusable_port_types: ports::unusable_types(open_vswitch),
+            dpdk: dpdk_support(open_vswitch),
             port_names: ports.iter().map(|port| (port.name.clone(), port.uuid)).collect(),
             interface_names: interfaces.iter().map(|interface| (interface.name.clone(), interface.uuid)).collect(),
             bridges: bridges.into_iter().map(|bridge| (bridge.name.clone(), bridge)).collect(),
@@ -131,6 +136,11 @@ impl OvsSnapshot {
             (Some(uuid), None) => self.interfaces.get(uuid),
             _ => None,
         }
+    }
+
+    /// The interfaces of a port.
+    pub(super) fn interfaces_of(&self, port: &Port) -> impl Iterator<Item = &Interface> {
+        port.interfaces.iter().filter_map(|uuid| self.interfaces.get(uuid))
     }
 
     /// The ports of a bridge, its own among them.

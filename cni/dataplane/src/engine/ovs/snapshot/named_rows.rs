@@ -3,7 +3,7 @@
 
 use super::OvsSnapshot;
 use crate::engine::error::EngineError;
-use crate::engine::ovs::ports::NewInterface;
+use crate::engine::ovs::bonds;
 use crate::engine::ovs::tags;
 use crate::model::owner::PortOwner;
 use crate::model::port::PortName;
@@ -34,6 +34,8 @@ pub(super) fn are_few(operations: &[&Op]) -> bool {
 fn names(operation: &Op) -> Option<(&str, &PortName, &PortOwner)> {
     match operation {
         Op::RemovePort { bridge: Some(bridge), port, owner, .. } => Some((bridge, port, owner)),
+        // Of a bond there are the interfaces of its members.
+        Op::CreatePort { port } if port.backend.is_bond() => None,
         Op::CreatePort { port } if port.pair.is_none() => Some((port.bridge_name()?.as_str(), &port.name, &port.owner)),
         _ => None,
     }
@@ -74,7 +76,10 @@ fn select<'a>(transaction: &mut Transaction, operation: &'a Op) -> Option<Select
     let of_name = |name: &str| vec![Condition::equal("name", name)];
     let bridge_columns = Bridge::TABLE.columns.iter().map(|column| column.name).filter(|column| *column != PORTS);
     let socket = match operation {
-        Op::CreatePort { port } => NewInterface::plan(port).ok().and_then(NewInterface::exclusive_socket),
+        Op::CreatePort { port } => {
+            let interfaces = bonds::interfaces(port).unwrap_or_default();
+            interfaces.into_iter().find_map(|(_, interface, _)| interface.exclusive_socket())
+        }
         _ => None,
     };
     let interfaces = [Some(of_name(port.as_str())), socket.map(|(_, serves)| vec![serves])];

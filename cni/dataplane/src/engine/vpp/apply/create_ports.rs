@@ -2,8 +2,11 @@
 //! Failed ports are rolled back.
 
 use super::failure::{Failure, Failures, failure};
+use super::guards;
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::vpp::command::{self, CommandBatch, VppCommand};
+use crate::engine::vpp::filter_command::FilterCommand;
+use crate::engine::vpp::guard::GuardChange;
 use crate::engine::vpp::plan_op::{NewPort, Origin};
 use crate::engine::vpp::port_settings;
 use crate::engine::vpp::ports::NewInterface;
@@ -27,6 +30,8 @@ struct PortCreation<'a> {
     index: Option<u32>,
     /// Whether the bridge domain that it was added to turned out to be implicit.
     joined_implicit_domain: bool,
+    /// The first of the tables that filter it.
+    filtered_by: Option<u32>,
     failure: Option<Failure>,
 }
 
@@ -55,6 +60,7 @@ pub(super) async fn create_ports(
         apply_outcomes(&mut list, &planned, outcomes);
     }
     configure(api, &mut list).await?;
+    guard(api, &mut list).await?;
     roll_back(api, &list).await?;
     let index = match list.as_slice() {
         [only] if only.failure.is_none() => only.index,
@@ -109,6 +115,23 @@ async fn configure(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<
     Ok(())
 }
 
+/// Guards the ports of which pods may not claim everything, and sets them up: until then they are
+/// down.
+async fn guard(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<(), EngineError> {
+    for creation in list.iter_mut().filter(|creation| creation.failure.is_none() && creation.is_guarded()) {
+        let Some(index) = creation.index else { continue };
+        let desired = creation.port.port.settings.guard.clone();
+        match guards::guard_new(api, GuardChange { index, found: None, desired }).await? {
+            Ok(first) => creation.filtered_by = first,
+            Err(reason) => creation.failure = Some(creation.refusal(reason)),
+        }
+    }
+    let planned = plan(list, PortCreation::set_up_commands);
+    let outcomes = command::send(api, planned.iter().flatten()).await?;
+    apply_outcomes(list, &planned, outcomes);
+    Ok(())
+}
+
 /// Deletes what was created for failed ports. What VPP rejects here is deleted already, or in use
 /// by others.
 async fn roll_back(api: &mut impl Api, list: &[PortCreation<'_>]) -> Result<(), EngineError> {
@@ -123,7 +146,16 @@ impl<'a> PortCreation<'a> {
             Origin::Existing { index } => Some(index),
             Origin::New(_) => None,
         };
-        Self { position, operation, port, has_socket: false, index, joined_implicit_domain: false, failure: None }
+        Self {
+            position,
+            operation,
+            port,
+            has_socket: false,
+            index,
+            joined_implicit_domain: false,
+            filtered_by: None,
+            failure: None,
+        }
     }
 
     fn new_interface(&self) -> Option<&NewInterface> {
@@ -173,6 +205,10 @@ impl<'a> PortCreation<'a> {
         }
     }
 
+    const fn is_guarded(&self) -> bool {
+        self.port.port.settings.guard.is_some()
+    }
+
     fn refusal(&self, reason: String) -> Failure {
         OpError::Refused { what: self.operation.subject(), reason }.into()
     }
@@ -202,8 +238,19 @@ impl<'a> PortCreation<'a> {
             }
         };
         let limits = policer_commands(policers, name, &settings.rate_limit.unwrap_or_default(), (index, *policed));
-        let set_admin_up = VppCommand::SetAdminUp { index };
-        set_tag.into_iter().chain(before).chain(place).chain(limits).chain([set_admin_up]).collect()
+        let set_tag = set_tag.into_iter();
+        if self.is_guarded() {
+            // An existing interface may be up.
+            let down = self.new_interface().is_none().then_some(VppCommand::SetAdminDown { index });
+            return set_tag.chain(down).chain(before).chain(place).chain(limits).collect();
+        }
+        set_tag.chain(before).chain(place).chain(limits).chain([VppCommand::SetAdminUp { index }]).collect()
+    }
+
+    /// Sets a guarded port up.
+    fn set_up_commands(&self) -> Vec<VppCommand> {
+        let index = self.index.filter(|_| self.filtered_by.is_some());
+        index.map(|index| VppCommand::SetAdminUp { index }).into_iter().collect()
     }
 
     fn rollback_commands(&self) -> Vec<VppCommand> {
@@ -214,11 +261,19 @@ impl<'a> PortCreation<'a> {
         // If it was added to no bridge domain, the next interface with its index would inherit its
         // limits.
         let end = policers.iter().filter_map(|policer| Some(detach(policer, self.index?)));
+        let unset = self.filtered_by.zip(self.index).map(|(table, index)| FilterCommand::Unset { index, table });
+        let delete_tables = self.filtered_by.map(|first| VppCommand::Filter(FilterCommand::DeleteTables { first }));
+        let end = end.chain(unset.map(VppCommand::Filter));
         let routes = self.port.routed.iter().zip(self.index).flat_map(|(routed, index)| routed.undo(index));
         let delete = self.index.into_iter().flat_map(|index| new.delete(index));
         let delete_socket = if self.has_socket { new.delete_socket() } else { Vec::new() };
         let delete = delete.chain(delete_socket).map(VppCommand::Port);
         let delete_policers = policers.iter().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
-        end.chain(routes.map(VppCommand::Routing)).chain(delete).chain(implicit_domain).chain(delete_policers).collect()
+        end.chain(routes.map(VppCommand::Routing))
+            .chain(delete)
+            .chain(delete_tables)
+            .chain(implicit_domain)
+            .chain(delete_policers)
+            .collect()
     }
 }

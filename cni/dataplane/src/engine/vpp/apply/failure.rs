@@ -44,6 +44,7 @@ fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -
     match command {
         VppCommand::Port(command) => code.is_some() && command.is_harmless(),
         VppCommand::PortSetting(command) => code.is_some_and(|code| command.is_harmless(code)),
+        VppCommand::Filter(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::SubInterface(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::Tunnel(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::Routing(command) => code.is_some_and(|code| command.is_harmless(code)),
@@ -61,8 +62,8 @@ fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -
 
 /// Whether VPP could not listen on the socket of a memif or of a vhost-user interface.
 fn cannot_listen(command: &VppCommand, code: ReturnCode) -> bool {
-    let creates_interface = matches!(command, VppCommand::Port(command) if command.creates_interface());
-    creates_interface && matches!(code, ReturnCode::SyscallError2 | ReturnCode::SyscallError4)
+    let listens = matches!(command, VppCommand::Port(command) if command.listens());
+    listens && matches!(code, ReturnCode::SyscallError2 | ReturnCode::SyscallError4)
 }
 
 /// Whether another client changed VPP in between.
@@ -73,6 +74,7 @@ fn is_conflict(command: &VppCommand, code: ReturnCode) -> bool {
         VppCommand::Port(command) => command.is_conflict(code).unwrap_or(is_gone),
         VppCommand::SubInterface(command) => command.is_conflict(code),
         VppCommand::Tunnel(command) => command.is_conflict(code),
+        VppCommand::PortSetting(command) => is_gone || command.is_conflict(code),
         _ => is_gone,
     }
 }

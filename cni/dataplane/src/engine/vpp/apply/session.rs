@@ -2,9 +2,11 @@
 
 use super::create_ports;
 use super::failure::{Failure, Failures, failure};
+use super::guards;
 use crate::engine::committed::Committed;
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::vpp::command::{self, VppCommand};
+use crate::engine::vpp::guard::GuardChange;
 use crate::engine::vpp::plan_op::{
     Claims, Context, Decision, NewPort, Origin, only_domains, plan_op, remove_single_interface,
 };
@@ -55,6 +57,8 @@ fn kind(operation: &Op) -> u8 {
 struct Work<'a> {
     commands: Vec<(usize, VppCommand)>,
     ports: Vec<(usize, NewPort<'a>)>,
+    /// Changes of guards, each with the commands that follow it.
+    guards: Vec<(usize, Box<GuardChange>, Vec<VppCommand>)>,
     /// Operations that are to be planned again, unless a command fails.
     unfinished: Failures,
     failures: Failures,
@@ -74,6 +78,10 @@ impl<'a> Work<'a> {
                 Decision::Continue(commands, error) => {
                     work.commands.extend(commands.into_iter().map(|command| (position, command)));
                     work.unfinished.insert(position, Failure { error, is_conflict: true });
+                }
+                Decision::Guard(commands, change, last) => {
+                    work.commands.extend(commands.into_iter().map(|command| (position, command)));
+                    work.guards.push((position, change, last));
                 }
                 Decision::Create(port) => work.ports.push((position, port)),
             }
@@ -222,7 +230,7 @@ impl<A: Api + Send> ApplySession<'_, A> {
         work: Work<'_>,
         orphans: Vec<VppCommand>,
     ) -> Result<Failures, EngineError> {
-        let Work { commands, ports, unfinished, mut failures } = work;
+        let Work { commands, ports, guards, unfinished, mut failures } = work;
         let all = commands.iter().map(|(_, command)| command).chain(&orphans);
         let outcomes = command::send(self.api, all).await?;
         for ((position, command), outcome) in commands.iter().zip(outcomes) {
@@ -234,9 +242,32 @@ impl<A: Api + Send> ApplySession<'_, A> {
         for (position, failure) in unfinished {
             failures.entry(position).or_insert(failure);
         }
+        for (position, change, last) in
+            guards.into_iter().filter(|(position, ..)| !failures.contains_key(position)).collect::<Vec<_>>()
+        {
+            if let Some(failure) = self.change_guard(part.get(position), &change, &last).await? {
+                failures.insert(position, failure);
+            }
+        }
         let mut created = create_ports::create_ports(self.api, part, ports).await?;
         self.created = created.index;
         failures.append(&mut created.failures);
         Ok(failures)
+    }
+
+    /// Changes the guard of a port that exists, and sends the commands that follow.
+    async fn change_guard(
+        &mut self,
+        operation: Option<&Op>,
+        change: &GuardChange,
+        last: &[VppCommand],
+    ) -> Result<Option<Failure>, EngineError> {
+        let Some(operation) = operation else { return Ok(None) };
+        if let Err(reason) = guards::apply(self.api, change).await? {
+            return Ok(Some(OpError::Refused { what: operation.subject(), reason }.into()));
+        }
+        let outcomes = command::send(self.api, last).await?;
+        let mut failed = last.iter().zip(outcomes).filter_map(|(command, outcome)| Some((command, outcome.err()?)));
+        Ok(failed.find_map(|(command, error)| failure(operation, command, error)))
     }
 }

@@ -48,6 +48,7 @@ fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
         VppCommand::SubInterface(command) => command.add_to(batch),
         VppCommand::Tunnel(command) => command.add_to(batch),
         VppCommand::Routing(command) => command.add_to(batch),
+        VppCommand::Filter(command) => command.add_to(batch),
         VppCommand::StopSpan(request) => add(batch, request.clone()),
         VppCommand::SetTag { index, tag } => {
             add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })
@@ -61,6 +62,9 @@ fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
         }
         VppCommand::SetAdminUp { index } => {
             add(batch, SwInterfaceSetFlags { sw_if_index: *index, flags: IfStatusFlags::ADMIN_UP })
+        }
+        VppCommand::SetAdminDown { index } => {
+            add(batch, SwInterfaceSetFlags { sw_if_index: *index, flags: IfStatusFlags::default() })
         }
         VppCommand::AddToBridgeDomain { index, id } => add(batch, requests::membership(*index, *id, true)),
         VppCommand::RemoveFromBridgeDomain { index, id } => add(batch, requests::membership(*index, *id, false)),

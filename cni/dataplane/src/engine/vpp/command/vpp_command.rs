@@ -1,6 +1,7 @@
 //! The commands: single changes of VPP.
 
 use crate::engine::vpp::bridge_settings::BridgeCommand;
+use crate::engine::vpp::filter_command::FilterCommand;
 use crate::engine::vpp::port_setting_command::PortSettingCommand;
 use crate::engine::vpp::ports::{PortCommand, SubInterfaceCommand, TunnelCommand};
 use crate::engine::vpp::qos::{Direction, Policer};
@@ -27,6 +28,8 @@ pub(in crate::engine::vpp) enum VppCommand {
     Tunnel(TunnelCommand),
     /// A gateway or a routing table changes.
     Routing(RoutingCommand),
+    /// What filters the frames of a port changes.
+    Filter(FilterCommand),
     /// Frames of one interface are not copied to another any more.
     StopSpan(SwInterfaceSpanEnableDisable),
     SetTag {
@@ -46,6 +49,9 @@ pub(in crate::engine::vpp) enum VppCommand {
         apply: bool,
     },
     SetAdminUp {
+        index: u32,
+    },
+    SetAdminDown {
         index: u32,
     },
     AddToBridgeDomain {
@@ -73,6 +79,12 @@ impl From<SubInterfaceCommand> for VppCommand {
 impl From<TunnelCommand> for VppCommand {
     fn from(command: TunnelCommand) -> Self {
         Self::Tunnel(command)
+    }
+}
+
+impl From<FilterCommand> for VppCommand {
+    fn from(command: FilterCommand) -> Self {
+        Self::Filter(command)
     }
 }
 

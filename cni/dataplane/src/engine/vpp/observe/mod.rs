@@ -7,7 +7,7 @@ use super::{port_settings, routing};
 use crate::engine::vpp::ports::SPLIT_HORIZON_GROUP;
 use crate::model::bridge::BridgeOwner;
 use crate::model::memif::MemifSocketIds;
-use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use crate::model::observed::{DpdkSupport, ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::{Owner, PortOwner};
 use crate::model::port::{PortBackend, PortName};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +38,7 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
         addresses: addresses::addresses(snapshot),
         routing: routing::observe(&snapshot.routing, |id| snapshot.domains.get(&id).is_some_and(is_bridge)),
         unusable_port_types: BTreeMap::new(),
+        dpdk: DpdkSupport::default(),
     }
 }
 
@@ -93,6 +94,7 @@ pub(super) fn observe_port(snapshot: &VppSnapshot, (index, interface): (u32, &In
         settings: port_settings::observe(snapshot, interface),
         peer: if interface.has_peer { Peer::Connected } else { Peer::Absent },
         state: ElementState::Running,
+        members: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
+use crate::engine::vpp::guard::GuardChange;
 use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::{LimitSupport, Policed, Policers};
 use crate::engine::vpp::routing::RoutedPort;
@@ -22,6 +23,9 @@ pub(in crate::engine::vpp) enum Decision<'a> {
     /// These commands have to be sent, and then the operation is planned again. If that does not
     /// end, this is why.
     Continue(Vec<VppCommand>, OpError),
+    /// These commands have to be sent, and then what the pod of the port may claim to be changes.
+    /// The last commands follow that.
+    Guard(Vec<VppCommand>, Box<GuardChange>, Vec<VppCommand>),
     /// A port has to be created or completed.
     Create(NewPort<'a>),
 }

@@ -80,6 +80,8 @@ fn create_port<'a>(
     let refused = |reason: &str| OpError::Refused { what: operation.to_string(), reason: reason.to_owned() };
     let list = match (&port.backend, &port.owner.owner) {
         (PortBackend::Patch { .. }, _) => return Err(refused("uplinks of VPP have no bridge")),
+        (PortBackend::AfXdp { .. }, _) => return Err(refused("NICs of VPP have packet sockets")),
+        (PortBackend::Dpdk { .. }, _) => return Err(refused("VPP takes devices by DPDK from its startup.conf alone")),
         (PortBackend::SubInterface, _) => sub_interface::connect(snapshot, port, bridges::of_port(snapshot, port)?)?,
         (PortBackend::Vxlan { ends }, owner) => {
             if let Some(reason) = missing_tunnels {

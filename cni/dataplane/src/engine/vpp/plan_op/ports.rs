@@ -5,15 +5,17 @@ use super::claims::Claims;
 use super::decision::{Context, Decision, NewPort, Origin, commands};
 use crate::engine::error::OpError;
 use crate::engine::vpp::command::VppCommand;
+use crate::engine::vpp::filter_command::FilterCommand;
+use crate::engine::vpp::guard::GuardChange;
 use crate::engine::vpp::port_settings::{check, configure};
 use crate::engine::vpp::ports::{NewInterface, PortCommand};
 use crate::engine::vpp::qos::Direction;
 use crate::engine::vpp::routing::RoutedPort;
-use crate::engine::vpp::snapshot::{Interface, VppSnapshot};
+use crate::engine::vpp::snapshot::{Filter, Interface, VppSnapshot};
 use crate::engine::vpp::tags;
 use crate::model::memif::MemifSocketIds;
 use crate::model::owner::Owner;
-use crate::model::port::{DesiredPort, PortBackend, PortName};
+use crate::model::port::{DesiredPort, DesiredSettings, PortBackend, PortName};
 use std::path::PathBuf;
 use usnet_crds::NetworkName;
 
@@ -81,11 +83,22 @@ fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -
     });
     let routes = snapshot.routing.remove_routes(index).map(VppCommand::Routing);
     let spans = snapshot.spans.stop(index);
-    let mut list: Vec<VppCommand> = spans.chain(routes).chain(delete.map(VppCommand::Port)).collect();
+    let (unset, delete_tables) = remove_filter(index, interface.filter.as_ref());
+    let delete = unset.into_iter().chain(delete.map(VppCommand::Port)).chain(delete_tables);
+    let mut list: Vec<VppCommand> = spans.chain(routes).chain(delete).collect();
     let domain =
         interface.domain.filter(|id| snapshot.domains.get(id).is_some_and(|domain| snapshot.is_implicit(domain)));
     list.extend(domain.map(|id| VppCommand::DeleteBridgeDomain { id }));
     list
+}
+
+/// The commands before and after the deletion of a filtered interface. It is down while it is not
+/// filtered, and the next interface with its index gets no table of it.
+fn remove_filter(index: u32, filter: Option<&Filter>) -> (Vec<VppCommand>, Option<VppCommand>) {
+    let Some(filter) = filter else { return (Vec::new(), None) };
+    let unset = FilterCommand::Unset { index, table: filter.first }.into();
+    let delete = filter.is_own().then(|| FilterCommand::DeleteTables { first: filter.first }.into());
+    (vec![VppCommand::SetAdminDown { index }, unset], delete)
 }
 
 pub(super) fn create<'a>(
@@ -116,7 +129,7 @@ pub(super) fn create<'a>(
             }
             _ if !is_bridged => new(Origin::Existing { index }),
             _ if interface.domain != Some(domain) => differs("it is on another bridge".to_owned()),
-            _ => Ok(commands(configure(snapshot, (index, interface), &port.name, &port.settings))),
+            _ => Ok(in_place(snapshot, (index, interface), &port.name, &port.settings)),
         };
     }
     let socket = port.backend.endpoint_name();
@@ -139,6 +152,10 @@ fn routed(
 ) -> Result<Option<Box<RoutedPort>>, OpError> {
     if !port.backend.is_routed() {
         return Ok(None);
+    }
+    if port.settings.guard.is_some() {
+        let reason = "VPP does not check what pods claim to be on a memif in IP mode: use the mode Ethernet";
+        return Err(OpError::Refused { what: format!("port {}", port.name), reason: reason.to_owned() });
     }
     let existing = match origin {
         Origin::Existing { index } => Some(*index),
@@ -183,5 +200,22 @@ pub(super) fn update<'a>(
     check(name, settings, limits)?;
     let mut owned = snapshot.owned(name).filter(|(_, interface)| interface.owner.as_ref() == Some(&owner.owner));
     let found = owned.next().ok_or_else(|| OpError::PortMissing { port: name.clone() })?;
-    Ok(commands(configure(snapshot, found, name, settings)))
+    Ok(in_place(snapshot, found, name, settings))
+}
+
+/// The settings of a port in its place that differ. It is not set up before its guard is.
+fn in_place<'a>(
+    snapshot: &VppSnapshot,
+    (index, interface): (u32, &Interface),
+    port: &PortName,
+    settings: &DesiredSettings,
+) -> Decision<'a> {
+    let mut list = configure(snapshot, (index, interface), port, settings);
+    let found = interface.filter.clone();
+    if found.as_ref().and_then(Filter::guard) == settings.guard {
+        return commands(list);
+    }
+    let last = list.extract_if(.., |command| matches!(command, VppCommand::SetAdminUp { .. })).collect();
+    let change = GuardChange { index, found, desired: settings.guard.clone() };
+    Decision::Guard(list, Box::new(change), last)
 }

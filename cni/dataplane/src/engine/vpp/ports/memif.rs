@@ -163,6 +163,10 @@ impl InterfaceCommand for MemifCommand {
         matches!(self, Self::Create { .. })
     }
 
+    fn listens(&self) -> bool {
+        self.creates_interface()
+    }
+
     fn adds_socket(&self) -> bool {
         matches!(self, Self::AddSocket { .. })
     }

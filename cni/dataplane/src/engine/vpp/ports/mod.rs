@@ -8,6 +8,7 @@ mod af_packet;
 mod memif;
 mod missing;
 mod sub_interface;
+mod tap;
 mod traits;
 mod vhost_user;
 mod vxlan;
@@ -22,6 +23,7 @@ pub(super) use memif::SocketNames;
 use memif::{MemifCommand, MemifDumps, MemifInterface, NewMemif, SocketTicket};
 use std::collections::{BTreeMap, BTreeSet};
 pub(super) use sub_interface::{Frames, SubInterface, SubInterfaceCommand};
+use tap::{NewTap, TapCommand, TapDumps, TapInterface};
 use traits::{ExistingInterface, InterfaceCommand, InterfaceToCreate};
 use usnet_crds::{EngineKind, PortType};
 use usnet_vpp::messages::SwInterfaceDetails;
@@ -39,6 +41,7 @@ macro_rules! each {
             Self::Memif($port) => $call,
             Self::VhostUser($port) => $call,
             Self::AfPacket($port) => $call,
+            Self::Tap($port) => $call,
         }
     };
     ($self:expr, $port:ident, $call:expr => $into:ident) => {
@@ -46,6 +49,7 @@ macro_rules! each {
             Self::Memif($port) => $call.into_iter().map($into::Memif).collect(),
             Self::VhostUser($port) => $call.into_iter().map($into::VhostUser).collect(),
             Self::AfPacket($port) => $call.into_iter().map($into::AfPacket).collect(),
+            Self::Tap($port) => $call.into_iter().map($into::Tap).collect(),
         }
     };
 }
@@ -56,6 +60,7 @@ pub(super) enum PortInterface {
     Memif(MemifInterface),
     VhostUser(VhostUserInterface),
     AfPacket(AfPacketInterface),
+    Tap(TapInterface),
 }
 
 impl PortInterface {
@@ -70,6 +75,7 @@ impl PortInterface {
                 VhostUserInterface::recognise(kind, endpoint, engine_role).map(Self::VhostUser)
             }
             PodBackend::Veth { .. } => AfPacketInterface::recognise(kind, name, endpoint).map(Self::AfPacket),
+            PodBackend::Tap { device } => TapInterface::recognise(kind, device, endpoint).map(Self::Tap),
         }
     }
 
@@ -114,6 +120,7 @@ pub(super) enum NewInterface {
     Memif(NewMemif),
     VhostUser(NewVhostUser),
     AfPacket(NewAfPacket),
+    Tap(NewTap),
 }
 
 impl NewInterface {
@@ -137,6 +144,7 @@ impl NewInterface {
                 NewVhostUser::new(endpoint, engine_role).map(Self::VhostUser)
             }
             Some(PodBackend::Veth { .. }) => NewAfPacket::new(endpoint).map(Self::AfPacket),
+            Some(PodBackend::Tap { device }) => NewTap::new(port, device).map(Self::Tap),
             None => {
                 let (what, reason) = (format!("port {}", port.name), "VPP has no such port for a pod".to_owned());
                 return Err(OpError::Refused { what, reason });
@@ -163,6 +171,7 @@ impl NewInterface {
             (PortType::Memif, NewMemif::missing_message(api)),
             (PortType::VhostUser, NewVhostUser::missing_message(api)),
             (PortType::Veth, NewAfPacket::missing_message(api)),
+            (PortType::Tap, NewTap::missing_message(api)),
         ];
         let engine = EngineKind::Vpp;
         all.into_iter().filter_map(|(kind, missing)| Some((kind, format!("{engine}: {}", missing?)))).collect()
@@ -174,6 +183,7 @@ impl NewInterface {
             Self::Memif(_) => NewMemif::missing_message(api),
             Self::VhostUser(_) => NewVhostUser::missing_message(api),
             Self::AfPacket(_) => NewAfPacket::missing_message(api),
+            Self::Tap(_) => NewTap::missing_message(api),
         }
     }
 
@@ -183,6 +193,7 @@ impl NewInterface {
             Self::Memif(_) => NewMemif::IS_CREATED_WITH_TAG,
             Self::VhostUser(_) => NewVhostUser::IS_CREATED_WITH_TAG,
             Self::AfPacket(_) => NewAfPacket::IS_CREATED_WITH_TAG,
+            Self::Tap(_) => NewTap::IS_CREATED_WITH_TAG,
         }
     }
 
@@ -211,6 +222,7 @@ pub(super) enum PortCommand {
     Memif(MemifCommand),
     VhostUser(VhostUserCommand),
     AfPacket(AfPacketCommand),
+    Tap(TapCommand),
 }
 
 impl PortCommand {
@@ -222,6 +234,11 @@ impl PortCommand {
     /// Whether the outcome is the index of a new interface.
     pub(super) fn creates_interface(&self) -> bool {
         each!(self, command, command.creates_interface())
+    }
+
+    /// Whether VPP has to listen on a socket for it.
+    pub(super) fn listens(&self) -> bool {
+        each!(self, command, command.listens())
     }
 
     /// Whether it adds a socket, which is deleted if the interface cannot be created.
@@ -253,6 +270,7 @@ pub(super) struct Dumps {
     memif: Option<MemifDumps>,
     vhost_user: Option<VhostUserDumps>,
     af_packet: Option<AfPacketDumps>,
+    tap: Option<TapDumps>,
 }
 
 impl Dumps {
@@ -261,6 +279,7 @@ impl Dumps {
             memif: MemifDumps::request(batch, api),
             vhost_user: VhostUserDumps::request(batch, api),
             af_packet: AfPacketDumps::request(batch, api),
+            tap: TapDumps::request(batch, api),
         }
     }
 
@@ -280,6 +299,10 @@ impl Dumps {
             let read = dumps.read(answers)?.into_iter();
             interfaces.extend(read.map(|(index, port)| (index, PortInterface::AfPacket(port))));
         }
+        if let Some(dumps) = self.tap {
+            let read = dumps.read(answers)?.into_iter();
+            interfaces.extend(read.map(|(index, port)| (index, PortInterface::Tap(port))));
+        }
         Ok((interfaces, sockets))
     }
 }
@@ -290,6 +313,7 @@ pub(super) enum EndpointDump {
     Memif(SocketTicket),
     VhostUser(VhostUserDumps),
     AfPacket(AfPacketDumps),
+    Tap(TapDumps),
 }
 
 impl EndpointDump {
@@ -306,6 +330,7 @@ impl EndpointDump {
             }
             PodBackend::VhostUser { .. } => VhostUserDumps::request(batch, api).map(Self::VhostUser),
             PodBackend::Veth { .. } => AfPacketDumps::request(batch, api).map(Self::AfPacket),
+            PodBackend::Tap { .. } => TapDumps::request(batch, api).map(Self::Tap),
         }
     }
 
@@ -315,6 +340,7 @@ impl EndpointDump {
             Self::Memif(ticket) => ticket.read(answers)?,
             Self::VhostUser(dumps) => dumps.read(answers)?.iter().map(|(_, port)| port.endpoint().to_owned()).collect(),
             Self::AfPacket(dumps) => dumps.read(answers)?.iter().map(|(_, port)| port.endpoint().to_owned()).collect(),
+            Self::Tap(dumps) => dumps.read(answers)?.iter().map(|(_, port)| port.endpoint().to_owned()).collect(),
         })
     }
 }

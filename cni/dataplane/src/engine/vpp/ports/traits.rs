@@ -64,6 +64,11 @@ pub(super) trait InterfaceCommand {
     /// Whether the outcome is the index of a new interface.
     fn creates_interface(&self) -> bool;
 
+    /// Whether VPP has to listen on a socket for it.
+    fn listens(&self) -> bool {
+        false
+    }
+
     /// Whether it adds a socket, which is deleted if the interface cannot be created.
     fn adds_socket(&self) -> bool {
         false

@@ -99,6 +99,10 @@ impl InterfaceCommand for VhostUserCommand {
         matches!(self, Self::Create { .. })
     }
 
+    fn listens(&self) -> bool {
+        self.creates_interface()
+    }
+
     fn add_to(&self, batch: &mut Batch, _api: &impl Api) -> Find {
         match self {
             Self::Create { path, is_server, tag } => {

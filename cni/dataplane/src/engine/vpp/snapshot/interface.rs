@@ -1,7 +1,9 @@
 //! Interfaces, whether usnet owns them or not.
 
+use super::filters::Filter;
 use crate::engine::vpp::ports::{Frames, PortInterface, SubInterface, Tunnel};
 use crate::engine::vpp::qos::Policed;
+use crate::engine::vpp::queues::InterfaceQueues;
 use crate::engine::vpp::routing;
 use crate::engine::vpp::tags;
 use crate::model::memif::MemifSocketIds;
@@ -42,6 +44,9 @@ pub(in crate::engine::vpp) struct Interface {
     /// Whether it has the EFP filter; `None` if that was not read.
     pub(in crate::engine::vpp) is_filtered: Option<bool>,
     pub(in crate::engine::vpp) policed: Policed,
+    /// What filters the frames that it receives, if tables are set for its index.
+    pub(in crate::engine::vpp) filter: Option<Filter>,
+    pub(in crate::engine::vpp) queues: InterfaceQueues,
     pub(in crate::engine::vpp) is_enabled: bool,
     pub(in crate::engine::vpp) has_peer: bool,
 }
@@ -69,6 +74,8 @@ impl Interface {
             tagging: tagging(details),
             is_filtered: None,
             policed: Policed::default(),
+            filter: None,
+            queues: InterfaceQueues::default(),
             is_enabled: details.flags.contains(IfStatusFlags::ADMIN_UP),
             has_peer: details.flags.contains(IfStatusFlags::LINK_UP),
         }

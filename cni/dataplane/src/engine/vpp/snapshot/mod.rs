@@ -1,10 +1,11 @@
 //! A snapshot of VPP: bridge domains, interfaces, memif sockets and policers.
 //!
-//! `read` and `features` perform IO; the others are values.
+//! `read`, `features` and `filters` perform IO; the others are values.
 
 mod addresses;
 mod bridge_domain;
 mod features;
+mod filters;
 mod interface;
 mod learn_limits;
 mod nics;
@@ -13,6 +14,7 @@ mod vpp_snapshot;
 
 pub(super) use bridge_domain::BridgeDomain;
 pub(super) use features::{FeatureTickets, Features};
+pub(super) use filters::{Filter, Filters};
 pub(super) use interface::Interface;
 pub(super) use read::{BridgeDomainTickets, read_marks};
 pub(super) use vpp_snapshot::VppSnapshot;

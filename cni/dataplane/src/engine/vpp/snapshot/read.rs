@@ -3,6 +3,7 @@
 use super::addresses;
 use super::bridge_domain::BridgeDomain;
 use super::features::{self, FeatureTickets};
+use super::filters::FilterTablesTicket;
 use super::interface::Interface;
 use super::learn_limits::{FEW_DOMAINS, LearnLimitsTickets};
 use super::vpp_snapshot::VppSnapshot;
@@ -10,6 +11,7 @@ use crate::engine::error::EngineError;
 use crate::engine::vpp::bridge_settings;
 use crate::engine::vpp::ports::{self, EndpointDump, PortInterface, SocketNames, Tunnel, TunnelsTicket};
 use crate::engine::vpp::qos::Policers;
+use crate::engine::vpp::queues::{self, RxQueuesTicket};
 use crate::engine::vpp::routing::{self, TablesTicket};
 use crate::engine::vpp::spans::SpansTicket;
 use crate::engine::vpp::tags;
@@ -39,11 +41,12 @@ struct Dumps {
     tunnels: Option<TunnelsTicket>,
     spans: SpansTicket,
     learn_limits: LearnLimitsTickets,
+    queues: RxQueuesTicket,
 }
 
 impl VppSnapshot {
-    /// Reads everything in one batch; then the L2 features of ports that have a VLAN or limits, and
-    /// the addresses of gateways and NICs.
+    /// Reads everything in one batch; then the L2 features of ports that have a VLAN or limits, the
+    /// threads that send to pods with several queues, and the addresses of gateways and NICs.
     pub(in crate::engine::vpp) async fn read(api: &mut impl Api) -> Result<Self, EngineError> {
         let mut batch = Batch::new();
         // Before the interfaces: a port is tagged before it gets a policer, so that a policer
@@ -59,10 +62,15 @@ impl VppSnapshot {
             tunnels: TunnelsTicket::request(&mut batch, api),
             spans: SpansTicket::request(&mut batch, api),
             learn_limits: LearnLimitsTickets::request_all(&mut batch),
+            queues: RxQueuesTicket::request(&mut batch, api),
         };
+        let tables = FilterTablesTicket::request(&mut batch, api);
         let answers = api.send(&batch).await?;
         let mut snapshot = Self::assemble(&answers, dumps)?;
         features::read(api, &mut snapshot).await?;
+        let filters = tables.read(&answers, api, snapshot.ports_of_pods()).await?;
+        snapshot.set_filters(filters);
+        queues::read_threads(api, &mut snapshot).await?;
         let is_routed = |interface: &Interface| interface.port.as_ref().is_some_and(PortInterface::is_routed);
         let routed = snapshot.interfaces.iter().filter(|(_, interface)| is_routed(interface));
         let routed = routed.map(|(index, _)| *index).collect();
@@ -125,6 +133,7 @@ impl VppSnapshot {
         let policers = needs_policers.then(|| batch.dump(PolicerDump::default()));
         let features = FeatureTickets::request(&mut batch, api, [index]);
         let spans = SpansTicket::request(&mut batch, api);
+        let tables = FilterTablesTicket::request(&mut batch, api);
         let answers = api.send(&batch).await?;
         let (domains, features) = (domains.read(&answers)?, features.read(&answers));
         let member_of = domains.iter().find(|(_, domain)| domain.members.contains_key(&index)).map(|(id, _)| *id);
@@ -139,6 +148,8 @@ impl VppSnapshot {
         let policers = policers.map_or_else(|| Ok(Vec::new()), |ticket| answers.details(ticket))?;
         let mut snapshot = Self::new(domains, interfaces, SocketNames::default(), Policers::new(&policers));
         snapshot.spans = spans.read(&answers)?;
+        let filters = tables.read(&answers, api, snapshot.ports_of_pods()).await?;
+        snapshot.set_filters(filters);
         Ok(snapshot)
     }
 
@@ -157,6 +168,7 @@ impl VppSnapshot {
             (details.sw_if_index, Interface::of(details, port, member_of.get(&details.sw_if_index).copied()))
         });
         let mut interfaces: BTreeMap<u32, Interface> = interfaces.collect();
+        dumps.queues.read(answers, &mut interfaces)?;
         own_connections(&mut interfaces, &interface_details);
         mark(&mut domains, &mut interfaces, &interface_details);
         let tunnels = dumps.tunnels.map_or_else(|| Ok(BTreeMap::new()), |ticket| ticket.read(answers))?;

@@ -1,12 +1,14 @@
 //! What is known of VPP, indexed by what its readers look up.
 
 use super::bridge_domain::BridgeDomain;
+use super::filters::Filter;
 use super::interface::Interface;
 use crate::engine::vpp::ports::{PortInterface, SocketNames, Tunnel, TunnelKey};
 use crate::engine::vpp::qos::{Policer, Policers};
 use crate::engine::vpp::routing::RoutingSnapshot;
 use crate::engine::vpp::spans::Spans;
 use crate::model::memif::MemifSocketIds;
+use crate::model::owner::Owner;
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,6 +38,21 @@ pub(in crate::engine::vpp) struct VppSnapshot {
 }
 
 impl VppSnapshot {
+    /// The indexes of the interfaces of pods.
+    pub(super) fn ports_of_pods(&self) -> Vec<u32> {
+        let of_pods = self.interfaces.iter().filter(|(_, found)| matches!(found.owner, Some(Owner::Attachment(_))));
+        of_pods.map(|(index, _)| *index).collect()
+    }
+
+    /// Adds what filters interfaces, by their indexes.
+    pub(super) fn set_filters(&mut self, filters: BTreeMap<u32, Filter>) {
+        for (index, filter) in filters {
+            if let Some(interface) = self.interfaces.get_mut(&index) {
+                interface.filter = Some(filter);
+            }
+        }
+    }
+
     pub(super) fn new(
         domains: BTreeMap<u32, BridgeDomain>,
         interfaces: BTreeMap<u32, Interface>,

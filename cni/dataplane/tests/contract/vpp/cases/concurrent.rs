@@ -7,6 +7,7 @@ use std::thread;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::plan::{Op, diff};
+use usnet_dataplane::port::PortBackend;
 
 const ROUNDS: usize = 20;
 
@@ -22,6 +23,10 @@ fn at_once(switch: &VppSwitch, operations: [&[Op]; 2]) -> [Vec<Result<(), OpErro
 }
 
 pub(crate) fn the_same_ports_are_created_once(switch: &mut VppSwitch) {
+    // VPP opens a tap twice, as another queue of it. The lock of an attachment prevents that.
+    if matches!(switch.backend("c1"), PortBackend::Tap { .. }) {
+        return;
+    }
     let blue = switch.network("blue");
     let containers = ["c1", "c2", "c3"];
     let desired = switch.desired(std::slice::from_ref(&blue), &containers);

@@ -1,43 +1,28 @@
 //! Computes the health of uplinks and of their networks from the NICs and the engine. Pure.
 
 use super::addresses::Addresses;
+use super::bond;
+use super::nic_cause::of_nic;
 use super::prepared::{PreparedUplinks, UplinkEvidence};
+use super::uplink_health::UplinkHealth;
 use crate::model::health::{Cause, NetworkHealth};
 use crate::model::reason;
 use crate::reconcile::links::health::LinkHealth;
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use usnet_common::display::ErrorChain;
 use usnet_crds::conditions::message::{overlay, uplink as message};
 use usnet_crds::conditions::reason::{
-    BRIDGE_EXISTS, DEVICE_FAILED, ENGINE_REFUSED, MISSING_PRIVILEGE, NIC_CARRIES_NODE, NIC_LOST, NIC_MERGES_PACKETS,
-    NIC_MISSING, NIC_TAKEN, UPLINK_NOT_READY, WAITING,
+    BRIDGE_EXISTS, DEVICE_FAILED, ENGINE_REFUSED, NIC_LOST, NIC_MERGES_PACKETS, NIC_STRIPS_TAGS, NIC_TAKEN,
+    UPLINK_NOT_READY, WAITING,
 };
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_crds::{NetworkName, NodeUplink, UplinkName};
-use usnet_dataplane::links::nics::{NicBlocker, ResolvedUplink};
+use usnet_dataplane::links::nics::ResolvedUplink;
+use usnet_dataplane::observed::{ElementState, ObservedPort, Peer};
 use usnet_dataplane::owner::{NetworkTunnel, Owner};
 use usnet_dataplane::plan::{Op, UplinkBlocker, has_address, has_port, uplink_blockers};
-use usnet_dataplane::port::DesiredPort;
+use usnet_dataplane::port::{DesiredPort, PortBackend};
 use usnet_dataplane::underlay::DesiredTunnels;
-
-/// The health of one uplink.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct UplinkHealth {
-    /// Why the uplink does not work; none if it works or is pending.
-    pub(super) cause: Option<Cause>,
-    /// Whether operations remain to be done.
-    pub(super) is_pending: bool,
-    /// Whether pods may attach although the uplink has failed: the NIC existed and comes back by
-    /// itself, or it carries frames, although not all.
-    is_attachable: bool,
-}
-
-impl UplinkHealth {
-    fn failed(cause: Cause) -> Self {
-        Self { cause: Some(cause), ..Self::default() }
-    }
-}
 
 pub(super) fn of_uplinks(
     prepared: &PreparedUplinks,
@@ -78,9 +63,9 @@ fn of_uplink(
     blocker: Option<&UplinkBlocker>,
 ) -> UplinkHealth {
     let resolved = prepared.resolved.get(&uplink.name);
-    let nic = resolved.and_then(|resolved| resolved.blocker.as_ref()).map(of_nic);
+    let nic = resolved.and_then(ResolvedUplink::blocker).map(of_nic);
     let (merging, nic) = match nic {
-        Some(cause) if cause.reason == NIC_MERGES_PACKETS => (Some(cause), None),
+        Some(cause) if [NIC_MERGES_PACKETS, NIC_STRIPS_TAGS].contains(&cause.reason) => (Some(cause), None),
         other => (None, other),
     };
     if let Some(cause) = nic {
@@ -101,16 +86,31 @@ fn of_uplink(
     let is_nic = |owner: &Owner| matches!(owner, Owner::Nic(nic) if nic.uplink == uplink.name);
     let mut ports = bridges.flat_map(|bridge| &bridge.ports).chain(&evidence.observed.unbridged_ports);
     let nic = ports.find(|(_, port)| port.owner.as_ref().is_some_and(|owner| is_nic(&owner.owner)));
-    match nic.map(|(name, port)| (name, &port.state)) {
+    match nic {
         None => UplinkHealth { is_pending: true, ..UplinkHealth::default() },
-        Some((name, state)) => match state.error() {
+        Some((name, port)) => match port.state.error() {
             Some(problem) => {
-                let message = message::nic_failed(uplink.engine, name, problem);
+                let name = port.backend.as_ref().map_or_else(|| name.to_string(), PortBackend::endpoint_name);
+                let message = message::nic_failed(uplink.engine, &name, problem);
                 UplinkHealth::failed(Cause { reason: ENGINE_REFUSED, message })
             }
-            None => UplinkHealth { is_attachable: merging.is_some(), cause: merging, is_pending: false },
+            None if is_without_carrier(port) => {
+                let name = port.backend.as_ref().map(PortBackend::endpoint_name).unwrap_or_default();
+                let cause = Cause { reason: NIC_LOST, message: message::nic_without_carrier(&name) };
+                UplinkHealth { is_attachable: true, ..UplinkHealth::failed(cause) }
+            }
+            None if port.backend.as_ref().is_some_and(PortBackend::is_bond) => bond::health(port, resolved),
+            None => UplinkHealth { is_attachable: merging.is_some(), cause: merging, ..UplinkHealth::default() },
         },
     }
+}
+
+/// Whether the link of a NIC is down that only the engine sees.
+fn is_without_carrier(port: &ObservedPort) -> bool {
+    let is_running = port.state == ElementState::Running;
+    is_running
+        && matches!(port.backend, Some(PortBackend::Dpdk { .. } | PortBackend::Bond { .. }))
+        && port.peer == Peer::Absent
 }
 
 fn of_blocker(blocker: &UplinkBlocker) -> Cause {
@@ -122,25 +122,6 @@ fn of_blocker(blocker: &UplinkBlocker) -> Cause {
             Cause { reason: NIC_TAKEN, message: message::nic_taken(nic, holder) }
         }
     }
-}
-
-fn of_nic(blocker: &NicBlocker) -> Cause {
-    let (reason, message) = match blocker {
-        NicBlocker::MissingPrivilege => (MISSING_PRIVILEGE, message::MISSING_PRIVILEGE.to_owned()),
-        NicBlocker::Missing { wanted } => (NIC_MISSING, message::nic_missing(wanted)),
-        NicBlocker::Ambiguous { wanted, found } => (NIC_MISSING, message::nic_ambiguous(wanted, found)),
-        NicBlocker::CarriesNode { nic, what } => (NIC_CARRIES_NODE, message::nic_carries_node(nic, what)),
-        NicBlocker::SharedUntagged { nic } => (NIC_CARRIES_NODE, message::nic_shared_untagged(nic)),
-        NicBlocker::Taken { nic, uplink } => (NIC_TAKEN, message::nic_taken(nic, &format!("uplink {uplink}"))),
-        NicBlocker::Lost { nic, renamed } => {
-            (NIC_LOST, message::nic_lost(nic, renamed.as_ref().map(|name| name as &dyn Display)))
-        }
-        NicBlocker::Down { nic } => (NIC_LOST, message::nic_down(nic)),
-        NicBlocker::NotIsolated { nic, why } => (DEVICE_FAILED, message::nic_not_isolated(nic, why)),
-        NicBlocker::NoCarrier { nic } => (NIC_LOST, message::nic_without_carrier(nic)),
-        NicBlocker::MergesPackets { nic, offloads } => (NIC_MERGES_PACKETS, message::nic_merges_packets(nic, offloads)),
-    };
-    Cause { reason, message }
 }
 
 /// Returns the networks that are not connected, and why. Pods can attach to a network whose NIC is
@@ -216,10 +197,15 @@ pub(super) fn report(
 ) -> UplinkReport {
     let nic = prepared.resolved.get(&uplink.name).and_then(ResolvedUplink::name);
     let health = health.get(&uplink.name);
-    let (state, reason, message) = match health.map(|health| (&health.cause, health.is_pending)) {
-        Some((Some(cause), _)) => (UplinkState::Failed, cause.reason, cause.message.clone()),
-        Some((None, true)) | None => (UplinkState::Pending, WAITING, message::PENDING.to_owned()),
-        Some((None, false)) => (UplinkState::Programmed, "", String::new()),
+    let (state, reason, message) = match health {
+        Some(UplinkHealth { cause: Some(cause), .. }) => (UplinkState::Failed, cause.reason, cause.message.clone()),
+        None | Some(UplinkHealth { is_pending: true, .. }) => {
+            (UplinkState::Pending, WAITING, message::PENDING.to_owned())
+        }
+        Some(UplinkHealth { degraded: Some(cause), .. }) => {
+            (UplinkState::Programmed, cause.reason, cause.message.clone())
+        }
+        Some(_) => (UplinkState::Programmed, "", String::new()),
     };
     UplinkReport {
         name: uplink.name.to_string(),
@@ -227,6 +213,7 @@ pub(super) fn report(
         state,
         reason: reason.to_owned(),
         message,
-        nic: nic.unwrap_or_default().to_owned(),
+        nic: nic.unwrap_or_default(),
+        active_member: health.and_then(|health| health.active.clone()).unwrap_or_default(),
     }
 }

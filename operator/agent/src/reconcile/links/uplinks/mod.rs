@@ -1,15 +1,20 @@
 //! The uplinks of one engine: which NIC each has, and which networks are connected to it (IO).
 
 mod addresses;
+mod bindings;
+mod bond;
 mod health;
 mod isolated;
+mod nic_cause;
 mod nic_change;
 mod offloads;
 mod prepared;
+mod uplink_health;
 
 pub(in super::super) use prepared::{PreparedUplinks, UplinkEvidence, UplinksVerified};
 
 use self::addresses::Addresses;
+use self::bindings::{Bindings, observe_pci};
 use self::nic_change::{change_nics, nic_changes, observe, release};
 use self::offloads::Offloads;
 use self::prepared::{UplinkNetworks, prepared};
@@ -19,11 +24,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use usnet_common::display::ErrorChain;
-use usnet_crds::{EngineKind, NicDevice, NodeTraffic, NodeUplink, UplinkName};
+use usnet_crds::{EngineKind, NicDevice, NicDriver, NodeTraffic, NodeUplink, PciAddress, UplinkName};
 use usnet_dataplane::isolation::NicGuard;
 use usnet_dataplane::links::LinkError;
-use usnet_dataplane::links::nics::{JoinedNic, ObservedNics, ReleasedNic, ResolvedUplink, UplinkRequest, resolve};
-use usnet_dataplane::observed::Observed;
+use usnet_dataplane::links::nics::{
+    JoinedNic, NicBlocker, NodeNics, ObservedNics, ReleasedNic, ResolvedUplink, UplinkRequest, resolve,
+};
+use usnet_dataplane::links::pci::ObservedPci;
+use usnet_dataplane::observed::{DpdkSupport, Observed};
+use usnet_dataplane::owner::NicIdentity;
 use usnet_dataplane::paths::NodePaths;
 
 /// The uplinks of one engine.
@@ -49,6 +58,10 @@ pub(super) struct EngineUplinks {
     released: Vec<ReleasedNic>,
     addresses: Addresses,
     offloads: Offloads,
+    bindings: Bindings,
+    /// What the engine can do with NICs that it drives itself.
+    dpdk: DpdkSupport,
+    sysfs: PathBuf,
 }
 
 impl EngineUplinks {
@@ -66,16 +79,26 @@ impl EngineUplinks {
             released: Vec::new(),
             addresses: Addresses::default(),
             offloads: Offloads::load(engine, paths),
+            bindings: Bindings::load(engine, paths),
+            dpdk: DpdkSupport::default(),
+            sysfs: paths.sysfs.clone(),
         }
     }
 
-    /// Whether the NICs differ from the last observation. Without uplinks nothing is read.
+    /// Whether the NICs differ from the last observation, or one is still to be given back. Without
+    /// uplinks nothing is read.
     pub(super) async fn have_changed(&self, network_namespace: Option<PathBuf>) -> bool {
+        if self.bindings.are_unfinished() {
+            return true;
+        }
         if self.specs.is_empty() {
             return false;
         }
+        let Ok(pci) = observe_pci(self.pci_bus()).await else { return true };
         let observed = observe(network_namespace, self.devices()).await;
-        observed.map_or(true, |observed| self.resolve(&observed) != self.last || self.addresses.have_changed(&observed))
+        observed.map_or(true, |observed| {
+            self.resolve(&observed, &pci) != self.last || self.addresses.have_changed(&observed)
+        })
     }
 
     /// The uplinks that were programmed after the last reconcile.
@@ -96,6 +119,7 @@ impl EngineUplinks {
         self.specs.clone_from(&spec.uplinks);
         self.others.clone_from(&spec.other_uplinks);
         self.set_joined(joined(engine));
+        self.dpdk.clone_from(&engine.dpdk);
         if self.specs.is_empty() {
             self.last.clear();
             self.vlans.clear();
@@ -109,7 +133,7 @@ impl EngineUplinks {
         for (uplink, vlan) in networks.vlans() {
             *self.used.entry(uplink.clone()).or_default() |= vlan.is_none();
         }
-        let mut resolved = self.resolve(&observe(network_namespace.clone(), self.devices()).await?);
+        let (pci, mut resolved) = self.take_nics(network_namespace.clone()).await?;
         // A NIC is isolated before it is set up or becomes a port.
         self.guards.extend(self.wanted(&resolved));
         let devices = isolated::devices(spec.engine, &self.guards, &self.underlays, engine);
@@ -126,7 +150,7 @@ impl EngineUplinks {
         }
         if !changes.is_empty() {
             let changes = changes.into_iter().map(|(_, change)| change).collect();
-            resolved = self.resolve(&change_nics(network_namespace.clone(), self.devices(), changes).await?);
+            resolved = self.resolve(&change_nics(network_namespace.clone(), self.devices(), changes).await?, &pci);
             isolated::refuse(&mut resolved, &refused);
         }
         self.last.clone_from(&resolved);
@@ -134,6 +158,23 @@ impl EngineUplinks {
         // At this point the engine still has the tags of addresses that were set before.
         addresses::remove_stale(network_namespace, &prepared, engine).await?;
         Ok(prepared)
+    }
+
+    /// Observes the NICs, and takes those from their drivers that the engine is to drive itself.
+    async fn take_nics(
+        &mut self,
+        network_namespace: Option<PathBuf>,
+    ) -> Result<(ObservedPci, BTreeMap<UplinkName, ResolvedUplink>), LinkError> {
+        let pci = observe_pci(self.pci_bus()).await?;
+        let resolved = self.resolve(&observe(network_namespace.clone(), self.devices()).await?, &pci);
+        let wanted: Vec<_> = resolved.values().flat_map(ResolvedUplink::must_bind).cloned().collect();
+        if wanted.is_empty() {
+            return Ok((pci, resolved));
+        }
+        self.bindings.take(wanted).await;
+        let pci = observe_pci(self.pci_bus()).await?;
+        let resolved = self.resolve(&observe(network_namespace, self.devices()).await?, &pci);
+        Ok((pci, resolved))
     }
 
     /// Sets the addresses between which overlays run on the devices of the engine.
@@ -156,28 +197,54 @@ impl EngineUplinks {
     }
 
     fn devices(&self) -> Vec<NicDevice> {
-        self.specs.values().map(|uplink| uplink.nic.device.clone()).collect()
+        self.specs.values().flat_map(|uplink| uplink.nic.device.nics()).cloned().collect()
     }
 
-    fn resolve(&self, observed: &ObservedNics) -> BTreeMap<UplinkName, ResolvedUplink> {
+    /// Where the PCI bus is to be read, if an uplink has a NIC that the engine drives itself.
+    fn pci_bus(&self) -> Option<PathBuf> {
+        let is_dpdk = self.specs.values().any(|uplink| uplink.nic.driver == NicDriver::Dpdk);
+        is_dpdk.then(|| self.sysfs.clone())
+    }
+
+    fn resolve(&self, observed: &ObservedNics, pci: &ObservedPci) -> BTreeMap<UplinkName, ResolvedUplink> {
         let requests = self.specs.values().map(|uplink| UplinkRequest {
             uplink,
             is_used: self.used.contains_key(&uplink.name),
             is_untagged: self.used.get(&uplink.name).is_some_and(|is_untagged| *is_untagged),
             joined: self.joined.get(&uplink.name),
         });
-        resolve(&requests.collect::<Vec<_>>(), &self.others, observed)
+        let node = NodeNics { kernel: observed, pci, dpdk: &self.dpdk, bound: self.bindings.taken() };
+        let mut resolved = resolve(&requests.collect::<Vec<_>>(), &self.others, node);
+        for member in resolved.values_mut().flat_map(|resolved| &mut resolved.members) {
+            let Some(nic) = member.must_bind.as_ref().map(|nic| nic.address) else { continue };
+            if let Some(why) = self.bindings.failure(nic) {
+                member.blocker = Some(NicBlocker::NotTaken { nic, why: why.to_owned() });
+            }
+        }
+        resolved
     }
 
     fn set_joined(&mut self, joined: BTreeMap<UplinkName, JoinedNic>) {
-        let is_gone = |(uplink, nic): &(&UplinkName, &JoinedNic)| joined.get(*uplink).is_none_or(|now| now != *nic);
-        self.released.extend(self.joined.iter().filter(is_gone).filter_map(|(_, nic)| nic.released()));
+        let present: Vec<JoinedNic> = joined.values().flat_map(JoinedNic::nics).collect();
+        let gone = self.joined.values().flat_map(JoinedNic::nics).filter(|nic| !present.contains(nic));
+        self.released.extend(gone.filter_map(|nic| nic.released()));
         self.joined = joined;
     }
 
     /// The indexes of the NICs that the engine has.
     fn joined_indexes(&self) -> impl Iterator<Item = u32> {
-        self.joined.values().filter_map(|nic| nic.identity.kernel_index())
+        self.joined.values().flat_map(|nic| nic.identity.nics()).filter_map(NicIdentity::kernel_index)
+    }
+
+    /// The PCI devices that the engine has, or that uplinks with networks name.
+    fn used_pci(&self) -> BTreeSet<PciAddress> {
+        let nics = self.joined.values().flat_map(|nic| nic.identity.nics());
+        let joined = nics.filter_map(|nic| match nic {
+            NicIdentity::PciAddress(address) => Some(*address),
+            NicIdentity::KernelIndex(_) | NicIdentity::Bond(_) => None,
+        });
+        let used = self.last.iter().filter(|(uplink, _)| self.used.contains_key(*uplink));
+        joined.chain(used.flat_map(|(_, resolved)| resolved.pci_nics())).collect()
     }
 
     /// Restores released NICs. If that fails, the next call tries again.
@@ -189,9 +256,11 @@ impl EngineUplinks {
         engine: &Observed,
     ) -> Result<(), LinkError> {
         self.set_joined(joined(engine));
-        let wanted: BTreeSet<u32> =
-            prepared.uplinks.iter().filter_map(|uplink| uplink.nic.as_ref()?.identity.kernel_index()).collect();
+        let nics = prepared.uplinks.iter().filter_map(|uplink| uplink.nic.as_ref());
+        let identities = nics.flat_map(|nic| nic.identity.nics());
+        let wanted: BTreeSet<u32> = identities.filter_map(NicIdentity::kernel_index).collect();
         self.released.retain(|nic| !wanted.contains(&nic.index));
+        self.bindings.give_back(network_namespace.clone(), &self.used_pci()).await?;
         let used = wanted.into_iter().chain(self.joined_indexes()).collect();
         let changed = self.offloads.left(&used);
         if self.released.is_empty() && changed.is_empty() {
@@ -216,13 +285,15 @@ impl EngineUplinks {
 
     /// The NICs that networks use, and what of them is isolated from the node.
     fn wanted(&self, resolved: &BTreeMap<UplinkName, ResolvedUplink>) -> BTreeMap<u32, NicGuard> {
-        let guard = |(uplink, vlans): (&UplinkName, &BTreeSet<u16>)| {
-            let nic = resolved.get(uplink).filter(|resolved| resolved.may_join)?.nic()?;
+        let guard = |uplink: &UplinkName, vlans: &BTreeSet<u16>| {
             let is_shared = self.specs.get(uplink).is_some_and(|spec| spec.node_traffic == NodeTraffic::Shared);
-            let guard = if is_shared { NicGuard::Vlans(vlans.clone()) } else { NicGuard::All };
-            Some((nic.index, guard))
+            if is_shared { NicGuard::Vlans(vlans.clone()) } else { NicGuard::All }
         };
-        self.vlans.iter().filter_map(guard).collect()
+        let nics = self.vlans.iter().flat_map(|(uplink, vlans)| {
+            let nics = resolved.get(uplink).into_iter().flat_map(ResolvedUplink::kernel_nics);
+            nics.map(move |nic| (nic.index, guard(uplink, vlans)))
+        });
+        nics.collect()
     }
 
     /// Evaluates the uplinks and their networks.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use usnet_crds::{EngineKind, NicDevice, UplinkName};
 use usnet_dataplane::links::LinkError;
 use usnet_dataplane::links::nics::{
-    KernelNic, Nics, ObservedNic, ObservedNics, ReceiveOffload, ReleasedNic, ResolvedUplink, described,
+    KernelNic, Nics, ObservedNic, ObservedNics, ReceiveOffload, ReleasedNic, ResolvedMember, ResolvedUplink, described,
 };
 use usnet_dataplane::nic_offloads::ChangedNic;
 
@@ -25,6 +25,7 @@ fn observe_all(kernel: &mut impl Nics, devices: &[NicDevice]) -> Result<Observed
     for index in described(devices, &observed) {
         if let Some(nic) = observed.nics.get_mut(&index) {
             nic.offloads = kernel.receive_offloads(index)?;
+            nic.queues = kernel.receive_queues(index)?;
         }
     }
     Ok(observed)
@@ -53,13 +54,14 @@ impl NicChange {
 }
 
 pub(super) fn nic_changes(resolved: &BTreeMap<UplinkName, ResolvedUplink>) -> Vec<(UplinkName, NicChange)> {
-    let change = |(uplink, resolved): (&UplinkName, &ResolvedUplink)| {
-        let (set_up, set_promiscuous) = (resolved.must_set_up, resolved.must_set_promiscuous);
-        let disable = resolved.must_disable.clone();
-        let nic = resolved.nic().filter(|_| set_up || set_promiscuous || !disable.is_empty())?.clone();
-        Some((uplink.clone(), NicChange { nic, disable, set_up, set_promiscuous }))
+    let change = |member: &ResolvedMember| {
+        let (set_up, set_promiscuous) = (member.must_set_up, member.must_set_promiscuous);
+        let disable = member.must_disable.clone();
+        let nic = member.kernel_nic().filter(|_| set_up || set_promiscuous || !disable.is_empty())?.clone();
+        Some(NicChange { nic, disable, set_up, set_promiscuous })
     };
-    resolved.iter().filter_map(change).collect()
+    let members = resolved.iter().flat_map(|(uplink, resolved)| resolved.members.iter().map(move |it| (uplink, it)));
+    members.filter_map(|(uplink, member)| Some((uplink.clone(), change(member)?))).collect()
 }
 
 /// Changes NICs, and observes all of them. Changes that failed show in the observation, and the
@@ -100,9 +102,12 @@ pub(super) async fn release(
             return Ok(());
         }
         restore(kernel, &changed, &observed);
-        for ReleasedNic { device, index } in released {
-            if observed.nics.contains_key(&index) {
+        for ReleasedNic { device, index, had_program } in released {
+            if let Some(nic) = observed.nics.get(&index) {
                 kernel.set_nic_promiscuous(index, false)?;
+                if had_program && nic.has_program {
+                    kernel.remove_program(index)?;
+                }
             }
             let is_down = |nic: &ObservedNic| kind == EngineKind::Vpp && nic.name == device;
             for (present, _) in observed.nics.iter().filter(|(_, nic)| is_down(nic)) {

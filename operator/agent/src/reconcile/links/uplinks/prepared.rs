@@ -33,6 +33,14 @@ pub(in crate::reconcile) struct PreparedUplinks {
     pub(super) refused: BTreeMap<NetworkName, Cause>,
 }
 
+impl PreparedUplinks {
+    /// The NUMA nodes of the NICs, as far as they are known.
+    pub(in crate::reconcile) fn numa_nodes(&self) -> BTreeMap<UplinkName, u32> {
+        let known = self.resolved.iter().filter_map(|(uplink, nic)| Some((uplink.clone(), nic.numa_node()?)));
+        known.collect()
+    }
+}
+
 /// What the health of uplinks and their networks is computed from.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::reconcile) struct UplinkEvidence<'a> {
@@ -119,12 +127,12 @@ pub(super) fn prepared(
         vlans.entry(&tunnels.uplink).or_default().push(tunnels.vlan);
         // VPP has the address on an interface with a MAC address of its own.
         let mac = resolved.get(&tunnels.uplink).filter(|_| spec.engine == EngineKind::OpenVswitch);
-        let mac = mac.and_then(|resolved| resolved.mac);
+        let mac = mac.and_then(|resolved| resolved.mac());
         let address = UplinkAddress { address: tunnels.local, vlan: tunnels.vlan, mac };
         addresses.entry(&tunnels.uplink).or_insert(address);
     }
     let uplink = |(name, vlans): (&UplinkName, Vec<Option<VlanTag>>)| {
-        let nic = resolved.get(name).and_then(ResolvedUplink::desired);
+        let nic = resolved.get(name).and_then(|resolved| resolved.desired(name));
         Some(DesiredUplink::of(spec.engine, name, nic, vlans)?.with_address(addresses.get(name).cloned()))
     };
     let uplinks = vlans.into_iter().filter(|(name, _)| spec.uplinks.contains_key(*name)).filter_map(uplink).collect();
@@ -150,7 +158,7 @@ fn refused(
     let is_connected =
         |patched: &&PatchedNetwork| patched.port(PortPolicy::Keep).is_some_and(|port| has_port(&port, engine));
     let (first, then): (Vec<_>, Vec<_>) = patched.iter().partition(is_connected);
-    let nic = |uplink: &UplinkName| resolved.get(uplink).and_then(|resolved| resolved.name().zip(resolved.mtu));
+    let nic = |uplink: &UplinkName| resolved.get(uplink).and_then(|resolved| resolved.name().zip(resolved.mtu()));
     let of_patched = |patched: &PatchedNetwork| {
         let mtu = patched.network.bridge.mtu;
         let (nic, nic_mtu) = nic(&patched.uplink).filter(|(_, nic_mtu)| u32::from(mtu.get()) > *nic_mtu)?;
@@ -160,7 +168,7 @@ fn refused(
         let (mtu, overhead) = (tunnels.mtu, tunnels.overhead());
         let is_too_small = |(_, nic_mtu): &(_, u32)| u32::from(mtu.get()) + overhead > *nic_mtu;
         let (nic, nic_mtu) = nic(&tunnels.uplink).filter(is_too_small)?;
-        let message = overlay::mtu_too_large(mtu, overhead, nic, nic_mtu);
+        let message = overlay::mtu_too_large(mtu, overhead, &nic, nic_mtu);
         Some(Cause { reason: MTU_TOO_LARGE, message })
     };
     let mut refused = BTreeMap::new();

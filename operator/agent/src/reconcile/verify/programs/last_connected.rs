@@ -10,7 +10,6 @@ use usnet_crds::conditions::message::node::engine_ended;
 use usnet_crds::node_state::EngineEnd;
 use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::observed::Peer;
-use usnet_dataplane::port::PortBackend;
 
 /// How long after an end of the engine a program may reconnect without counting as a new one. All
 /// programs reconnect within seconds then, and the one that ended the engine would no longer be
@@ -102,7 +101,7 @@ impl LastConnected {
 
 /// Whether a program of the pod connects to the port.
 fn has_program(record: &Record) -> bool {
-    record.progress == Progress::Attached && !matches!(record.port.backend, PortBackend::Device { .. })
+    record.progress == Progress::Attached && !record.port.backend.is_of_kernel()
 }
 
 #[cfg(test)]
@@ -122,7 +121,7 @@ mod tests {
             bridge.ports.insert(record.port.name.clone(), ObservedPort { peer, ..port_of(record) });
         }
         let observed = Observed { bridges: [(name, bridge)].into(), ..Observed::default() };
-        EngineView::Up(EngineUp { observed: observed.into(), version: None })
+        EngineView::Up(EngineUp { observed: observed.into(), version: None, warning: None })
     }
 
     fn pods<const N: usize>(containers: [&str; N]) -> [Record; N] {

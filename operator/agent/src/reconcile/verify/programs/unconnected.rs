@@ -136,6 +136,7 @@ mod tests {
         EngineView::Up(EngineUp {
             observed: Observed { bridges: [(name, bridge)].into(), ..Observed::default() }.into(),
             version: None,
+            warning: None,
         })
     }
 

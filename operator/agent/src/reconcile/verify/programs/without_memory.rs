@@ -95,7 +95,7 @@ mod tests {
         let record = record("c1", &network("blue"));
         bridge.ports.insert(record.port.name.clone(), ObservedPort { state, peer, ..port_of(&record) });
         let observed = Observed { bridges: [(name, bridge)].into(), ..Observed::default() };
-        EngineView::Up(EngineUp { observed: observed.into(), version: None })
+        EngineView::Up(EngineUp { observed: observed.into(), version: None, warning: None })
     }
 
     /// The ports with the pod `c1`, and the time of second 0.

@@ -58,6 +58,7 @@ fn an_edit_to_a_vlan_of_another_network_leaves_that_one_as_it_is() {
         pod: "mysql-0".parse().unwrap(),
         ips: Vec::new(),
         mac: None,
+        allowed_address_pairs: Vec::new(),
         vlan: Some(access(6)),
         rate_limit: None,
     }];

@@ -19,7 +19,11 @@ fn input(networks: &[Compiled], uplinks: &[ValidUplink]) -> Input {
 
 fn devices(spec: &NodeSpec) -> Vec<String> {
     let device = |uplink: &Arc<usnet_crds::NodeUplink>| format!("{} {:?}", uplink.name, uplink.nic.device);
-    spec.uplinks.values().map(device).map(|text| text.replace("Name { name: NicName(", "").replace(") }", "")).collect()
+    spec.uplinks
+        .values()
+        .map(device)
+        .map(|text| text.replace("Nic(Name { name: NicName(", "").replace(") })", ""))
+        .collect()
 }
 
 #[test]

@@ -25,7 +25,8 @@ pub(crate) fn report(snapshot: &Snapshot, name: &str) -> Report {
         rows: placements.iter().map(row).collect(),
     };
     let findings = network.map(|network| causes::causes(snapshot, (name, network), &placements)).unwrap_or_default();
-    Report { subject: format!("network {name}"), state, parts, findings, not_read: snapshot.unread.clone() }
+    let not_read = snapshot.unread.clone();
+    Report { subject: format!("network {name}"), state, parts, findings, not_read, ..Report::default() }
 }
 
 #[cfg(test)]

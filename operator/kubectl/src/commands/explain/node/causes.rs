@@ -1,5 +1,6 @@
 //! The causes of problems on a node, those of the whole node first.
 
+use super::engines;
 use crate::commands::explain::finding::Finding;
 use crate::commands::explain::remedy::{remedy, remedy_for};
 use crate::commands::shared::join_first;
@@ -7,7 +8,7 @@ use crate::model::snapshot::CONTROLLER;
 use crate::model::{Objects, Pod, Snapshot};
 use std::collections::BTreeMap;
 use usnet_controller::cache::NodeState;
-use usnet_crds::conditions::reason::{AGENT_FAILED, NEVER_SEEN, NOT_CONNECTED, STATE_NOT_WRITABLE};
+use usnet_crds::conditions::reason::{self, AGENT_FAILED, NEVER_SEEN, NOT_CONNECTED, Place, STATE_NOT_WRITABLE};
 use usnet_crds::conditions::{CONFIGURATIONS_ACCEPTED, METRICS_SERVED, READY, Status, engine_connected, find};
 use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::uplink::report::UplinkState;
@@ -25,7 +26,11 @@ pub(crate) fn causes(snapshot: &Snapshot, name: &str) -> Vec<Finding> {
     let Some(status) = state.and_then(|_| snapshot.reports.get(name)) else { return found };
     found.extend(state.and_then(labels));
     found.extend(files(status));
-    found.extend(EngineKind::ALL.into_iter().filter_map(|engine| engine_down(snapshot, name, status, engine)));
+    let of_objects = engines::problems(snapshot, name);
+    let is_explained = |engine: &EngineKind| of_objects.iter().any(|(explained, _)| explained == engine);
+    let others = EngineKind::ALL.into_iter().filter(|engine| !is_explained(engine));
+    found.extend(others.filter_map(|engine| engine_down(snapshot, name, status, engine)));
+    found.extend(of_objects.into_iter().map(|(_, finding)| finding));
     let is_up = |report: &&NetworkReport| report.reason != "EngineUnreachable";
     found.extend(networks(status.networks.iter().filter(is_up)));
     found.extend(status.uplinks.iter().filter(|uplink| uplink.state == UplinkState::Failed).map(|uplink| {
@@ -144,9 +149,18 @@ fn engine_down(
     if condition.status != Status::False.as_str() {
         return None;
     }
-    let finding = |cause: &str| {
-        Finding::new(cause, condition.message.clone(), remedy_for(&condition.reason, engine)).of(engine.to_string())
+    // What the pod of a UserspaceEngine says has a reason of its own.
+    let is_of_object = reason::find(&condition.reason).is_some_and(|reason| reason.is_in(Place::Engine));
+    let remedy = match engines::object_of(snapshot, name, engine) {
+        Some(object) if !is_of_object => {
+            format!("UserspaceEngine {object} is to run it there: kubectl usnet explain usne {object}")
+        }
+        _ => remedy_for(&condition.reason, engine).to_owned(),
     };
+    let finding = |cause: &str| Finding::new(cause, condition.message.clone(), remedy.clone()).of(engine.to_string());
+    if is_of_object {
+        return Some(finding(&condition.reason));
+    }
     if condition.reason != NEVER_SEEN {
         return Some(finding(&format!("Engine{}", condition.reason)));
     }

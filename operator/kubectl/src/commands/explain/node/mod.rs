@@ -1,6 +1,8 @@
-//! Explains why networks or pods do not work on a node.
+//! Explains why networks or pods do not work on a node, and how it has to be prepared for engines
+//! that usnet runs: [`engines`].
 
 mod causes;
+mod engines;
 
 use super::finding::{Parts, Report};
 use crate::model::Snapshot;
@@ -48,7 +50,8 @@ pub(crate) fn report(snapshot: &Snapshot, name: &str) -> Report {
         rows: status.map(|status| status.networks.iter().map(row).collect()).unwrap_or_default(),
     };
     let findings = causes::causes(snapshot, name);
-    Report { subject: format!("node {name}"), state, parts, findings, not_read: snapshot.unread.clone() }
+    let (preparation, not_read) = (engines::preparation(snapshot, name), snapshot.unread.clone());
+    Report { subject: format!("node {name}"), state, parts, findings, preparation, not_read, ..Report::default() }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::report;
 use crate::commands::explain::text::text;
 use crate::model::testing::{
-    add, add_network, condition, network_object, network_report, node_object, snapshot, state_object,
+    add, add_network, condition, engine_object, network_object, network_report, node_object, snapshot, state_object,
 };
 use crate::model::{Objects, Snapshot};
 use serde_json::{Value, json};
@@ -178,4 +178,86 @@ fn interfaces_with_a_problem_of_their_own() {
     let degraded = json!([{"pod": "web/app", "uid": "u", "interface": "net1", "reason": "SocketUnusable", "message": "a directory"}]);
     let snapshot = with_report("Programmed", &json!({"attachments": 1, "degraded": degraded}));
     check(&snapshot, "SocketUnusable", &["of network blue: web/app net1", "a directory"]);
+}
+
+/// The cluster with UserspaceEngine ovs, of which the node says why it does not run.
+fn with_engine(spec: &Value, reason: &str) -> Snapshot {
+    let down = condition("OVSConnected", "False", reason, "UserspaceEngine ovs: because");
+    let mut snapshot = with(|state| state["status"]["conditions"][1] = down);
+    add(&mut snapshot, &engine_object("ovs", spec));
+    let node = json!({
+        "metadata": {"name": "node-a"},
+        "status": {"capacity": {"hugepages-2Mi": "0"}, "nodeInfo": {
+            "osImage": "Rocky Linux 9.4 (Blue Onyx)", "architecture": "amd64", "bootID": "", "containerRuntimeVersion": "",
+            "kernelVersion": "", "kubeProxyVersion": "", "kubeletVersion": "", "machineID": "", "operatingSystem": "linux", "systemUUID": "",
+        }},
+    });
+    snapshot.node_facts = Some(crate::model::engine::node_facts(serde_json::from_value(node).unwrap()));
+    snapshot
+}
+
+#[test]
+fn a_node_that_lacks_what_an_engine_asks_for_has_the_commands_for_its_distribution() {
+    let hugepages = json!({"memory": {"packets": "1Gi", "hugepages": "2Mi"}});
+    let mut snapshot = with_engine(&hugepages, "InsufficientHugepages");
+    let grubby = "        grubby --update-kernel=ALL --args=\"hugepagesz=2M hugepages=512\"\n";
+    check(&snapshot, "InsufficientHugepages", &["of Open vSwitch", "TO DO BY THE ADMINISTRATOR", grubby]);
+    assert!(!text(&report(&snapshot, "node-a")).contains("update-grub"), "not of this distribution");
+    // Without the right to read nodes all common ones are there.
+    snapshot.node_facts = None;
+    check(&snapshot, "InsufficientHugepages", &[grubby, "        update-grub\n", "        rpm-ostree kargs"]);
+    let cpus = with_engine(&json!({"cpus": {"exclusive": 2}}), "CPUsNotExclusive");
+    let words = ["kubectl drain node-a", "cpuManagerPolicy: static", "rm -f /var/lib/kubelet/cpu_manager_state"];
+    check(&cpus, "CPUsNotExclusive", &words);
+    let devices = with_engine(&json!({"nics": "PCI"}), "DevicesMissing");
+    check(&devices, "DevicesMissing", &["intel_iommu=on", "modprobe vfio-pci"]);
+}
+
+#[test]
+fn the_scheduler_refuses_an_engine_before_its_node_says_anything() {
+    let mut snapshot = with_engine(&json!({}), "NeverSeen");
+    let mut engine = engine_object("ovs", &json!({"memory": {"hugepages": "1Gi"}}));
+    let problem = json!({"node": "node-a", "reason": "InsufficientHugepages", "message": "0/2 nodes are available"});
+    engine["status"]["problems"] = json!([problem]);
+    add(&mut snapshot, &engine);
+    let words = [
+        "of Open vSwitch of UserspaceEngine ovs",
+        "the commands are below",
+        "default_hugepagesz=1G hugepagesz=1G hugepages=1",
+    ];
+    check(&snapshot, "InsufficientHugepages", &words);
+}
+
+#[test]
+fn a_node_that_has_what_its_engine_asks_for_needs_nothing() {
+    let mut snapshot = with(|_| ());
+    add(
+        &mut snapshot,
+        &engine_object("ovs", &json!({"memory": {"hugepages": "2Mi"}, "cpus": {"exclusive": 1}, "nics": "PCI"})),
+    );
+    assert_eq!(report(&snapshot, "node-a").preparation, []);
+    let other = json!({"memory": {"hugepages": "2Mi"}, "nodeSelector": {"matchLabels": {"rack": "z"}}});
+    let mut engine = engine_object("ovs", &other);
+    engine["status"]["conditions"][1] = condition("Updated", "False", "RestartNeeded", "");
+    add(&mut snapshot, &engine);
+    assert_eq!(report(&snapshot, "node-a").preparation, [], "it is not selected");
+    // The engine that runs has another spec.
+    engine["spec"]["nodeSelector"] = json!({"matchLabels": {"rack": "a"}});
+    add(&mut snapshot, &engine);
+    assert!(text(&report(&snapshot, "node-a")).contains("hugepagesz=2M hugepages=512"));
+}
+
+#[test]
+fn an_engine_that_usnet_is_to_run_is_not_to_be_started_by_hand() {
+    let mut snapshot = with_engine(&json!({}), "NeverSeen");
+    add_network(&mut snapshot, &network_object("green", &json!({"nodeSelector": {"matchLabels": {"rack": "a"}}})));
+    check(&snapshot, "EngineNeverSeen", &["kubectl usnet explain usne ovs"]);
+}
+
+#[test]
+fn a_nic_that_is_not_given_to_programs_needs_the_iommu() {
+    let uplinks =
+        json!([{"name": "fab", "generation": 1, "state": "Failed", "reason": "NicNotBound", "message": "no IOMMU"}]);
+    let snapshot = with(|state| state["status"]["uplinks"] = uplinks);
+    check(&snapshot, "NicNotBound", &["intel_iommu=on amd_iommu=on iommu=pt", "/etc/modules-load.d/vfio-pci.conf"]);
 }

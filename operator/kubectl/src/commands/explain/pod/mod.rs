@@ -101,6 +101,7 @@ pub(crate) fn report(snapshot: &Snapshot, pod: &Pod) -> Report {
         parts: Parts { heads: HEADS, rows: rows.into_iter().map(Row::cells).collect() },
         findings,
         not_read: snapshot.unread.clone(),
+        ..Report::default()
     }
 }
 

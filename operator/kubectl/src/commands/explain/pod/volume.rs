@@ -15,7 +15,7 @@ fn needs_volume(context: &Context<'_>) -> bool {
             let memif = valid.port.memif;
             memif.socket == MemifSocketKind::Volume || memif.secret == MemifSecretKind::Generated
         }
-        PortType::Veth => false,
+        PortType::Veth | PortType::Tap => false,
     }
 }
 

@@ -4,7 +4,7 @@
 
 mod read;
 
-use super::finding::{Finding, Parts, Report, Severity};
+use super::finding::{Finding, Report, Severity};
 use super::pod;
 use super::subject::Kind;
 use crate::api::{Cluster, Scope, read_definitions_for, read_interfaces};
@@ -81,9 +81,9 @@ fn report(snapshot: &mut Snapshot, workload: &Workload, events: &read::Events) -
         return Report {
             subject,
             state: "no pods".to_owned(),
-            parts: Parts::default(),
             findings: not_created.or_else(|| Some(no_pods(workload))).into_iter().collect(),
             not_read: snapshot.unread.clone(),
+            ..Report::default()
         };
     };
     worst.subject =

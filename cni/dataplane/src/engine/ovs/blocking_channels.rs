@@ -1,0 +1,49 @@
+//! The channels to a switch for programs without an async runtime (IO).
+
+use super::channels::{OvsChannels, flows_refused};
+use super::guarded::FrameSource;
+use super::guarded_flows;
+use crate::engine::blocking::NeverWaits;
+use crate::engine::error::OpError;
+use std::future::{Future, ready};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use usnet_openflow::{PortNumber, socket};
+use usnet_ovsdb::blocking::Client;
+
+/// The database of a switch, and the management sockets of its bridges.
+#[derive(Debug)]
+pub struct BlockingChannels {
+    database: Client,
+    folder: PathBuf,
+    timeout: Duration,
+}
+
+impl BlockingChannels {
+    /// `socket` is that of the database, beside which those of the bridges are; `timeout` limits
+    /// the requests to one bridge.
+    pub fn new(database: Client, socket: &Path, timeout: Duration) -> Self {
+        let folder = socket.parent().unwrap_or(Path::new("/")).to_owned();
+        Self { database, folder, timeout }
+    }
+}
+
+impl NeverWaits for BlockingChannels {}
+
+impl OvsChannels for BlockingChannels {
+    type Database = Client;
+
+    fn database(&mut self) -> &mut Client {
+        &mut self.database
+    }
+
+    fn open_guarded(
+        &mut self,
+        bridge: &str,
+        number: PortNumber,
+        source: &FrameSource,
+    ) -> impl Future<Output = Result<(), OpError>> + Send {
+        let opened = guarded_flows::open(&socket(&self.folder, bridge), self.timeout, number, source);
+        ready(opened.map_err(|error| flows_refused(bridge, error.to_string())))
+    }
+}

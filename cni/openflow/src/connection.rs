@@ -1,0 +1,142 @@
+//! A connection in OpenFlow 1.4 (IO). All requests of a connection have one deadline together,
+//! until [`Connection::set_deadline`] starts another one.
+
+use crate::OpenFlowError;
+use crate::channel::Channel;
+use crate::messages::{
+    self, Bundle, BundleStep, FlowFilter, FlowMod, FragmentMode, InstalledFlow, Part, PortDescription,
+};
+use crate::wire::{Malformed, Refusal};
+use std::path::Path;
+use std::time::Duration;
+
+/// A connection to a bridge.
+#[derive(Debug)]
+pub struct Connection {
+    channel: Channel,
+    /// The number of bundles so far, which is the id of the last one.
+    bundles: u32,
+}
+
+impl Connection {
+    /// Connects to a management socket, and agrees on the version.
+    pub fn open(socket: &Path, timeout: Duration) -> Result<Self, OpenFlowError> {
+        let (channel, hello) = Channel::open(socket, timeout, messages::VERSION, &messages::hello())?;
+        if !messages::offers_1_4(&hello).map_err(|error| channel.malformed(error))? {
+            return Err(OpenFlowError::Version(socket.to_owned()));
+        }
+        Ok(Self { channel, bundles: 0 })
+    }
+
+    /// Starts the time for further requests.
+    pub fn set_deadline(&mut self, timeout: Duration) {
+        self.channel.set_deadline(timeout);
+    }
+
+    /// Returns the ports of the bridge, with its local port.
+    pub fn ports(&mut self) -> Result<Vec<PortDescription>, OpenFlowError> {
+        let mut ports = Vec::new();
+        self.parts(messages::PORTS, &[], |part| {
+            ports.extend(PortDescription::decode_all(part.content.clone())?);
+            Ok(())
+        })?;
+        Ok(ports)
+    }
+
+    /// Returns the flows of all tables, as far as the filter selects them.
+    pub fn flows(&mut self, filter: &FlowFilter) -> Result<Vec<InstalledFlow>, OpenFlowError> {
+        let mut flows = Vec::new();
+        self.parts(messages::FLOWS, &filter.encode(), |part| {
+            flows.extend(InstalledFlow::decode_all(part.content.clone())?);
+            Ok(())
+        })?;
+        Ok(flows)
+    }
+
+    fn parts(
+        &mut self,
+        kind: u16,
+        filter: &[u8],
+        mut read: impl FnMut(&Part<'_>) -> Result<(), Malformed>,
+    ) -> Result<(), OpenFlowError> {
+        let types = (messages::MULTIPART_REQUEST, messages::MULTIPART_REPLY);
+        self.channel.request_parts(types, &messages::request(kind, filter), |body| {
+            let part = Part::decode(body, kind)?;
+            read(&part)?;
+            Ok(part.has_more)
+        })
+    }
+
+    /// Returns how the bridge matches fragments.
+    pub fn fragment_mode(&mut self) -> Result<FragmentMode, OpenFlowError> {
+        let id = self.channel.request(messages::GET_CONFIG_REQUEST, &[]);
+        let body = self.channel.reply(messages::GET_CONFIG_REPLY, id)?;
+        FragmentMode::decode(&body).map_err(|error| self.channel.malformed(error))
+    }
+
+    /// Has the bridge match first fragments by the ports and types that they carry.
+    pub fn match_carried_fragments(&mut self) -> Result<(), OpenFlowError> {
+        self.channel.request(messages::SET_CONFIG, &FragmentMode::CARRIED);
+        self.barrier()
+    }
+
+    /// Waits until all earlier requests are carried out.
+    pub fn barrier(&mut self) -> Result<(), OpenFlowError> {
+        let id = self.channel.request(messages::BARRIER_REQUEST, &[]);
+        self.channel.reply(messages::BARRIER_REPLY, id).map(drop)
+    }
+
+    /// Carries out changes in their order, and all of them or none: no frame finds the flows in
+    /// between. It needs two round trips, because the switch would commit a bundle without the
+    /// changes that it refused.
+    pub fn commit(&mut self, changes: &[FlowMod]) -> Result<(), OpenFlowError> {
+        self.bundles = self.bundles.wrapping_add(1);
+        let bundle = Bundle(self.bundles);
+        self.channel.request(messages::BUNDLE_CONTROL, &bundle.control(BundleStep::Open));
+        let mut ids = Vec::with_capacity(changes.len());
+        for change in changes {
+            let id = self.channel.next_id();
+            self.channel.request_as(id, messages::BUNDLE_ADD_MESSAGE, &bundle.add(id, &change.encode()));
+            ids.push(id);
+        }
+        let barrier = self.channel.request(messages::BARRIER_REQUEST, &[]);
+        if let Some(refused) = self.first_refusal(messages::BARRIER_REPLY, barrier)? {
+            let discard = self.channel.request(messages::BUNDLE_CONTROL, &bundle.control(BundleStep::Discard));
+            // The switch itself discards a bundle that it could not open.
+            self.first_refusal(messages::BUNDLE_CONTROL, discard)?;
+            return Err(self.refusal(&ids, refused));
+        }
+        let commit = self.channel.request(messages::BUNDLE_CONTROL, &bundle.control(BundleStep::Commit));
+        match self.first_refusal(messages::BUNDLE_CONTROL, commit)? {
+            None => Ok(()),
+            Some(refused) => Err(self.refusal(&ids, refused)),
+        }
+    }
+
+    /// Answers the probes of the switch for this long. An error means that the connection has
+    /// ended: usually because the switch has, and with it all flows.
+    pub fn keep(&mut self, time: Duration) -> Result<(), OpenFlowError> {
+        self.channel.set_deadline(time);
+        self.channel.answer_until_deadline()
+    }
+
+    /// Reads until the reply to request `id`, or its refusal. Returns the first refusal of any
+    /// request until then.
+    fn first_refusal(&mut self, kind: u8, id: u32) -> Result<Option<(u32, Refusal)>, OpenFlowError> {
+        let mut first = None;
+        loop {
+            let Err(refusal) = self.channel.reply_or_refusal(kind, id)? else { return Ok(first) };
+            let first = first.get_or_insert(refusal);
+            if refusal.0 == id {
+                return Ok(Some(*first));
+            }
+        }
+    }
+
+    fn refusal(&self, changes: &[u32], (id, refusal): (u32, Refusal)) -> OpenFlowError {
+        match changes.iter().position(|change| *change == id) {
+            Some(position) => self.channel.change_refused(position, refusal),
+            None => self.channel.refused(refusal),
+        }
+    }
+}

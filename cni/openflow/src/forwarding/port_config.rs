@@ -1,0 +1,24 @@
+//! The configuration of a port in OpenFlow 1.0 (`ofp_port_config`, openflow-1.0.h).
+
+use crate::PortNumber;
+
+/// The configuration of a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortConfig {
+    pub name: String,
+    pub(super) number: u16,
+    pub(super) mac: [u8; 6],
+    pub(super) config: u32,
+}
+
+impl PortConfig {
+    /// A port with one of these flags is down, or does not receive, flood or send.
+    pub(super) const CLOSED: u32 = 1 | 1 << 2 | 1 << 4 | 1 << 5;
+
+    /// Whether the bridge lets the port carry frames. The local port is left to the node, and
+    /// counts as open.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.number == PortNumber::LOCAL.number() || self.config & Self::CLOSED == 0
+    }
+}

@@ -1,0 +1,73 @@
+//! Changes of flows.
+
+use super::{ALL_TABLES, ANY, oxm_match};
+use crate::flow::{Action, Cookie, Flow, Match, Oxm};
+
+const ADD: u8 = 0;
+const DELETE: u8 = 3;
+const DELETE_STRICT: u8 = 4;
+const NO_BUFFER: u32 = 0xffff_ffff;
+
+/// A change of flows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlowMod {
+    /// Adds a flow, or replaces the one that has the same match and priority.
+    Add(Flow),
+    /// Deletes the flows of all tables whose frames all have this match, also those of other
+    /// clients.
+    Delete(Match),
+    /// Deletes the flow with exactly this match.
+    DeleteStrict { table: u8, priority: u16, matches: Oxm },
+}
+
+impl FlowMod {
+    /// The content of the message.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = match self {
+            Self::Add(Flow { table, priority, cookie, matches, .. }) => {
+                head(*cookie, (*table, ADD), *priority, &matches.encode())
+            }
+            Self::Delete(matches) => head(Cookie(0), (ALL_TABLES, DELETE), 0, &matches.encode()),
+            Self::DeleteStrict { table, priority, matches } => {
+                head(Cookie(0), (*table, DELETE_STRICT), *priority, matches)
+            }
+        };
+        let action = if let Self::Add(flow) = self { flow.action } else { Action::Drop };
+        bytes.extend(action.encode());
+        bytes
+    }
+}
+
+fn head(cookie: Cookie, (table, command): (u8, u8), priority: u16, matches: &Oxm) -> Vec<u8> {
+    let (cookie_mask, timeouts, flags, importance) = (0_u64, 0_u32, 0_u16, 0_u16);
+    let cookies = [cookie.0, cookie_mask].map(u64::to_be_bytes).concat();
+    let settings = [&[table, command], &timeouts.to_be_bytes()[..], &priority.to_be_bytes()].concat();
+    // Which buffered frame is sent, and to which port and group the deleted flows send.
+    let filter = [NO_BUFFER, ANY, ANY].map(u32::to_be_bytes).concat();
+    let rest = [flags.to_be_bytes(), importance.to_be_bytes()].concat();
+    [cookies, settings, filter, rest, oxm_match::encode(matches)].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PortNumber;
+    use crate::flow::Output;
+
+    #[test]
+    fn a_flow_is_written_as_the_standard_says() {
+        let matches = Match { in_port: PortNumber::new(7), ..Match::default() };
+        let action = Action::Output(Output::Normal);
+        let flow = Flow { table: 3, priority: 258, cookie: Cookie(9), matches: matches.clone(), action };
+        let oxm = [0, 1, 0, 12, 0x80, 0, 0, 4, 0, 0, 0, 7, 0, 0, 0, 0];
+        let fixed = |cookie: u8, table: u8, command: u8, priority: [u8; 2]| {
+            let head = [[0; 7].as_slice(), &[cookie], &[0; 8], &[table, command, 0, 0, 0, 0], &priority].concat();
+            [&head[..], &[0xff; 12], &[0; 4], &oxm].concat()
+        };
+        let output = [0, 4, 0, 24, 0, 0, 0, 0, 0, 0, 0, 16, 0xff, 0xff, 0xff, 0xfa, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(FlowMod::Add(flow).encode(), [&fixed(9, 3, 0, [1, 2])[..], &output].concat());
+        assert_eq!(FlowMod::Delete(matches.clone()).encode(), fixed(0, 0xff, 3, [0, 0]));
+        let strict = FlowMod::DeleteStrict { table: 3, priority: 258, matches: matches.encode() };
+        assert_eq!(strict.encode(), fixed(0, 3, 4, [1, 2]));
+    }
+}
