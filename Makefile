@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test screenshots world-test upgrade-test life faults across real-nics engine-guest virtual-machines hot-plug resource-claims engines gitops fuzz lint docs bench shell crds image release release-test clean
+.PHONY: demo test unit-test screenshots world-test nightly upgrade-test life faults across real-nics engine-guest virtual-machines hot-plug resource-claims engines gitops fuzz lint docs bench shell crds image release release-test clean
 
 # A cluster with a network and two pods whose packets are counted; nothing of it is left.
 demo:
@@ -24,6 +24,10 @@ world-test: setup
 	e2e/scripts/cluster-tests
 	USNET_REAL_NICS_FRAMES=2000 timeout 400 e2e/scripts/real-nics open_vswitch_carries_all_frames_over_e1000e_by_a_packet_socket || \
 	  USNET_REAL_NICS_FRAMES=2000 timeout 400 e2e/scripts/real-nics open_vswitch_carries_all_frames_over_e1000e_by_a_packet_socket
+
+# The long cluster tests, which `make test` leaves out; docs/decisions/0103-long-tests-run-nightly.md says why these.
+nightly: setup
+	e2e/scripts/cluster-tests --long
 
 # A long soak test of USNET_LIFE_STEPS steps (default 2500), where `make test` has a short one; USNET_LIFE_SEED repeats a run.
 life: setup

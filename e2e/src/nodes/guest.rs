@@ -20,6 +20,7 @@ use crate::machines::command_line::{Cable, NicSpec, Specification};
 use crate::machines::machine::{Machine, MachineError};
 use crate::machines::model::NicModel;
 use crate::machines::packages::Packages;
+use crate::nodes::api_proxy::ApiProxy;
 use crate::nodes::fabric;
 use crate::nodes::pod_network;
 use crate::testbed::addresses;
@@ -41,6 +42,8 @@ pub enum GuestError {
     Certificate(#[from] CertificateError),
     #[error("cannot connect the guest {0} with the nodes")]
     Connect(String, #[source] CommandError),
+    #[error("cannot start kubectl proxy")]
+    Proxy(#[source] io::Error),
     #[error("cannot write {0}")]
     Write(PathBuf, #[source] io::Error),
 }
@@ -66,6 +69,7 @@ pub struct Guest {
     // Fields end in this order.
     pub machine: Machine,
     _tap: Tap,
+    _proxy: ApiProxy,
     _folder: TempDir,
     path: String,
     kubelet: Vec<String>,
@@ -83,11 +87,14 @@ impl Guest {
         let folder = folder.map_err(|error| GuestError::Write(std::env::temp_dir(), error))?;
         let index = settings.nodes;
         let files = folder.path().join(spec.name).join("share").join(FILES);
-        let kubelet = write_files(testbed, settings, spec, &files)?;
+        let authority = Authority::open(&testbed.certificates())?;
+        let kubelet = write_files((testbed, &authority), settings, spec, &files)?;
+        let path = settings.program_path(testbed);
+        let proxy =
+            ApiProxy::start(&path, &pod_network::identity(&authority, spec.name)?).map_err(GuestError::Proxy)?;
         let tap = Tap::create(spec.name, index)?;
         let starting = Machine::start(packages, &specification(spec), &folder.path().join(spec.name))?;
-        let path = settings.program_path(testbed);
-        let guest = Self { machine: starting.wait()?, _tap: tap, _folder: folder, path, kubelet };
+        let guest = Self { machine: starting.wait()?, _tap: tap, _proxy: proxy, _folder: folder, path, kubelet };
         let (address, prefix) = (addresses::node(index), addresses::FABRIC_PREFIX);
         let mut words = vec![format!("{address}/{prefix}"), addresses::CONTROL_PLANE.to_string()];
         words.extend(spec.images.iter().map(|image| image.display().to_string()));
@@ -148,15 +155,14 @@ fn specification(spec: &GuestSpec<'_>) -> Specification {
 
 /// Writes the files of the node into a folder, and returns the arguments of kubelet.
 fn write_files(
-    testbed: &TestbedFolder,
+    (testbed, authority): (&TestbedFolder, &Authority),
     settings: &Settings,
     spec: &GuestSpec<'_>,
     folder: &Path,
 ) -> Result<Vec<String>, GuestError> {
-    let authority = Authority::open(&testbed.certificates())?;
     let node = (spec.name, settings.nodes);
-    let kubelet = kubelet::set_up(testbed, &authority, node, spec.kubelet.clone())?;
-    let network = pod_network::files(&authority, node)?;
+    let kubelet = kubelet::set_up(testbed, authority, node, spec.kubelet.clone())?;
+    let network = pod_network::files(ApiProxy::kubeconfig(), settings.nodes);
     let runtime = (containerd::CONFIGURATION, containerd::configuration());
     let below = |path: &str| folder.join(path.trim_start_matches('/'));
     for (path, content) in kubelet.files.into_iter().chain(network).chain([runtime]) {

@@ -1,5 +1,6 @@
 //! The nodes: namespaces on this machine, or virtual machines, connected by bridges.
 
+mod api_proxy;
 pub mod fabric;
 pub mod guest;
 pub mod node;

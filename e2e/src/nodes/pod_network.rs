@@ -37,7 +37,10 @@ pub enum PodNetworkError {
 pub fn install(node: &Node, authority: &Authority, tools: &[PathBuf]) -> Result<(), PodNetworkError> {
     let installed = install_plugins(&node.path(PLUGIN_FOLDER), tools);
     installed.map_err(|source| node.not_written(PLUGIN_FOLDER, source))?;
-    for (path, content) in files(authority, (node.name(), node.index()))? {
+    let kubeconfig = identity(authority, node.name())?;
+    let text = std::fs::read_to_string(&kubeconfig)
+        .map_err(|source| CertificateError::Read { path: kubeconfig.clone(), source })?;
+    for (path, content) in files(text, node.index()) {
         node.write(path, &content)?;
     }
     Ok(())
@@ -58,15 +61,14 @@ pub(crate) fn install_plugins(folder: &Path, tools: &[PathBuf]) -> io::Result<()
     Ok(())
 }
 
-/// Creates the identity of Multus, and returns the files of its configuration with their content.
-pub(crate) fn files(
-    authority: &Authority,
-    (name, index): (&str, u8),
-) -> Result<[(&'static str, String); 2], CertificateError> {
-    let kubeconfig = authority.client(&format!("multus-{name}"), "multus", "system:masters")?;
-    let text = std::fs::read_to_string(&kubeconfig)
-        .map_err(|source| CertificateError::Read { path: kubeconfig.clone(), source })?;
-    Ok([(MULTUS_KUBECONFIG, text), ("/etc/cni/net.d/00-multus.conf", configuration(index))])
+/// Creates the identity of Multus on a node, and returns its kubeconfig.
+pub(crate) fn identity(authority: &Authority, node: &str) -> Result<PathBuf, CertificateError> {
+    authority.client(&format!("multus-{node}"), "multus", "system:masters")
+}
+
+/// Returns the files of the configuration of Multus with their content.
+pub(crate) fn files(kubeconfig: String, index: u8) -> [(&'static str, String); 2] {
+    [(MULTUS_KUBECONFIG, kubeconfig), ("/etc/cni/net.d/00-multus.conf", configuration(index))]
 }
 
 fn configuration(node: u8) -> String {

@@ -164,6 +164,7 @@ fn thirty_definitions_of_a_megabyte_delay_nothing_else() {
 }
 
 #[test]
+#[ignore = "long: make nightly"]
 fn eighty_definitions_with_thousands_of_vlans_delay_nothing_else() {
     await_both();
     let tenant = Tenant::new("abuse-vlans", "vlans");
@@ -184,6 +185,7 @@ fn eighty_definitions_with_thousands_of_vlans_delay_nothing_else() {
 }
 
 #[test]
+#[ignore = "long: make nightly"]
 fn thousands_of_small_definitions_delay_nothing_else() {
     const DEFINITIONS: usize = 5000;
     await_both();

@@ -58,6 +58,7 @@ fn networks_of(engine: Option<&str>) -> Vec<&'static str> {
 }
 
 #[test]
+#[ignore = "long: make nightly"]
 fn running_pods_lose_packets_only_with_their_engine_and_nothing_is_left() {
     let rounds: Option<usize> = std::env::var("USNET_FAULT_ROUNDS").ok().map(|rounds| rounds.parse().unwrap());
     let faults = if rounds.is_some() { fault::ALL.as_slice() } else { fault::SHORT.as_slice() };

@@ -236,6 +236,7 @@ fn a_network_is_delivered(tool: Box<dyn Tool>) {
 }
 
 #[test]
+#[ignore = "long: make nightly"]
 fn flux_takes_over_without_changes_and_its_mistaken_removals_can_be_undone() {
     a_network_is_delivered(Box::new(Flux::start()));
 }

@@ -31,6 +31,10 @@ pub(crate) fn nodes() -> Vec<&'static str> {
 /// controller retries after 5 s, and then after twice as long each time.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
+/// The pause between two checks of a condition. A long one may miss what holds only for a while.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+
 /// Returns [`TIMEOUT`] as an option of `kubectl`.
 pub(crate) fn timeout() -> &'static str {
     static OPTION: LazyLock<String> = LazyLock::new(|| format!("--timeout={}s", wait::scaled(TIMEOUT).as_secs()));
@@ -129,15 +133,19 @@ pub(crate) fn eventually<T>(what: &str, check: impl FnMut() -> Result<T, String>
 }
 
 /// Like [`eventually`], with another time limit.
+///
+/// The pause is three times as long as the check took: one that starts programs on a busy machine
+/// would otherwise take a core of those that it waits for.
 #[track_caller]
 pub(crate) fn eventually_within<T>(limit: Duration, what: &str, mut check: impl FnMut() -> Result<T, String>) -> T {
     let limit = wait::scaled(limit);
     let end = Instant::now() + limit;
     loop {
+        let begun = Instant::now();
         match check() {
             Ok(value) => return value,
             Err(problem) if Instant::now() > end => panic!("{what}: not within {limit:?}: {problem}"),
-            Err(_) => thread::sleep(Duration::from_millis(50)),
+            Err(_) => thread::sleep((begun.elapsed() * 3).clamp(PAUSE_MIN, PAUSE_MAX)),
         }
     }
 }
