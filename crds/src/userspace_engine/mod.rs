@@ -20,3 +20,6 @@ pub mod supervisor_report;
 pub mod types;
 #[cfg(feature = "api")]
 pub mod validate;
+
+/// The namespace of the engines' pods and of their controller.
+pub const NAMESPACE: &str = "usnet-engines";

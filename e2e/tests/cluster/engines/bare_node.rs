@@ -4,6 +4,7 @@ use super::node::{BareNode, processes};
 use super::{Engine, is_long, pod_on};
 use crate::support::cluster::{NODES, check, condition, eventually, eventually_within, get, kubectl, on_node, run};
 use crate::support::images;
+use crate::support::kubectl_usnet::bundle;
 use crate::support::pods::{NODE, await_packets, received, wait_running};
 use crate::support::scene::Scene;
 use crate::support::testpmd::{Driver, Program};
@@ -34,11 +35,22 @@ fn a_node_without_an_engine_gets_one_and_loses_it_with_the_object() {
     println!("engine: packets in both pods after {:.1} s", begun.elapsed().as_secs_f64());
     assert_eq!(engine.get()["status"]["nodes"], json!({"selected": 1, "running": 1, "updated": 1, "summary": "1/1"}));
 
+    a_bundle_has_engine_and_logs(&node);
     a_killed_process_is_back(&scene, &node);
     a_killed_supervisor_is_back_with_its_engine(&scene, &node);
     a_process_that_hangs_is_killed(&scene, &node);
     an_engine_of_others_is_left_alone_until_it_ends(&engine);
     it_ends_only_without_pods(&scene, &engine, &node);
+}
+
+fn a_bundle_has_engine_and_logs(node: &BareNode) {
+    let pod = pod_on("bare", node.name).unwrap();
+    let (_, files) = bundle();
+    let text = |name: &str| files.get(name).unwrap_or_else(|| panic!("{name} is not in {:?}", files.keys()));
+    assert!(text("cluster/userspaceengines.yaml").contains("bare"));
+    let name = pod["metadata"]["name"].as_str().unwrap();
+    assert!(text("cluster/pods-of-engines.yaml").contains(name));
+    assert!(!text(&format!("logs/{name}/engine.log")).is_empty());
 }
 
 /// What takes longer waited for a time limit: 3 s are usual, and ten times as many where other test

@@ -1,10 +1,12 @@
 //! Runs `kubectl usnet`.
 
-use crate::support::cluster::kubectl;
+use crate::support::cluster::{kubectl, run};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 /// The exit status and the output of a command.
 #[derive(Debug)]
@@ -58,4 +60,28 @@ pub(crate) fn kubeconfig(namespace: &str, account: &str) -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(config.to_string().as_bytes()).unwrap();
     file
+}
+
+/// The answer of `support-bundle`, and the files of the bundle without the folder that all are in.
+pub(crate) fn bundle() -> (CommandOutput, BTreeMap<String, String>) {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("bundle.tar.gz");
+    let answer = usnet(&["support-bundle", "-o", file.to_str().unwrap(), "--since", "1h"]);
+    run("tar", &["-xzf", file.to_str().unwrap(), "-C", folder.path().to_str().unwrap()]);
+    std::fs::remove_file(file).unwrap();
+    let mut files = BTreeMap::new();
+    read(folder.path(), folder.path(), &mut files);
+    (answer, files)
+}
+
+fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read(root, &path, files);
+        } else {
+            let name: PathBuf = path.strip_prefix(root).unwrap().components().skip(1).collect();
+            files.insert(name.to_str().unwrap().to_owned(), std::fs::read_to_string(&path).unwrap());
+        }
+    }
 }

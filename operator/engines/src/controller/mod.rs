@@ -27,9 +27,8 @@ mod write;
 
 pub use pod::capabilities;
 pub use run::{Error, Options, run};
+pub use usnet_crds::userspace_engine::NAMESPACE;
 
-/// The namespace of the engines' pods, whose Pod Security level is privileged.
-pub const NAMESPACE: &str = "usnet-engines";
 /// The label of pods, DaemonSets and ConfigMaps with the name of their UserspaceEngine.
 pub const OBJECT_LABEL: &str = "usnet.dev/userspace-engine";
 /// The label of pods with their engine.

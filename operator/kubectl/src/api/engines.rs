@@ -5,10 +5,11 @@ use super::pods::existing;
 use super::read::optional;
 use crate::error::Error;
 use crate::model::engine::{Engine, node_facts};
-use crate::model::{Objects, Snapshot};
+use crate::model::{Objects, Pod, Snapshot};
 use crate::output::{API_SERVER, waiting};
 use k8s_openapi::api::core::v1;
 use usnet_crds::UserspaceEngine;
+use usnet_crds::userspace_engine::NAMESPACE;
 
 /// Reads UserspaceEngines.
 ///
@@ -25,6 +26,14 @@ pub(crate) async fn read_engines(cluster: &Cluster, snapshot: &mut Snapshot, is_
     };
     snapshot.engines.extend(engines);
     Ok(())
+}
+
+/// Reads the pods of engines and of their controller; none without a UserspaceEngine.
+pub(crate) async fn read_engine_pods(cluster: &Cluster, snapshot: &Snapshot) -> Result<Vec<Pod>, Error> {
+    if snapshot.engines.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(cluster.list(Scope::Namespace(NAMESPACE), None, |pod: v1::Pod| Pod::from(pod)).await?.objects)
 }
 
 /// Reads the distribution and the hugepages of a node. Users who may not read nodes are told so

@@ -18,7 +18,7 @@ mod stream;
 mod tests;
 
 pub(crate) use cluster::{Cluster, ConnectionOptions, Listed, Scope};
-pub(crate) use engines::{read_engines, read_node_facts};
+pub(crate) use engines::{read_engine_pods, read_engines, read_node_facts};
 pub(crate) use exec::{log_of, run_command, run_on_nodes, run_usnet};
 pub(crate) use pods::{read_interfaces, read_pods, read_reservations};
 pub(crate) use read::{

@@ -1,13 +1,10 @@
 //! `kubectl usnet support-bundle`: its content, and the secrets that it must not contain.
 
 use crate::support::cluster::{apply, eventually, kubectl, nodes, on_node, run};
-use crate::support::kubectl_usnet::{CommandOutput, usnet};
+use crate::support::kubectl_usnet::bundle;
 use crate::support::pods::{NODE, description, pod_without_volume, sleeping_pod, start};
 use crate::support::scene::Scene;
 use serde_json::json;
-use std::collections::BTreeMap;
-use std::path::Path;
-use tempfile::TempDir;
 
 const NETWORK: &str = "ask-bundle";
 /// In a definition, in a variable of a pod, in a file of a node, and in a definition of another
@@ -19,30 +16,6 @@ const PLANTED: [&str; 5] = [
     "planted-of-macvlan-5e0b",
     "planted-of-namespace-ad41",
 ];
-
-/// The answer, and the files of the bundle without the folder that all are in.
-fn bundle() -> (CommandOutput, BTreeMap<String, String>) {
-    let folder = TempDir::new().unwrap();
-    let file = folder.path().join("bundle.tar.gz");
-    let answer = usnet(&["support-bundle", "-o", file.to_str().unwrap(), "--since", "1h"]);
-    run("tar", &["-xzf", file.to_str().unwrap(), "-C", folder.path().to_str().unwrap()]);
-    std::fs::remove_file(file).unwrap();
-    let mut files = BTreeMap::new();
-    read(folder.path(), folder.path(), &mut files);
-    (answer, files)
-}
-
-fn read(root: &Path, folder: &Path, files: &mut BTreeMap<String, String>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            read(root, &path, files);
-        } else {
-            let name: std::path::PathBuf = path.strip_prefix(root).unwrap().components().skip(1).collect();
-            files.insert(name.to_str().unwrap().to_owned(), std::fs::read_to_string(&path).unwrap());
-        }
-    }
-}
 
 /// Secrets where users and programs leave them. Returns all, with that of a memif.
 fn plant(scene: &Scene) -> Vec<String> {

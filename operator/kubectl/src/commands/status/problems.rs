@@ -73,7 +73,7 @@ impl Problem {
 /// What fails on nodes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Owner<'a> {
-    /// `network` or `uplink`.
+    /// `network`, `uplink` or `UserspaceEngine`.
     pub kind: &'static str,
     pub name: &'a str,
     pub engine: Option<EngineKind>,
@@ -194,11 +194,11 @@ impl Problems {
 
 /// What explains others comes first.
 fn rank(subject: &str) -> usize {
-    const KINDS: [&str; 5] = ["controller", "agent", "engine", "uplink", "network"];
+    const KINDS: [&str; 6] = ["controller", "agent", "UserspaceEngine", "engine", "uplink", "network"];
     KINDS.iter().position(|kind| subject.starts_with(kind)).unwrap_or(KINDS.len())
 }
 
-/// Makes one row of many networks or uplinks that have the same problem on the same nodes.
+/// Makes one row of many objects of a kind that have the same problem on the same nodes.
 fn merge_alike(problems: impl Iterator<Item = Problem>) -> Vec<Problem> {
     let mut alike: BTreeMap<(String, String, BTreeSet<String>), Vec<Problem>> = BTreeMap::new();
     for problem in problems {

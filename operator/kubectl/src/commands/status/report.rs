@@ -15,6 +15,7 @@ use usnet_crds::conditions::{
 };
 use usnet_crds::network::NodeFailure;
 use usnet_crds::uplink::report::UplinkState;
+use usnet_crds::userspace_engine::status::EngineNodeProblem;
 use usnet_crds::{EngineKind, UserspaceNetworkStatus, UserspaceNodeStateStatus, UserspaceUplinkStatus};
 
 /// How long controllers may take until one of them leads, in seconds.
@@ -101,6 +102,7 @@ pub(crate) fn report(snapshot: &Snapshot) -> Report {
     let mut problems = Problems::at(snapshot.now);
     programs(snapshot, &mut report, &mut problems);
     nodes(snapshot, &mut report, &mut problems);
+    user_engines(snapshot, &mut problems);
     uplinks(snapshot, &mut problems);
     networks(snapshot, &mut report, &mut problems);
     (report.needs_action, report.recovers) = problems.grouped();
@@ -259,6 +261,34 @@ fn all_failures(snapshot: &Snapshot, name: &str, status: &UserspaceNetworkStatus
 
 fn uplink_of<'a>(snapshot: &'a Snapshot, network: &str) -> Option<&'a str> {
     Some(snapshot.cache.compiled.get(network)?.selection.as_ref()?.uplink_name()?.as_str())
+}
+
+/// Adds what UserspaceEngines report, but for what the agent of the node says as well: that is a
+/// problem of the engine.
+fn user_engines(snapshot: &Snapshot, problems: &mut Problems) {
+    for (name, object) in &snapshot.engines {
+        let owner = Owner { kind: "UserspaceEngine", name, engine: None, uplink: None };
+        let ready = object.condition(READY);
+        let kind = engine_connected(object.spec.engine);
+        let is_reported = |node: &str, reason: &str| {
+            let condition = snapshot.reports.get(node).and_then(|report| find(&report.conditions, kind));
+            condition.is_some_and(|it| it.status == Status::False.as_str() && it.reason == reason)
+        };
+        let of_nodes = object.status.problems.iter();
+        let failures: Vec<NodeFailure> = of_nodes
+            .filter(|problem| !is_reported(&problem.node, &problem.reason))
+            .map(|EngineNodeProblem { node, reason, message }| NodeFailure {
+                node: node.clone(),
+                reason: reason.clone(),
+                message: message.clone(),
+            })
+            .collect();
+        problems.add_failures(owner, &failures, ready);
+        let not_ready = ready.filter(|ready| ready.status != Status::True.as_str());
+        if let Some(ready) = not_ready.filter(|_| object.status.problems.is_empty()) {
+            problems.add_not_ready(&owner.subject(), ready, &object.status.conditions);
+        }
+    }
 }
 
 fn uplinks(snapshot: &Snapshot, problems: &mut Problems) {

@@ -1,7 +1,8 @@
 use super::report::report;
 use super::text::text;
 use crate::model::testing::{
-    add, add_network, condition, merge, network_object, network_report, node_object, snapshot, state_object, usnet_pod,
+    add, add_network, condition, engine_object, merge, network_object, network_report, node_object, snapshot,
+    state_object, usnet_pod,
 };
 use crate::model::{Objects, Snapshot};
 use k8s_openapi::jiff::Timestamp;
@@ -100,6 +101,43 @@ fn a_degraded_bond_is_listed_although_its_uplink_is_ready() {
     let lines = lines(&snapshot);
     let at = lines.iter().position(|line| line == "uplink fab: BondDegraded").unwrap_or_else(|| panic!("{lines:#?}"));
     assert_eq!(lines[at + 1], "on 1 node it works in part; node-a: eth2 has no link");
+}
+
+#[test]
+fn a_userspace_engine_has_what_no_agent_reports() {
+    let mut snapshot = snapshot();
+    let mut engine = engine_object("ovs", &json!({}));
+    let conditions = json!([condition("Ready", "False", "HugepagesMissing", "the engine runs on 0 of 2 nodes")]);
+    let of_nodes = json!([
+        {"node": "node-a", "reason": "HugepagesMissing", "message": "node-a has no hugepages of 2Mi"},
+        {"node": "node-b", "reason": "EngineFails", "message": "ovsdb-server ended"},
+    ]);
+    merge(&mut engine, &json!({"status": {"conditions": conditions, "problems": of_nodes}}));
+    add(&mut snapshot, &engine);
+    let mut state = state_object("node-b", &json!([]));
+    state["status"]["conditions"][1] = condition("OVSConnected", "False", "EngineFails", "ovsdb-server ended");
+    add(&mut snapshot, &state);
+    let lines = lines(&snapshot);
+    let at = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+    assert_eq!(at("UserspaceEngine ovs: HugepagesMissing on node-a"), 1, "{lines:#?}");
+    assert_eq!(at("engine Open vSwitch: EngineFails on node-b"), 1, "{lines:#?}");
+    assert_eq!(at("UserspaceEngine ovs: EngineFails"), 0, "{lines:#?}");
+    assert!(!report(&snapshot).is_ok());
+}
+
+#[test]
+fn a_userspace_engine_that_is_refused_is_listed() {
+    let mut snapshot = snapshot();
+    let mut engine = engine_object("ovs", &json!({}));
+    let conditions = json!([
+        condition("Accepted", "False", "InvalidSpec", "spec.image: required for VPP"),
+        condition("Ready", "False", "InvalidSpec", "spec.image: required for VPP"),
+        condition("Stalled", "True", "InvalidSpec", "see Ready"),
+    ]);
+    merge(&mut engine, &json!({"status": {"conditions": conditions}}));
+    add(&mut snapshot, &engine);
+    let lines = lines(&snapshot);
+    assert!(lines.iter().any(|line| line == "UserspaceEngine ovs: InvalidSpec"), "{lines:#?}");
 }
 
 /// The condition of an engine that was lost so many seconds before the time of the snapshot.

@@ -1,9 +1,9 @@
-//! Collects the logs of controllers and agents.
+//! Collects the logs of controllers, agents and engines.
 
 use super::{Collection, seconds};
 use crate::api::log_of;
 use crate::error::Error;
-use crate::model::{Objects, Snapshot};
+use crate::model::Pod;
 use crate::output::{tell, waiting};
 use futures::stream::{self, StreamExt};
 use k8s_openapi::jiff::SignedDuration;
@@ -16,18 +16,12 @@ const LINES_MAX: i64 = 50_000;
 /// The number of logs that are read at a time.
 const CONCURRENCY: usize = 4;
 
-/// Adds the log of each container, and of its previous run if there was one.
-pub(super) async fn collect(
-    collection: &mut Collection<'_>,
-    snapshot: &Snapshot,
-    since: SignedDuration,
-) -> Result<(), Error> {
-    if !snapshot.has_read(Objects::UsnetPods) {
-        return Ok(());
-    }
-    tell("reading logs of controllers and agents");
+/// Adds the log of each container of these pods, and of its previous run if there was one.
+pub(super) async fn collect(collection: &mut Collection<'_>, pods: &[Pod], since: SignedDuration) -> Result<(), Error> {
+    let Some(first) = pods.first() else { return Ok(()) };
+    tell(&format!("reading logs of pods in {}", first.namespace));
     let mut wanted = Vec::new();
-    for pod in &snapshot.usnet_pods {
+    for pod in pods {
         for container in &pod.containers {
             wanted.push((pod, container, false));
             if container.restarts > 0 {

@@ -12,7 +12,7 @@ mod nodes;
 mod objects;
 mod pods;
 
-use crate::api::{Cluster, MULTUS_MISSING, read_definitions, read_usnet};
+use crate::api::{Cluster, MULTUS_MISSING, read_definitions, read_engine_pods, read_engines, read_usnet};
 use crate::commands::pods::read_pods;
 use crate::commands::report;
 use crate::error::{Error, PROBLEM, SUCCESS};
@@ -68,7 +68,8 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, 
     let archive = Archive::create(&path, &name, snapshot.now)?;
     let mut collection = Collection { cluster, redactor: Redactor::default(), archive, errors: Vec::new() };
     tell("reading objects of the API server");
-    objects::collect(&mut collection).await?;
+    read_engines(cluster, &mut snapshot, false).await?;
+    objects::collect(&mut collection, &snapshot).await?;
     read_definitions(cluster, &mut snapshot).await;
     read_pods(cluster, &mut snapshot).await;
     for entry in snapshot.unread.iter().filter(|entry| entry.why != MULTUS_MISSING) {
@@ -78,7 +79,11 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options) -> Result<Output, 
     add_report(&mut collection, &snapshot, options.since).await?;
     let (answered, total) = nodes::collect(&mut collection, &snapshot).await?;
     metrics::collect(&mut collection, &snapshot).await?;
-    logs::collect(&mut collection, &snapshot, options.since).await?;
+    logs::collect(&mut collection, &snapshot.usnet_pods, options.since).await?;
+    match read_engine_pods(cluster, &snapshot).await {
+        Ok(pods) => logs::collect(&mut collection, &pods, options.since).await?,
+        Err(error) => collection.fail("logs of engines", &error.sentence()),
+    }
     let Collection { archive, mut errors, .. } = collection;
     errors.sort();
     errors.dedup();

@@ -3,9 +3,11 @@
 use super::Collection;
 use crate::api::is_unknown_kind;
 use crate::error::Error;
+use crate::model::Snapshot;
 use serde_json::Value;
 use usnet_common::api::device_api::DRIVER;
 use usnet_common::release::Build;
+use usnet_crds::userspace_engine::NAMESPACE as ENGINES;
 
 /// A file, the path of its objects in the API, and which of them are kept.
 struct Kind {
@@ -18,6 +20,20 @@ struct Kind {
 const DEFINITIONS: &str = "network-attachment-definitions";
 /// Claims of any tenant have settings of any driver.
 const CLAIMS: &str = "resourceclaims";
+
+/// What usnet runs engines with, if there is a UserspaceEngine.
+fn kinds_of_engines() -> Vec<Kind> {
+    let kind = |file, path: String| Kind { file, path, is_kept: |_| true };
+    let core = |name: &str| format!("/api/v1/namespaces/{ENGINES}/{name}");
+    let apps = |name: &str| format!("/apis/apps/v1/namespaces/{ENGINES}/{name}");
+    vec![
+        kind("pods-of-engines", core("pods")),
+        kind("events-of-engines", core("events")),
+        kind("configmaps-of-engines", core("configmaps")),
+        kind("deployments-of-engines", apps("deployments")),
+        kind("daemonsets-of-engines", apps("daemonsets")),
+    ]
+}
 
 fn kinds(usnet: &str) -> Vec<Kind> {
     let all: fn(&Value) -> bool = |_| true;
@@ -34,6 +50,7 @@ fn kinds(usnet: &str) -> Vec<Kind> {
         kind("userspacenodeslices", of_usnet("userspacenodeslices"), all),
         kind("userspaceattachments", of_usnet("userspaceattachments"), all),
         kind("userspacereservations", of_usnet("userspacereservations"), all),
+        kind("userspaceengines", of_usnet("userspaceengines"), all),
         kind("deviceclasses", devices("deviceclasses"), |object| is_of_usnet(text(object, "/metadata/name"))),
         kind("resourceslices", devices("resourceslices"), |object| text(object, "/spec/driver") == DRIVER),
         kind(CLAIMS, devices("resourceclaims"), is_for_usnet),
@@ -89,9 +106,13 @@ fn without_other_drivers(claim: &mut Value) {
 }
 
 /// Reads all objects before the first file is written: a secret of one may occur in another.
-pub(super) async fn collect(collection: &mut Collection<'_>) -> Result<(), Error> {
+pub(super) async fn collect(collection: &mut Collection<'_>, snapshot: &Snapshot) -> Result<(), Error> {
     let mut files = Vec::new();
-    for Kind { file, path, is_kept } in kinds(&collection.cluster.usnet_namespace) {
+    let mut kinds = kinds(&collection.cluster.usnet_namespace);
+    if !snapshot.engines.is_empty() {
+        kinds.extend(kinds_of_engines());
+    }
+    for Kind { file, path, is_kept } in kinds {
         match collection.cluster.list_raw(file, &path).await {
             Ok(mut objects) => {
                 objects.retain(is_kept);
