@@ -66,8 +66,9 @@ pub struct EngineTraits {
     pub learns_per_vlan: bool,
     /// Whether the engine can be the gateway of a network.
     pub has_gateways: bool,
-    /// Whether usnet can have the engine check what pods claim to be.
-    pub has_anti_spoofing: bool,
+    /// Whether it is the bridge that checks what pods claim to be, and not each port by itself:
+    /// then the bridge has to be usnet's own.
+    pub guards_bridges: bool,
 }
 
 const OPEN_VSWITCH: EngineTraits = EngineTraits {
@@ -95,7 +96,7 @@ const OPEN_VSWITCH: EngineTraits = EngineTraits {
     vlan_modes: &VlanMode::ALL,
     learns_per_vlan: true,
     has_gateways: false,
-    has_anti_spoofing: true,
+    guards_bridges: true,
 };
 
 const VPP: EngineTraits = EngineTraits {
@@ -123,7 +124,7 @@ const VPP: EngineTraits = EngineTraits {
     vlan_modes: &[VlanMode::Access],
     learns_per_vlan: false,
     has_gateways: true,
-    has_anti_spoofing: false,
+    guards_bridges: false,
 };
 
 /// The field by which users choose a bridge.

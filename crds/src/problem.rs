@@ -126,8 +126,11 @@ pub enum Problem {
     #[error("Open vSwitch tries again only where it connects: remove transmitRetries, or use the engineRole Client")]
     RetriesOfServer,
     /// Its flows would take the place of those of others.
-    #[error("usnet has flows on bridges of its own only: remove antiSpoofing, or use ownership Managed")]
-    AntiSpoofingOfAdopted,
+    #[error("in {0} usnet checks pods on bridges of its own only: remove antiSpoofing, or use ownership Managed")]
+    AntiSpoofingOfAdopted(EngineKind),
+    /// A classifier table compares frames of members of bridge domains.
+    #[error("what pods claim to be is not checked on memifs in IP mode: remove antiSpoofing, or use the mode Ethernet")]
+    AntiSpoofingOfRouted,
     #[error(
         "{engine} cannot limit what a pod sends over {}: leave egressKbps out, or use {}",
         port_type.as_str(),

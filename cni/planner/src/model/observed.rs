@@ -27,6 +27,8 @@ pub struct Observed {
     /// The types of ports that the engine cannot have as it runs now, each with the reason and what
     /// to do. It may be another one after a restart of the engine.
     pub unusable_port_types: BTreeMap<PortType, String>,
+    /// Why the engine cannot check what pods claim to be, and what to do; `None` if it can.
+    pub unguardable: Option<String>,
     /// What it can do with NICs that it drives itself.
     pub dpdk: DpdkSupport,
 }

@@ -42,8 +42,8 @@ reasons! {
         => "look at the log of the engine on the node; the agent retries, at most 30 s apart"
     }
     ENGINE_UNSUITABLE = "EngineUnsuitable" needs operator {
-        NetworkOnNode "Failed": "the engine has no ports of the network's type: Open vSwitch without DPDK (`other_config:dpdk-init` is not set, or DPDK did not start), or VPP without the plugin. Networks of other types are not affected"
-        => "as the message says: start Open vSwitch with DPDK, or load VPP's plugin; everything else recovers by itself"
+        NetworkOnNode "Failed": "the engine has no ports of the network's type: Open vSwitch without DPDK (`other_config:dpdk-init` is not set, or DPDK did not start), or VPP without the plugin; or VPP before 26.06 cannot check what pods claim to be (`port.antiSpoofing`). Other networks are not affected"
+        => "as the message says: start Open vSwitch with DPDK, load VPP's plugin, or use a newer VPP; everything else recovers by itself"
     }
     ENGINE_ENDED = "EngineEnded" {
         NodeEvent "": "the process of the engine ended, on purpose or not. The event names up to three interfaces whose programs had connected last, and three without a program: one that sends invalid messages may never count as connected. [What a program can do](operations.md#tenants)"

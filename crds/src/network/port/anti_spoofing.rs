@@ -1,4 +1,5 @@
-//! What pods may claim to be: on which networks it can be checked, in CEL and in Rust.
+//! What pods may claim to be: on which networks it can be checked, in CEL and in Rust. Memifs in IP
+//! mode are in [`memif_mode`](super::memif_mode).
 
 use super::spec::PortSpec;
 use crate::cel::{at, is_set, with_engine};
@@ -9,16 +10,16 @@ use kube::core::Rule;
 
 const PATH: &str = ".port.antiSpoofing";
 
-/// Rules of the spec.
-pub(super) fn rules() -> impl Iterator<Item = Rule> {
-    let is_off = format!("(!{} || self{PATH} == 'Off')", is_set(PATH));
-    let without = EngineKind::ALL.into_iter().filter(|engine| !engine.traits().has_anti_spoofing);
-    let of_adopted = at(PATH, format!("{is_off} || !{}", is_adopted()), &Problem::AntiSpoofingOfAdopted);
-    without.map(move |engine| at(PATH, with_engine(engine, &is_off), &not_in(engine))).chain([of_adopted])
+/// Whether pods may claim to be anything.
+pub(super) fn is_off() -> String {
+    format!("(!{} || self{PATH} == 'Off')", is_set(PATH))
 }
 
-fn not_in(engine: EngineKind) -> Problem {
-    Problem::not_in_engine(engine, "ports", "antiSpoofing", |row| row.has_anti_spoofing)
+/// Rules of the spec.
+pub(super) fn rules() -> impl Iterator<Item = Rule> {
+    let fits = format!("({} || !{})", is_off(), is_adopted());
+    let engines = EngineKind::ALL.into_iter().filter(|engine| engine.traits().guards_bridges);
+    engines.map(move |engine| at(PATH, with_engine(engine, &fits), &Problem::AntiSpoofingOfAdopted(engine)))
 }
 
 /// What the spec says.
@@ -29,10 +30,8 @@ pub(crate) fn anti_spoofing(
     spec: &PortSpec,
 ) -> AntiSpoofing {
     let found = spec.anti_spoofing.unwrap_or_default();
-    if !found.is_off() {
-        let field = format!("spec{PATH}");
-        problems.add_if(!engine.traits().has_anti_spoofing, &field, not_in(engine));
-        problems.add_if(ownership == Ownership::Adopted, &field, Problem::AntiSpoofingOfAdopted);
-    }
+    let is_of_others = engine.traits().guards_bridges && ownership == Ownership::Adopted;
+    let problem = Problem::AntiSpoofingOfAdopted(engine);
+    problems.add_if(!found.is_off() && is_of_others, &format!("spec{PATH}"), problem);
     found
 }

@@ -1,6 +1,7 @@
 //! A memif that carries IP packets: what it needs of its network, in CEL and in Rust. Such a port
 //! is not on the bridge; the gateway of its node routes to it.
 
+use super::anti_spoofing;
 use crate::cel::{at, is, is_set, or_default};
 use crate::network::UserspaceNetworkSpec;
 use crate::network::topology::TopologyType;
@@ -11,9 +12,10 @@ use kube::core::Rule;
 
 const FIELD: &str = "port.memif.mode";
 const ATTACHMENTS: &str = "attachments";
+const ANTI_SPOOFING: &str = "port.antiSpoofing";
 
 /// Rules of the spec.
-pub(crate) fn rules() -> [Rule; 4] {
+pub(crate) fn rules() -> [Rule; 5] {
     let rule = |field: &str, expression: &str, problem: &Problem| {
         at(&format!(".{field}"), format!("!{} || {expression}", is(".port.memif.mode", "IP")), problem)
     };
@@ -26,6 +28,7 @@ pub(crate) fn rules() -> [Rule; 4] {
         rule(FIELD, &is_node_local(), &Problem::RoutedAcrossNodes),
         rule(FIELD, &has_no_settings, &Problem::RoutedWithBridgeSettings),
         rule(ATTACHMENTS, fixes_no_settings, &Problem::RoutedWithBridgeSettings),
+        rule(ANTI_SPOOFING, &anti_spoofing::is_off(), &Problem::AntiSpoofingOfRouted),
     ]
 }
 
@@ -41,6 +44,8 @@ pub(crate) fn memif_mode(problems: &mut Problems, spec: &UserspaceNetworkSpec) {
     problems.add_if(!is_local, &field, Problem::RoutedAcrossNodes);
     let is_limited = spec.port.rate_limit.ingress_kbps > 0 || spec.port.rate_limit.egress_kbps > 0;
     problems.add_if(spec.port.vlan.is_some() || is_limited, &field, Problem::RoutedWithBridgeSettings);
+    let is_off = spec.port.anti_spoofing.unwrap_or_default().is_off();
+    problems.add_if(!is_off, &format!("spec.{ANTI_SPOOFING}"), Problem::AntiSpoofingOfRouted);
     let has_fixed = spec.attachments.iter().any(|fixed| fixed.vlan.is_some() || fixed.rate_limit.is_some());
     problems.add_if(has_fixed, &format!("spec.{ATTACHMENTS}"), Problem::RoutedWithBridgeSettings);
 }

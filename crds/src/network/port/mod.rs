@@ -153,7 +153,7 @@ mod spec {
         /// What pods may claim to be in the frames that they send: Off, anything; MAC, the MAC
         /// address of their interface; Address, also the addresses that they were given, and
         /// neither a router nor a DHCP server. Frames of others are dropped. Default Off. With OVS
-        /// and bridge.ownership Managed.
+        /// and bridge.ownership Managed, or with VPP and not for memifs in the mode IP.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(with = "AntiSpoofing")]
         pub anti_spoofing: Option<AntiSpoofing>,

@@ -37,7 +37,8 @@ impl<A: Api + Send> EngineDriver for Vpp<A> {
 
     async fn observe(&mut self) -> Result<Observed, EngineError> {
         let observed = observe::observe(&VppSnapshot::read(&mut self.api).await?, self.socket_ids);
-        Ok(Observed { unusable_port_types: NewInterface::unusable_types(&self.api), ..observed })
+        let unguardable = apply::unguardable(&self.api).map(|reason| format!("{}: {reason}", Self::ENGINE));
+        Ok(Observed { unusable_port_types: NewInterface::unusable_types(&self.api), unguardable, ..observed })
     }
 
     async fn observe_changed(&mut self, before: Observed, operations: &[Op]) -> Result<Observed, EngineError> {

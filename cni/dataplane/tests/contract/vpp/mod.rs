@@ -143,6 +143,7 @@ macro_rules! the_rest {
                 gateways::overlapping_subnets_of_one_domain_are_refused_with_the_reason,
                 gateways::a_table_that_others_use_is_reported,
                 gateways::gateways_return_after_a_restart,
+                adopted_guards::ports_of_an_adopted_bridge_domain_are_guarded_and_nothing_else_changes,
                 guards::a_guard_is_set_changed_in_place_and_removed,
                 guards::what_others_change_of_a_guard_is_repaired,
                 guards::a_filter_of_another_client_stays_on_a_port_without_a_guard,

@@ -1,5 +1,7 @@
 //! Ports of guarded bridges, without an agent: what ADD has done suffices.
 
+use crate::support::engine::on_each_vpp;
+use crate::support::vpp::{set_no_filter, tables};
 use crate::support::{NETWORK, TestNode, configuration, create_network_namespace, ip, on_a_node, port_types};
 use nix::sched::{CloneFlags, setns};
 use serde_json::json;
@@ -7,17 +9,29 @@ use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
 use std::time::Duration;
-use usnet_crds::AntiSpoofing;
+use usnet_crds::{AntiSpoofing, NodeNetwork, Port};
+
+on_each_vpp! {
+    add_of_each_port_type_guards_the_port_and_del_leaves_no_table,
+    check_says_that_another_client_removed_a_guard,
+    a_pod_of_vpp_without_an_address_is_refused_and_leaves_nothing,
+}
 
 const PORT: u16 = 7000;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn program(node: &mut TestNode, anti_spoofing: AntiSpoofing) {
-    let mut network = node.program_network_with(NETWORK, &port_types::veth(), None);
+/// The network with these ports, of which two pods have fixed addresses.
+fn guarded(node: &TestNode, port: &Port, anti_spoofing: AntiSpoofing) -> NodeNetwork {
+    let mut network = node.program_network_with(NETWORK, port, None);
     (network.bridge.is_guarded, network.port.anti_spoofing) = (true, anti_spoofing);
     let of_pod = |pod: &str, last: u8| json!({"namespace": "db", "pod": pod, "ips": [format!("10.56.0.{last}/24")]});
     let attachments = [of_pod("p", 1), of_pod("q", 2)].map(|one| serde_json::from_value(one).unwrap());
     network.attachments = attachments.to_vec();
+    network
+}
+
+fn program(node: &mut TestNode, anti_spoofing: AntiSpoofing) {
+    let network = guarded(node, &port_types::veth(), anti_spoofing);
     node.open_vswitch().vsctl(&["set", "Bridge", network.bridge.name.as_str(), "fail_mode=secure"]).unwrap();
     node.publish(network);
 }
@@ -69,4 +83,55 @@ fn a_pod_without_an_address_is_refused_and_leaves_nothing() {
         assert!(error["msg"].as_str().unwrap().contains("antiSpoofing"), "{error}");
         assert_eq!(node.ports(NETWORK), Vec::<String>::new());
     });
+}
+
+/// What the only port may claim to be, and whether it is up.
+fn guard(node: &TestNode) -> (Option<String>, bool) {
+    let ports = node.engine.observe().bridges.remove(&node.bridge()).expect("the bridge").ports;
+    let [settings] = ports.into_values().map(|port| port.settings).collect::<Vec<_>>().try_into().expect("one port");
+    (settings.guard.map(|guard| guard.to_string()), settings.is_enabled)
+}
+
+fn add_of_each_port_type_guards_the_port_and_del_leaves_no_table(node: &mut TestNode) {
+    for port in port_types::all().into_iter().chain([port_types::veth()]) {
+        for (anti_spoofing, addresses) in [(AntiSpoofing::Address, "10.56.0.1"), (AntiSpoofing::Mac, "any")] {
+            node.publish(guarded(node, &port, anti_spoofing));
+            let pod = node.pod("p");
+            let result = node.add(&pod, "net1").result();
+            let mac = result["interfaces"][0]["mac"].as_str().expect("a MAC address");
+            let expected = (Some(format!("{mac} {addresses}")), true);
+            assert_eq!(guard(node), expected, "{port:?}");
+            node.check(&pod, "net1", &result).assert_done();
+            assert_eq!(node.add(&pod, "net1").result(), result);
+            assert_eq!(guard(node), expected, "{port:?}");
+            node.del(&pod, "net1").assert_done();
+            node.assert_clean();
+            assert_eq!(tables(node.vpp()), Vec::<u32>::new(), "{port:?}");
+        }
+    }
+    let Some(simulator) = node.vpp().simulator() else { return };
+    let (filter, flags) = ("input_acl_set_interface", "sw_interface_set_flags");
+    let log = simulator.log().into_iter().map(|entry| entry.message);
+    let log: Vec<&str> = log.filter(|message| [filter, flags].contains(message)).collect();
+    // ADD filters before it sets a port up, and DEL sets it down before it filters no longer.
+    assert!(log.chunks(4).all(|one| one == [filter, flags, flags, filter]), "{log:?}");
+}
+
+fn check_says_that_another_client_removed_a_guard(node: &mut TestNode) {
+    node.publish(guarded(node, &port_types::memif_in_volume(), AntiSpoofing::Mac));
+    let pod = node.pod("p");
+    let result = node.add(&pod, "net1").result();
+    set_no_filter(node.vpp(), &node.ports(NETWORK)[0]);
+    let wrong = node.check(&pod, "net1", &result).message(106);
+    assert!(wrong.contains("the source of its frames") && wrong.contains("is anybody"), "{wrong}");
+    node.del(&pod, "net1").assert_done();
+    node.assert_clean();
+}
+
+fn a_pod_of_vpp_without_an_address_is_refused_and_leaves_nothing(node: &mut TestNode) {
+    node.publish(guarded(node, &port_types::memif_in_volume(), AntiSpoofing::Address));
+    let error = node.add(&node.pod("other"), "net1").error();
+    assert!(error["msg"].as_str().unwrap().contains("antiSpoofing"), "{error}");
+    node.assert_clean();
+    assert_eq!(tables(node.vpp()), Vec::<u32>::new());
 }

@@ -6,7 +6,7 @@ use crate::support::engine::on_each_vpp;
 use crate::support::output::Output;
 use crate::support::{NETWORK, TestNode, port_types, record_in};
 use std::fs;
-use usnet_crds::{MemifSecretKind, MemifSocketKind, Port};
+use usnet_crds::{AntiSpoofing, MemifSecretKind, MemifSocketKind, Port};
 
 on_each_vpp! {
     a_connection_that_is_lost_fails_the_add_and_leaves_nothing,
@@ -20,7 +20,8 @@ on_each_vpp! {
 
 fn tested_port_types() -> [Port; 3] {
     let with_secret = port_types::memif(MemifSocketKind::Volume, MemifSecretKind::Generated);
-    [with_secret, port_types::memif_in_namespace(), port_types::vhost_user_server()]
+    let guarded = Port { anti_spoofing: AntiSpoofing::Mac, ..port_types::memif_in_namespace() };
+    [with_secret, guarded, port_types::vhost_user_server()]
 }
 
 /// For each port type and each message of an ADD: calls `check` with the output of an ADD in which

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
-    BridgeDomainAddDelV2, BridgeDomainDump, CliInband, MemifDelete, NO_BRIDGE_DOMAIN, NO_INTERFACE, SwInterfaceDump,
-    SwInterfaceSetL2Bridge,
+    BridgeDomainAddDelV2, BridgeDomainDump, ClassifyTableByInterface, ClassifyTableIds, ClassifyTableInfo, CliInband,
+    MemifDelete, NO_BRIDGE_DOMAIN, NO_INTERFACE, NO_TABLE, SwInterfaceDump, SwInterfaceSetL2Bridge,
 };
 use usnet_vpp::wire::Text;
 use usnet_vpp::{Batch, Error, Request};
@@ -91,6 +91,27 @@ pub(crate) fn request(node: &str, request: impl Request) -> Result<(), String> {
     let ticket = batch.request(request);
     let answers = connect(node).and_then(|mut client| client.send(&batch)).map_err(|error| error.to_string())?;
     answers.reply(ticket).map(drop).map_err(|error| error.to_string())
+}
+
+/// Returns the classifier tables of what a port receives from its pod, in their order.
+pub(crate) fn tables(node: &str, port: &Port) -> Vec<u32> {
+    let mut client = connect(node).unwrap();
+    let mut batch = Batch::new();
+    let set = batch.request(ClassifyTableByInterface { sw_if_index: port.sw_if_index });
+    let first = client.send(&batch).unwrap().reply(set).map_or(NO_TABLE, |set| set.l2_table_id);
+    let next = |table_id: &u32| {
+        let mut batch = Batch::new();
+        let info = batch.request(ClassifyTableInfo { table_id: *table_id });
+        client.send(&batch).unwrap().reply(info).ok().map(|info| info.next_table_index)
+    };
+    std::iter::successors(Some(first), next).take_while(|table| *table != NO_TABLE).collect()
+}
+
+/// Returns all classifier tables, whether they are used or not.
+pub(crate) fn all_tables(node: &str) -> Vec<u32> {
+    let mut batch = Batch::new();
+    let ids = batch.request(ClassifyTableIds {});
+    connect(node).unwrap().send(&batch).unwrap().reply(ids).unwrap().ids
 }
 
 /// Returns all tags of bridge domains and interfaces.

@@ -44,7 +44,7 @@ pub(crate) fn evaluate(evidence: Evidence<'_>) -> BTreeMap<NetworkName, NetworkH
     let index = Index::of(evidence);
     let health = |network: &NodeNetwork| {
         bridge_health(evidence, &index, network)
-            .or_else(|| type_health(evidence, network))
+            .or_else(|| ports_health(evidence, network))
             .unwrap_or(NetworkHealth::PROGRAMMED)
     };
     let networks = &evidence.desired.networks;
@@ -165,9 +165,11 @@ fn port_health(evidence: Evidence<'_>, network: &NodeNetwork, name: &PortName) -
     Some(NetworkHealth::failed(ENGINE_REFUSED, overlay::port_failed(evidence.engine, name, error)))
 }
 
-/// Returns none if the engine supports ports of the network's type, which all its pods get.
-fn type_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
-    let reason = evidence.observed.unusable_port_types.get(&network.port.port_type)?;
+/// Returns none if the engine supports ports of the network's type, which all its pods get, and
+/// checks what these claim to be where the network asks for that.
+fn ports_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
+    let unguardable = evidence.observed.unguardable.as_ref().filter(|_| network.port.is_guarded());
+    let reason = evidence.observed.unusable_port_types.get(&network.port.port_type).or(unguardable)?;
     Some(NetworkHealth::failed(ENGINE_UNSUITABLE, reason.clone()))
 }
 

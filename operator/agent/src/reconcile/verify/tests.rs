@@ -171,6 +171,28 @@ fn a_network_whose_type_of_ports_the_engine_lacks_fails_without_any_pod() {
 }
 
 #[test]
+fn a_network_whose_pods_the_engine_cannot_check_fails_without_any_pod() {
+    let observed = Observed { unguardable: Some("VPP: it is too old".to_owned()), ..healthy() };
+    assert_eq!(evaluate_one(&observed, &[], &[]), NetworkHealth::PROGRAMMED, "it asks for no check");
+    let mut guarded = network("blue");
+    guarded.port.anti_spoofing = usnet_crds::AntiSpoofing::Mac;
+    let desired = Desired::new([guarded], []);
+    let evidence = Evidence {
+        engine: EngineKind::OpenVswitch,
+        desired: &desired,
+        observed: &observed,
+        remaining: &[],
+        blockers: &BTreeMap::new(),
+        failures: &[],
+        engine_error: None,
+    };
+    let health = evaluate(evidence).into_values().next().expect("one network");
+    assert_eq!((health.state, health.attachable), (NetworkState::Failed, false));
+    let cause = health.cause.expect("a reason");
+    assert_eq!((cause.reason, cause.message.as_str()), (ENGINE_UNSUITABLE, "VPP: it is too old"));
+}
+
+#[test]
 fn a_port_that_is_just_being_created_does_not_fail_its_network() {
     let mut attaching = record("c1", &network("blue"));
     attaching.progress = usnet_dataplane::attachment::Progress::Attaching;

@@ -4,6 +4,7 @@ mod attachments;
 mod captures;
 mod foreign_objects;
 mod gateways;
+mod guards;
 mod legacy_pods;
 mod networks;
 mod outages;

@@ -9,7 +9,7 @@ use usnet_crds::{EngineKind, NodeNetwork};
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::memif::MemifSocket;
 use usnet_dataplane::port::PortBackend;
-use usnet_test_vpp::{Kind, Vpp};
+use usnet_test_vpp::{Builder, Kind, Vpp};
 use usnet_vpp::blocking::Client;
 use usnet_vpp::messages::{
     BridgeDomainDetails, BridgeDomainDump, IfStatusFlags, MemifDump, MemifSocketFilenameDump, NO_BRIDGE_DOMAIN,
@@ -56,11 +56,15 @@ pub(crate) fn domain_id(network: &NodeNetwork) -> u32 {
 impl VppTestbed {
     /// A node whose VPP lacks some plugins; none if this machine has no such VPP.
     pub(crate) fn start(kind: Kind, missing: &[&str]) -> Option<Self> {
-        let builder =
-            missing.iter().fold(Vpp::builder(kind.or_skip()?), |builder, plugin| builder.without_plugin(plugin));
+        let builder = Vpp::builder(kind.or_skip()?);
+        Some(Self::with(missing.iter().fold(builder, |builder, plugin| builder.without_plugin(plugin))))
+    }
+
+    /// A node with this VPP.
+    pub(crate) fn with(builder: Builder) -> Self {
         let vpp = builder.start().unwrap();
         let node = Node::new(None, Some(vpp.socket().to_owned()));
-        Some(Self { vpp, node, client: RefCell::default() })
+        Self { vpp, node, client: RefCell::default() }
     }
 
     /// Sends a batch to the VPP that runs now, which may be another process than before.

@@ -66,6 +66,9 @@ pub(crate) struct Report {
     /// What the object asks for, each in one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks_for: Vec<String>,
+    /// What the interfaces of a pod may send from, where that is checked, each in one sentence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<String>,
     pub parts: Parts,
     /// Empty if no problem was found.
     pub findings: Vec<Finding>,

@@ -11,7 +11,7 @@ const ROWS_MAX: usize = 30;
 
 pub(crate) fn text(report: &Report) -> String {
     let mut text = format!("{}: {}\n", line(&report.subject), line(&report.state));
-    for one in &report.asks_for {
+    for one in report.asks_for.iter().chain(&report.allowed) {
         let _ = writeln!(text, "  {}", line(one));
     }
     let parts = &report.parts;

@@ -26,6 +26,7 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
         addresses: snapshot.bridges.values().filter_map(|bridge| observe_address(snapshot, bridge)).collect(),
         routing: ObservedRouting::default(),
         unusable_port_types: snapshot.unusable_port_types.clone(),
+        unguardable: None,
         dpdk: snapshot.dpdk.clone(),
     }
 }

@@ -22,7 +22,7 @@ pub(super) type Guarded = Result<Option<u32>, String>;
 
 /// Guards an interface of which it is not known what filters it.
 pub(super) async fn guard_new(api: &mut impl Api, change: GuardChange) -> Result<Guarded, EngineError> {
-    if let Some(reason) = missing_message(api) {
+    if let Some(reason) = unguardable(api) {
         return Ok(Err(reason));
     }
     let mut filters = Filters::read(api, [change.index]).await?;
@@ -34,14 +34,14 @@ pub(super) async fn guard_new(api: &mut impl Api, change: GuardChange) -> Result
 }
 
 /// Why this VPP cannot guard ports: before 26.06 it does not tell whether frames are filtered.
-fn missing_message(api: &impl Api) -> Option<String> {
+pub(in crate::engine::vpp) fn unguardable(api: &impl Api) -> Option<String> {
     let is_known = api.supports::<ClassifyAddDelTable>() && api.supports::<L2FlagsGet>();
     (!is_known).then(|| format!("it does not know the message {}: antiSpoofing needs VPP 26.06", L2FlagsGet::NAME))
 }
 
 /// Changes the guard of an interface.
 pub(super) async fn apply(api: &mut impl Api, change: &GuardChange) -> Result<Guarded, EngineError> {
-    if let Some(reason) = missing_message(api).filter(|_| change.desired.is_some()) {
+    if let Some(reason) = unguardable(api).filter(|_| change.desired.is_some()) {
         return Ok(Err(reason));
     }
     let tables = change.new_tables();

@@ -10,5 +10,6 @@ mod guards;
 mod legacy;
 mod session;
 
+pub(super) use guards::unguardable;
 pub(super) use legacy::remove_legacy_port;
 pub(super) use session::apply;

@@ -38,6 +38,7 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
         addresses: addresses::addresses(snapshot),
         routing: routing::observe(&snapshot.routing, |id| snapshot.domains.get(&id).is_some_and(is_bridge)),
         unusable_port_types: BTreeMap::new(),
+        unguardable: None,
         dpdk: DpdkSupport::default(),
     }
 }

@@ -48,7 +48,7 @@ fn index(switch: &VppSwitch, container: &str) -> u32 {
     switch.other_client().interface(&port_name(container)).sw_if_index
 }
 
-fn tables(switch: &VppSwitch) -> Vec<u32> {
+pub(super) fn tables(switch: &VppSwitch) -> Vec<u32> {
     switch.other_client().request(ClassifyTableIds {}).ids
 }
 
@@ -59,7 +59,7 @@ fn first(switch: &VppSwitch, container: &str) -> u32 {
 }
 
 /// Whether the frames of a port are filtered, and whether it is up.
-fn state(switch: &VppSwitch, container: &str) -> (bool, bool) {
+pub(super) fn state(switch: &VppSwitch, container: &str) -> (bool, bool) {
     let interface = switch.other_client().interface(&port_name(container));
     let sw_if_index = interface.sw_if_index;
     let flags = switch.other_client().request(L2Flags { sw_if_index, is_set: true, feature_bitmap: 0 });
@@ -67,7 +67,7 @@ fn state(switch: &VppSwitch, container: &str) -> (bool, bool) {
     (is_filtered, interface.flags.contains(IfStatusFlags::ADMIN_UP))
 }
 
-fn guard_of(switch: &VppSwitch, network: &NodeNetwork, container: &str) -> Option<String> {
+pub(super) fn guard_of(switch: &VppSwitch, network: &NodeNetwork, container: &str) -> Option<String> {
     let observed = observe(&mut switch.engine());
     observed.bridges[bridge(network)].ports[&port_name(container)].settings.guard.as_ref().map(ToString::to_string)
 }
@@ -380,6 +380,8 @@ pub(crate) fn before_26_06_a_port_with_a_guard_is_refused(switch: &mut VppSwitch
     let results = apply(&mut engine, &[create(switch, &blue)]);
     let text = results[0].as_ref().expect_err("it cannot be verified").to_string();
     assert!(text.contains("26.06"), "{text}");
+    let unguardable = observe(&mut engine).unguardable.expect("it says so without a port");
+    assert!(unguardable.contains("26.06") && text.contains(unguardable.trim_start_matches("VPP: ")), "{unguardable}");
     let ports = switch.other_client().ports();
     assert_eq!((ports, tables(switch).len()), (1, 0));
     converge(&mut engine, &open);

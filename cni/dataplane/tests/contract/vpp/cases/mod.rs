@@ -1,5 +1,6 @@
 //! What VPP does, or suffers, and Open vSwitch does not.
 
+pub(super) mod adopted_guards;
 pub(super) mod captures;
 pub(super) mod concurrent;
 pub(super) mod counters;

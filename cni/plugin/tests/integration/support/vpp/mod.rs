@@ -6,8 +6,9 @@ pub(crate) use snapshot::VppSnapshot;
 use std::path::Path;
 use usnet_test_vpp::Vpp;
 use usnet_vpp::messages::{
-    BridgeDomainAddDelV2, CreateVhostUserIfV2, L2PortType, MemifCreate, MemifRole, MemifSocketFilenameAddDelV2,
-    SwInterfaceSetL2Bridge, SwInterfaceTagAddDel,
+    BridgeDomainAddDelV2, ClassifyTableByInterface, ClassifyTableIds, CreateVhostUserIfV2, InputAclSetInterface,
+    L2PortType, MemifCreate, MemifRole, MemifSocketFilenameAddDelV2, NO_TABLE, SwInterfaceSetL2Bridge,
+    SwInterfaceTagAddDel,
 };
 use usnet_vpp::wire::{FixedText, Text};
 use usnet_vpp::{Batch, Request};
@@ -80,4 +81,17 @@ fn join(vpp: &Vpp, rx_sw_if_index: u32, domain: &str) {
 /// Tags an interface, like another client.
 pub(crate) fn tag(vpp: &Vpp, sw_if_index: u32, tag: &str) {
     request(vpp, SwInterfaceTagAddDel { is_add: true, sw_if_index, tag: FixedText::new(tag).unwrap() });
+}
+
+/// The indexes of all classifier tables.
+pub(crate) fn tables(vpp: &Vpp) -> Vec<u32> {
+    request(vpp, ClassifyTableIds {}).ids
+}
+
+/// Has VPP filter nothing that a port receives, like another client.
+pub(crate) fn set_no_filter(vpp: &Vpp, port: &str) {
+    let sw_if_index = VppSnapshot::of(vpp).interface(port).sw_if_index;
+    let l2_table_index = request(vpp, ClassifyTableByInterface { sw_if_index }).l2_table_id;
+    let (ip4_table_index, ip6_table_index) = (NO_TABLE, NO_TABLE);
+    request(vpp, InputAclSetInterface { sw_if_index, ip4_table_index, ip6_table_index, l2_table_index, is_add: false });
 }

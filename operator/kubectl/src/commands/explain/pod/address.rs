@@ -31,7 +31,10 @@ fn has_fixed_addresses(context: &Context<'_>, valid: &ValidNetwork) -> bool {
 }
 
 /// What the names of pods fix, by `spec.attachments` and by reservations.
-fn fixed<'a>(context: &'a Context<'_>, valid: &'a ValidNetwork) -> impl Iterator<Item = &'a FixedAttachment> {
+pub(super) fn fixed<'a>(
+    context: &'a Context<'_>,
+    valid: &'a ValidNetwork,
+) -> impl Iterator<Item = &'a FixedAttachment> {
     let compiled = context.snapshot.cache.compiled.get(valid.name.as_str());
     valid.attachments.iter().chain(compiled.into_iter().flat_map(|compiled| &compiled.attachments))
 }

@@ -5,6 +5,7 @@
 //! - [`all_interfaces`], [`scheduling`], [`container`]: causes that concern all interfaces;
 //! - [`annotation`], [`definition`], [`placement`], [`volume`], [`address`], [`attachment`],
 //!   [`program`]: causes that concern one interface, in the order of its creation;
+//! - [`allowed`]: what an interface may send from;
 //! - [`claims`], [`added`]: interfaces by resource claims, and those added to a running pod;
 //! - [`reservation`]: reservations for the pod that are refused;
 //! - [`refusal`]: errors of the plugin in the pod's events; [`last_resort`], [`known_texts`]: what
@@ -13,6 +14,7 @@
 pub(super) mod added;
 mod address;
 mod all_interfaces;
+mod allowed;
 mod annotation;
 mod attachment;
 mod claims;
@@ -98,6 +100,7 @@ pub(crate) fn report(snapshot: &Snapshot, pod: &Pod) -> Report {
     Report {
         subject: format!("pod {}", pod.reference()),
         state: format!("{} {node}", pod.state()),
+        allowed: rows.iter_mut().filter_map(Row::take_allowed).collect(),
         parts: Parts { heads: HEADS, rows: rows.into_iter().map(Row::cells).collect() },
         findings,
         not_read: snapshot.unread.clone(),

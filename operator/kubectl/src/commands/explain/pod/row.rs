@@ -1,5 +1,6 @@
 //! The row of an interface in the report. Pure.
 
+use super::allowed::allowed;
 use super::context::Context;
 use crate::commands::explain::finding::{COLUMNS, Finding};
 use crate::commands::pods::report::Program;
@@ -15,6 +16,8 @@ pub(in crate::commands::explain) struct Row {
     source: String,
     port: String,
     state: String,
+    /// What it may send from, where that is checked.
+    allowed: Option<String>,
 }
 
 impl Row {
@@ -24,18 +27,23 @@ impl Row {
             .map_or_else(|| "-".to_owned(), |valid| format!("{} {}", valid.engine, valid.port.port_type.as_str()));
         let network = context.network.clone().unwrap_or_else(|| "-".to_owned());
         let interface = Some(context.element.interface.clone()).filter(|name| !name.is_empty());
-        Self { interface: interface.unwrap_or_else(|| "-".to_owned()), network, source, port, state }
+        let allowed = allowed(context).filter(|_| state.starts_with(ATTACHED));
+        Self { interface: interface.unwrap_or_else(|| "-".to_owned()), network, source, port, state, allowed }
     }
 
     /// A row of which only its source is known.
     pub(in crate::commands::explain) fn unknown(source: &str, state: String) -> Self {
         let [interface, network, port] = ["-"; 3].map(str::to_owned);
-        Self { interface, network, source: source.to_owned(), port, state }
+        Self { interface, network, source: source.to_owned(), port, state, allowed: None }
     }
 
     /// Whether the interface is to be attached and is not, and has no cause yet.
     pub(super) fn is_unexplained(&self) -> bool {
         self.state == NOT_ATTACHED
+    }
+
+    pub(super) const fn take_allowed(&mut self) -> Option<String> {
+        self.allowed.take()
     }
 
     /// Names the cause of an interface that has none of its own.
@@ -51,6 +59,8 @@ impl Row {
 }
 
 const NOT_ATTACHED: &str = "not attached";
+/// What all states of an attached interface begin with.
+const ATTACHED: &str = "attached";
 
 /// Returns the state of an interface, for users.
 pub(super) fn state(is_attached: bool, program: Option<Program>, found: Option<&Finding>) -> String {
@@ -58,10 +68,10 @@ pub(super) fn state(is_attached: bool, program: Option<Program>, found: Option<&
         (false, Some(found)) => format!("{NOT_ATTACHED}: {}", found.cause),
         (false, None) => NOT_ATTACHED.to_owned(),
         (true, _) => match program {
-            Some(Program::Connected) => "attached, program connected".to_owned(),
-            Some(Program::NotConnected) => "attached, program not connected".to_owned(),
-            Some(Program::Failed) => "attached, failed".to_owned(),
-            Some(Program::NotNeeded | Program::Unknown) | None => "attached".to_owned(),
+            Some(Program::Connected) => format!("{ATTACHED}, program connected"),
+            Some(Program::NotConnected) => format!("{ATTACHED}, program not connected"),
+            Some(Program::Failed) => format!("{ATTACHED}, failed"),
+            Some(Program::NotNeeded | Program::Unknown) | None => ATTACHED.to_owned(),
         },
     }
 }

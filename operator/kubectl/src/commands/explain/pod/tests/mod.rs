@@ -77,6 +77,40 @@ fn sandbox_failed(snapshot: &mut Snapshot, message: &str) {
     snapshot.events.push(Event { reason, message, is_warning: true, time: None, count: 9 });
 }
 
+/// The last sentence says where refused frames are counted.
+fn allowed(snapshot: &mut Snapshot) -> Vec<String> {
+    let report = explain(snapshot, &pod_object("app", &attached_of_blue()));
+    assert!(report.allowed.iter().all(|one| text(&report).contains(one)), "{}", text(&report));
+    report.allowed.iter().map(|one| one.split(", and from nothing else").next().unwrap().to_owned()).collect()
+}
+
+fn attached_of_blue() -> Value {
+    let mut pod = attached();
+    pod["metadata"]["annotations"][NETWORKS] = json!("blue");
+    pod
+}
+
+#[test]
+fn what_an_interface_may_send_from_is_said_where_its_network_checks_it() {
+    let mut snapshot = cluster();
+    assert_eq!(allowed(&mut snapshot), Vec::<String>::new());
+    let pairs = json!([{"ip": "10.56.217.9"}, {"ip": "10.56.217.100", "mac": "00:00:5e:00:01:05"}]);
+    for (anti_spoofing, pairs, expected) in [
+        ("MAC", json!([]), "net1 may send from 02:00:00:00:00:01"),
+        ("Address", json!([]), "net1 may send from 10.56.217.4 with 02:00:00:00:00:01"),
+        (
+            "Address",
+            pairs,
+            "net1 may send from 10.56.217.4 with 02:00:00:00:00:01 and 10.56.217.9 with 02:00:00:00:00:01 and 10.56.217.100 with 00:00:5e:00:01:05",
+        ),
+    ] {
+        let attachments = json!([{"namespace": "web", "pod": "app", "allowedAddressPairs": pairs}]);
+        let spec = json!({"port": {"antiSpoofing": anti_spoofing}, "attachments": attachments});
+        add_network(&mut snapshot, &network_object("blue", &spec));
+        assert_eq!(allowed(&mut snapshot), [expected]);
+    }
+}
+
 #[test]
 fn a_pod_without_a_mistake_has_no_cause() {
     let mut snapshot = cluster();
