@@ -14,6 +14,8 @@
 //! - [`conditions`]: the conditions of all objects, with their reasons and the texts of their
 //!   messages.
 //! - [`cni_error`]: the errors of the CNI plugin.
+//! - [`policy`]: policies of a network, as nodes enforce them; [`multi_network_policy`]: as users
+//!   write them.
 //! - [`nad`], [`legacy`]: NetworkAttachmentDefinitions, and those of Intel's userspace CNI.
 //! - [`crdgen`]: the generated files in `config/crd` and `docs`.
 //!
@@ -27,6 +29,7 @@ pub mod engine;
 pub mod ipam;
 pub mod legacy;
 pub mod network;
+pub mod policy;
 pub mod types;
 pub mod uplink;
 pub mod userspace_engine;
@@ -37,6 +40,8 @@ pub mod attachment;
 mod cel;
 #[cfg(feature = "api")]
 pub mod crdgen;
+#[cfg(feature = "api")]
+pub mod multi_network_policy;
 #[cfg(feature = "api")]
 pub mod nad;
 #[cfg(feature = "api")]
@@ -95,6 +100,8 @@ pub use compiled_network::{
 };
 #[cfg(feature = "api")]
 pub use crdgen::{manifests, reference};
+#[cfg(feature = "api")]
+pub use multi_network_policy::spec::{MultiNetworkPolicy, MultiNetworkPolicySpec};
 #[cfg(feature = "api")]
 pub use nad::NetworkAttachmentDefinition;
 #[cfg(feature = "api")]

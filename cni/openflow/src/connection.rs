@@ -4,7 +4,8 @@
 use crate::OpenFlowError;
 use crate::channel::Channel;
 use crate::messages::{
-    self, Bundle, BundleStep, FlowFilter, FlowMod, FragmentMode, InstalledFlow, Part, PortDescription,
+    self, Bundle, BundleStep, Change, FlowFilter, FlowMod, FragmentMode, InstalledFlow, InstalledGroup, Part,
+    PortDescription,
 };
 use crate::wire::{Malformed, Refusal};
 use std::path::Path;
@@ -53,6 +54,16 @@ impl Connection {
         Ok(flows)
     }
 
+    /// Returns the groups of the bridge.
+    pub fn groups(&mut self) -> Result<Vec<InstalledGroup>, OpenFlowError> {
+        let mut groups = Vec::new();
+        self.parts(messages::GROUPS, &[], |part| {
+            groups.extend(InstalledGroup::decode_all(part.content.clone())?);
+            Ok(())
+        })?;
+        Ok(groups)
+    }
+
     fn parts(
         &mut self,
         kind: u16,
@@ -86,17 +97,29 @@ impl Connection {
         self.channel.reply(messages::BARRIER_REPLY, id).map(drop)
     }
 
+    /// Carries out changes of flows; see [`Self::commit_all`].
+    pub fn commit(&mut self, changes: &[FlowMod]) -> Result<(), OpenFlowError> {
+        self.commit_all(&changes.iter().cloned().map(Change::Flow).collect::<Vec<_>>())
+    }
+
     /// Carries out changes in their order, and all of them or none: no frame finds the flows in
     /// between. It needs two round trips, because the switch would commit a bundle without the
     /// changes that it refused.
-    pub fn commit(&mut self, changes: &[FlowMod]) -> Result<(), OpenFlowError> {
+    ///
+    /// Groups of flows are set in the same bundle, before the flows: a bundle with a flow to a
+    /// group that is not there ends the switch.
+    pub fn commit_all(&mut self, changes: &[Change]) -> Result<(), OpenFlowError> {
+        if let Some(group) = messages::unset_group(changes) {
+            return Err(OpenFlowError::UnsetGroup(group));
+        }
         self.bundles = self.bundles.wrapping_add(1);
         let bundle = Bundle(self.bundles);
         self.channel.request(messages::BUNDLE_CONTROL, &bundle.control(BundleStep::Open));
         let mut ids = Vec::with_capacity(changes.len());
         for change in changes {
             let id = self.channel.next_id();
-            self.channel.request_as(id, messages::BUNDLE_ADD_MESSAGE, &bundle.add(id, &change.encode()));
+            let (kind, change) = change.encode();
+            self.channel.request_as(id, messages::BUNDLE_ADD_MESSAGE, &bundle.add(id, kind, &change));
             ids.push(id);
         }
         let barrier = self.channel.request(messages::BARRIER_REQUEST, &[]);

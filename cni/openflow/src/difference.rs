@@ -1,28 +1,28 @@
 //! How the flows of a bridge differ from those that it should have.
 
-use crate::flow::{Action, Cookie, Flow};
+use crate::flow::{Cookie, Flow, Instructions};
 use crate::messages::{FlowMod, InstalledFlow};
 use std::collections::BTreeMap;
 
-/// What to delete, and then to add. Flows are compared by table, priority, cookie and action: the
-/// cookie has a hash of the match.
+/// What to delete, and then to add. Flows are compared by table, priority, cookie and
+/// instructions: the cookie has a hash of the match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Difference {
     pub surplus: Vec<InstalledFlow>,
     pub missing: Vec<Flow>,
 }
 
-type Key = (u8, u16, Cookie, Option<Action>);
+type Key = (u8, u16, Cookie, Instructions);
 
 impl Difference {
     /// Compares flows that should be with those that a bridge has.
     pub fn between(desired: &[Flow], installed: impl IntoIterator<Item = InstalledFlow>) -> Self {
         let mut keys: BTreeMap<Key, (Vec<&Flow>, Vec<InstalledFlow>)> = BTreeMap::new();
         for flow in desired {
-            keys.entry((flow.table, flow.priority, flow.cookie, Some(flow.action))).or_default().0.push(flow);
+            keys.entry((flow.table, flow.priority, flow.cookie, flow.action.encode())).or_default().0.push(flow);
         }
         for flow in installed {
-            keys.entry((flow.table, flow.priority, flow.cookie, flow.action)).or_default().1.push(flow);
+            keys.entry((flow.table, flow.priority, flow.cookie, flow.instructions.clone())).or_default().1.push(flow);
         }
         let mut difference = Self::default();
         for (missing, surplus) in keys.into_values() {
@@ -58,18 +58,18 @@ impl Difference {
 mod tests {
     use super::*;
     use crate::PortNumber;
-    use crate::flow::{Match, Output};
+    use crate::flow::{Action, Match, Output};
 
     fn flow(number: u16, action: Action) -> Flow {
         let port = PortNumber::new(number).unwrap();
         let matches = Match { in_port: Some(port), ..Match::default() };
-        Flow { table: 0, priority: 10, cookie: Cookie::new(1, port, &matches, action), matches, action }
+        Flow { table: 0, priority: 10, cookie: Cookie::new(1, port, &matches, &action), matches, action }
     }
 
     fn installed(flow: &Flow) -> InstalledFlow {
-        let Flow { table, priority, cookie, ref matches, action } = *flow;
-        let action = Some(action);
-        InstalledFlow { table, priority, cookie, matches: matches.encode(), action, packets: 7, bytes: 420 }
+        let Flow { table, priority, cookie, ref matches, ref action } = *flow;
+        let (matches, instructions) = (matches.encode(), action.encode());
+        InstalledFlow { table, priority, cookie, matches, instructions, packets: 7, bytes: 420 }
     }
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
             InstalledFlow { table: 1, ..installed(&two) },
             InstalledFlow { priority: 11, ..installed(&two) },
             InstalledFlow { cookie: Cookie(0), ..installed(&two) },
-            InstalledFlow { action: None, ..installed(&two) },
+            InstalledFlow { instructions: Action::Drop.encode(), ..installed(&two) },
         ] {
             let found = difference(&[installed(&one), changed.clone()]);
             assert_eq!(found, Difference { missing: vec![two.clone()], surplus: vec![changed] });

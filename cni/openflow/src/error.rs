@@ -1,5 +1,6 @@
 //! Errors of requests to a bridge.
 
+use crate::flow::GroupId;
 use crate::wire::Malformed;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -25,6 +26,9 @@ pub enum OpenFlowError {
     /// The switch refused a change, counted from 0. None of its bundle was carried out.
     #[error("{} refused change {position} of a bundle with type {kind}, code {code}", socket.display())]
     ChangeRefused { socket: PathBuf, position: usize, kind: u16, code: u16 },
+    /// A bundle has a flow to a group that it does not set. It was not sent.
+    #[error("a bundle has a flow to group {}, which it does not set before", .0.0)]
+    UnsetGroup(GroupId),
 }
 
 impl OpenFlowError {

@@ -12,14 +12,17 @@
 //! - [`Difference`]: how the flows that a bridge has differ from those that it should have.
 //!
 //! With IO, and a deadline for all requests of a connection together:
-//! - [`Connection`]: ports and flows in OpenFlow 1.4.
-//! - [`forwarding`]: in OpenFlow 1.0, whether a bridge forwards like a learning switch.
+//! - [`Connection`]: ports, flows and groups in OpenFlow 1.4.
+//! - [`forwarding`]: in OpenFlow 1.0, whether a bridge forwards like a learning switch, and which
+//!   ports it floods to.
 //!
 //! Behaviour of Open vSwitch, seen with 3.1 and checked by the tests:
 //! - A message that a bundle refuses does not stop its commit: the rest is committed.
+//! - A bundle with a flow to a group that is not there ends ovs-vswitchd.
 //! - A change is answered only if it fails: a barrier after it tells when it was carried out.
 //! - First fragments of IP are matched as if they had no ports and no types of ICMP, until
 //!   [`Connection::match_carried_fragments`], which goes with the process of the switch.
+//! - Some matches on the first packet of a connection are read back without the port.
 //! - Flows go with the process of the switch, with a change of `fail_mode` and with the first
 //!   controller. They stay when their port is removed.
 
@@ -36,7 +39,9 @@ pub mod wire;
 pub use connection::Connection;
 pub use difference::Difference;
 pub use error::OpenFlowError;
-pub use messages::{FlowFilter, FlowMod, FragmentMode, InstalledFlow, PortDescription};
+pub use messages::{
+    Change, FlowFilter, FlowMod, FragmentMode, GroupMod, InstalledFlow, InstalledGroup, PortDescription,
+};
 pub use port_number::PortNumber;
 
 use std::path::{Path, PathBuf};

@@ -6,6 +6,7 @@ mod attachments;
 mod engines;
 mod generated;
 mod malformed;
+mod policies;
 mod reservations;
 mod rules;
 mod samples;

@@ -1,98 +1,91 @@
 //! What becomes of frames that match.
 
-use crate::PortNumber;
-use crate::wire::{Malformed, Reader};
+use super::Step;
 
-/// `OFPP_NORMAL`, openflow-1.1.h.
-const NORMAL: u32 = 0xffff_fffa;
+/// `OFPIT_GOTO_TABLE`.
+const GOTO_TABLE: u16 = 1;
 /// `OFPIT_APPLY_ACTIONS`.
 const APPLY_ACTIONS: u16 = 4;
-/// `OFPAT_OUTPUT`.
-const OUTPUT: u16 = 0;
-const INSTRUCTION_LENGTH: u16 = 24;
-const ACTION_LENGTH: u16 = 16;
+const GOTO_LENGTH: u16 = 8;
+const APPLY_HEADER: usize = 8;
 
 /// The instructions of a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     Drop,
-    Output(Output),
+    Output(super::Output),
+    /// Steps in their order; then frames are matched in another table, if there is one.
+    Apply {
+        steps: Vec<Step>,
+        next: Option<u8>,
+    },
 }
 
-/// Where frames are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Output {
-    /// Like a learning switch does.
-    Normal,
-    Port(PortNumber),
-}
+/// Encoded instructions, as a switch has them. Those of usnet are read back as they were written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Instructions(Vec<u8>);
 
 impl Action {
-    /// The instructions in OpenFlow 1.1 and later: none drops.
-    pub(crate) fn encode(self) -> Vec<u8> {
-        let port = match self {
-            Self::Drop => return Vec::new(),
-            Self::Output(Output::Normal) => NORMAL,
-            Self::Output(Output::Port(port)) => port.long(),
-        };
-        let head = [APPLY_ACTIONS.to_be_bytes(), INSTRUCTION_LENGTH.to_be_bytes(), [0; 2], [0; 2]].concat();
-        let action = [OUTPUT.to_be_bytes(), ACTION_LENGTH.to_be_bytes()].concat();
-        // How much of a frame is sent to a controller, and padding.
-        let rest = [0; 8];
-        [&head[..], &action, &port.to_be_bytes(), &rest].concat()
+    /// Frames are matched in another table, which has to be a later one.
+    #[must_use]
+    pub const fn goto(table: u8) -> Self {
+        Self::Apply { steps: Vec::new(), next: Some(table) }
     }
 
-    /// Reads instructions; none for those that this type does not have.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Option<Self>, Malformed> {
-        if bytes.is_empty() {
-            return Ok(Some(Self::Drop));
+    /// The instructions in OpenFlow 1.1 and later: none drops.
+    #[must_use]
+    pub fn encode(&self) -> Instructions {
+        let (steps, next) = match self {
+            Self::Drop => return Instructions::default(),
+            Self::Output(output) => (Step::Output(*output).encode(), None),
+            Self::Apply { steps, next } => (steps.iter().flat_map(Step::encode).collect(), *next),
+        };
+        let mut bytes = Vec::new();
+        if !steps.is_empty() {
+            // Flows have far fewer steps than there is room for.
+            let length = u16::try_from(APPLY_HEADER + steps.len()).unwrap_or(u16::MAX);
+            bytes.extend([APPLY_ACTIONS, length, 0, 0].map(u16::to_be_bytes).concat());
+            bytes.extend(steps);
         }
-        let mut reader = Reader::new(bytes, "an instruction");
-        let (kind, length) = (reader.u16()?, reader.u16()?);
-        let mut instruction = reader.structure(length, 4, "an instruction")?;
-        if kind != APPLY_ACTIONS || !reader.is_empty() {
-            return Ok(None);
+        if let Some(table) = next {
+            bytes.extend([GOTO_TABLE, GOTO_LENGTH].map(u16::to_be_bytes).concat());
+            bytes.extend([table, 0, 0, 0]);
         }
-        instruction.skip(4)?;
-        // Without an action it drops, and usnet does not write it so.
-        if instruction.is_empty() {
-            return Ok(None);
-        }
-        let (kind, length) = (instruction.u16()?, instruction.u16()?);
-        let mut action = instruction.structure(length, 4, "an action")?;
-        if kind != OUTPUT || !instruction.is_empty() {
-            return Ok(None);
-        }
-        let port = action.u32()?;
-        let output = if port == NORMAL { Some(Output::Normal) } else { PortNumber::from_long(port).map(Output::Port) };
-        Ok(output.map(Self::Output))
+        Instructions(bytes)
+    }
+}
+
+impl Instructions {
+    /// Instructions of any kind. What they are is left to the switch.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(bytes.to_vec())
+    }
+
+    /// The instructions, one after the other.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether frames are dropped.
+    #[must_use]
+    pub const fn is_drop(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::Output;
 
     #[test]
-    fn actions_are_read_as_they_were_written() {
-        let port = PortNumber::new(7).unwrap();
-        for action in [Action::Drop, Action::Output(Output::Normal), Action::Output(Output::Port(port))] {
-            assert_eq!(Action::decode(&action.encode()), Ok(Some(action)));
-        }
-    }
-
-    #[test]
-    fn other_instructions_are_not_taken_for_these() {
-        let normal = Action::Output(Output::Normal).encode();
-        // Two instructions, another instruction, another action, another special port.
-        assert_eq!(Action::decode(&normal.repeat(2)), Ok(None));
-        for (place, byte) in [(1, 3), (9, 25), (15, 0xfb)] {
-            let mut other = normal.clone();
-            other[place] = byte;
-            assert_eq!(Action::decode(&other), Ok(None), "{place}");
-        }
-        for length in 1..normal.len() {
-            assert!(Action::decode(&normal[..length]).is_err(), "{length}");
-        }
+    fn instructions_are_written_as_the_standard_says() {
+        assert!(Action::Drop.encode().is_drop());
+        let output = [0, 4, 0, 24, 0, 0, 0, 0, 0, 0, 0, 16, 0xff, 0xff, 0xff, 0xfa, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(Action::Output(Output::Normal).encode().bytes(), output);
+        assert_eq!(Action::goto(7).encode().bytes(), [0, 1, 0, 8, 7, 0, 0, 0]);
+        let both = Action::Apply { steps: vec![Step::Output(Output::Normal)], next: Some(7) };
+        assert_eq!(both.encode().bytes(), [&output[..], &[0, 1, 0, 8, 7, 0, 0, 0]].concat());
     }
 }

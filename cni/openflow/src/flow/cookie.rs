@@ -15,10 +15,20 @@ pub struct Cookie(pub u64);
 
 impl Cookie {
     #[must_use]
-    pub fn new(mark: u16, port: PortNumber, matches: &Match, action: Action) -> Self {
-        let bytes = [matches.encode().bytes(), &action.encode()].concat();
+    pub fn new(mark: u16, port: PortNumber, matches: &Match, action: &Action) -> Self {
+        Self::with(mark, port.number(), matches, action)
+    }
+
+    /// That of a flow that is about no port, or about several.
+    #[must_use]
+    pub fn of_bridge(mark: u16, matches: &Match, action: &Action) -> Self {
+        Self::with(mark, 0, matches, action)
+    }
+
+    fn with(mark: u16, port: u16, matches: &Match, action: &Action) -> Self {
+        let bytes = [matches.encode().bytes(), action.encode().bytes()].concat();
         let hash = bytes.iter().fold(FNV_OFFSET, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(FNV_PRIME));
-        Self(u64::from(mark) << 48 | u64::from(port.number()) << 32 | u64::from(hash))
+        Self(u64::from(mark) << 48 | u64::from(port) << 32 | u64::from(hash))
     }
 
     /// Whose flow it is.
@@ -28,7 +38,8 @@ impl Cookie {
         u16::from_be_bytes([a, b])
     }
 
-    /// The port that the flow is about; none if this is the cookie of another client.
+    /// The port that the flow is about; none if there is no such one, or if this is the cookie of
+    /// another client.
     #[must_use]
     pub const fn port(self) -> Option<PortNumber> {
         let [_, _, a, b, ..] = self.0.to_be_bytes();
@@ -69,10 +80,10 @@ mod tests {
     fn a_cookie_is_the_same_in_each_version() {
         let port = PortNumber::new(0x102).unwrap();
         let matches = Match { in_port: Some(port), ..Match::default() };
-        let cookie = Cookie::new(0x7573, port, &matches, Action::Drop);
+        let cookie = Cookie::new(0x7573, port, &matches, &Action::Drop);
         assert_eq!(format!("{:016x}", cookie.0), "75730102ac924a96");
         assert_eq!((cookie.mark(), cookie.port()), (0x7573, Some(port)));
-        assert_ne!(cookie, Cookie::new(0x7573, port, &matches, Action::Output(Output::Normal)));
+        assert_ne!(cookie, Cookie::new(0x7573, port, &matches, &Action::Output(Output::Normal)));
         let filter = CookieFilter::of_port(0x7573, port);
         assert_eq!((filter.value, filter.mask), (0x7573_0102_0000_0000, 0xffff_ffff_0000_0000));
     }

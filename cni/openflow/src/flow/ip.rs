@@ -1,7 +1,7 @@
 //! Matches on IP and what it carries.
 
-use super::Masked;
-use super::oxm::{Field, Oxm};
+use super::oxm::{Field, NiciraField, Oxm};
+use super::{Masked, Original};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 const TCP: u8 = 6;
@@ -17,6 +17,8 @@ pub struct Ipv4 {
     pub dst: Option<Masked<Ipv4Addr>>,
     pub fragments: Option<Fragments>,
     pub payload: IpPayload,
+    /// The connection's first packet.
+    pub original: Original<Ipv4Addr>,
 }
 
 /// Fields of IPv6.
@@ -26,6 +28,8 @@ pub struct Ipv6 {
     pub dst: Option<Masked<Ipv6Addr>>,
     pub fragments: Option<Fragments>,
     pub payload: Ipv6Payload,
+    /// The connection's first packet.
+    pub original: Original<Ipv6Addr>,
 }
 
 /// Whether a packet is a fragment (`ip_frag` of Nicira).
@@ -82,7 +86,8 @@ impl Ipv4 {
         oxm.push_masked(Field::Ipv4Src, self.src);
         oxm.push_masked(Field::Ipv4Dst, self.dst);
         self.fragments.into_iter().for_each(|fragments| fragments.encode(oxm));
-        self.payload.encode(oxm);
+        self.payload.or_of(self.original.payload.protocol()).encode(oxm);
+        self.original.encode((NiciraField::CtNwSrc, NiciraField::CtNwDst), oxm);
     }
 }
 
@@ -92,27 +97,33 @@ impl Ipv6 {
         oxm.push_masked(Field::Ipv6Dst, self.dst);
         self.fragments.into_iter().for_each(|fragments| fragments.encode(oxm));
         match self.payload {
-            Ipv6Payload::Ip(payload) => payload.encode(oxm),
+            Ipv6Payload::Ip(payload) => payload.or_of(self.original.payload.protocol()).encode(oxm),
             Ipv6Payload::Icmp(icmpv6) => icmpv6.encode(oxm),
         }
+        self.original.encode((NiciraField::CtIpv6Src, NiciraField::CtIpv6Dst), oxm);
     }
 }
 
 impl Fragments {
     /// Bit 0 is that of any fragment, bit 1 that of a later one.
     fn encode(self, oxm: &mut Oxm) {
-        let (value, mask) = match self {
+        let (value, mask): (u8, u8) = match self {
             Self::No => (0, 3),
             Self::Any => (1, 1),
             Self::First => (1, 3),
             Self::Later => (3, 3),
             Self::NotLater => (0, 2),
         };
-        oxm.push_fragment(value, mask);
+        oxm.push_nicira(NiciraField::IpFragment, Some(Masked::new(value, mask)));
     }
 }
 
 impl IpPayload {
+    /// The protocol that a match on the connection needs, if the packet may have any.
+    fn or_of(self, protocol: Option<u8>) -> Self {
+        if self == Self::Any { protocol.map_or(self, Self::Protocol) } else { self }
+    }
+
     fn encode(self, oxm: &mut Oxm) {
         match self {
             Self::Any => {}

@@ -1,8 +1,10 @@
 //! Matches on port, Ethernet, VLAN and ARP.
 
+use super::oxm::NiciraField;
 use super::oxm::{Field, Oxm};
-use super::{Ipv4, Ipv6, Masked};
+use super::{ConnectionState, Ipv4, Ipv6, Masked, Register};
 use crate::PortNumber;
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 const ARP: u16 = 0x0806;
@@ -20,6 +22,10 @@ pub struct Match {
     pub eth_dst: Option<Masked<[u8; 6]>>,
     pub vlan: Vlan,
     pub payload: Payload,
+    pub registers: BTreeMap<Register, Masked<u32>>,
+    pub connection: ConnectionState,
+    /// The conjunction whose dimensions all match.
+    pub conjunction: Option<u32>,
 }
 
 /// The outer VLAN tag.
@@ -94,8 +100,27 @@ impl Match {
             Vlan::Id(VlanId(id)) => Some((id | VLAN_PRESENT).into()),
         };
         oxm.push_masked(Field::VlanVid, vlan);
+        for (register, value) in &self.registers {
+            oxm.push_register(*register, *value);
+        }
+        oxm.push_nicira(NiciraField::ConjunctionId, self.conjunction.map(Masked::from));
+        self.connection_state().encode(&mut oxm);
         self.payload.encode(&mut oxm);
         oxm
+    }
+
+    /// A match on the first packet of a connection is one on tracked packets.
+    #[must_use]
+    pub fn connection_state(&self) -> ConnectionState {
+        let has_original = match &self.payload {
+            Payload::Ipv4(ipv4) => !ipv4.original.is_any(),
+            Payload::Ipv6(ipv6) => !ipv6.original.is_any(),
+            _ => false,
+        };
+        match self.connection {
+            ConnectionState::Any if has_original => ConnectionState::Tracked,
+            state => state,
+        }
     }
 }
 

@@ -8,6 +8,18 @@ pub trait Bits: Copy {
     fn bytes(self) -> Vec<u8>;
 }
 
+impl Bits for u8 {
+    fn bytes(self) -> Vec<u8> {
+        vec![self]
+    }
+}
+
+impl Bits for u32 {
+    fn bytes(self) -> Vec<u8> {
+        self.to_be_bytes().to_vec()
+    }
+}
+
 impl Bits for u16 {
     fn bytes(self) -> Vec<u8> {
         self.to_be_bytes().to_vec()
@@ -52,6 +64,14 @@ impl<T: Bits> Masked<T> {
         Self { value, mask: Some(mask) }
     }
 
+    /// Whether a value has the matched bits.
+    #[must_use]
+    pub fn matches(self, value: T) -> bool {
+        let (expected, mask) = self.encode();
+        let mask = mask.into_iter().flatten().chain(std::iter::repeat(0xff));
+        value.bytes().iter().zip(expected).zip(mask).all(|((found, expected), mask)| found & mask == expected)
+    }
+
     /// The bits of value and mask; no mask if all are matched. A switch refuses bits of a value
     /// that are not in its mask.
     pub(super) fn encode(self) -> (Vec<u8>, Option<Vec<u8>>) {
@@ -72,5 +92,7 @@ mod tests {
         assert_eq!(Masked::new(7_u16, 0xffff).encode(), (vec![0, 7], None));
         let network = Masked::new(Ipv4Addr::new(10, 9, 8, 7), Ipv4Addr::new(255, 255, 0, 0));
         assert_eq!(network.encode(), (vec![10, 9, 0, 0], Some(vec![255, 255, 0, 0])));
+        assert!(network.matches(Ipv4Addr::new(10, 9, 1, 1)) && !network.matches(Ipv4Addr::new(10, 8, 8, 7)));
+        assert!(Masked::from(7_u16).matches(7) && !Masked::from(7_u16).matches(263));
     }
 }

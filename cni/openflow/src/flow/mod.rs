@@ -2,18 +2,26 @@
 //! on a port of UDP is part of a match on UDP, which is part of one on IP.
 
 mod action;
+mod connection;
 mod cookie;
+mod group;
 mod ip;
 mod link;
 mod masked;
 mod oxm;
+mod register;
+mod step;
 
-pub use action::{Action, Output};
+pub use action::{Action, Instructions};
+pub use connection::{ConnectionState, Original, OriginalPayload};
 pub use cookie::{Cookie, CookieFilter};
+pub use group::Group;
 pub use ip::{Fragments, Icmpv6, IpPayload, Ipv4, Ipv6, Ipv6Payload, Ports};
 pub use link::{Arp, ArpOperation, Match, Payload, Vlan, VlanId};
 pub use masked::{Bits, Masked};
 pub use oxm::Oxm;
+pub use register::Register;
+pub use step::{GroupId, Output, Step};
 
 /// A flow without timeouts.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,12 +2,11 @@
 //! vSwitch).
 
 use super::masked::{Bits, Masked};
+use super::register::{NICIRA_1, Register};
 use crate::wire::{Malformed, Reader};
 
 /// The class of fields that the standard names.
 const BASIC: u16 = 0x8000;
-/// The class of later fields of Nicira.
-const NICIRA_1: u16 = 1;
 /// The most bytes of a match: less than a message has room for, and more than all fields need.
 const LENGTH_MAX: usize = 16 << 10;
 
@@ -40,8 +39,20 @@ pub(super) enum Field {
     NdTll = 33,
 }
 
-/// `NXM_NX_IP_FRAG`.
-const IP_FRAGMENT: u8 = 26;
+/// A field of Nicira. Registers are 0 to 15.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum NiciraField {
+    IpFragment = 26,
+    ConjunctionId = 37,
+    CtState = 105,
+    CtNwProto = 119,
+    CtNwSrc = 120,
+    CtNwDst = 121,
+    CtIpv6Src = 122,
+    CtIpv6Dst = 123,
+    CtTpDst = 125,
+}
 
 /// An encoded match.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -77,8 +88,15 @@ impl Oxm {
         }
     }
 
-    pub(super) fn push_fragment(&mut self, value: u8, mask: u8) {
-        self.push_field((NICIRA_1, IP_FRAGMENT), &[value], Some(&[mask]));
+    pub(super) fn push_nicira<T: Bits>(&mut self, field: NiciraField, value: Option<Masked<T>>) {
+        if let Some((value, mask)) = value.map(Masked::encode) {
+            self.push_field((NICIRA_1, field as u8), &value, mask.as_deref());
+        }
+    }
+
+    pub(super) fn push_register(&mut self, register: Register, value: Masked<u32>) {
+        let (value, mask) = value.encode();
+        self.push_field((NICIRA_1, register as u8), &value, mask.as_deref());
     }
 
     /// A mask without any bit says nothing, and is left out.
@@ -104,12 +122,14 @@ mod tests {
     fn fields_have_class_number_mask_and_length() {
         let mut oxm = Oxm::default();
         oxm.push(Field::EthType, &[0x86, 0xdd]);
-        oxm.push_fragment(1, 3);
-        oxm.push_masked(Field::UdpDst, Some(Masked::new(0x1234, 0xff00)));
+        oxm.push_nicira(NiciraField::IpFragment, Some(Masked::new(1_u8, 3)));
+        oxm.push_register(Register::R3, 7.into());
+        oxm.push_masked(Field::UdpDst, Some(Masked::<u16>::new(0x1234, 0xff00)));
         oxm.push_masked::<Ipv6Addr>(Field::Ipv6Dst, None);
         oxm.push_masked(Field::Ipv6Src, Some(Masked::new(Ipv6Addr::LOCALHOST, Ipv6Addr::UNSPECIFIED)));
-        let expected =
-            [[0x80, 0, 10, 2, 0x86, 0xdd].as_slice(), &[0, 1, 53, 2, 1, 3], &[0x80, 0, 33, 4, 0x12, 0, 0xff, 0]];
+        let register = [0, 1, 6, 4, 0, 0, 0, 7];
+        let ports = [0x80, 0, 33, 4, 0x12, 0, 0xff, 0];
+        let expected = [[0x80, 0, 10, 2, 0x86, 0xdd].as_slice(), &[0, 1, 53, 2, 1, 3], &register, &ports];
         assert_eq!(oxm.bytes(), expected.concat());
         assert_eq!(Oxm::decode(oxm.bytes()), Ok(oxm));
     }

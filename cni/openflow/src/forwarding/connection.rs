@@ -58,6 +58,12 @@ impl Connection {
         self.change(&[(message::PORT_MOD, message::open_port(port))])
     }
 
+    /// Sets to which ports frames are flooded.
+    pub(super) fn set_flooding(&mut self, ports: &[(PortConfig, bool)]) -> Result<(), OpenFlowError> {
+        let message = |(port, is_flooded): &(PortConfig, bool)| message::set_flooding(port, *is_flooded);
+        self.change(&ports.iter().map(|port| (message::PORT_MOD, message(port))).collect::<Vec<_>>())
+    }
+
     fn count(&mut self, port: Option<u16>) -> Result<u32, OpenFlowError> {
         let parts = self.stats(&message::count(port))?;
         let count = parts.first().and_then(|(kind, part)| answer::count(answer::of_nicira(*kind, part)?));

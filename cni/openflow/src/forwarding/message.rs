@@ -78,7 +78,16 @@ fn flow_mod(command: u16, actions: &[u8]) -> Vec<u8> {
 
 /// Clears all flags that stop frames at a port.
 pub(super) fn open_port(port: &PortConfig) -> Vec<u8> {
-    let (config, advertised, padding) = (0_u32, 0_u32, 0_u32);
+    port_mod(port, 0, PortConfig::CLOSED)
+}
+
+/// Sets whether frames are flooded to a port.
+pub(super) fn set_flooding(port: &PortConfig, is_flooded: bool) -> Vec<u8> {
+    port_mod(port, if is_flooded { 0 } else { PortConfig::NO_FLOOD }, PortConfig::NO_FLOOD)
+}
+
+fn port_mod(port: &PortConfig, config: u32, mask: u32) -> Vec<u8> {
+    let (advertised, padding) = (0_u32, 0_u32);
     let head = [&port.number.to_be_bytes()[..], &port.mac, &config.to_be_bytes()].concat();
-    [&head[..], &PortConfig::CLOSED.to_be_bytes(), &advertised.to_be_bytes(), &padding.to_be_bytes()].concat()
+    [&head[..], &mask.to_be_bytes(), &advertised.to_be_bytes(), &padding.to_be_bytes()].concat()
 }

@@ -11,7 +11,7 @@ mod port_config;
 
 pub use port_config::PortConfig;
 
-use crate::OpenFlowError;
+use crate::{OpenFlowError, PortNumber};
 use connection::Connection;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,6 +49,26 @@ pub fn missing_ports(
     let ports = Connection::open(socket, timeout)?.ports()?;
     let present: BTreeSet<&str> = ports.iter().map(|port| port.name.as_str()).collect();
     Ok(names.iter().filter(|name| !present.contains(name.as_str())).cloned().collect())
+}
+
+/// Has frames be flooded to all ports but these, as far as the bridge has them: neither broadcasts
+/// nor frames whose receiver is not known. It goes with the process of the switch. Returns how many
+/// ports were otherwise.
+pub fn set_unflooded(
+    socket: &Path,
+    timeout: Duration,
+    unflooded: &BTreeSet<PortNumber>,
+) -> Result<usize, OpenFlowError> {
+    let mut connection = Connection::open(socket, timeout)?;
+    let wrong = |port: PortConfig| {
+        let is_flooded = PortNumber::new(port.number).is_none_or(|number| !unflooded.contains(&number));
+        (port.is_flooded() != is_flooded).then_some((port, is_flooded))
+    };
+    let wrong: Vec<(PortConfig, bool)> = connection.ports()?.into_iter().filter_map(wrong).collect();
+    if !wrong.is_empty() {
+        connection.set_flooding(&wrong)?;
+    }
+    Ok(wrong.len())
 }
 
 /// Opens those of the given ports that are down, or that neither receive, flood nor send. Returns

@@ -15,6 +15,13 @@ impl PortConfig {
     /// A port with one of these flags is down, or does not receive, flood or send.
     pub(super) const CLOSED: u32 = 1 | 1 << 2 | 1 << 4 | 1 << 5;
 
+    pub(super) const NO_FLOOD: u32 = 1 << 4;
+
+    /// Whether frames whose receiver is not known are sent to the port.
+    pub(super) const fn is_flooded(&self) -> bool {
+        self.config & Self::NO_FLOOD == 0
+    }
+
     /// Whether the bridge lets the port carry frames. The local port is left to the node, and
     /// counts as open.
     #[must_use]

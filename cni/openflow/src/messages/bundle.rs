@@ -1,6 +1,6 @@
 //! Bundles: changes that are carried out together or not at all.
 
-use super::{FLOW_MOD, VERSION};
+use super::VERSION;
 use crate::wire::Message;
 
 const ATOMIC: u16 = 1;
@@ -26,11 +26,11 @@ impl Bundle {
         [&self.0.to_be_bytes()[..], &kind, &FLAGS.to_be_bytes()].concat()
     }
 
-    /// The content of the message that adds a change of flows. Both messages have the same
+    /// The content of the message that adds a change, which is a message itself. Both have the same
     /// transaction id.
-    pub(crate) fn add(self, id: u32, flow_mod: &[u8]) -> Vec<u8> {
+    pub(crate) fn add(self, id: u32, kind: u8, change: &[u8]) -> Vec<u8> {
         let mut bytes = [&self.0.to_be_bytes()[..], &[0; 2], &FLAGS.to_be_bytes()].concat();
-        Message::encode(VERSION, FLOW_MOD, id, flow_mod, &mut bytes);
+        Message::encode(VERSION, kind, id, change, &mut bytes);
         bytes
     }
 }
@@ -44,6 +44,6 @@ mod tests {
     #[test]
     fn a_bundle_is_written_as_the_standard_says() {
         assert_eq!(Bundle(7).control(BundleStep::Commit), [0, 0, 0, 7, 0, 4, 0, 3]);
-        assert_eq!(Bundle(7).add(258, &[9]), [0, 0, 0, 7, 0, 0, 0, 3, 5, 14, 0, 9, 0, 0, 1, 2, 9]);
+        assert_eq!(Bundle(7).add(258, 14, &[9]), [0, 0, 0, 7, 0, 0, 0, 3, 5, 14, 0, 9, 0, 0, 1, 2, 9]);
     }
 }

@@ -1,7 +1,7 @@
 //! Changes of flows.
 
 use super::{ALL_TABLES, ANY, oxm_match};
-use crate::flow::{Action, Cookie, Flow, Match, Oxm};
+use crate::flow::{Cookie, Flow, Match, Oxm};
 
 const ADD: u8 = 0;
 const DELETE: u8 = 3;
@@ -32,8 +32,9 @@ impl FlowMod {
                 head(Cookie(0), (*table, DELETE_STRICT), *priority, matches)
             }
         };
-        let action = if let Self::Add(flow) = self { flow.action } else { Action::Drop };
-        bytes.extend(action.encode());
+        if let Self::Add(flow) = self {
+            bytes.extend(flow.action.encode().bytes());
+        }
         bytes
     }
 }
@@ -52,7 +53,7 @@ fn head(cookie: Cookie, (table, command): (u8, u8), priority: u16, matches: &Oxm
 mod tests {
     use super::*;
     use crate::PortNumber;
-    use crate::flow::Output;
+    use crate::flow::{Action, Output};
 
     #[test]
     fn a_flow_is_written_as_the_standard_says() {

@@ -1,7 +1,9 @@
 //! Requests and replies of OpenFlow 1.4 (openflow-1.3.h and openflow-1.4.h of Open vSwitch). No IO.
 
 mod bundle;
+mod change;
 mod flow_mod;
+mod group;
 mod hello;
 mod installed_flow;
 mod multipart;
@@ -9,12 +11,15 @@ mod port_description;
 mod switch_config;
 
 pub(crate) use bundle::{Bundle, BundleStep};
+pub use change::Change;
+pub(crate) use change::unset_group;
 pub use flow_mod::FlowMod;
+pub use group::{GroupMod, InstalledGroup};
 pub(crate) use hello::hello;
 pub use hello::offers_1_4;
 pub use installed_flow::{FlowFilter, InstalledFlow};
 pub use multipart::Part;
-pub(crate) use multipart::{FLOWS, PORTS, request};
+pub(crate) use multipart::{FLOWS, GROUPS, PORTS, request};
 pub use port_description::PortDescription;
 pub use switch_config::FragmentMode;
 
@@ -24,6 +29,7 @@ pub(crate) const GET_CONFIG_REQUEST: u8 = 7;
 pub(crate) const GET_CONFIG_REPLY: u8 = 8;
 pub(crate) const SET_CONFIG: u8 = 9;
 pub(crate) const FLOW_MOD: u8 = 14;
+pub(crate) const GROUP_MOD: u8 = 15;
 pub(crate) const MULTIPART_REQUEST: u8 = 18;
 pub(crate) const MULTIPART_REPLY: u8 = 19;
 pub(crate) const BARRIER_REQUEST: u8 = 20;

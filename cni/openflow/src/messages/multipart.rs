@@ -4,6 +4,8 @@ use crate::wire::{Malformed, Reader};
 
 /// Descriptions of flows.
 pub(crate) const FLOWS: u16 = 1;
+/// Descriptions of groups.
+pub(crate) const GROUPS: u16 = 7;
 /// Descriptions of ports.
 pub(crate) const PORTS: u16 = 13;
 /// `OFPMPF_REPLY_MORE`.

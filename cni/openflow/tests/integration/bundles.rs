@@ -1,8 +1,8 @@
 //! Bundles on a real Open vSwitch: all of it or nothing.
 
 use super::switch::{all, connect, flow, of_port, start};
-use usnet_openflow::flow::{Action, Match, Output, Oxm};
-use usnet_openflow::{Difference, FlowMod, OpenFlowError};
+use usnet_openflow::flow::{Action, Group, GroupId, Match, Output, Oxm, Register, Step};
+use usnet_openflow::{Change, Difference, FlowMod, GroupMod, OpenFlowError};
 
 /// A match on a field without the fields that it needs, which values cannot have: a port of UDP.
 fn refused() -> FlowMod {
@@ -34,6 +34,56 @@ fn more_refusals_than_the_switch_queues_replies_are_read() {
     let changes: Vec<FlowMod> = (0..1000).map(|_| refused()).collect();
     let error = connection.commit(&changes).expect_err("refused");
     assert!(matches!(error, OpenFlowError::ChangeRefused { position: 0, .. }), "{error:?}");
+}
+
+/// A group of which each bucket is as long as those of policies are.
+fn group(id: u32, buckets: usize) -> Group {
+    let number = |bucket: usize| u32::try_from(bucket).expect("few");
+    let steps =
+        |bucket| vec![Step::Set(Register::R1, number(bucket)), Step::Resubmit(30), Step::Output(Output::Normal)];
+    Group { id: GroupId(id), buckets: (0..buckets).map(steps).collect() }
+}
+
+#[test]
+fn groups_and_the_flows_that_send_to_them_are_changed_together() {
+    let daemons = start();
+    let mut connection = connect(&daemons);
+    let to = |id| {
+        let action = Action::Apply { steps: vec![Step::Group(GroupId(id))], next: None };
+        Change::Flow(FlowMod::Add(flow(10, of_port(1), action)))
+    };
+    let set = |group: &Group| Change::Group(GroupMod::Set(group.clone()));
+    let [largest, other] = [group(1, Group::BUCKETS_MAX), group(2, 3)];
+    connection.commit_all(&[set(&largest), set(&other), to(1)]).expect("groups and a flow");
+    let found = connection.groups().expect("groups");
+    assert!(found.len() == 2 && [&largest, &other].iter().all(|group| found.iter().any(|found| found.is(group))));
+    let smaller = group(1, 1);
+    connection.commit_all(&[set(&smaller)]).expect("replaced");
+    assert_eq!(all(&mut connection).len(), 1, "the flow stays");
+    let error = connection.commit_all(&[Change::Group(GroupMod::Delete(GroupId(1))), Change::Flow(refused())]);
+    assert!(matches!(error, Err(OpenFlowError::ChangeRefused { position: 1, .. })), "{error:?}");
+    assert!(connection.groups().expect("groups").iter().any(|found| found.is(&smaller)), "the group stays");
+    connection.commit_all(&[Change::Group(GroupMod::Delete(GroupId(1)))]).expect("deleted");
+    assert_eq!(all(&mut connection), [], "its flow is deleted as well");
+}
+
+/// The switch would end.
+#[test]
+fn a_flow_to_a_group_that_its_bundle_does_not_set_is_not_sent() {
+    let daemons = start();
+    let mut connection = connect(&daemons);
+    let action = Action::Apply { steps: vec![Step::Group(GroupId(7))], next: None };
+    let to_group = FlowMod::Add(flow(10, of_port(1), action));
+    let set = Change::Group(GroupMod::Set(group(7, 1)));
+    connection.commit_all(std::slice::from_ref(&set)).expect("a group");
+    let changed = Change::Flow(to_group.clone());
+    let delete = Change::Group(GroupMod::Delete(GroupId(7)));
+    for changes in [vec![changed.clone()], vec![changed.clone(), set.clone()], vec![set, delete, changed]] {
+        let error = connection.commit_all(&changes).expect_err("a group of before");
+        assert!(matches!(error, OpenFlowError::UnsetGroup(GroupId(7))), "{error:?}");
+    }
+    assert!(matches!(connection.commit(&[to_group]), Err(OpenFlowError::UnsetGroup(GroupId(7)))));
+    assert_eq!(all(&mut connection), []);
 }
 
 #[test]

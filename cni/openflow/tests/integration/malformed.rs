@@ -5,7 +5,7 @@
 
 use usnet_openflow::flow::{Match, Payload};
 use usnet_openflow::forwarding::answer;
-use usnet_openflow::messages::{InstalledFlow, Part, PortDescription, offers_1_4};
+use usnet_openflow::messages::{InstalledFlow, InstalledGroup, Part, PortDescription, offers_1_4};
 use usnet_openflow::wire::{ERROR, Endpoint, HELLO, Malformed, Message, Refusal};
 use usnet_openflow::{FragmentMode, PortNumber};
 use usnet_test_fuzz::{FuzzRun, Parsed, Random};
@@ -15,7 +15,7 @@ use usnet_transport::Protocol;
 /// second.
 const INPUTS: u64 = 100_000;
 /// The limit of the decoders' memory for each byte of input: a flow is described by 56 bytes at
-/// least, and takes 100 in memory, and vectors grow by doubling.
+/// least, and takes 120 in memory, and vectors grow by doubling.
 const BYTES_PER_BYTE: usize = 8;
 /// The limit of the decoders' memory for any input.
 const BYTES_AT_LEAST: usize = 4 << 10;
@@ -24,6 +24,7 @@ const GET_CONFIG_REPLY: u8 = 8;
 const MULTIPART_REPLY: u8 = 19;
 const STATS_REPLY: u8 = 17;
 const FLOWS: u16 = 1;
+const GROUPS: u16 = 7;
 const PORTS: u16 = 13;
 
 fn message(version: u8, kind: u8, body: &[u8]) -> Vec<u8> {
@@ -47,7 +48,7 @@ fn flow(instructions: &[u8]) -> Vec<u8> {
     head
 }
 
-/// Messages of a switch: a hello, an error, ports and flows in both versions.
+/// Messages of a switch: a hello, an error, ports and flows in both versions, groups.
 fn seeds() -> Vec<Vec<u8>> {
     let output = [0, 4, 0, 24, 0, 0, 0, 0, 0, 0, 0, 16, 0xff, 0xff, 0xff, 0xfa, 0, 0, 0, 0, 0, 0, 0, 0];
     let flows = [&[0, 1, 0, 0, 0, 0, 0, 0], &flow(&output)[..], &flow(&[]), &flow(&[0, 1, 0, 8, 3, 0, 0, 0])].concat();
@@ -57,6 +58,8 @@ fn seeds() -> Vec<Vec<u8>> {
     let ports = [&[0, 13, 0, 1, 0, 0, 0, 0], &port[..], &local].concat();
     let old_port = [&[0, 7, 2, 0, 0, 0, 0, 1], &name[..], &[0; 24]].concat();
     let old_ports = [&[0, 13, 0, 0], &old_port[..], &old_port].concat();
+    let bucket = [&[0, 24, 0, 0][..], &[0xff; 8], &[0; 4], &[0, 22, 0, 8, 0, 0, 0, 7]].concat();
+    let groups = [&[0, 7, 0, 0, 0, 0, 0, 0, 0, 32, 0, 0, 0, 0, 1, 2][..], &bucket].concat();
     let nicira = [0xff, 0xff, 0, 0, 0, 0, 0x23, 0x20, 0, 0, 0, 0, 0, 0, 0, 0];
     let old_flow = [&[0, 56, 0, 0][..], &[0; 44], &[0, 0, 0, 8, 0xff, 0xfa, 0, 0]].concat();
     vec![
@@ -66,6 +69,7 @@ fn seeds() -> Vec<Vec<u8>> {
         message(5, ERROR, &[0, 4, 0, 9, 5, 14, 0, 8]),
         message(5, MULTIPART_REPLY, &flows),
         message(5, MULTIPART_REPLY, &ports),
+        message(5, MULTIPART_REPLY, &groups),
         message(1, STATS_REPLY, &old_ports),
         message(1, STATS_REPLY, &[&nicira[..], &old_flow].concat()),
         message(1, STATS_REPLY, &[&nicira[..], &[0; 24]].concat()),
@@ -123,7 +127,8 @@ fn decode_message(message: &Message) -> Result<bool, Malformed> {
         _ => {
             let flows = Part::decode(&message.body, FLOWS).and_then(|part| InstalledFlow::decode_all(part.content));
             let ports = Part::decode(&message.body, PORTS).and_then(|part| PortDescription::decode_all(part.content));
-            Ok(flows.is_ok() || ports.is_ok())
+            let groups = Part::decode(&message.body, GROUPS).and_then(|part| InstalledGroup::decode_all(part.content));
+            Ok(flows.is_ok() || ports.is_ok() || groups.is_ok())
         }
     }
 }

@@ -3,10 +3,10 @@
 use super::switch::{connect, flow, of_port, port, start};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use usnet_openflow::flow::{
-    Action, Arp, ArpOperation, Fragments, Icmpv6, IpPayload, Ipv4, Ipv6, Ipv6Payload, Masked, Match, Output, Payload,
-    Ports, Vlan, VlanId,
+    Action, Arp, ArpOperation, ConnectionState, Fragments, Group, GroupId, Icmpv6, IpPayload, Ipv4, Ipv6, Ipv6Payload,
+    Masked, Match, Original, OriginalPayload, Output, Payload, Ports, Register, Step, Vlan, VlanId,
 };
-use usnet_openflow::{FlowMod, PortNumber};
+use usnet_openflow::{Change, FlowMod, GroupMod, PortNumber};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 0xa];
 const IPV4: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 10);
@@ -112,11 +112,49 @@ fn neighbors() -> Vec<(Match, &'static str)> {
     ]
 }
 
+fn registers() -> Vec<(Match, &'static str)> {
+    let upper = Masked::new(0x1_0000, 0xffff_0000);
+    let all = [(Register::R0, 7.into()), (Register::R7, upper), (Register::R5, 0.into())];
+    vec![
+        (Match { registers: all.into(), ..Match::default() }, "reg0=0x7,reg5=0,reg7=0x10000/0xffff0000"),
+        (Match { conjunction: Some(258), ..Match::default() }, "conj_id=258"),
+    ]
+}
+
+fn state(connection: ConnectionState) -> Match {
+    Match { connection, ..Match::default() }
+}
+
+fn connections() -> Vec<(Match, &'static str)> {
+    let (src, dst) = (Some(Masked::new(IPV4, MASK)), Some(IPV4.into()));
+    let original = Original { src, dst, ..Original::default() };
+    let tcp = OriginalPayload::Tcp { dst: Some(80.into()) };
+    let udp = OriginalPayload::Udp { dst: None };
+    let v6_src = Some(Masked::new(v6("fd09::"), v6("ffff::")));
+    vec![
+        (state(ConnectionState::Untracked), "ct_state=-trk"),
+        (state(ConnectionState::Invalid), "ct_state=+inv"),
+        (state(ConnectionState::Tracked), "ct_state=-inv+trk"),
+        (state(ConnectionState::New), "ct_state=+new-inv+trk"),
+        (state(ConnectionState::Related), "ct_state=+rel-inv+trk"),
+        (state(ConnectionState::Reply), "ct_state=+rpl-inv+trk"),
+        (ipv4(Ipv4 { original, ..Ipv4::default() }), "ct_state=-inv+trk,ct_nw_src=10.9.0.0/24,ct_nw_dst=10.9.0.10,ip"),
+        (
+            ipv4(Ipv4 { original: Original { payload: tcp, ..Original::default() }, ..Ipv4::default() }),
+            "ct_state=-inv+trk,ct_nw_proto=6,ct_tp_dst=80,tcp",
+        ),
+        (
+            ipv6(Ipv6 { original: Original { src: v6_src, dst: None, payload: udp }, ..Ipv6::default() }),
+            "ct_state=-inv+trk,ct_ipv6_src=fd09::/16,ct_nw_proto=17,udp6",
+        ),
+    ]
+}
+
 #[test]
 fn each_match_is_what_the_switch_understands() {
     let daemons = start();
     let mut connection = connect(&daemons);
-    for (matches, expected) in [link(), arp(), ip(), neighbors()].concat() {
+    for (matches, expected) in [link(), arp(), ip(), neighbors(), registers(), connections()].concat() {
         let changes = [FlowMod::Delete(Match::default()), FlowMod::Add(flow(7, matches, Action::Drop))];
         connection.commit(&changes).expect(expected);
         assert_eq!(
@@ -138,6 +176,42 @@ fn each_action_is_what_the_switch_understands() {
     ] {
         connection.commit(&[FlowMod::Add(flow(7, Match::default(), action))]).expect(expected);
         assert_eq!(dumped(&daemons), format!("priority=7 actions={expected}"));
+    }
+}
+
+fn apply(steps: &[Step], next: Option<u8>) -> Action {
+    Action::Apply { steps: steps.to_vec(), next }
+}
+
+#[test]
+fn each_step_is_what_the_switch_understands_and_is_read_back_as_it_was_written() {
+    let daemons = start();
+    let mut connection = connect(&daemons);
+    let exchange = [
+        Step::Copy { from: Register::R0, to: Register::R7 },
+        Step::Copy { from: Register::R1, to: Register::R0 },
+        Step::Copy { from: Register::R7, to: Register::R1 },
+    ];
+    let moved = "move:NXM_NX_REG0[]->NXM_NX_REG7[],move:NXM_NX_REG1[]->NXM_NX_REG0[],move:NXM_NX_REG7[]->NXM_NX_REG1[]";
+    let set = [Step::Set(Register::R0, 7), Step::Track { zone: 9, table: 20 }];
+    let commit = [Step::Commit { zone: 9 }, Step::OutputRegister(Register::R6)];
+    let conjunction = |id| Step::Conjunction { id, dimension: 0, dimensions: 2 };
+    for (action, expected) in [
+        (Action::goto(10), "goto_table:10".to_owned()),
+        (apply(&set, None), "set_field:0x7->reg0,ct(table=20,zone=9)".to_owned()),
+        (apply(&commit, None), "ct(commit,zone=9),output:NXM_NX_REG6[0..15]".to_owned()),
+        (apply(&exchange, Some(25)), format!("{moved},goto_table:25")),
+        (apply(&[Step::Group(GroupId(258))], Some(30)), "group:258,goto_table:30".to_owned()),
+        (apply(&[Step::Resubmit(30), Step::Output(Output::Normal)], None), "resubmit(,30),NORMAL".to_owned()),
+        (apply(&[conjunction(1), conjunction(2)], None), "conjunction(1,1/2),conjunction(2,1/2)".to_owned()),
+    ] {
+        let group = Change::Group(GroupMod::Set(Group { id: GroupId(258), buckets: Vec::new() }));
+        // Connections are those of IP.
+        let flow = flow(7, ipv4(Ipv4::default()), action.clone());
+        connection.commit_all(&[group, Change::Flow(FlowMod::Add(flow))]).expect(&expected);
+        assert_eq!(dumped(&daemons), format!("priority=7,ip actions={expected}"));
+        let found = super::switch::all(&mut connection);
+        assert_eq!(found.first().map(|flow| &flow.instructions), Some(&action.encode()), "{expected}");
     }
 }
 

@@ -5,7 +5,9 @@ use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use usnet_openflow::flow::{Action, Cookie, CookieFilter, Flow, Match, Output, Payload};
-use usnet_openflow::{Connection, FlowFilter, FlowMod, FragmentMode, InstalledFlow, OpenFlowError, PortNumber};
+use usnet_openflow::{
+    Connection, FlowFilter, FlowMod, FragmentMode, InstalledFlow, OpenFlowError, PortNumber, forwarding,
+};
 use usnet_test_openvswitch::OpenVswitch;
 
 /// A limit that is never reached if there is an answer.
@@ -41,7 +43,7 @@ pub(crate) fn port(number: u16) -> PortNumber {
 }
 
 pub(crate) fn flow(priority: u16, matches: Match, action: Action) -> Flow {
-    let cookie = Cookie::new(MARK, matches.in_port.unwrap_or(PortNumber::LOCAL), &matches, action);
+    let cookie = Cookie::new(MARK, matches.in_port.unwrap_or(PortNumber::LOCAL), &matches, &action);
     Flow { table: 0, priority, cookie, matches, action }
 }
 
@@ -74,7 +76,7 @@ fn flows_are_found_by_cookie_and_by_match_and_are_as_they_were_written() {
     let arp = Match { payload: Payload::EtherType(0x0806), ..of_port(2) };
     let flows = [
         flow(10, of_port(1), Action::Drop),
-        flow(20, of_port(2), normal),
+        flow(20, of_port(2), normal.clone()),
         flow(30, arp, Action::Output(Output::Port(PortNumber::LOCAL))),
         Flow { cookie: Cookie(1), ..flow(5, Match::default(), normal) },
     ];
@@ -92,7 +94,7 @@ fn flows_are_found_by_cookie_and_by_match_and_are_as_they_were_written() {
     assert_eq!(priorities(&mut connection, CookieFilter::ANY, of_port(2)), [20, 30]);
     for found in all(&mut connection) {
         let flow = flows.iter().find(|flow| flow.priority == found.priority).expect("written");
-        assert_eq!((found.table, found.cookie, found.action), (0, flow.cookie, Some(flow.action)));
+        assert_eq!((found.table, found.cookie, &found.instructions), (0, flow.cookie, &flow.action.encode()));
         assert_eq!((found.packets, found.bytes), (0, 0));
     }
     connection.commit(&[FlowMod::Delete(of_port(2))]).expect("deleted");
@@ -111,6 +113,25 @@ fn first_fragments_are_matched_by_what_they_carry_until_the_switch_ends() {
     daemons.kill_vswitchd().expect("a signal");
     daemons.start_vswitchd().expect("a switch");
     assert_eq!(mode(&mut connect(&daemons)), FragmentMode::Normal);
+}
+
+#[test]
+fn ports_that_are_not_flooded_to_are_those_that_are_named_until_the_switch_ends() {
+    let mut daemons = start();
+    for name in ["one", "two"] {
+        vsctl(&daemons, &format!("add-port {BRIDGE} {name} -- set Interface {name} type=internal"));
+    }
+    let number = |name: &str| vsctl(&daemons, &format!("get Interface {name} ofport")).trim().parse().ok();
+    let [one, two] = ["one", "two"].map(|name| number(name).and_then(PortNumber::new).expect(name));
+    let management = management(&daemons);
+    let set = |ports: &[PortNumber]| {
+        forwarding::set_unflooded(&management, AMPLE, &ports.iter().copied().collect()).expect("ports")
+    };
+    assert_eq!([set(&[]), set(&[one]), set(&[one])], [0, 1, 0]);
+    assert_eq!([set(&[two, port(77)]), set(&[two])], [2, 0]);
+    daemons.kill_vswitchd().expect("a signal");
+    daemons.start_vswitchd().expect("a switch");
+    assert_eq!(forwarding::set_unflooded(&management, AMPLE, &[].into()).expect("ports"), 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 use usnet_crds::EngineKind;
-use usnet_openflow::flow::{Action, Flow};
+use usnet_openflow::flow::Flow;
 use usnet_openflow::{Connection, Difference, FlowFilter, FlowMod, InstalledFlow, OpenFlowError, PortNumber};
 use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Bridge, Condition, RowsIndex, Transaction};
@@ -46,7 +46,7 @@ pub fn refused_frames(socket: &Path, timeout: Duration) -> Result<BTreeMap<Strin
         let flows = Connection::open(&usnet_openflow::socket(folder, &bridge), timeout)
             .and_then(|mut connection| connection.flows(&filter));
         let Ok(flows) = flows else { continue };
-        for flow in flows.iter().filter(|flow| flow.action == Some(Action::Drop)) {
+        for flow in flows.iter().filter(|flow| flow.instructions.is_drop()) {
             if let Some(name) = guard::port_of(flow.cookie).and_then(|number| ports.get(&number)) {
                 *refused.entry(name.clone()).or_default() += flow.packets;
             }

@@ -13,7 +13,8 @@
 //! operations is one transaction however long it is, because the switch's work for each transaction
 //! grows with its configuration. The exception is a name that is deleted and created again.
 //!
-//! Which frames a port may send is not in the database: [`guard`] has the flows for it.
+//! Which frames a port may send is not in the database: [`guard`] has the flows for it, and
+//! [`policy`] those for what they may carry.
 //!
 //! Only `driver`, `channels`, `apply`, `snapshot` and `server_socket` perform IO.
 
@@ -31,6 +32,7 @@ pub mod guarded_flows;
 mod legacy_tags;
 mod observe;
 mod plan_op;
+pub mod policy;
 mod port_settings;
 mod ports;
 mod qos;

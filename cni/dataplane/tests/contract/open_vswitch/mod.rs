@@ -5,6 +5,7 @@ mod guard;
 mod limits;
 mod mac_learning;
 mod own;
+mod policy;
 mod queues;
 mod server;
 mod tunnels;

@@ -38,16 +38,24 @@ use usnet_openflow::{FlowMod, InstalledFlow, PortNumber};
 /// The first bits of the cookies of these flows.
 const MARK: u16 = 0x7573;
 const TABLE: u8 = 0;
-const FORWARD: Action = Action::Output(Output::Normal);
 
-/// The flows of a port.
+/// Forwards like a switch that learns.
+pub const FORWARD: Action = Action::Output(Output::Normal);
+
+/// The flows of a port, which forward what is allowed.
 #[must_use]
 pub fn flows(port: &GuardedPort) -> Vec<Flow> {
+    flows_with(port, &FORWARD)
+}
+
+/// The flows of a port, with what becomes of the frames that are allowed.
+#[must_use]
+pub fn flows_with(port: &GuardedPort, allowed: &Action) -> Vec<Flow> {
     let pairs = port.pairs.iter().map(|pair| (pair.mac, pair.ip));
     let identities = identities(port.mac, &port.addresses, pairs);
     let mut flows = match port.anti_spoofing {
-        AntiSpoofing::Mac => identities.iter().map(|identity| port.flow_of_mac(identity.mac)).collect(),
-        AntiSpoofing::Address => port.flows_of_addresses(&identities),
+        AntiSpoofing::Mac => identities.iter().map(|identity| port.flow_of_mac(identity.mac, allowed)).collect(),
+        AntiSpoofing::Address => port.flows_of_addresses(&identities, allowed),
     };
     flows.push(flow(port.number, Priority::Rest, from(port.number, Payload::Any), Action::Drop));
     flows
@@ -56,7 +64,13 @@ pub fn flows(port: &GuardedPort) -> Vec<Flow> {
 /// The flows of a port whose frames are not checked: an uplink, a tunnel, the bridge's own device.
 #[must_use]
 pub fn trusted(number: PortNumber) -> Vec<Flow> {
-    vec![flow(number, Priority::Allowed, from(number, Payload::Any), FORWARD)]
+    trusted_with(number, &FORWARD)
+}
+
+/// The same, with what becomes of the frames.
+#[must_use]
+pub fn trusted_with(number: PortNumber, allowed: &Action) -> Vec<Flow> {
+    vec![flow(number, Priority::Allowed, from(number, Payload::Any), allowed.clone())]
 }
 
 /// The changes by which a port has these flows and no others, for one bundle. Flows stay when
@@ -95,38 +109,39 @@ pub const fn cookies_of(number: PortNumber) -> CookieFilter {
 #[must_use]
 pub fn refused_frames(number: PortNumber, installed: &[InstalledFlow]) -> u64 {
     let is_of_port = |flow: &&InstalledFlow| flow.cookie.mark() == MARK && flow.cookie.port() == Some(number);
-    let drops = installed.iter().filter(is_of_port).filter(|flow| flow.action == Some(Action::Drop));
+    let drops = installed.iter().filter(is_of_port).filter(|flow| flow.instructions.is_drop());
     drops.map(|flow| flow.packets).sum()
 }
 
 impl GuardedPort {
-    fn flow_of_mac(&self, mac: MacAddress) -> Flow {
+    fn flow_of_mac(&self, mac: MacAddress, allowed: &Action) -> Flow {
         let matches = Match { eth_src: Some(mac.octets().into()), ..from(self.number, Payload::Any) };
-        flow(self.number, Priority::Allowed, matches, FORWARD)
+        flow(self.number, Priority::Allowed, matches, allowed.clone())
     }
 
-    fn flows_of_addresses(&self, identities: &[Identity]) -> Vec<Flow> {
+    fn flows_of_addresses(&self, identities: &[Identity], allowed: &Action) -> Vec<Flow> {
+        let allow = |mac, priority, payload| self.allow((mac, priority, payload), allowed);
         let refuse = |(priority, payload)| flow(self.number, priority, from(self.number, payload), Action::Drop);
         let mut flows: Vec<Flow> = ipv4::refused().map(refuse).to_vec();
         if identities.iter().any(|identity| !identity.ipv6.is_empty()) {
             flows.extend(ipv6::refused().map(refuse));
         }
-        flows.push(self.allow(self.mac, Priority::Allowed, ipv4::announcement(self.mac)));
+        flows.push(allow(self.mac, Priority::Allowed, ipv4::announcement(self.mac)));
         if self.uses_dhcp {
-            flows.push(self.allow(self.mac, Priority::Allowed, ipv4::dhcp_client()));
+            flows.push(allow(self.mac, Priority::Allowed, ipv4::dhcp_client()));
         }
         for identity in identities {
             let ipv4 = ipv4::allowed(identity).into_iter().map(|payload| (Priority::Allowed, payload));
             let all = ipv4.chain(ipv6::allowed(identity));
-            flows.extend(all.map(|(priority, payload)| self.allow(identity.mac, priority, payload)));
+            flows.extend(all.map(|(priority, payload)| allow(identity.mac, priority, payload)));
         }
         flows
     }
 
-    fn allow(&self, mac: MacAddress, priority: Priority, payload: Payload) -> Flow {
+    fn allow(&self, (mac, priority, payload): (MacAddress, Priority, Payload), allowed: &Action) -> Flow {
         let vlan = if self.is_trunk { Vlan::Any } else { Vlan::Untagged };
         let matches = Match { eth_src: Some(mac.octets().into()), vlan, ..from(self.number, payload) };
-        flow(self.number, priority, matches, FORWARD)
+        flow(self.number, priority, matches, allowed.clone())
     }
 }
 
@@ -135,7 +150,7 @@ fn from(number: PortNumber, payload: Payload) -> Match {
 }
 
 fn flow(number: PortNumber, priority: Priority, matches: Match, action: Action) -> Flow {
-    let cookie = Cookie::new(MARK, number, &matches, action);
+    let cookie = Cookie::new(MARK, number, &matches, &action);
     Flow { table: TABLE, priority: priority as u16, cookie, matches, action }
 }
 

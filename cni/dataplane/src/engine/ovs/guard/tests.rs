@@ -99,8 +99,8 @@ fn refused_frames_are_those_of_all_flows_of_the_port_that_drop() {
     let installed: Vec<InstalledFlow> = both
         .into_iter()
         .map(|Flow { table, priority, cookie, matches, action }| {
-            let action = Some(action);
-            InstalledFlow { table, priority, cookie, matches: matches.encode(), action, packets: 5, bytes: 300 }
+            let (matches, instructions) = (matches.encode(), action.encode());
+            InstalledFlow { table, priority, cookie, matches, instructions, packets: 5, bytes: 300 }
         })
         .collect();
     assert_eq!(refused_frames(PortNumber::new(7).unwrap(), &installed), 15);

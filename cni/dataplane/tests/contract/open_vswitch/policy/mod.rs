@@ -1,0 +1,8 @@
+//! Policies of ports, on a bridge with three pods and what is outside. All ports send, and frames
+//! are looked for at all others.
+
+mod chance;
+mod changes;
+mod flows;
+mod packets;
+mod scene;

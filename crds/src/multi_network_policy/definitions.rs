@@ -1,0 +1,55 @@
+//! The NADs that a policy is for.
+
+use super::problem::{FieldProblem, PolicyProblem};
+use super::spec::MultiNetworkPolicy;
+use crate::NamespaceName;
+use kube::ResourceExt;
+use std::collections::BTreeSet;
+
+/// The annotation of a policy with the NADs that it is for: `name` or `namespace/name`, with commas
+/// in between.
+pub const POLICY_FOR_ANNOTATION: &str = "k8s.v1.cni.cncf.io/policy-for";
+
+/// Most NADs of one policy.
+pub const DEFINITIONS_MAX: usize = 64;
+
+/// A NAD, by which a policy names a network.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DefinitionName {
+    pub namespace: NamespaceName,
+    pub name: String,
+}
+
+/// The NADs that a policy is for; those of its own namespace may be without one.
+pub fn definitions(policy: &MultiNetworkPolicy) -> (BTreeSet<DefinitionName>, Vec<FieldProblem>) {
+    let text = policy.annotations().get(POLICY_FOR_ANNOTATION).map(String::as_str).unwrap_or_default();
+    let own = policy.namespace().unwrap_or_default();
+    let mut found = BTreeSet::new();
+    let mut problems = Vec::new();
+    let mut add = |problem| problems.push(FieldProblem { field: annotation_field(), problem });
+    for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+        match definition(entry, &own) {
+            _ if found.len() == DEFINITIONS_MAX => {
+                add(PolicyProblem::TooManyDefinitions);
+                break;
+            }
+            Some(definition) => drop(found.insert(definition)),
+            None => add(PolicyProblem::Definition(entry.to_owned())),
+        }
+    }
+    if found.is_empty() && problems.is_empty() {
+        problems.push(FieldProblem { field: annotation_field(), problem: PolicyProblem::NoDefinition });
+    }
+    (found, problems)
+}
+
+fn annotation_field() -> String {
+    format!("metadata.annotations[{POLICY_FOR_ANNOTATION}]")
+}
+
+fn definition(entry: &str, own_namespace: &str) -> Option<DefinitionName> {
+    let (namespace, name) = entry.split_once('/').unwrap_or((own_namespace, entry));
+    let (namespace, name) = (namespace.trim(), name.trim());
+    let is_name = !name.is_empty() && !name.contains('/');
+    is_name.then(|| Some(DefinitionName { namespace: namespace.parse().ok()?, name: name.to_owned() }))?
+}

@@ -1,0 +1,94 @@
+//! Reads the policies of users. What cannot be enforced matches nothing: a rule of which all peers
+//! or all ports are refused allows nothing, although one without peers or ports allows all. A
+//! policy for pods that cannot be told from others is for none.
+
+use super::definitions::{DefinitionName, definitions};
+use super::problem::{FieldProblem, PolicyProblem};
+use super::spec::{EgressRule, IngressRule, MultiNetworkPolicy, MultiNetworkPolicySpec};
+use super::{peers, ports};
+use crate::NamespaceName;
+use crate::policy::Policy;
+use crate::policy::rule::PolicyRule;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::ResourceExt;
+use std::collections::{BTreeMap, BTreeSet};
+
+const INGRESS: &str = "Ingress";
+const EGRESS: &str = "Egress";
+
+/// A policy of a user, as far as it can be enforced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadPolicy {
+    /// The networks that it is for, by their NADs.
+    pub definitions: BTreeSet<DefinitionName>,
+    /// `None` if it is for pods that cannot be told from others.
+    pub policy: Option<Policy>,
+    /// What cannot be enforced, in the order of the fields.
+    pub problems: Vec<FieldProblem>,
+}
+
+/// Reads a policy.
+pub fn read(object: &MultiNetworkPolicy) -> ReadPolicy {
+    let (definitions, problems) = definitions(object);
+    let mut reading = Reading(problems);
+    let namespace = NamespaceName::try_from(object.namespace().unwrap_or_default());
+    let namespace = reading.check("metadata.namespace", namespace.map_err(PolicyProblem::from));
+    let selected = if selects_all(&object.spec.pod_selector) { Ok(()) } else { Err(PolicyProblem::PodSelector) };
+    let selected = reading.check("spec.podSelector", selected);
+    let (ingress, egress) = rules(&mut reading, &object.spec);
+    let policy =
+        namespace.zip(selected).map(|(namespace, ())| Policy { namespace, name: object.name_any(), ingress, egress });
+    ReadPolicy { definitions, policy, problems: reading.0 }
+}
+
+fn selects_all(selector: &LabelSelector) -> bool {
+    let LabelSelector { match_expressions, match_labels } = selector;
+    match_expressions.as_ref().is_none_or(Vec::is_empty) && match_labels.as_ref().is_none_or(BTreeMap::is_empty)
+}
+
+type Rules = Option<Vec<PolicyRule>>;
+
+fn rules(reading: &mut Reading, spec: &MultiNetworkPolicySpec) -> (Rules, Rules) {
+    let (has_ingress, has_egress) = directions(reading, spec);
+    let ingress = has_ingress.then(|| {
+        let rule = |(place, rule): (usize, &IngressRule)| PolicyRule {
+            ports: ports::ranges(reading, &format!("spec.ingress[{place}].ports"), &rule.ports),
+            peers: peers::addresses(reading, &format!("spec.ingress[{place}].from"), &rule.from),
+        };
+        spec.ingress.iter().enumerate().map(rule).collect()
+    });
+    let egress = has_egress.then(|| {
+        let rule = |(place, rule): (usize, &EgressRule)| PolicyRule {
+            ports: ports::ranges(reading, &format!("spec.egress[{place}].ports"), &rule.ports),
+            peers: peers::addresses(reading, &format!("spec.egress[{place}].to"), &rule.to),
+        };
+        spec.egress.iter().enumerate().map(rule).collect()
+    });
+    (ingress, egress)
+}
+
+/// Whether the policy restricts connections to the pods, and connections of them. Other
+/// implementations take the types in any case.
+fn directions(reading: &mut Reading, spec: &MultiNetworkPolicySpec) -> (bool, bool) {
+    if spec.policy_types.is_empty() {
+        return (true, !spec.egress.is_empty());
+    }
+    let is = |text: &String, name: &str| text.eq_ignore_ascii_case(name);
+    for (place, text) in spec.policy_types.iter().enumerate() {
+        let is_known = is(text, INGRESS) || is(text, EGRESS);
+        let checked = if is_known { Ok(()) } else { Err(PolicyProblem::PolicyType(text.clone())) };
+        reading.check(&format!("spec.policyTypes[{place}]"), checked);
+    }
+    let has = |name| spec.policy_types.iter().any(|text| is(text, name));
+    (has(INGRESS), has(EGRESS))
+}
+
+/// The problems that were found so far.
+pub(super) struct Reading(Vec<FieldProblem>);
+
+impl Reading {
+    /// A part of the policy, if it can be enforced.
+    pub(super) fn check<T>(&mut self, field: &str, result: Result<T, PolicyProblem>) -> Option<T> {
+        result.map_err(|problem| self.0.push(FieldProblem { field: field.to_owned(), problem })).ok()
+    }
+}

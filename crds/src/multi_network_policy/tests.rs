@@ -1,0 +1,134 @@
+//! What is read of each field, and which fields are refused. Whole policies are compared with what
+//! they say in `tests/integration/policies.rs`.
+
+use super::definitions::DEFINITIONS_MAX;
+use super::read::{ReadPolicy, read};
+use super::spec::MultiNetworkPolicy;
+use crate::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
+use serde_json::{Value, json};
+
+fn policy(annotation: &str, spec: &Value) -> ReadPolicy {
+    let metadata =
+        json!({"name": "p", "namespace": "db", "annotations": {"k8s.v1.cni.cncf.io/policy-for": annotation}});
+    let object = json!({
+        "apiVersion": "k8s.cni.cncf.io/v1beta1", "kind": "MultiNetworkPolicy", "metadata": metadata, "spec": spec,
+    });
+    read(&serde_json::from_value::<MultiNetworkPolicy>(object).unwrap())
+}
+
+fn of(spec: &Value) -> ReadPolicy {
+    policy("blue", spec)
+}
+
+fn problems(read: &ReadPolicy) -> Vec<String> {
+    read.problems.iter().map(ToString::to_string).collect()
+}
+
+/// The rules for connections to the pods.
+fn ingress(read: ReadPolicy) -> Vec<PolicyRule> {
+    read.policy.unwrap().ingress.unwrap()
+}
+
+#[test]
+fn a_policy_is_for_the_networks_of_its_annotation() {
+    let names = |annotation: &str| {
+        let read = policy(annotation, &json!({}));
+        let names = read.definitions.iter().map(|found| format!("{}/{}", found.namespace, found.name));
+        (names.collect::<Vec<_>>().join(" "), read.problems.len())
+    };
+    assert_eq!(names("blue"), ("db/blue".to_owned(), 0));
+    assert_eq!(names(" blue , other/red,,blue"), ("db/blue other/red".to_owned(), 0));
+    assert_eq!(names(""), (String::new(), 1));
+    assert_eq!(names("a/b/c, ok, /x, y/"), ("db/ok".to_owned(), 3));
+    let many: Vec<String> = (0..=DEFINITIONS_MAX).map(|number| format!("n{number}")).collect();
+    assert_eq!(policy(&many.join(","), &json!({})).definitions.len(), DEFINITIONS_MAX);
+}
+
+#[test]
+fn directions_follow_from_types_or_else_from_rules() {
+    let directions = |spec: Value| {
+        let policy = of(&spec).policy.unwrap();
+        (policy.ingress.is_some(), policy.egress.is_some())
+    };
+    assert_eq!(directions(json!({})), (true, false));
+    assert_eq!(directions(json!({"egress": []})), (true, false));
+    assert_eq!(directions(json!({"egress": [{}]})), (true, true));
+    assert_eq!(directions(json!({"policyTypes": ["Egress"], "ingress": [{}]})), (false, true));
+    assert_eq!(directions(json!({"policyTypes": ["ingress", "Egress"]})), (true, true));
+    let unknown = of(&json!({"policyTypes": ["Both"]}));
+    assert_eq!(problems(&unknown), [r#"spec.policyTypes[0]: "Both" is no type of a policy: use Ingress or Egress"#]);
+    assert_eq!(unknown.policy.unwrap().ingress, None);
+}
+
+#[test]
+fn a_policy_for_some_pods_is_for_none() {
+    for all in [json!({}), json!({"podSelector": {}}), json!({"podSelector": {"matchLabels": {}}})] {
+        assert!(of(&all).policy.is_some() && of(&all).problems.is_empty(), "{all}");
+    }
+    for some in
+        [json!({"matchLabels": {"app": "db"}}), json!({"matchExpressions": [{"key": "app", "operator": "Exists"}]})]
+    {
+        let read = of(&json!({"podSelector": some}));
+        assert_eq!((read.policy, read.problems.len()), (None, 1), "{some}");
+    }
+}
+
+#[test]
+fn a_peer_that_cannot_be_enforced_allows_nothing() {
+    for (peer, field) in [
+        (json!({}), "neither"),
+        (json!({"podSelector": {}}), "labels"),
+        (json!({"namespaceSelector": {}}), "labels"),
+        (json!({"podSelector": {}, "ipBlock": {"cidr": "10.0.0.0/8"}}), "two peers"),
+        (json!({"ipBlock": {"cidr": "10.0.0.0"}}), "not a block"),
+        (json!({"ipBlock": {"cidr": "10.0.0.0/33"}}), "not a block"),
+        (json!({"ipBlock": {"cidr": "::ffff:10.0.0.0/104"}}), "not a block"),
+        (json!({"ipBlock": {"cidr": "10.0.0.0/8", "except": ["11.0.0.0/8"]}}), "not part"),
+        (json!({"ipBlock": {"cidr": "10.0.0.0/8", "except": ["fd00::/8"]}}), "not part"),
+        (json!({"ipBlock": {"cidr": "10.0.0.0/8", "except": ["x"]}}), "not part"),
+        (json!({"ipBlock": {"cidr": "::/0", "except": ["::1/128", "fd00::1/128"]}}), "several blocks"),
+    ] {
+        let read = of(&json!({"ingress": [{"from": [peer]}]}));
+        let [problem] = problems(&read).try_into().unwrap();
+        assert!(problem.starts_with("spec.ingress[0].from[0]: ") && problem.contains(field), "{peer}: {problem}");
+        let [PolicyRule { peers, ports }] = ingress(read).try_into().unwrap();
+        assert_eq!((peers, ports), (PeerAddresses::Within([].into()), DestinationPorts::Any), "{peer}");
+    }
+}
+
+#[test]
+fn a_port_that_cannot_be_enforced_allows_nothing() {
+    for (port, field) in [
+        (json!({"protocol": "SCTP", "port": 80}), "SCTP"),
+        (json!({"protocol": "tcp"}), "tcp"),
+        (json!({"port": "http"}), "http"),
+        (json!({"port": "80"}), "number"),
+        (json!({"port": 0}), "port 0"),
+        (json!({"port": 65536}), "port 65536"),
+        (json!({"port": 80, "endPort": 79}), "endPort 79"),
+        (json!({"port": 80, "endPort": 65536}), "endPort 65536"),
+        (json!({"endPort": 80}), "endPort 80"),
+    ] {
+        let read = of(&json!({"ingress": [{"ports": [port]}]}));
+        let [problem] = problems(&read).try_into().unwrap();
+        assert!(problem.starts_with("spec.ingress[0].ports[0]: ") && problem.contains(field), "{port}: {problem}");
+        let [PolicyRule { peers, ports }] = ingress(read).try_into().unwrap();
+        assert_eq!((peers, ports), (PeerAddresses::Any, DestinationPorts::Within([].into())), "{port}");
+    }
+}
+
+#[test]
+fn what_can_be_enforced_of_a_rule_is() {
+    let block = json!({"ipBlock": {"cidr": "10.0.0.7/30", "except": ["10.0.0.6/32"]}});
+    let read = of(&json!({"ingress": [{
+        "from": [{"podSelector": {}}, block], "ports": [{"port": "x"}, {"port": 80, "endPort": 82}, {"protocol": "UDP"}],
+    }]}));
+    assert_eq!(read.problems.len(), 2);
+    let [PolicyRule { peers, ports }] = ingress(read).try_into().unwrap();
+    let PeerAddresses::Within(peers) = peers else { panic!("any") };
+    let peers: Vec<String> = peers.iter().map(ToString::to_string).collect();
+    assert_eq!(peers, ["10.0.0.4/31", "10.0.0.7/32"]);
+    let DestinationPorts::Within(ports) = ports else { panic!("any") };
+    let ports: Vec<(u16, u16)> = ports.iter().map(|range| (range.first, range.last)).collect();
+    assert_eq!(ports, [(80, 82), (0, 65535)]);
+}

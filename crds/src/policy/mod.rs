@@ -1,0 +1,48 @@
+//! Policies of a network, as nodes enforce them: which connections its pods may have. No labels are
+//! in them: what selects pods or peers by labels is resolved before.
+//!
+//! - [`rule`]: what a rule allows, in values that every engine can match;
+//! - [`verdict`]: whether policies allow a connection; the flows of engines are compared with it;
+//! - [`prefixes`]: blocks of addresses without their exceptions.
+
+pub mod prefixes;
+pub mod rule;
+pub mod verdict;
+
+use crate::NamespaceName;
+use rule::PolicyRule;
+
+/// A policy of one network, for all pods of a namespace that are attached to it. Policies of the
+/// same pods add up: a connection is allowed if any of their rules allows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    pub namespace: NamespaceName,
+    pub name: String,
+    /// What connections to the pods may be; `None` does not restrict them.
+    pub ingress: Option<Vec<PolicyRule>>,
+    /// What connections of the pods may be; `None` does not restrict them.
+    pub egress: Option<Vec<PolicyRule>>,
+}
+
+/// The side of a connection on which a policy has a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// The pod is the destination, and the source is its peer.
+    Ingress,
+    /// The pod is the source, and the destination is its peer.
+    Egress,
+}
+
+impl Direction {
+    pub const ALL: [Self; 2] = [Self::Ingress, Self::Egress];
+}
+
+impl Policy {
+    /// The rules of a direction; `None` if the policy does not restrict it.
+    pub fn rules(&self, direction: Direction) -> Option<&[PolicyRule]> {
+        match direction {
+            Direction::Ingress => self.ingress.as_deref(),
+            Direction::Egress => self.egress.as_deref(),
+        }
+    }
+}
