@@ -19,7 +19,7 @@ const CONCURRENCY: usize = 4;
 /// Adds the log of each container of these pods, and of its previous run if there was one.
 pub(super) async fn collect(collection: &mut Collection<'_>, pods: &[Pod], since: SignedDuration) -> Result<(), Error> {
     let Some(first) = pods.first() else { return Ok(()) };
-    tell(&format!("reading logs of pods in {}", first.namespace));
+    tell(format!("reading logs of pods in {}", first.namespace));
     let mut wanted = Vec::new();
     for pod in pods {
         for container in &pod.containers {
