@@ -67,6 +67,7 @@ fn u16_of(bytes: &[u8]) -> Option<(u16, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forwarding::Flooding;
 
     #[test]
     fn a_cut_off_answer_is_none() {
@@ -76,7 +77,7 @@ mod tests {
         assert_eq!(is_normal_flow(&flow[..FLOW_LENGTH]), Some(false), "it drops");
         let one = [&[0, 7][..], &[2, 0, 0, 0, 0, 1], &[b'p'; 16], &[0, 0, 0, 16], &[0; 20]].concat();
         let [port] = ports(PORT_STATS, &one).unwrap().try_into().unwrap();
-        assert!(!port.is_open(), "it is not flooded to: {port:?}");
+        assert!(!port.is_open(Flooding::ToAll) && port.is_open(Flooding::AsItIs), "it is not flooded to: {port:?}");
         assert_eq!(ports(PORT_STATS, &one[..47]), None);
         assert_eq!(ports(VENDOR_STATS, &one), None);
         assert_eq!((count(&[0; 19]), stats(&[0; 3]), of_nicira(VENDOR_STATS, &[0; 11])), (None, None, None));

@@ -2,7 +2,7 @@
 
 use super::answer;
 use super::message;
-use super::port_config::PortConfig;
+use super::port_config::{Flooding, PortConfig};
 use crate::OpenFlowError;
 use crate::channel::Channel;
 use crate::wire::Malformed;
@@ -54,8 +54,8 @@ impl Connection {
     }
 
     /// Clears the configuration that stops frames at a port.
-    pub(super) fn open_port(&mut self, port: &PortConfig) -> Result<(), OpenFlowError> {
-        self.change(&[(message::PORT_MOD, message::open_port(port))])
+    pub(super) fn open_port(&mut self, port: &PortConfig, flooding: Flooding) -> Result<(), OpenFlowError> {
+        self.change(&[(message::PORT_MOD, message::open_port(port, flooding))])
     }
 
     /// Sets to which ports frames are flooded.

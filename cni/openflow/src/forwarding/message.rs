@@ -1,6 +1,6 @@
 //! Building of OpenFlow 1.0 messages (openflow-1.0.h, nicira-ext.h of Open vSwitch). No IO.
 
-use super::port_config::PortConfig;
+use super::port_config::{Flooding, PortConfig};
 
 pub(super) const VERSION: u8 = 1;
 pub(super) const FLOW_MOD: u8 = 14;
@@ -77,8 +77,8 @@ fn flow_mod(command: u16, actions: &[u8]) -> Vec<u8> {
 }
 
 /// Clears all flags that stop frames at a port.
-pub(super) fn open_port(port: &PortConfig) -> Vec<u8> {
-    port_mod(port, 0, PortConfig::CLOSED)
+pub(super) fn open_port(port: &PortConfig, flooding: Flooding) -> Vec<u8> {
+    port_mod(port, 0, PortConfig::closed(flooding))
 }
 
 /// Sets whether frames are flooded to a port.

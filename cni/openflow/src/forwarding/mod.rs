@@ -9,11 +9,11 @@ mod connection;
 mod message;
 mod port_config;
 
-pub use port_config::PortConfig;
+pub use port_config::{Flooding, PortConfig};
 
 use crate::{OpenFlowError, PortNumber};
 use connection::Connection;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -51,17 +51,16 @@ pub fn missing_ports(
     Ok(names.iter().filter(|name| !present.contains(name.as_str())).cloned().collect())
 }
 
-/// Has frames be flooded to all ports but these, as far as the bridge has them: neither broadcasts
-/// nor frames whose receiver is not known. It goes with the process of the switch. Returns how many
-/// ports were otherwise.
-pub fn set_unflooded(
+/// Sets of these ports whether they get what is flooded: broadcasts, and frames whose receiver is
+/// not known. It goes with the process of the switch. Returns how many ports were otherwise.
+pub fn set_flooding(
     socket: &Path,
     timeout: Duration,
-    unflooded: &BTreeSet<PortNumber>,
+    ports: &BTreeMap<PortNumber, bool>,
 ) -> Result<usize, OpenFlowError> {
     let mut connection = Connection::open(socket, timeout)?;
     let wrong = |port: PortConfig| {
-        let is_flooded = PortNumber::new(port.number).is_none_or(|number| !unflooded.contains(&number));
+        let is_flooded = *ports.get(&PortNumber::new(port.number)?)?;
         (port.is_flooded() != is_flooded).then_some((port, is_flooded))
     };
     let wrong: Vec<(PortConfig, bool)> = connection.ports()?.into_iter().filter_map(wrong).collect();
@@ -77,20 +76,21 @@ pub fn open_ports(
     socket: &Path,
     timeout: Duration,
     names: &BTreeSet<String>,
+    flooding: Flooding,
 ) -> Result<BTreeSet<String>, OpenFlowError> {
     let mut connection = Connection::open(socket, timeout)?;
-    let is_closed = |port: &PortConfig| !port.is_open() && names.contains(&port.name);
+    let is_closed = |port: &PortConfig| !port.is_open(flooding) && names.contains(&port.name);
     let closed: Vec<PortConfig> = connection.ports()?.into_iter().filter(is_closed).collect();
     if closed.is_empty() {
         return Ok(BTreeSet::new());
     }
     for port in &closed {
-        match connection.open_port(port) {
+        match connection.open_port(port, flooding) {
             Ok(()) | Err(OpenFlowError::Refused { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    let open = connection.ports()?.into_iter().filter(PortConfig::is_open);
+    let open = connection.ports()?.into_iter().filter(|port| port.is_open(flooding));
     let closed: BTreeSet<&str> = closed.iter().map(|port| port.name.as_str()).collect();
     Ok(open.map(|port| port.name).filter(|name| closed.contains(name.as_str())).collect())
 }

@@ -4,7 +4,7 @@
 //! See the crate `usnet-test-fuzz` for the long form.
 
 use usnet_openflow::flow::{Match, Payload};
-use usnet_openflow::forwarding::answer;
+use usnet_openflow::forwarding::{Flooding, answer};
 use usnet_openflow::messages::{InstalledFlow, InstalledGroup, Part, PortDescription, offers_1_4};
 use usnet_openflow::wire::{ERROR, Endpoint, HELLO, Malformed, Message, Refusal};
 use usnet_openflow::{FragmentMode, PortNumber};
@@ -135,7 +135,7 @@ fn decode_message(message: &Message) -> Result<bool, Malformed> {
 
 fn decode_1_0(body: &[u8]) -> Option<()> {
     let (kind, _has_more, rest) = answer::stats(body)?;
-    let ports = answer::ports(kind, rest).map(|ports| ports.iter().all(|port| port.is_open()));
+    let ports = answer::ports(kind, rest).map(|ports| ports.iter().all(|port| port.is_open(Flooding::ToAll)));
     let nicira = answer::of_nicira(kind, rest);
     let count = nicira.and_then(answer::count);
     let flow = nicira.and_then(answer::is_normal_flow);

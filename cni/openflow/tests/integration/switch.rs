@@ -1,10 +1,12 @@
 //! A real Open vSwitch with one bridge, and what it says of ports and flows.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use usnet_openflow::flow::{Action, Cookie, CookieFilter, Flow, Match, Output, Payload};
+use usnet_openflow::forwarding::Flooding;
 use usnet_openflow::{
     Connection, FlowFilter, FlowMod, FragmentMode, InstalledFlow, OpenFlowError, PortNumber, forwarding,
 };
@@ -124,14 +126,22 @@ fn ports_that_are_not_flooded_to_are_those_that_are_named_until_the_switch_ends(
     let number = |name: &str| vsctl(&daemons, &format!("get Interface {name} ofport")).trim().parse().ok();
     let [one, two] = ["one", "two"].map(|name| number(name).and_then(PortNumber::new).expect(name));
     let management = management(&daemons);
-    let set = |ports: &[PortNumber]| {
-        forwarding::set_unflooded(&management, AMPLE, &ports.iter().copied().collect()).expect("ports")
+    let set = |ports: &[(PortNumber, bool)]| {
+        forwarding::set_flooding(&management, AMPLE, &ports.iter().copied().collect()).expect("ports")
     };
-    assert_eq!([set(&[]), set(&[one]), set(&[one])], [0, 1, 0]);
-    assert_eq!([set(&[two, port(77)]), set(&[two])], [2, 0]);
+    assert_eq!([set(&[(one, true)]), set(&[(one, false)]), set(&[(one, false)])], [0, 1, 0]);
+    assert_eq!([set(&[(two, false), (port(77), false)]), set(&[(two, false), (one, false)])], [1, 0]);
+    let names: BTreeSet<String> = ["two".to_owned()].into();
+    let open = |flooding| forwarding::open_ports(&management, AMPLE, &names, flooding).expect("ports");
+    // The device is down at first, and is then up without getting what is flooded.
+    assert_eq!([open(Flooding::AsItIs), open(Flooding::AsItIs)], [names.clone(), BTreeSet::new()]);
+    assert_eq!((set(&[(two, false)]), open(Flooding::ToAll)), (0, names.clone()));
+    assert_eq!(set(&[(two, true), (one, true)]), 1);
+    assert_eq!(set(&[(two, false)]), 1);
     daemons.kill_vswitchd().expect("a signal");
     daemons.start_vswitchd().expect("a switch");
-    assert_eq!(forwarding::set_unflooded(&management, AMPLE, &[].into()).expect("ports"), 0);
+    let all = [(one, true), (two, true)].into();
+    assert_eq!(forwarding::set_flooding(&management, AMPLE, &all).expect("ports"), 0);
 }
 
 #[test]
@@ -141,7 +151,7 @@ fn thousands_of_flows_are_read() {
     let flows: Vec<Flow> = (1..=5000).map(|number| flow(10, of_port(number), Action::Drop)).collect();
     let changes: Vec<FlowMod> = flows.iter().cloned().map(FlowMod::Add).collect();
     connection.commit(&changes).expect("flows");
-    let cookies = |flows: &mut dyn Iterator<Item = Cookie>| flows.collect::<std::collections::BTreeSet<_>>();
+    let cookies = |flows: &mut dyn Iterator<Item = Cookie>| flows.collect::<BTreeSet<_>>();
     let found = all(&mut connection);
     assert_eq!(found.len(), 5000);
     let expected = cookies(&mut flows.iter().map(|flow| flow.cookie));

@@ -5,11 +5,12 @@ use super::bridge_settings::is_guarded;
 use super::guard::{self, AntiSpoofing, GuardedPort};
 use super::snapshot::OvsSnapshot;
 use super::tags;
+use crate::model::attachment::AttachmentId;
 use crate::model::owner::Owner;
 use crate::model::port::{Guard, GuardedAddresses};
 use std::collections::BTreeMap;
 use usnet_openflow::PortNumber;
-use usnet_openflow::flow::Flow;
+use usnet_openflow::flow::{Action, Flow};
 use usnet_ovsdb::{Bridge, Port};
 
 /// The ports of a guarded bridge, by their numbers. Ports of others have no entry.
@@ -25,14 +26,17 @@ pub enum FrameSource {
         guard: Guard,
         /// Whether its frames may have a VLAN tag.
         is_trunk: bool,
+        /// Whether the bridge puts its frames into a VLAN.
+        is_in_vlan: bool,
+        attachment: AttachmentId,
     },
 }
 
 impl FrameSource {
-    /// The flows of the port with this number.
-    pub(super) fn flows(&self, number: PortNumber) -> Vec<Flow> {
-        let Self::Pod { guard: Guard { mac, addresses, pairs }, is_trunk } = self else {
-            return guard::trusted(number);
+    /// The flows of the port with this number, with what becomes of the frames that are allowed.
+    pub(super) fn flows(&self, number: PortNumber, allowed: &Action) -> Vec<Flow> {
+        let Self::Pod { guard: Guard { mac, addresses, pairs }, is_trunk, .. } = self else {
+            return guard::trusted_with(number, allowed);
         };
         let (anti_spoofing, addresses, uses_dhcp) = match addresses {
             GuardedAddresses::Any => (AntiSpoofing::Mac, Vec::new(), false),
@@ -41,7 +45,8 @@ impl FrameSource {
             }
         };
         let (mac, is_trunk, pairs) = (*mac, *is_trunk, pairs.iter().copied().collect());
-        guard::flows(&GuardedPort { number, anti_spoofing, mac, addresses, pairs, is_trunk, uses_dhcp })
+        let port = GuardedPort { number, anti_spoofing, mac, addresses, pairs, is_trunk, uses_dhcp };
+        guard::flows_with(&port, allowed)
     }
 }
 
@@ -64,9 +69,12 @@ fn port(snapshot: &OvsSnapshot, port: &Port) -> Option<(PortNumber, FrameSource)
     let number = snapshot.interface_of(port)?.ofport.and_then(|number| u16::try_from(number).ok())?;
     let number = PortNumber::new(number).filter(|number| *number != PortNumber::LOCAL)?;
     let source = match owner {
-        Owner::Attachment(_) => {
-            FrameSource::Pod { guard: tags::guard(&port.external_ids)?, is_trunk: !port.trunks.is_empty() }
-        }
+        Owner::Attachment(attachment) => FrameSource::Pod {
+            guard: tags::guard(&port.external_ids)?,
+            is_trunk: !port.trunks.is_empty(),
+            is_in_vlan: port.tag.is_some(),
+            attachment,
+        },
         Owner::Nic(_) | Owner::Patch(_) | Owner::Network(_) | Owner::Tunnel(_) => FrameSource::Network,
     };
     Some((number, source))

@@ -1,8 +1,10 @@
 //! Writes the flows of guarded bridges, over their management sockets (IO).
 
 use super::bridge_settings::SECURE;
-use super::guard;
+use super::guard::{self, FORWARD};
 use super::guarded::{self, FrameSource, GuardedPorts};
+use super::network_policies::NetworkPolicies;
+use super::policy;
 use super::snapshot::OvsSnapshot;
 use crate::engine::blocking::poll_once;
 use crate::engine::error::EngineError;
@@ -10,8 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 use usnet_crds::EngineKind;
-use usnet_openflow::flow::Flow;
-use usnet_openflow::{Connection, Difference, FlowFilter, FlowMod, InstalledFlow, OpenFlowError, PortNumber};
+use usnet_openflow::flow::{Flow, Group, GroupId};
+use usnet_openflow::{
+    Change, Connection, Difference, FlowFilter, FlowMod, GroupMod, InstalledFlow, OpenFlowError, PortNumber, forwarding,
+};
 use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Bridge, Condition, RowsIndex, Transaction};
 
@@ -24,7 +28,7 @@ pub(super) fn open(
 ) -> Result<(), OpenFlowError> {
     let mut connection = Connection::open(socket, timeout)?;
     connection.match_carried_fragments()?;
-    connection.commit(&guard::replacement(number, source.flows(number)))
+    connection.commit(&guard::replacement(number, source.flows(number, &FORWARD)))
 }
 
 /// Reads how many frames of each port guarded bridges have dropped, by the name of the port, since
@@ -55,25 +59,74 @@ pub fn refused_frames(socket: &Path, timeout: Duration) -> Result<BTreeMap<Strin
     Ok(refused)
 }
 
-/// Has a bridge have the flows of its ports and no others. Returns how many were wrong.
-pub fn restore(socket: &Path, timeout: Duration, ports: &GuardedPorts) -> Result<usize, OpenFlowError> {
+/// Has a bridge have the flows of its ports and of the policies of its network, and no others, in
+/// one bundle. Returns how much was wrong.
+pub fn restore(
+    socket: &Path,
+    timeout: Duration,
+    ports: &GuardedPorts,
+    policies: Option<&NetworkPolicies>,
+) -> Result<usize, OpenFlowError> {
+    let desired = Desired::of(ports, policies);
+    let unflooded: BTreeMap<PortNumber, bool> = desired.unflooded().map(|number| (number, false)).collect();
+    // Before the flows, so that no port gets what its policies do not allow.
+    let flooded = if unflooded.is_empty() { 0 } else { forwarding::set_flooding(socket, timeout, &unflooded)? };
     let mut connection = Connection::open(socket, timeout)?;
     // It goes with the process of the switch, as flows do.
     connection.match_carried_fragments()?;
     let installed = connection.flows(&FlowFilter::default())?;
-    let desired: Vec<Flow> = ports.iter().flat_map(|(number, source)| source.flows(*number)).collect();
-    let mut difference = Difference::between(&desired, installed);
-    if difference.surplus.iter().any(|flow| new_port(flow, ports).is_some()) {
+    let mut difference = Difference::between(&desired.flows, installed);
+    // With policies the plugin leaves new ports closed.
+    if policies.is_none() && difference.surplus.iter().any(|flow| new_port(flow, ports).is_some()) {
         // The plugin writes the flows of a port when the switch has it, which is before its number
         // is known here.
         let present: BTreeSet<PortNumber> = connection.ports()?.into_iter().map(|port| port.number).collect();
         difference.surplus.retain(|flow| new_port(flow, ports).is_none_or(|number| !present.contains(&number)));
     }
-    let wrong = difference.missing.len() + difference.surplus.len();
-    if wrong > 0 {
-        connection.commit(&difference.changes())?;
+    let wrong = desired.commit(&mut connection, difference)?;
+    Ok(flooded + wrong + forwarding::set_flooding(socket, timeout, &desired.flooding)?)
+}
+
+/// What a guarded bridge has.
+struct Desired {
+    flows: Vec<Flow>,
+    groups: Vec<Group>,
+    /// Whether its ports get what is flooded.
+    flooding: BTreeMap<PortNumber, bool>,
+}
+
+impl Desired {
+    fn of(ports: &GuardedPorts, policies: Option<&NetworkPolicies>) -> Self {
+        let allowed = if policies.is_some() { policy::CHECK } else { FORWARD };
+        let mut flows: Vec<Flow> = ports.iter().flat_map(|(number, source)| source.flows(*number, &allowed)).collect();
+        let compiled = policies.map(|policies| policies.compile(ports)).unwrap_or_default();
+        flows.extend(compiled.flows);
+        let flooding = ports.keys().map(|number| (*number, !compiled.unflooded.contains(number))).collect();
+        Self { flows, groups: compiled.groups, flooding }
     }
-    Ok(wrong)
+
+    fn unflooded(&self) -> impl Iterator<Item = PortNumber> {
+        self.flooding.iter().filter(|(_, is_flooded)| !**is_flooded).map(|(number, _)| *number)
+    }
+
+    /// Writes what is wrong of flows and groups. Groups come before the flows that send to them,
+    /// and are deleted after these.
+    fn commit(&self, connection: &mut Connection, difference: Difference) -> Result<usize, OpenFlowError> {
+        let installed = connection.groups()?;
+        let is_missing = |group: &&Group| !installed.iter().any(|found| found.is(group));
+        let missing = self.groups.iter().filter(is_missing).count();
+        let is_desired = |id| self.groups.iter().any(|group| group.id == id);
+        let surplus: Vec<GroupId> =
+            installed.iter().map(|group| group.id).filter(|id| policy::is_group(*id) && !is_desired(*id)).collect();
+        let wrong = difference.missing.len() + difference.surplus.len() + missing + surplus.len();
+        if wrong > 0 {
+            let groups = self.groups.iter().cloned().map(|group| Change::Group(GroupMod::Set(group)));
+            let flows = difference.changes().into_iter().map(Change::Flow);
+            let deletions = surplus.into_iter().map(|id| Change::Group(GroupMod::Delete(id)));
+            connection.commit_all(&groups.chain(flows).chain(deletions).collect::<Vec<_>>())?;
+        }
+        Ok(wrong)
+    }
 }
 
 /// The port that a flow of usnet is about, if it is none of these.
@@ -94,7 +147,7 @@ pub fn update(
         before.keys().filter(|number| !ports.contains_key(number)).map(|number| guard::deletion(*number)).collect();
     let mut missing = 0;
     for (number, source) in ports.iter().filter(|(number, source)| before.get(number) != Some(source)) {
-        let flows = source.flows(*number);
+        let flows = source.flows(*number, &FORWARD);
         let filter = FlowFilter { cookies: guard::cookies_of(*number), ..FlowFilter::default() };
         // The plugin has written those of most new ports.
         if !Difference::between(&flows, connection.flows(&filter)?).is_empty() {

@@ -9,7 +9,7 @@ use crate::values::{Values, bridge, converge, observe, port_name};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use usnet_dataplane::port::PortName;
-use usnet_openflow::forwarding::{self, Forwarding};
+use usnet_openflow::forwarding::{self, Flooding, Forwarding};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 const UNDISTURBED: Forwarding = Forwarding { is_normal: true, has_normal: true };
@@ -101,7 +101,7 @@ fn ports_that_others_closed_are_opened_and_no_other_port_is() {
     let (one, other) = (port_name("c1"), port_name("c2"));
     let open = |ports: &[&PortName]| {
         let names = ports.iter().map(ToString::to_string).collect();
-        forwarding::open_ports(&management(&switch, "br-blue"), TIMEOUT, &names).expect("a switch")
+        forwarding::open_ports(&management(&switch, "br-blue"), TIMEOUT, &names, Flooding::ToAll).expect("a switch")
     };
     for (port, config) in [(&other, "no-forward"), (&other, "no-flood"), (&other, "down"), (&one, "no-receive")] {
         ofctl(&switch, &format!("mod-port br-blue {port} {config}"));

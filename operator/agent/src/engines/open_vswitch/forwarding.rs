@@ -18,7 +18,7 @@ use usnet_common::display::ErrorChain;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::ovs::{NETWORK_KEY, UPLINK_KEY};
 use usnet_openflow::OpenFlowError;
-use usnet_openflow::forwarding::{self, Forwarding};
+use usnet_openflow::forwarding::{self, Flooding, Forwarding};
 use usnet_ovsdb::asynchronous::State;
 use usnet_ovsdb::{Bridge, Uuid};
 
@@ -94,7 +94,9 @@ impl ForwardingProbe {
                     Err(_) => continue,
                 }
                 if is_about_all && kind != Some(&Kind::Others) {
-                    self.open_ports(name, &ports).await;
+                    // Policies decide what guarded bridges flood to.
+                    let flooding = if kind == Some(&Kind::Guarded) { Flooding::AsItIs } else { Flooding::ToAll };
+                    self.open_ports(name, &ports, flooding).await;
                 }
             }
             if is_about_all {
@@ -105,9 +107,9 @@ impl ForwardingProbe {
 
     /// Opens ports of usnet that another client has closed. This is not an operation of a plan: a
     /// port whose device is gone stays closed, which must not make its network fail.
-    async fn open_ports(&self, name: &str, ports: &Arc<BTreeSet<String>>) {
+    async fn open_ports(&self, name: &str, ports: &Arc<BTreeSet<String>>, flooding: Flooding) {
         let ports = Arc::clone(ports);
-        let open = move |socket: &Path, timeout| forwarding::open_ports(socket, timeout, &ports);
+        let open = move |socket: &Path, timeout| forwarding::open_ports(socket, timeout, &ports, flooding);
         match self.ask(name, open).await {
             Ok(opened) if !opened.is_empty() => {
                 tracing::info!(bridge = name, ports = ?opened, "repaired: another client had closed ports in OpenFlow");

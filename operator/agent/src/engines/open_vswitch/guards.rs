@@ -136,7 +136,7 @@ impl GuardKeeper {
         let panicked = |error| Err(OpenFlowError::Connect { socket, source: io::Error::other(error) });
         let write = move || match before {
             Some(before) => guarded_flows::update(&path, TIMEOUT, &before, &ports),
-            None => guarded_flows::restore(&path, TIMEOUT, &ports),
+            None => guarded_flows::restore(&path, TIMEOUT, &ports, None),
         };
         spawn_blocking(write).await.unwrap_or_else(panicked)
     }

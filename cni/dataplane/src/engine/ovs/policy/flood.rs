@@ -3,11 +3,14 @@
 
 use super::port::{Isolated, Subjects};
 use super::step::{DESTINATION_PORT, FLOOD, INGRESS, IS_COPY, MULTICAST, NORMAL, flow, to};
+use std::ops::Range;
 use usnet_openflow::flow::{Flow, Group, GroupId, Match, Output, Payload, Step};
 
 /// The first ids of groups: of those for ARP and neighbor discovery, and of those for packets.
 const NEIGHBORS: u32 = 0x100;
 const PACKETS: u32 = 0x200;
+/// The ids of all groups: there are fewer of each kind than in between.
+pub(super) const IDS: Range<u32> = NEIGHBORS..0x300;
 
 /// Groups with as many isolated ports as there is room for. The others get what is flooded.
 pub(super) struct Flood {

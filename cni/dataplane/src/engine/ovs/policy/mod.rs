@@ -48,7 +48,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use step::CLASSIFY;
 use usnet_crds::policy::{Direction, Policy};
 use usnet_openflow::PortNumber;
-use usnet_openflow::flow::{Action, CookieFilter, Flow, Group};
+use usnet_openflow::flow::{Action, CookieFilter, Flow, Group, GroupId};
 
 /// What the policies of a network are, on one bridge.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ pub struct BridgePolicies<'a> {
 }
 
 /// What a bridge has for its policies.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PolicyFlows {
     pub flows: Vec<Flow>,
     /// Groups that the flows send to.
@@ -87,6 +87,12 @@ pub fn compile(bridge: &BridgePolicies<'_>) -> PolicyFlows {
         rules::flows(&subjects, bridge.policies, Direction::Ingress),
     ];
     PolicyFlows { flows: flows.concat(), groups: flood.groups(), unflooded: subjects.unflooded() }
+}
+
+/// Whether a group is one of policies.
+#[must_use]
+pub fn is_group(id: GroupId) -> bool {
+    flood::IDS.contains(&id.0)
 }
 
 /// Selects the flows of policies.

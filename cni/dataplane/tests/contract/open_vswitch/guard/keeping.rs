@@ -6,9 +6,15 @@ use std::collections::BTreeMap;
 use usnet_dataplane::ovs::guard;
 use usnet_dataplane::ovs::{FrameSource, GuardedPorts, guarded_flows};
 use usnet_openflow::PortNumber;
+use usnet_planner::testing::attachment;
 
 fn pod(text: &str) -> FrameSource {
-    FrameSource::Pod { guard: text.parse().expect("a guard"), is_trunk: false }
+    FrameSource::Pod {
+        guard: text.parse().expect("a guard"),
+        is_trunk: false,
+        is_in_vlan: false,
+        attachment: attachment("c1"),
+    }
 }
 
 fn about(scene: &Scene, number: PortNumber) -> usize {
@@ -24,7 +30,8 @@ fn a_bridge_gets_what_it_lacks_once_and_keeps_what_another_client_writes_for_a_n
             (a, pod("02:00:00:00:00:0a 10.9.0.10")),
             (b, pod("02:00:00:00:00:0b any")),
         ]);
-        let restore = |scene: &Scene| guarded_flows::restore(&scene.management(), TIMEOUT, &ports).expect("flows");
+        let restore =
+            |scene: &Scene| guarded_flows::restore(&scene.management(), TIMEOUT, &ports, None).expect("flows");
         assert_eq!(restore(scene), scene.installed().len());
         assert_eq!(restore(scene), 0);
 
@@ -42,7 +49,7 @@ fn ports_that_come_change_and_go_have_their_flows() {
         let [a, b, c] = ["a", "b", "c"].map(|pod| scene.number(&port_of(pod)));
         let before: GuardedPorts =
             BTreeMap::from([(a, pod("02:00:00:00:00:0a 10.9.0.10")), (b, pod("02:00:00:00:00:0b 10.9.0.11"))]);
-        guarded_flows::restore(&scene.management(), TIMEOUT, &before).expect("flows");
+        guarded_flows::restore(&scene.management(), TIMEOUT, &before, None).expect("flows");
         let after: GuardedPorts = BTreeMap::from([(a, pod("02:00:00:00:00:0a any")), (c, FrameSource::Network)]);
         let update = |scene: &Scene, before: &GuardedPorts, after: &GuardedPorts| {
             guarded_flows::update(&scene.management(), TIMEOUT, before, after).expect("flows")
@@ -50,6 +57,6 @@ fn ports_that_come_change_and_go_have_their_flows() {
         assert_eq!(update(scene, &before, &after), about(scene, a) + about(scene, c));
         assert_eq!((about(scene, b), about(scene, c)), (0, 1));
         assert_eq!(update(scene, &BTreeMap::new(), &after), 0, "the plugin has written them");
-        assert_eq!(guarded_flows::restore(&scene.management(), TIMEOUT, &after).expect("flows"), 0);
+        assert_eq!(guarded_flows::restore(&scene.management(), TIMEOUT, &after, None).expect("flows"), 0);
     });
 }

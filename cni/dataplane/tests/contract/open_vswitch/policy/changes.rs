@@ -6,7 +6,7 @@ use usnet_crds::policy::Policy;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 
 /// Pods of the namespace `b` may be reached at these ports of TCP and UDP, and may begin nothing.
-fn server(first: u16, last: u16) -> Vec<Policy> {
+pub(super) fn server(first: u16, last: u16) -> Vec<Policy> {
     let range = |protocol| PortRange { protocol, first, last };
     let ports = DestinationPorts::Within([TransportProtocol::Tcp, TransportProtocol::Udp].map(range).into());
     let rule = PolicyRule { peers: PeerAddresses::Any, ports };

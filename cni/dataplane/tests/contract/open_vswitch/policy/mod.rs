@@ -4,5 +4,6 @@
 mod chance;
 mod changes;
 mod flows;
+mod keeping;
 mod packets;
 mod scene;
