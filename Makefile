@@ -25,8 +25,9 @@ world-test: setup
 	USNET_REAL_NICS_FRAMES=2000 timeout 400 e2e/scripts/real-nics open_vswitch_carries_all_frames_over_e1000e_by_a_packet_socket || \
 	  USNET_REAL_NICS_FRAMES=2000 timeout 400 e2e/scripts/real-nics open_vswitch_carries_all_frames_over_e1000e_by_a_packet_socket
 
-# The long cluster tests, which `make test` leaves out; docs/decisions/0103-long-tests-run-nightly.md says why these.
+# The long tests, which `make test` leaves out; docs/decisions/0103-long-tests-run-nightly.md says why these.
 nightly: setup
+	cargo test -p usnet-dataplane --test contract -- --ignored
 	e2e/scripts/cluster-tests --long
 
 # A long soak test of USNET_LIFE_STEPS steps (default 2500), where `make test` has a short one; USNET_LIFE_SEED repeats a run.
