@@ -28,6 +28,7 @@ pub fn prepare(folder: &TestbedFolder) -> io::Result<Vec<String>> {
 /// Returns a policy that logs the requests of usnet's programs, and all requests for the objects
 /// that usnet uses. Other requests would be most of the log.
 fn policy() -> Value {
+    let accounts = json!(["system:serviceaccounts:usnet-system", "system:serviceaccounts:usnet-engines"]);
     let kinds = json!([{"group": "usnet.dev"}, {"group": "k8s.cni.cncf.io"}]);
     json!({
         "apiVersion": "audit.k8s.io/v1",
@@ -36,7 +37,7 @@ fn policy() -> Value {
         "omitStages": ["RequestReceived"],
         "omitManagedFields": true,
         "rules": [
-            {"level": "Metadata", "userGroups": ["system:serviceaccounts:usnet-system"]},
+            {"level": "Metadata", "userGroups": accounts},
             {"level": "Metadata", "resources": kinds},
             {"level": "None"},
         ],
