@@ -35,7 +35,7 @@ life: setup
 	e2e/scripts/long-test life
 
 # Each part is killed or broken under traffic, USNET_FAULT_ROUNDS times (default 3), and the packets are counted (docs/faults.md); then each
-# engine is killed USNET_RESTARTS times (default 200) below an agent. `make test` has a short form of both.
+# engine is killed USNET_RESTARTS times (default 200) below an agent. `make nightly` has a short form of the first, `make test` of the second.
 faults: setup
 	e2e/scripts/long-test faults
 
@@ -74,8 +74,8 @@ resource-claims: setup
 engines: setup
 	e2e/scripts/long-test engines
 
-# Networks, and usnet itself, delivered by Flux, Argo CD and Helm, changed, removed and put back, with tables (docs/gitops.md). `make test` has
-# the part of Flux.
+# Networks, and usnet itself, delivered by Flux, Argo CD and Helm, changed, removed and put back, with tables (docs/gitops.md). `make nightly`
+# has the part of Flux.
 gitops:
 	e2e/scripts/setup --gitops
 	e2e/scripts/gitops $(TESTS)

@@ -1,17 +1,10 @@
 //! The NADs that a policy is for.
 
 use super::problem::{FieldProblem, PolicyProblem};
-use super::spec::MultiNetworkPolicy;
+use super::spec::{DEFINITIONS_MAX, MultiNetworkPolicy, POLICY_FOR_ANNOTATION};
 use crate::NamespaceName;
 use kube::ResourceExt;
 use std::collections::BTreeSet;
-
-/// The annotation of a policy with the NADs that it is for: `name` or `namespace/name`, with commas
-/// in between.
-pub const POLICY_FOR_ANNOTATION: &str = "k8s.v1.cni.cncf.io/policy-for";
-
-/// Most NADs of one policy.
-pub const DEFINITIONS_MAX: usize = 64;
 
 /// A NAD, by which a policy names a network.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

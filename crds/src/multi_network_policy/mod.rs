@@ -13,6 +13,7 @@ mod peers;
 mod ports;
 pub mod problem;
 pub mod read;
+mod reading;
 pub mod spec;
 
 #[cfg(test)]

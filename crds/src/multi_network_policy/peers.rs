@@ -1,7 +1,7 @@
 //! Peers of rules, as prefixes.
 
 use super::problem::PolicyProblem;
-use super::read::Reading;
+use super::reading::Reading;
 use super::spec::{IpBlock, RulePeer};
 use crate::policy::prefixes::without;
 use crate::policy::rule::PeerAddresses;

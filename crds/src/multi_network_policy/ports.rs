@@ -1,7 +1,7 @@
 //! Ports of rules, as ranges.
 
 use super::problem::PolicyProblem;
-use super::read::Reading;
+use super::reading::Reading;
 use super::spec::RulePort;
 use crate::policy::rule::{DestinationPorts, PortRange, TransportProtocol};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;

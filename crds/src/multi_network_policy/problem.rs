@@ -1,7 +1,7 @@
 //! What of a policy cannot be enforced, for its events.
 
 use crate::InvalidName;
-use crate::multi_network_policy::definitions::{DEFINITIONS_MAX, POLICY_FOR_ANNOTATION};
+use crate::multi_network_policy::spec::{DEFINITIONS_MAX, POLICY_FOR_ANNOTATION};
 use crate::policy::prefixes::{EXCEPTIONS_MAX, PREFIXES_MAX};
 
 /// A part of a policy that cannot be enforced.

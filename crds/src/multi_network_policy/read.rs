@@ -4,6 +4,7 @@
 
 use super::definitions::{DefinitionName, definitions};
 use super::problem::{FieldProblem, PolicyProblem};
+use super::reading::Reading;
 use super::spec::{EgressRule, IngressRule, MultiNetworkPolicy, MultiNetworkPolicySpec};
 use super::{peers, ports};
 use crate::NamespaceName;
@@ -30,7 +31,7 @@ pub struct ReadPolicy {
 /// Reads a policy.
 pub fn read(object: &MultiNetworkPolicy) -> ReadPolicy {
     let (definitions, problems) = definitions(object);
-    let mut reading = Reading(problems);
+    let mut reading = Reading::new(problems);
     let namespace = NamespaceName::try_from(object.namespace().unwrap_or_default());
     let namespace = reading.check("metadata.namespace", namespace.map_err(PolicyProblem::from));
     let selected = if selects_all(&object.spec.pod_selector) { Ok(()) } else { Err(PolicyProblem::PodSelector) };
@@ -38,7 +39,7 @@ pub fn read(object: &MultiNetworkPolicy) -> ReadPolicy {
     let (ingress, egress) = rules(&mut reading, &object.spec);
     let policy =
         namespace.zip(selected).map(|(namespace, ())| Policy { namespace, name: object.name_any(), ingress, egress });
-    ReadPolicy { definitions, policy, problems: reading.0 }
+    ReadPolicy { definitions, policy, problems: reading.into_problems() }
 }
 
 fn selects_all(selector: &LabelSelector) -> bool {
@@ -81,14 +82,4 @@ fn directions(reading: &mut Reading, spec: &MultiNetworkPolicySpec) -> (bool, bo
     }
     let has = |name| spec.policy_types.iter().any(|text| is(text, name));
     (has(INGRESS), has(EGRESS))
-}
-
-/// The problems that were found so far.
-pub(super) struct Reading(Vec<FieldProblem>);
-
-impl Reading {
-    /// A part of the policy, if it can be enforced.
-    pub(super) fn check<T>(&mut self, field: &str, result: Result<T, PolicyProblem>) -> Option<T> {
-        result.map_err(|problem| self.0.push(FieldProblem { field: field.to_owned(), problem })).ok()
-    }
 }

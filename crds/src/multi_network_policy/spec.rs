@@ -5,6 +5,13 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::CustomResource;
 use serde::{Deserialize, Serialize};
 
+/// The annotation of a policy with the NADs that it is for: `name` or `namespace/name`, with commas
+/// in between.
+pub const POLICY_FOR_ANNOTATION: &str = "k8s.v1.cni.cncf.io/policy-for";
+
+/// Most NADs of one policy.
+pub const DEFINITIONS_MAX: usize = 64;
+
 /// Which connections pods may have on the networks that the annotation names.
 #[derive(CustomResource, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[kube(

@@ -1,8 +1,8 @@
 //! What is read of each field, and which fields are refused. Whole policies are compared with what
 //! they say in `tests/integration/policies.rs`.
 
-use super::definitions::DEFINITIONS_MAX;
 use super::read::{ReadPolicy, read};
+use super::spec::DEFINITIONS_MAX;
 use super::spec::MultiNetworkPolicy;
 use crate::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
 use serde_json::{Value, json};
