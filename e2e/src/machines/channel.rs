@@ -2,7 +2,7 @@
 //! with its result comes back (`guest/start` has the other end). The ports are pairs of named
 //! pipes, which any process of this machine may use, one at a time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -57,11 +57,15 @@ pub(super) fn name(number: usize) -> String {
     format!("command-{number}")
 }
 
-/// Creates the pipes, before QEMU starts.
+/// Creates the pipes, before QEMU starts. Those of an earlier QEMU, which may hold requests, go.
 pub(super) fn create(folder: &Path) -> io::Result<()> {
     for number in 0..COUNT {
         for end in ["in", "out"] {
-            mkfifo(&folder.join(format!("{}.{end}", name(number))), Mode::S_IRUSR | Mode::S_IWUSR)?;
+            let pipe = folder.join(format!("{}.{end}", name(number)));
+            match fs::remove_file(&pipe) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => mkfifo(&pipe, Mode::S_IRUSR | Mode::S_IWUSR)?,
+            }
         }
     }
     Ok(())

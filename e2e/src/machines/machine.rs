@@ -38,6 +38,8 @@ pub enum MachineError {
     Start(String, #[source] io::Error),
     #[error("machine {name} is not ready: {problem}; its logs:\n{logs}")]
     NotReady { name: String, problem: String, logs: String },
+    #[error("machine {name} hangs at its start; its logs:\n{logs}")]
+    Hangs { name: String, logs: String },
     #[error("a command in machine {0}")]
     Channel(String, #[source] ChannelError),
     #[error("in machine {name}, `{script}` failed ({status}): {output}")]
@@ -57,7 +59,19 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts a machine with files in a new folder, without waiting until it is ready.
+    /// Starts a machine with files in a folder, and waits until it runs commands. If it hangs, it
+    /// is started once more: Linux may lose the timers of an emulated processor while it boots.
+    pub fn boot(packages: &Packages, spec: &Specification, folder: &Path) -> Result<Self, MachineError> {
+        match Self::start(packages, spec, folder)?.wait() {
+            Err(hangs @ MachineError::Hangs { .. }) => {
+                eprintln!("{hangs}\nit is started once more");
+                Self::start(packages, spec, folder)?.wait()
+            }
+            booted => booted,
+        }
+    }
+
+    /// Starts a machine with files in a folder, without waiting until it is ready.
     pub fn start(packages: &Packages, spec: &Specification, folder: &Path) -> Result<Starting, MachineError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
@@ -161,20 +175,16 @@ pub struct Starting {
 impl Starting {
     /// Waits until the machine runs commands.
     pub fn wait(mut self) -> Result<Machine, MachineError> {
-        let not_ready = |machine: &Machine, problem: &str| MachineError::NotReady {
-            name: machine.name.clone(),
-            problem: problem.to_owned(),
-            logs: machine.logs(),
-        };
         let console = self.machine.folder.join(files::CONSOLE);
         let ready = wait::try_until(wait::scaled(START_WITHIN), || {
             if self.machine.process.has_ended() {
-                return Err(not_ready(&self.machine, "QEMU has ended"));
+                let (name, problem) = (self.machine.name.clone(), "QEMU has ended".to_owned());
+                return Err(MachineError::NotReady { name, problem, logs: self.machine.logs() });
             }
             Ok(fs::read(&console).is_ok_and(|text| String::from_utf8_lossy(&text).contains(READY)))
         })?;
         if !ready {
-            return Err(not_ready(&self.machine, "it does not start"));
+            return Err(MachineError::Hangs { name: self.machine.name.clone(), logs: self.machine.logs() });
         }
         self.machine.run("true")?;
         self.machine.started_within = self.begun.elapsed();

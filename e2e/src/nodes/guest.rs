@@ -93,8 +93,8 @@ impl Guest {
         let proxy =
             ApiProxy::start(&path, &pod_network::identity(&authority, spec.name)?).map_err(GuestError::Proxy)?;
         let tap = Tap::create(spec.name, index)?;
-        let starting = Machine::start(packages, &specification(spec), &folder.path().join(spec.name))?;
-        let guest = Self { machine: starting.wait()?, _tap: tap, _proxy: proxy, _folder: folder, path, kubelet };
+        let machine = Machine::boot(packages, &specification(spec), &folder.path().join(spec.name))?;
+        let guest = Self { machine, _tap: tap, _proxy: proxy, _folder: folder, path, kubelet };
         let (address, prefix) = (addresses::node(index), addresses::FABRIC_PREFIX);
         let mut words = vec![format!("{address}/{prefix}"), addresses::CONTROL_PLANE.to_string()];
         words.extend(spec.images.iter().map(|image| image.display().to_string()));
