@@ -1,6 +1,7 @@
 //! How fast usnet is, as ratios within one run, against the least that any program has to do and
 //! against `ovs-vsctl` and `vppctl`: `make bench`. Parts: `ovs` and `vpp` measure the plugin with
-//! that engine, `bulk` the agent that programs a thousand networks, `across` networks of two nodes.
+//! that engine, `bulk` the agent that programs a thousand networks, `across` networks of two nodes,
+//! `datapath` what checks of packets cost.
 //!
 //! Absolute times depend on the machine; each round therefore runs all that is compared in turn,
 //! and only ratios say something. `docs/performance.md` explains the tables, which are printed as
@@ -17,6 +18,7 @@
 mod across;
 mod bulk;
 mod calls;
+mod datapath;
 mod host;
 mod report;
 mod scenes;
@@ -43,6 +45,9 @@ fn main() {
     }
     if is_wanted("bulk") {
         bulk::run(&programs);
+    }
+    if is_wanted("datapath") {
+        datapath::run(&mut targets);
     }
     if is_wanted("across") {
         across::run(&programs, &mut targets);
