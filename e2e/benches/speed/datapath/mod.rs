@@ -14,7 +14,7 @@ use usnet_test_openvswitch::OpenVswitch;
 /// Of each mode, in turn.
 const TURNS: usize = 15;
 const TURN: Duration = Duration::from_millis(700);
-/// After a mode has changed: flows of the datapath are made anew, and frames that were dropped
+/// After a mode has changed: the datapath gets new flows, and frames that were dropped
 /// meanwhile are sent again.
 const SETTLE: Duration = Duration::from_millis(400);
 
