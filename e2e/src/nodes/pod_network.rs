@@ -25,6 +25,9 @@ const MULTUS_KUBECONFIG: &str = "/etc/cni/net.d/multus.d/multus.kubeconfig";
 /// The CRD of NetworkAttachmentDefinitions of the Network Plumbing Working Group.
 pub const DEFINITION_CRD: &str = include_str!("network-attachment-definition.yaml");
 
+/// The CRD of MultiNetworkPolicies of the same group, without which these cannot be created.
+pub const POLICY_CRD: &str = include_str!("multi-network-policy.yaml");
+
 #[derive(Debug, thiserror::Error)]
 pub enum PodNetworkError {
     #[error(transparent)]

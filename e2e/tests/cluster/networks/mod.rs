@@ -13,6 +13,7 @@ mod moved;
 mod nads;
 mod node_access;
 mod node_slices;
+mod policies;
 mod refused_definitions;
 mod samples;
 mod status;

@@ -1,0 +1,173 @@
+//! Pods on a network with policies: connections that their MultiNetworkPolicies allow are made, and
+//! no packet of others arrives, also after what goes wrong.
+
+mod connections;
+mod flood;
+
+use crate::support::cluster::{apply, check, eventually, kubectl, run, timeout};
+use crate::support::pods::{NODE, pod_without_volume, start};
+use crate::support::scene::{Scene, agent_pod, wait_ready};
+use connections::{ALLOWED, Host, OTHER, Server, Stream, UDP, both_families, reached};
+use flood::Flood;
+use serde_json::{Value, json};
+use std::time::Instant;
+
+const NETWORK: &str = "policies";
+/// The namespace of the pods that the policies are for.
+const OF_SERVERS: &str = "policies-db";
+
+const SERVER: Host = Host { name: "server", number: 10 };
+const CLIENT: Host = Host { name: "client", number: 11 };
+const STRANGER: Host = Host { name: "stranger", number: 12 };
+/// A pod of the same namespace as the server that starts later.
+const LATE: Host = Host { name: "late", number: 13 };
+
+fn spec(policies: &str) -> Value {
+    let clients = [CLIENT, STRANGER].map(|host| host.attachment(NETWORK));
+    let servers = [SERVER, LATE].map(|host| host.attachment(OF_SERVERS));
+    let namespaces = json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": [NETWORK, OF_SERVERS]});
+    json!({
+        "port": {"type": "Veth", "antiSpoofing": "Address"}, "policies": policies,
+        "namespaceSelector": {"matchExpressions": [namespaces]},
+        "attachments": clients.into_iter().chain(servers).collect::<Vec<_>>(),
+    })
+}
+
+/// A policy for all pods of the server's namespace on the network.
+fn policy(name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "k8s.cni.cncf.io/v1beta1", "kind": "MultiNetworkPolicy",
+        "metadata": {"name": name, "namespace": OF_SERVERS, "annotations": {"k8s.v1.cni.cncf.io/policy-for": NETWORK}},
+        "spec": spec,
+    })
+}
+
+/// Connections from one pod to one port.
+fn only_from(host: Host) -> Value {
+    let block = |address: &std::net::IpAddr| {
+        let length = if address.is_ipv4() { 32 } else { 128 };
+        json!({"ipBlock": {"cidr": format!("{address}/{length}")}})
+    };
+    let from: Vec<Value> = host.addresses().iter().map(block).collect();
+    let rule = json!({"from": from, "ports": [{"protocol": "TCP", "port": ALLOWED}]});
+    json!({"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [rule]})
+}
+
+struct Pods {
+    clients: Scene,
+    servers: Scene,
+    server: Server,
+}
+
+impl Pods {
+    fn start() -> Self {
+        let (clients, servers) = (Scene::new(NETWORK), Scene::new(OF_SERVERS));
+        clients.network(NETWORK, &spec("Enabled"));
+        for host in [CLIENT, STRANGER] {
+            start(&clients, &pod_without_volume(&clients, host.name, NETWORK));
+        }
+        start(&servers, &pod_without_volume(&servers, SERVER.name, NETWORK));
+        let server = Server::start(&servers, SERVER);
+        Self { clients, servers, server }
+    }
+
+    /// Client and stranger reach these ports of the server, once that has come about; and then
+    /// still, and nothing else.
+    #[track_caller]
+    fn reach(&self, when: &str, client: &[(&str, u16)], stranger: &[(&str, u16)]) {
+        let expected = [both_families(client), both_families(stranger)];
+        let found = || [CLIENT, STRANGER].map(|host| reached(&self.clients, host, &self.server));
+        let started = Instant::now();
+        eventually(&format!("{when}: {expected:?}"), || {
+            let found = found();
+            check(found == expected, format!("{found:?}"))
+        });
+        println!("{when}: as expected within {:.1} s", started.elapsed().as_secs_f64());
+    }
+
+    /// Nothing of the stranger arrives, while the client reaches what it may.
+    #[track_caller]
+    fn are_restricted(&self, when: &str) {
+        self.reach(when, &[("TCP", ALLOWED)], &[]);
+    }
+}
+
+const ALL: [(&str, u16); 3] = [("TCP", ALLOWED), ("TCP", OTHER), ("UDP", UDP)];
+
+#[test]
+fn pods_reach_what_policies_allow_and_nothing_else_whatever_happens() {
+    let pods = Pods::start();
+    pods.reach("without a policy", &ALL, &ALL);
+    let mut stream = Stream::open(&pods.clients, STRANGER, &pods.server);
+    assert!(stream.passes(), "a connection that is not restricted");
+
+    apply(&policy("database", &only_from(CLIENT)));
+    pods.are_restricted("a policy");
+    assert!(!stream.passes(), "a connection goes on that the policy does not allow");
+    let mut allowed = Stream::open(&pods.clients, CLIENT, &pods.server);
+
+    a_new_pod_is_restricted_from_its_start(&pods);
+    nothing_passes_while_the_switch_is_restarted(&pods);
+    pods.are_restricted("a switch that was restarted");
+    assert!(allowed.passes(), "a connection that is allowed, after a restart of the switch");
+
+    let flood = Flood::start(&pods.clients, STRANGER, SERVER);
+    kubectl(&["delete", "pod", "-n", "usnet-system", &agent_pod(NODE), timeout()]);
+    assert!(allowed.passes(), "a connection that is allowed, without an agent");
+    wait_ready(NETWORK);
+    pods.are_restricted("an agent that was restarted");
+    flood.end();
+    assert_eq!(pods.server.datagrams(flood::TEXT), 0, "packets of the stranger arrived");
+
+    what_is_not_enforced_is_an_event(&pods);
+    kubectl(&["delete", "multi-networkpolicies", "--all", "-n", OF_SERVERS]);
+    pods.reach("no policy any more", &ALL, &ALL);
+
+    apply(&policy("database", &only_from(CLIENT)));
+    pods.are_restricted("a policy again");
+    pods.clients.network(NETWORK, &spec("Disabled"));
+    pods.reach("policies that are disabled", &ALL, &ALL);
+    pods.clients.network(NETWORK, &spec("Enabled"));
+    pods.are_restricted("policies that are enabled");
+    pods.servers.delete_pods([SERVER.name, LATE.name]);
+    pods.clients.delete_pods([CLIENT.name, STRANGER.name]);
+}
+
+/// The stranger sends to the addresses of a pod from before it is there.
+fn a_new_pod_is_restricted_from_its_start(pods: &Pods) {
+    let flood = Flood::start(&pods.clients, STRANGER, LATE);
+    start(&pods.servers, &pod_without_volume(&pods.servers, LATE.name, NETWORK));
+    let late = Server::start(&pods.servers, LATE);
+    eventually("the client reaches the new pod", || {
+        let found = reached(&pods.clients, CLIENT, &late);
+        check(found == both_families(&[("TCP", ALLOWED)]), format!("{found:?}"))
+    });
+    let sent = flood.end();
+    assert_eq!(flood::unexpected(&pods.servers, LATE), 0, "packets of the stranger arrived in the new pod");
+    assert_eq!(late.datagrams(flood::TEXT), 0);
+    println!("{sent} packets were sent to a pod that started, and none arrived");
+}
+
+fn nothing_passes_while_the_switch_is_restarted(pods: &Pods) {
+    let flood = Flood::start(&pods.clients, STRANGER, SERVER);
+    for _ in 0..3 {
+        run("component", &["stop", "ovs-vswitchd", NODE]);
+        run("component", &["start", "ovs-vswitchd", NODE]);
+        pods.are_restricted("the switch is back");
+    }
+    let sent = flood.end();
+    assert_eq!(pods.server.datagrams(flood::TEXT), 0, "packets of the stranger arrived");
+    println!("{sent} packets were sent while the switch was restarted, and none arrived");
+}
+
+/// A rule with the name of a port allows nothing, and the user is told.
+fn what_is_not_enforced_is_an_event(pods: &Pods) {
+    let rule = json!({"ports": [{"port": "postgres"}]});
+    apply(&policy("named", &json!({"podSelector": {}, "ingress": [rule]})));
+    eventually("the event of the policy", || {
+        let selector = "involvedObject.kind=MultiNetworkPolicy,involvedObject.name=named,reason=NotEnforced";
+        let events = kubectl(&["get", "events", "-n", OF_SERVERS, "--field-selector", selector]);
+        check(events.contains("spec.ingress[0].ports[0]") && events.contains("postgres"), events)
+    });
+    pods.are_restricted("a policy that allows nothing beside the other");
+}
