@@ -21,13 +21,24 @@ pub fn is_isolated(policies: &[Policy], namespace: &str, direction: Direction) -
 /// Whether the policies allow a connection on the side of a pod of the namespace. The other side
 /// has its own policies.
 pub fn is_allowed(policies: &[Policy], namespace: &str, direction: Direction, connection: &Connection) -> bool {
+    allowing(policies, namespace, direction, connection).is_some() || !is_isolated(policies, namespace, direction)
+}
+
+/// The first policy that has a rule for a connection on the side of a pod of the namespace.
+pub fn allowing<'policy>(
+    policies: &'policy [Policy],
+    namespace: &str,
+    direction: Direction,
+    connection: &Connection,
+) -> Option<&'policy Policy> {
     let peer = match direction {
         Direction::Ingress => connection.source,
         Direction::Egress => connection.destination,
     };
-    let mut rules = of_namespace(policies, namespace).filter_map(|policy| policy.rules(direction)).flatten();
-    let is_allowed = rules.any(|rule| rule.peers.contains(peer) && rule.ports.contain(connection.port));
-    is_allowed || !is_isolated(policies, namespace, direction)
+    of_namespace(policies, namespace).find(|policy| {
+        let mut rules = policy.rules(direction).into_iter().flatten();
+        rules.any(|rule| rule.peers.contains(peer) && rule.ports.contain(connection.port))
+    })
 }
 
 fn of_namespace<'policy>(policies: &'policy [Policy], namespace: &str) -> impl Iterator<Item = &'policy Policy> {

@@ -1,15 +1,18 @@
-//! `kubectl usnet trace POD POD`: the path of packets from one pod to another, step by step, and
-//! where it is broken.
+//! `kubectl usnet trace POD POD [CONNECTION]`: the path of packets from one pod to another, step by
+//! step, and where it is broken.
 //!
 //! - [`read`] (IO): reads the [`facts`] about both endpoints from the API server and both nodes;
 //! - [`steps`]: makes steps and a conclusion of these facts (pure): [`endpoint`] those of one
-//!   endpoint, [`network`] those between the endpoints, which [`path`] collects;
+//!   endpoint, [`network`] those between the endpoints, [`policies`] what these say of a
+//!   [`connection`], which [`path`] collects;
 //! - [`report`]: the report; [`text`]: the report as text.
 
+pub(crate) mod connection;
 mod endpoint;
 mod facts;
 mod network;
 mod path;
+mod policies;
 mod read;
 mod report;
 mod steps;
@@ -17,10 +20,11 @@ mod steps;
 mod tests;
 mod text;
 
-use crate::api::{Cluster, Scope, read_allowed, read_definitions_for, read_interfaces};
+use crate::api::{Cluster, Scope, read_allowed, read_definitions_for, read_interfaces, read_policies};
 use crate::commands::explain;
 use crate::error::{Error, PROBLEM, SUCCESS};
 use crate::output::{Format, Output, render};
+use connection::Target;
 use std::collections::BTreeSet;
 use usnet_crds::NetworkName;
 
@@ -31,6 +35,9 @@ pub(crate) struct Options {
     from: String,
     /// The receiving pod, as NAME or NAMESPACE/NAME.
     to: String,
+    /// The connection of which policies are asked: tcp/PORT, udp/PORT, or icmp for protocols without
+    /// ports.
+    connection: Option<Target>,
     /// The network, if the pods have several in common.
     #[arg(long, value_name = "NAME")]
     network: Option<NetworkName>,
@@ -51,11 +58,12 @@ pub(crate) async fn run(cluster: &Cluster, options: &Options, format: Format) ->
     for namespace in namespaces.into_iter().collect::<BTreeSet<_>>() {
         read_interfaces(cluster, &mut snapshot, Scope::Namespace(namespace)).await;
     }
+    read_policies(cluster, &mut snapshot).await;
     let pods = [&from, &to];
     let report = match facts::common_network(&snapshot, pods, options.network.as_ref()) {
         Ok(network) => {
             let facts = read::facts(cluster, &snapshot, pods, &network, options.interval).await;
-            steps::report(&snapshot, &facts)
+            steps::report(&snapshot, &facts, options.connection)
         }
         Err(facts::NoCommonNetwork::Ambiguous(candidates)) => {
             let (kind, name) = ("the network", format!("of {} and {}", from.reference(), to.reference()));

@@ -1,20 +1,23 @@
 //! Makes steps and a conclusion of the facts. Pure.
 
+use super::connection::Target;
 use super::endpoint::{add_endpoint, add_network};
 use super::facts::Facts;
 use super::network::add_bridges;
 use super::path::Path;
+use super::policies::add_policies;
 use super::report::{Conclusion, Report};
 use crate::model::{Pod, Snapshot};
 
-/// Traces the path between two endpoints of a network.
-pub(super) fn report(snapshot: &Snapshot, facts: &Facts<'_>) -> Report {
+/// Traces the path between two endpoints of a network, and asks the policies about a connection.
+pub(super) fn report(snapshot: &Snapshot, facts: &Facts<'_>, target: Option<Target>) -> Report {
     let mut path = Path::default();
     add_network(&mut path, snapshot, &facts.network, &facts.from);
     if !facts.is_on_one_node() {
         add_network(&mut path, snapshot, &facts.network, &facts.to);
     }
     add_endpoint(&mut path, &facts.from, true);
+    add_policies(&mut path, snapshot, facts, target);
     add_bridges(&mut path, snapshot, facts);
     add_endpoint(&mut path, &facts.to, false);
     let (steps, conclusion) = path.finish();

@@ -1,3 +1,4 @@
+use super::connection::Target;
 use super::facts::{Endpoint, Facts, NoCommonNetwork, common_network};
 use super::report::{Outcome, Report};
 use super::steps::{no_common_network, report};
@@ -25,6 +26,8 @@ struct Scene {
     snapshot: Snapshot,
     from: BridgeFacts,
     to: BridgeFacts,
+    /// The connection of which policies are asked.
+    target: Option<Target>,
 }
 
 fn counters(packets: u64) -> PortCounters {
@@ -91,7 +94,7 @@ impl Scene {
             let from = facts(vec![one], on_node_a, overlay("192.0.2.1", "192.0.2.2"));
             (from, facts(vec![other], on_node_b, overlay("192.0.2.2", "192.0.2.1")))
         };
-        let mut scene = Self { snapshot, from, to };
+        let mut scene = Self { snapshot, from, to, target: None };
         if location == Location::Uplink {
             scene.state("node-a", &json!({"uplinks": [uplink("Programmed", "")]}));
             scene.state("node-b", &json!({"uplinks": [uplink("Programmed", "")]}));
@@ -124,7 +127,7 @@ impl Scene {
             bridge: Ok(bridge.clone()),
         };
         let facts = Facts { network: "blue".into(), from: end("a", &self.from), to: end("b", &self.to) };
-        report(&self.snapshot, &facts)
+        report(&self.snapshot, &facts, self.target)
     }
 }
 
@@ -284,4 +287,59 @@ fn pods_without_a_common_network_are_reported() {
     let report = no_common_network(&scene.snapshot, [scene.pod("a"), scene.pod("c")], &networks);
     assert_eq!(report.conclusion.cause, "NetworksDiffer");
     assert!(report.conclusion.why.contains("web/a has blue, web/c has green"), "{report:?}");
+}
+
+/// The network has policies, and one of the namespace of both pods allows connections of pod a to
+/// port 5432.
+fn policies() -> Scene {
+    let mut scene = Scene::new(Location::OneNode);
+    let spec = json!({"policies": "Enabled", "port": {"antiSpoofing": "Address"}});
+    add(&mut scene.snapshot, &network_object("blue", &spec));
+    let rule = json!({"peers": ["10.9.0.1/32"], "ports": [{"protocol": "TCP", "first": 5432, "last": 5432}]});
+    add(
+        &mut scene.snapshot,
+        &json!({
+            "apiVersion": "usnet.dev/v1alpha1", "kind": "CompiledPolicy", "metadata": {"name": "web.db"},
+            "spec": {"networks": ["blue"], "namespace": "web", "name": "db", "generation": 1, "ingress": [rule]},
+        }),
+    );
+    scene.port("a", |port| port.addresses = vec!["10.9.0.1".parse().unwrap()]);
+    scene.port("b", |port| port.addresses = vec!["10.9.0.2".parse().unwrap()]);
+    scene
+}
+
+#[test]
+fn policies_say_whether_a_connection_is_allowed() {
+    let mut scene = policies();
+    let steps = |report: &Report| report.steps.iter().map(|step| step.what.clone()).collect::<Vec<_>>().join("\n");
+    let report = scene.report();
+    assert_eq!(report.conclusion.cause, "NothingFound");
+    assert!(steps(&report).contains("policies restrict connections to web/b net1: name a connection"), "{report:#?}");
+
+    scene.target = "tcp/5432".parse().ok();
+    let report = scene.report();
+    assert_eq!(report.conclusion.cause, "Passes", "{report:#?}");
+    assert!(steps(&report).contains("no policy restricts connections of web/a net1"), "{report:#?}");
+    assert!(steps(&report).contains("policy web/db allows tcp/5432 from 10.9.0.1 to 10.9.0.2"), "{report:#?}");
+
+    for other in ["tcp/5433", "udp/5432", "icmp"] {
+        scene.target = other.parse().ok();
+        let conclusion = scene.report().conclusion;
+        assert_eq!(conclusion.cause, "NotAllowed", "{other}");
+        assert!(conclusion.why.contains(&format!("no policy of namespace web allows {other} from 10.9.0.1")));
+    }
+    scene.port("a", |port| port.addresses.clear());
+    assert_eq!(scene.report().conclusion.cause, "NothingFound", "the address of the sender is unknown");
+}
+
+#[test]
+fn policies_of_other_networks_and_of_a_network_without_policies_say_nothing() {
+    let mut scene = policies();
+    scene.target = "tcp/5433".parse().ok();
+    scene.snapshot.policies[0].networks = ["red".parse().unwrap()].into();
+    assert_eq!(scene.report().conclusion.cause, "Passes");
+    let mut scene = policies();
+    scene.target = "tcp/5433".parse().ok();
+    add(&mut scene.snapshot, &network_object("blue", &json!({})));
+    assert_eq!(scene.report().conclusion.cause, "Passes");
 }
