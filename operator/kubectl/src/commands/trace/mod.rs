@@ -35,8 +35,8 @@ pub(crate) struct Options {
     from: String,
     /// The receiving pod, as NAME or NAMESPACE/NAME.
     to: String,
-    /// The connection of which policies are asked: tcp/PORT, udp/PORT, or icmp for protocols without
-    /// ports.
+    /// The connection of which policies are asked: tcp/PORT, udp/PORT, or icmp for protocols
+    /// without ports.
     connection: Option<Target>,
     /// The network, if the pods have several in common.
     #[arg(long, value_name = "NAME")]

@@ -1,6 +1,6 @@
 //! What the policies of both namespaces say of a connection: those of the sender about connections
-//! of its pods, those of the receiver about connections to its pods. By the same rules nodes enforce
-//! them. Pure.
+//! of its pods, those of the receiver about connections to its pods. Nodes enforce them by the same
+//! rules. Pure.
 
 use super::connection::Target;
 use super::facts::{Endpoint, Facts};
