@@ -85,7 +85,7 @@ fn a_bridge_not_owned_by_usnet_fails_the_network() {
 #[test]
 fn the_reason_is_why_the_last_attempt_failed() {
     let wanted = network("blue");
-    let failed = Op::CreateBridge { bridge: DesiredBridge::Network { network: wanted.name, bridge: wanted.bridge } };
+    let failed = Op::CreateBridge { bridge: DesiredBridge::Network { network: wanted.name, bridge: wanted.bridge, policy_zone: None } };
     let error = OpError::Refused { what: "bridge br-blue".into(), reason: "device or resource busy".into() };
     let cause = evaluate_one(&Observed::default(), &[], &[(failed, error)]).cause.expect("a reason");
     assert_eq!(cause.reason, ENGINE_REFUSED);

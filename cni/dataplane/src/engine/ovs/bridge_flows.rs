@@ -1,0 +1,218 @@
+//! All flows of a guarded bridge: those of its ports, and those of the policies of its network.
+//! Pure.
+
+use super::guard::{self, FORWARD};
+use super::guarded::{FrameSource, GuardedPorts};
+use super::network_policies::NetworkPolicies;
+use super::policy::limits::TooLarge;
+use super::policy::{self, PolicyFlows};
+use std::collections::{BTreeMap, BTreeSet};
+use usnet_openflow::flow::{Flow, Group, GroupId};
+use usnet_openflow::{Change, FlowMod, GroupMod, PortNumber};
+
+/// What a guarded bridge has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BridgeFlows {
+    ports: GuardedPorts,
+    /// `None` if no policies restrict the ports.
+    policies: Option<NetworkPolicies>,
+    compiled: PolicyFlows,
+    too_large: Option<TooLarge>,
+}
+
+impl BridgeFlows {
+    /// Compiles the flows. If the policies need more than a switch takes, the ports of pods are
+    /// closed.
+    #[must_use]
+    pub fn new(ports: GuardedPorts, policies: Option<NetworkPolicies>) -> Self {
+        let (compiled, too_large) = match policies.as_ref().map(|policies| (policies, policies.compile(&ports))) {
+            None => (PolicyFlows::default(), None),
+            Some((_, Ok(compiled))) => (compiled, None),
+            Some((policies, Err(too_large))) => (policies.close(&ports), Some(too_large)),
+        };
+        Self { ports, policies, compiled, too_large }
+    }
+
+    /// Whether these are the flows for these ports and policies.
+    #[must_use]
+    pub fn are_for(&self, ports: &GuardedPorts, policies: Option<&NetworkPolicies>) -> bool {
+        self.ports == *ports && self.policies.as_ref() == policies
+    }
+
+    /// Why the policies are not enforced, and all ports of pods are closed.
+    #[must_use]
+    pub const fn too_large(&self) -> Option<TooLarge> {
+        self.too_large
+    }
+
+    /// The zone of connections; `None` without policies.
+    pub(super) fn zone(&self) -> Option<u16> {
+        self.policies.as_ref().map(|policies| policies.zone)
+    }
+
+    pub(super) const fn ports(&self) -> &GuardedPorts {
+        &self.ports
+    }
+
+    /// The flows of all tables.
+    pub(super) fn all(&self) -> Vec<Flow> {
+        let of_ports = self.ports.iter().flat_map(|(number, source)| self.of_port(*number, source));
+        of_ports.chain(self.compiled.flows.iter().cloned()).collect()
+    }
+
+    /// What a port may send.
+    pub(super) fn of_port(&self, number: PortNumber, source: &FrameSource) -> Vec<Flow> {
+        source.flows(number, if self.policies.is_some() { &policy::CHECK } else { &FORWARD })
+    }
+
+    pub(super) fn groups(&self) -> &[Group] {
+        &self.compiled.groups
+    }
+
+    /// The ports that get what is flooded, or those that do not.
+    pub(super) fn flooded(&self, is_flooded: bool) -> BTreeMap<PortNumber, bool> {
+        let numbers = self.ports.keys().filter(|number| self.compiled.unflooded.contains(number) != is_flooded);
+        numbers.map(|number| (*number, is_flooded)).collect()
+    }
+
+    /// The ports whose senders are others than before, and those that are gone.
+    pub(super) fn changed_ports(&self, before: &Self) -> BTreeSet<PortNumber> {
+        let all: BTreeSet<PortNumber> = self.ports.keys().chain(before.ports.keys()).copied().collect();
+        all.into_iter().filter(|number| self.ports.get(number) != before.ports.get(number)).collect()
+    }
+
+    /// The changes, for one bundle, by which a bridge with the flows `before` has these, if both are
+    /// with policies. Groups come before the flows that send to them, and are deleted after these.
+    pub(super) fn changes_since(&self, before: &Self) -> Vec<Change> {
+        let flows = self.flow_changes_since(before);
+        if flows.is_empty() && self.groups() == before.groups() {
+            return Vec::new();
+        }
+        let groups = self.groups().iter().cloned().map(|group| Change::Group(GroupMod::Set(group)));
+        let ids = |flows: &Self| flows.groups().iter().map(|group| group.id).collect::<BTreeSet<GroupId>>();
+        let gone: Vec<GroupId> = ids(before).difference(&ids(self)).copied().collect();
+        let gone = gone.into_iter().map(|id| Change::Group(GroupMod::Delete(id)));
+        groups.chain(flows.into_iter().map(Change::Flow)).chain(gone).collect()
+    }
+
+    fn flow_changes_since(&self, before: &Self) -> Vec<FlowMod> {
+        let changed = self.changed_ports(before);
+        let is_of_changed = |flow: &Flow| flow.matches.in_port.is_some_and(|number| changed.contains(&number));
+        let [now, then] = [self, before].map(|flows| by_match(&flows.compiled.flows));
+        // The plugin may have written flows of a port, and a former port of its number may have left
+        // some.
+        let mut changes: Vec<FlowMod> = changed.iter().map(|number| guard::deletion(*number)).collect();
+        let surplus = then.iter().filter(|(key, flow)| !now.contains_key(*key) && !is_of_changed(flow));
+        changes.extend(surplus.map(|(_, flow)| {
+            let Flow { table, priority, matches, .. } = flow;
+            FlowMod::DeleteStrict { table: *table, priority: *priority, matches: matches.encode() }
+        }));
+        for (number, source) in self.ports.iter().filter(|(number, _)| changed.contains(number)) {
+            changes.extend(self.of_port(*number, source).into_iter().map(FlowMod::Add));
+        }
+        let missing = now.iter().filter(|(key, flow)| then.get(*key) != Some(flow) || is_of_changed(flow));
+        changes.extend(missing.map(|(_, flow)| FlowMod::Add((*flow).clone())));
+        changes
+    }
+}
+
+/// Flows by table, priority and match, of each of which a bridge has one.
+fn by_match(flows: &[Flow]) -> BTreeMap<(u8, u16, Vec<u8>), &Flow> {
+    let key = |flow: &Flow| (flow.table, flow.priority, flow.matches.encode().bytes().to_vec());
+    flows.iter().map(|flow| (key(flow), flow)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::ovs::policy::limits::RULES_OF_MATCH_MAX;
+    use crate::testing::attachment;
+    use usnet_crds::policy::Policy;
+    use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
+
+    fn ports(last: u16) -> GuardedPorts {
+        let pod = |number: u16| FrameSource::Pod {
+            guard: format!("02:00:00:00:00:{number:02x} 10.9.0.{number}").parse().unwrap(),
+            is_trunk: false,
+            is_in_vlan: false,
+            attachment: attachment(&format!("c{number}")),
+        };
+        let pods = (1..=last).map(|number| (PortNumber::new(number).unwrap(), pod(number)));
+        pods.chain([(PortNumber::LOCAL, FrameSource::Network)]).collect()
+    }
+
+    fn policies(peers: &[&str]) -> NetworkPolicies {
+        let peers = PeerAddresses::Within(peers.iter().map(|peer| peer.parse().unwrap()).collect());
+        let ingress = Some(vec![PolicyRule { peers, ports: DestinationPorts::Any }]);
+        let policy = Policy { namespace: "db".parse().unwrap(), name: "p".to_owned(), ingress, egress: None };
+        let namespaces = (1..20).map(|number| (attachment(&format!("c{number}")), "db".parse().unwrap())).collect();
+        NetworkPolicies { zone: 65_535, policies: [policy].into(), namespaces }
+    }
+
+    /// The flows and groups of a bridge after these changes.
+    fn applied(flows: &BridgeFlows, changes: &[Change]) -> (Vec<Flow>, Vec<Group>) {
+        let (mut all, mut groups) = (flows.all(), flows.groups().to_vec());
+        for change in changes {
+            match change {
+                Change::Group(GroupMod::Set(group)) => {
+                    groups.retain(|other| other.id != group.id);
+                    groups.push(group.clone());
+                }
+                Change::Group(GroupMod::Delete(id)) => groups.retain(|group| group.id != *id),
+                Change::Flow(FlowMod::Delete(matches)) => all.retain(|flow| flow.matches.in_port != matches.in_port),
+                Change::Flow(FlowMod::DeleteStrict { table, priority, matches }) => all.retain(|flow| {
+                    (flow.table, flow.priority) != (*table, *priority) || flow.matches.encode() != *matches
+                }),
+                Change::Flow(FlowMod::Add(flow)) => {
+                    let is_same = |other: &Flow| {
+                        (other.table, other.priority, &other.matches) == (flow.table, flow.priority, &flow.matches)
+                    };
+                    all.retain(|other| !is_same(other));
+                    all.push(flow.clone());
+                }
+            }
+        }
+        all.sort_by_key(|flow| (flow.table, flow.priority, flow.cookie));
+        groups.sort();
+        (all, groups)
+    }
+
+    #[test]
+    fn changes_make_of_flows_those_that_are_desired_and_a_port_more_changes_few() {
+        let [one, other] = [&["10.1.0.0/16"][..], &["10.2.0.0/16", "10.1.0.0/16"]].map(policies);
+        let other_zone = NetworkPolicies { zone: 7, ..one.clone() };
+        let unknown = NetworkPolicies { namespaces: BTreeMap::new(), ..one.clone() };
+        let all = [&one, &other, &other_zone, &unknown].map(|policies| {
+            [1, 9, 10].map(|last| BridgeFlows::new(ports(last), Some(policies.clone())))
+        });
+        let all = all.concat();
+        for before in &all {
+            for after in &all {
+                let changes = after.changes_since(before);
+                assert_eq!(applied(before, &changes), applied(after, &[]));
+                assert_eq!(changes.is_empty(), before == after);
+            }
+        }
+        let [_, nine, ten, ..] = all.as_slice() else { panic!() };
+        let flows = ten.changes_since(nine).into_iter().filter(|change| matches!(change, Change::Flow(_))).count();
+        assert!(flows < 25, "{flows} of {}", ten.all().len());
+    }
+
+    #[test]
+    fn policies_that_are_too_large_close_the_ports() {
+        let mut large = policies(&["10.1.0.0/16"]);
+        let rule = |number: usize| {
+            let peer = std::net::Ipv4Addr::from(u32::try_from(number).unwrap()).into();
+            let peers = PeerAddresses::Within([std::net::IpAddr::V4(peer).into()].into());
+            PolicyRule { peers, ports: DestinationPorts::Any }
+        };
+        let ingress = Some((0..=RULES_OF_MATCH_MAX).map(rule).collect());
+        let policy = Policy { namespace: "db".parse().unwrap(), name: "p".to_owned(), ingress, egress: None };
+        large.policies = [policy].into();
+        let flows = BridgeFlows::new(ports(2), Some(large.clone()));
+        assert_eq!(flows.too_large(), Some(TooLarge::RulesOfMatch(RULES_OF_MATCH_MAX + 1)));
+        let closed = NetworkPolicies { policies: [].into(), namespaces: BTreeMap::new(), ..large };
+        assert_eq!(applied(&flows, &[]), applied(&BridgeFlows::new(ports(2), Some(closed)), &[]));
+        assert_eq!(flows.flooded(false).len(), 2);
+    }
+}
