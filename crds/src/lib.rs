@@ -15,7 +15,7 @@
 //!   messages.
 //! - [`cni_error`]: the errors of the CNI plugin.
 //! - [`policy`]: policies of a network, as nodes enforce them; [`multi_network_policy`]: as users
-//!   write them.
+//!   write them; [`compiled_policy`]: as the API server has them for the nodes.
 //! - [`nad`], [`legacy`]: NetworkAttachmentDefinitions, and those of Intel's userspace CNI.
 //! - [`crdgen`]: the generated files in `config/crd` and `docs`.
 //!
@@ -39,6 +39,8 @@ pub mod attachment;
 #[cfg(feature = "api")]
 mod cel;
 #[cfg(feature = "api")]
+pub mod compiled_policy;
+#[cfg(feature = "api")]
 pub mod crdgen;
 #[cfg(feature = "api")]
 pub mod multi_network_policy;
@@ -61,6 +63,7 @@ pub use network::bridge::*;
 pub use network::device_plugin::DevicePlugin;
 pub use network::gateway::Gateway;
 pub use network::node_access::NodeAccess;
+pub use network::policies::Policies;
 pub use network::port::Port;
 pub use network::resource_claims::ResourceClaims;
 pub use types::address::{InterfaceAddress, InvalidAddress};
@@ -98,6 +101,8 @@ pub use attachment::status::UserspaceAttachmentStatus;
 pub use compiled_network::{
     CompiledNetwork, CompiledNetworkSpec, CompiledOverlay, CompiledState, selection as node_selection,
 };
+#[cfg(feature = "api")]
+pub use compiled_policy::spec::{CompiledPolicy, CompiledPolicySpec};
 #[cfg(feature = "api")]
 pub use crdgen::{manifests, reference};
 #[cfg(feature = "api")]

@@ -5,7 +5,7 @@ use crate::model::attachment::{Address, AttachmentId, Pod, Progress, Record};
 use crate::model::memif::MemifSocketIds;
 use crate::model::port::{AttachedPort, DesiredPort, PortBackend, PortName, PortSettings, SocketPath};
 use std::path::PathBuf;
-use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Port, RateLimit, SocketRole};
+use usnet_crds::{Bridge, EngineKind, NetworkName, NodeNetwork, Phase, Policies, Port, RateLimit, SocketRole};
 
 /// A network of Open vSwitch with defaults, for the namespace `default`.
 pub fn network(name: &str) -> NodeNetwork {
@@ -28,6 +28,7 @@ pub fn network_with(engine: EngineKind, name: &str) -> NodeNetwork {
         attachments: Vec::new(),
         device_plugin: None,
         resource_claims: None,
+        policies: Policies::default(),
         overlay: None,
         uplink: None,
         name,

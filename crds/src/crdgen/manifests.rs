@@ -4,8 +4,8 @@ use super::applied;
 use crate::conditions::{READY, Status, reason};
 use crate::uplink::spec::UserspaceUplink;
 use crate::{
-    CompiledNetwork, UserspaceAttachment, UserspaceEngine, UserspaceNetwork, UserspaceNodeSlice, UserspaceNodeState,
-    UserspaceReservation,
+    CompiledNetwork, CompiledPolicy, UserspaceAttachment, UserspaceEngine, UserspaceNetwork, UserspaceNodeSlice,
+    UserspaceNodeState, UserspaceReservation,
 };
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
@@ -71,6 +71,7 @@ pub(super) fn with_defaults() -> Result<Vec<Value>, ManifestError> {
         UserspaceReservation::crd(),
         UserspaceEngine::crd(),
         CompiledNetwork::crd(),
+        CompiledPolicy::crd(),
         UserspaceNodeState::crd(),
         UserspaceNodeSlice::crd(),
     ];

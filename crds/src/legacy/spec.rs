@@ -73,6 +73,7 @@ fn spec(legacy: &Legacy, namespaces: &BTreeSet<String>) -> UserspaceNetworkSpec 
         reservations: None,
         device_plugin: None,
         resource_claims: None,
+        policies: None,
     }
 }
 

@@ -20,15 +20,15 @@ pub fn definitions(policy: &MultiNetworkPolicy) -> (BTreeSet<DefinitionName>, Ve
     let mut found = BTreeSet::new();
     let mut problems = Vec::new();
     let mut add = |problem| problems.push(FieldProblem { field: annotation_field(), problem });
-    for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+    let entries = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    for entry in entries.clone().take(DEFINITIONS_MAX) {
         match definition(entry, &own) {
-            _ if found.len() == DEFINITIONS_MAX => {
-                add(PolicyProblem::TooManyDefinitions);
-                break;
-            }
             Some(definition) => drop(found.insert(definition)),
             None => add(PolicyProblem::Definition(entry.to_owned())),
         }
+    }
+    if entries.count() > DEFINITIONS_MAX {
+        add(PolicyProblem::TooManyDefinitions);
     }
     if found.is_empty() && problems.is_empty() {
         problems.push(FieldProblem { field: annotation_field(), problem: PolicyProblem::NoDefinition });

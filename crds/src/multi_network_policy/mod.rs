@@ -14,6 +14,7 @@ mod ports;
 pub mod problem;
 pub mod read;
 mod reading;
+mod size;
 pub mod spec;
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::InvalidName;
 use crate::multi_network_policy::spec::{DEFINITIONS_MAX, POLICY_FOR_ANNOTATION};
 use crate::policy::prefixes::{EXCEPTIONS_MAX, PREFIXES_MAX};
+use crate::policy::{PEERS_MAX, PORTS_MAX, RULES_MAX};
 
 /// A part of a policy that cannot be enforced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,8 +25,15 @@ pub enum PolicyProblem {
     TooManyDefinitions,
     #[error(transparent)]
     Namespace(#[from] InvalidName),
-    #[error("policies for some pods of a namespace are not supported: use podSelector: {{}}, which is all of them")]
+    /// Its rules count for all pods as well.
+    #[error(
+        "policies for some pods of a namespace are not supported, and this one restricts all pods of the namespace, to all of which it allows what its rules allow: use podSelector: {{}}, or give the pods a namespace of their own"
+    )]
     PodSelector,
+    #[error(
+        "the policy has more than {RULES_MAX} rules, {PEERS_MAX} peers (each exception of a block makes several) or {PORTS_MAX} ports, and allows nothing: write several policies"
+    )]
+    TooLarge,
     #[error("{0:?} is no type of a policy: use Ingress or Egress")]
     PolicyType(String),
     #[error("peers by labels are not supported, and this one allows nothing: use ipBlock")]

@@ -1,12 +1,13 @@
 //! Reads the policies of users. What cannot be enforced matches nothing: a rule of which all peers
 //! or all ports are refused allows nothing, although one without peers or ports allows all. A
-//! policy for pods that cannot be told from others is for none.
+//! policy for pods that cannot be told from others is for all pods of its namespace, and one that
+//! nodes cannot keep allows nothing.
 
 use super::definitions::{DefinitionName, definitions};
 use super::problem::{FieldProblem, PolicyProblem};
 use super::reading::Reading;
 use super::spec::{EgressRule, IngressRule, MultiNetworkPolicy, MultiNetworkPolicySpec};
-use super::{peers, ports};
+use super::{peers, ports, size};
 use crate::NamespaceName;
 use crate::policy::Policy;
 use crate::policy::rule::PolicyRule;
@@ -22,7 +23,7 @@ const EGRESS: &str = "Egress";
 pub struct ReadPolicy {
     /// The networks that it is for, by their NADs.
     pub definitions: BTreeSet<DefinitionName>,
-    /// `None` if it is for pods that cannot be told from others.
+    /// `None` if its namespace cannot be one.
     pub policy: Option<Policy>,
     /// What cannot be enforced, in the order of the fields.
     pub problems: Vec<FieldProblem>,
@@ -34,11 +35,10 @@ pub fn read(object: &MultiNetworkPolicy) -> ReadPolicy {
     let mut reading = Reading::new(problems);
     let namespace = NamespaceName::try_from(object.namespace().unwrap_or_default());
     let namespace = reading.check("metadata.namespace", namespace.map_err(PolicyProblem::from));
-    let selected = if selects_all(&object.spec.pod_selector) { Ok(()) } else { Err(PolicyProblem::PodSelector) };
-    let selected = reading.check("spec.podSelector", selected);
+    let selects_all = if selects_all(&object.spec.pod_selector) { Ok(()) } else { Err(PolicyProblem::PodSelector) };
+    reading.check("spec.podSelector", selects_all);
     let (ingress, egress) = rules(&mut reading, &object.spec);
-    let policy =
-        namespace.zip(selected).map(|(namespace, ())| Policy { namespace, name: object.name_any(), ingress, egress });
+    let policy = namespace.map(|namespace| Policy { namespace, name: object.name_any(), ingress, egress });
     ReadPolicy { definitions, policy, problems: reading.into_problems() }
 }
 
@@ -51,21 +51,27 @@ type Rules = Option<Vec<PolicyRule>>;
 
 fn rules(reading: &mut Reading, spec: &MultiNetworkPolicySpec) -> (Rules, Rules) {
     let (has_ingress, has_egress) = directions(reading, spec);
-    let ingress = has_ingress.then(|| {
+    let nothing = (has_ingress.then(Vec::new), has_egress.then(Vec::new));
+    if reading.check("spec", size::of_spec(spec)).is_none() {
+        return nothing;
+    }
+    let ingress: Rules = has_ingress.then(|| {
         let rule = |(place, rule): (usize, &IngressRule)| PolicyRule {
             ports: ports::ranges(reading, &format!("spec.ingress[{place}].ports"), &rule.ports),
             peers: peers::addresses(reading, &format!("spec.ingress[{place}].from"), &rule.from),
         };
         spec.ingress.iter().enumerate().map(rule).collect()
     });
-    let egress = has_egress.then(|| {
+    let egress: Rules = has_egress.then(|| {
         let rule = |(place, rule): (usize, &EgressRule)| PolicyRule {
             ports: ports::ranges(reading, &format!("spec.egress[{place}].ports"), &rule.ports),
             peers: peers::addresses(reading, &format!("spec.egress[{place}].to"), &rule.to),
         };
         spec.egress.iter().enumerate().map(rule).collect()
     });
-    (ingress, egress)
+    let all = ingress.iter().chain(&egress).flatten();
+    let fits = size::of_rules(all);
+    reading.check("spec", fits).map_or(nothing, |()| (ingress, egress))
 }
 
 /// Whether the policy restricts connections to the pods, and connections of them. Other
@@ -74,12 +80,11 @@ fn directions(reading: &mut Reading, spec: &MultiNetworkPolicySpec) -> (bool, bo
     if spec.policy_types.is_empty() {
         return (true, !spec.egress.is_empty());
     }
-    let is = |text: &String, name: &str| text.eq_ignore_ascii_case(name);
-    for (place, text) in spec.policy_types.iter().enumerate() {
-        let is_known = is(text, INGRESS) || is(text, EGRESS);
-        let checked = if is_known { Ok(()) } else { Err(PolicyProblem::PolicyType(text.clone())) };
-        reading.check(&format!("spec.policyTypes[{place}]"), checked);
+    let has = |name: &str| spec.policy_types.iter().any(|text| text.eq_ignore_ascii_case(name));
+    let is_known = |text: &str| text.eq_ignore_ascii_case(INGRESS) || text.eq_ignore_ascii_case(EGRESS);
+    if let Some((place, text)) = spec.policy_types.iter().enumerate().find(|(_, text)| !is_known(text)) {
+        let problem = PolicyProblem::PolicyType(text.clone());
+        reading.check::<()>(&format!("spec.policyTypes[{place}]"), Err(problem));
     }
-    let has = |name| spec.policy_types.iter().any(|text| is(text, name));
     (has(INGRESS), has(EGRESS))
 }

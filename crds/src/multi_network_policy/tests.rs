@@ -1,10 +1,12 @@
 //! What is read of each field, and which fields are refused. Whole policies are compared with what
 //! they say in `tests/integration/policies.rs`.
 
+use super::problem::PolicyProblem;
 use super::read::{ReadPolicy, read};
 use super::spec::DEFINITIONS_MAX;
 use super::spec::MultiNetworkPolicy;
 use crate::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
+use crate::policy::{PEERS_MAX, PORTS_MAX, RULES_MAX};
 use serde_json::{Value, json};
 
 fn policy(annotation: &str, spec: &Value) -> ReadPolicy {
@@ -40,6 +42,7 @@ fn a_policy_is_for_the_networks_of_its_annotation() {
     assert_eq!(names(" blue , other/red,,blue"), ("db/blue other/red".to_owned(), 0));
     assert_eq!(names(""), (String::new(), 1));
     assert_eq!(names("a/b/c, ok, /x, y/"), ("db/ok".to_owned(), 3));
+    assert_eq!(names(&"/,".repeat(1000)).1, DEFINITIONS_MAX + 1, "no more problems than NADs");
     let many: Vec<String> = (0..=DEFINITIONS_MAX).map(|number| format!("n{number}")).collect();
     assert_eq!(policy(&many.join(","), &json!({})).definitions.len(), DEFINITIONS_MAX);
 }
@@ -61,15 +64,18 @@ fn directions_follow_from_types_or_else_from_rules() {
 }
 
 #[test]
-fn a_policy_for_some_pods_is_for_none() {
+fn a_policy_for_some_pods_is_for_all() {
     for all in [json!({}), json!({"podSelector": {}}), json!({"podSelector": {"matchLabels": {}}})] {
         assert!(of(&all).policy.is_some() && of(&all).problems.is_empty(), "{all}");
     }
     for some in
         [json!({"matchLabels": {"app": "db"}}), json!({"matchExpressions": [{"key": "app", "operator": "Exists"}]})]
     {
-        let read = of(&json!({"podSelector": some}));
-        assert_eq!((read.policy, read.problems.len()), (None, 1), "{some}");
+        let spec = json!({"podSelector": some, "ingress": [{"ports": [{"port": 80}]}]});
+        let (read, all) = (of(&spec), of(&json!({"ingress": [{"ports": [{"port": 80}]}]})));
+        let [problem] = problems(&read).try_into().unwrap();
+        assert!(problem.starts_with("spec.podSelector: ") && problem.contains("restricts all pods"), "{problem}");
+        assert_eq!(read.policy, all.policy, "{some}");
     }
 }
 
@@ -131,4 +137,39 @@ fn what_can_be_enforced_of_a_rule_is() {
     let DestinationPorts::Within(ports) = ports else { panic!("any") };
     let ports: Vec<(u16, u16)> = ports.iter().map(|range| (range.first, range.last)).collect();
     assert_eq!(ports, [(80, 82), (0, 65535)]);
+}
+
+#[test]
+fn a_policy_that_nodes_cannot_keep_allows_nothing() {
+    let blocks = |number: usize| (0..number).map(|place| format!("10.{}.{}.0/24", place / 256, place % 256));
+    let peers = |number| blocks(number).map(|cidr| json!({"ipBlock": {"cidr": cidr}})).collect::<Vec<_>>();
+    // 120 prefixes of each block are left.
+    let excepted = |number: usize| {
+        let peer = |place| json!({"ipBlock": {"cidr": format!("{place:x}::/8"), "except": [format!("{place:x}::1/128")]}});
+        (0x1000..).step_by(0x100).take(number).map(peer).collect::<Vec<_>>()
+    };
+    let ports = |number: usize| (1..=number).map(|port| json!({"port": port})).collect::<Vec<_>>();
+    let rules = |number: usize| vec![json!({}); number];
+    for (largest, too_large) in [
+        (json!({"ingress": [{"from": peers(PEERS_MAX)}]}), json!({"ingress": [{"from": peers(PEERS_MAX + 1)}]})),
+        (
+            json!({"ingress": [{"from": peers(1)}], "egress": [{"to": peers(PEERS_MAX - 1)}]}),
+            json!({"ingress": [{"from": peers(1)}], "egress": [{"to": peers(PEERS_MAX)}]}),
+        ),
+        (json!({"ingress": [{"from": excepted(8)}]}), json!({"ingress": [{"from": excepted(9)}]})),
+        (json!({"egress": [{"ports": ports(PORTS_MAX)}]}), json!({"egress": [{"ports": ports(PORTS_MAX + 1)}]})),
+        (json!({"ingress": rules(RULES_MAX)}), json!({"ingress": rules(RULES_MAX + 1)})),
+        (
+            json!({"ingress": rules(1), "egress": rules(RULES_MAX - 1)}),
+            json!({"ingress": rules(1), "egress": rules(RULES_MAX)}),
+        ),
+    ] {
+        let (largest, too_large) = (of(&largest), of(&too_large));
+        assert_eq!(problems(&largest), Vec::<String>::new());
+        let (kept, closed) = (largest.policy.unwrap(), too_large.policy.unwrap());
+        assert!(kept.ingress.iter().chain(&kept.egress).any(|rules| !rules.is_empty()));
+        assert_eq!((closed.ingress, closed.egress), (kept.ingress.map(|_| vec![]), kept.egress.map(|_| vec![])));
+        let [problem] = too_large.problems.try_into().unwrap();
+        assert_eq!((problem.field.as_str(), problem.problem), ("spec", PolicyProblem::TooLarge));
+    }
 }

@@ -11,6 +11,7 @@ pub mod bridge;
 pub mod device_plugin;
 pub mod gateway;
 pub mod node_access;
+pub mod policies;
 pub mod port;
 pub mod resource_claims;
 pub(crate) mod settings;

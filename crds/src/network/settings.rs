@@ -49,6 +49,8 @@ macro_rules! settings {
                 device_plugin: Option<$crate::DevicePlugin>,
                 /// How many ports of a node resource claims get.
                 resource_claims: Option<$crate::ResourceClaims>,
+                /// Whether policies restrict the connections of pods.
+                policies: $crate::Policies,
             }
         }
     };

@@ -9,6 +9,7 @@ use super::device_plugin::DevicePluginSpec;
 use super::gateway::spec::{self as gateway, GatewaySpec};
 use super::ipam::{self, IpamSpec};
 use super::node_access::spec::{self as node_access, NodeAccessSpec};
+use super::policies::{self, Policies};
 use super::port::{self, PortSpec, memif_mode, vlan};
 use super::resource_claims::ResourceClaimsSpec;
 use super::status::UserspaceNetworkStatus;
@@ -121,6 +122,12 @@ pub struct UserspaceNetworkSpec {
     /// on the nodes that carry it; by default there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_claims: Option<ResourceClaimsSpec>,
+    /// Whether MultiNetworkPolicies restrict the connections of pods: Disabled, or Enabled, those
+    /// that name a NetworkAttachmentDefinition of the network do. Default Disabled. Enabled with
+    /// OVS, the antiSpoofing Address, and no VLANs of ports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Policies")]
+    pub policies: Option<Policies>,
 }
 
 /// The ports of running pods cannot move from one engine to another.
@@ -140,6 +147,7 @@ fn engine_rules(schema: &mut Schema) {
         .chain(gateway::rules())
         .chain(node_access::rules())
         .chain(memif_mode::rules())
+        .chain(policies::rules())
         .chain([ipam::static_addresses(), allowed::vlans_of_adopted()])
     {
         // It fails for rules without an expression only, and then tests of the CRD fail.

@@ -5,12 +5,11 @@
 pub use crate::problem::{InvalidField, InvalidSpec, Problem};
 
 use super::bridge::spec::bridge;
-use super::device_plugin::DevicePluginSpec;
 use super::gateway::spec::gateway;
 use super::ipam::node_prefix::{HOST_LOCAL, NodePrefix};
 use super::name::network_name;
 use super::node_access::spec::node_access;
-use super::resource_claims::ResourceClaimsSpec;
+use super::policies::policies;
 use super::selectors::selector;
 use super::settings::network_struct;
 use super::topology::Topology;
@@ -18,7 +17,7 @@ use super::topology::spec::topology;
 use super::{Definitions, UserspaceNetwork, UserspaceNetworkSpec, attachments, ipam, port};
 use crate::problem::Problems;
 use crate::reservation::allowed::{Allowed, allowed};
-use crate::{Bridge, DevicePlugin, NetworkName, Port, ResourceClaims};
+use crate::{Bridge, DevicePlugin, NetworkName, Policies, Port, ResourceClaims};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::core::Selector;
 
@@ -71,9 +70,8 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let gateway = gateway(&mut problems, spec.engine, spec.bridge.ownership, spec.gateway.as_ref(), &attachments);
     let others = (port.as_ref(), topology.as_ref(), gateway.as_ref().and_then(Option::as_ref));
     let node_access = node_access(&mut problems, spec.node_access.as_ref(), others, &attachments);
-    attachments_fit(&mut problems, spec);
-    let device_plugin = spec.device_plugin.as_ref().and_then(|it| device_plugin(&mut problems, it));
-    let resource_claims = spec.resource_claims.as_ref().and_then(|it| resource_claims(&mut problems, it));
+    let (device_plugin, resource_claims) = devices(&mut problems, spec);
+    let policies = policies_and_attachments(&mut problems, spec);
     let reservations = allowed(&mut problems, network.metadata.name.as_deref().unwrap_or_default(), spec);
     match (name, namespaces, nodes, bridge, topology, port, ipam, gateway, node_access, reservations) {
         (
@@ -105,6 +103,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
             attachments,
             device_plugin,
             resource_claims,
+            policies,
         }),
         _ => Err(problems.into_invalid()),
     }
@@ -124,18 +123,21 @@ fn name(problems: &mut Problems, network: &UserspaceNetwork) -> Option<NetworkNa
     problems.check("metadata.name", network_name(spec.engine, has_devices, network.metadata.name.clone()))
 }
 
-/// Whether the attachments fit the IPAM plugin and the port.
-fn attachments_fit(problems: &mut Problems, spec: &UserspaceNetworkSpec) {
+/// The policies, and whether the attachments fit the IPAM plugin and the port.
+fn policies_and_attachments(problems: &mut Problems, spec: &UserspaceNetworkSpec) -> Policies {
     ipam::check_fixed(problems, spec.ipam.as_ref(), &spec.attachments);
     let fixed_rates = spec.attachments.iter().map(|fixed| fixed.rate_limit.unwrap_or_default());
     port::unlimited_egress(problems, spec.engine, &spec.port, fixed_rates);
     port::memif_mode::memif_mode(problems, spec);
+    policies(problems, spec)
 }
 
-fn device_plugin(problems: &mut Problems, spec: &DevicePluginSpec) -> Option<DevicePlugin> {
-    problems.check("spec.devicePlugin.devices", spec.devices.try_into())
-}
-
-fn resource_claims(problems: &mut Problems, spec: &ResourceClaimsSpec) -> Option<ResourceClaims> {
-    problems.check("spec.resourceClaims.ports", spec.ports.try_into())
+/// What kubelet counts. Wrong numbers are among the problems.
+fn devices(problems: &mut Problems, spec: &UserspaceNetworkSpec) -> (Option<DevicePlugin>, Option<ResourceClaims>) {
+    let of_plugin = spec.device_plugin.as_ref();
+    let of_claims = spec.resource_claims.as_ref();
+    (
+        of_plugin.and_then(|it| problems.check("spec.devicePlugin.devices", it.devices.try_into())),
+        of_claims.and_then(|it| problems.check("spec.resourceClaims.ports", it.ports.try_into())),
+    )
 }

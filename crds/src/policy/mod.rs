@@ -12,6 +12,14 @@ pub mod verdict;
 use crate::NamespaceName;
 use rule::PolicyRule;
 
+/// Most rules of one policy, in both directions together. All nodes with its networks keep it: with
+/// these limits it has less than 100 kB.
+pub const RULES_MAX: usize = 128;
+/// Most prefixes of peers of one policy, in all of its rules together.
+pub const PEERS_MAX: usize = 1024;
+/// Most ranges of ports of one policy, in all of its rules together.
+pub const PORTS_MAX: usize = 256;
+
 /// A policy of one network, for all pods of a namespace that are attached to it. Policies of the
 /// same pods add up: a connection is allowed if any of their rules allows it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! What a rule of a policy allows.
 
 use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -37,7 +38,9 @@ pub struct PortRange {
 }
 
 /// A protocol with ports whose connections engines track.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+#[serde(rename_all = "UPPERCASE")]
 pub enum TransportProtocol {
     Tcp,
     Udp,

@@ -1,14 +1,16 @@
 //! Random policies, as they are read and evaluated, against what their JSON says word by word: with
 //! other code for prefixes, ports and defaults.
 
+use crate::support::rejected;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use usnet_crds::MultiNetworkPolicy;
+use usnet_crds::compiled_policy::spec::CompiledPolicySpec;
 use usnet_crds::multi_network_policy::read::read;
-use usnet_crds::policy::rule::TransportProtocol;
+use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, TransportProtocol};
 use usnet_crds::policy::verdict::{Connection, is_allowed};
 use usnet_crds::policy::{Direction, Policy};
+use usnet_crds::{CompiledPolicy, MultiNetworkPolicy};
 
 /// Few addresses and ports, so that blocks, exceptions and connections often meet.
 fn address() -> impl Strategy<Value = IpAddr> {
@@ -151,7 +153,8 @@ fn says(
         let types = spec["policyTypes"].as_array().unwrap();
         let is_default = types.is_empty() && (kind == "Ingress" || !spec["egress"].as_array().unwrap().is_empty());
         let is_named = types.iter().any(|name| name.as_str().unwrap().to_lowercase() == kind.to_lowercase());
-        if spec["podSelector"] != json!({}) || !(is_default || is_named) {
+        // Pods are not told from each other.
+        if !(is_default || is_named) {
             continue;
         }
         is_isolated = true;
@@ -177,6 +180,17 @@ fn read_all(policies: &[Value]) -> Vec<Policy> {
     policies.iter().filter_map(read).collect()
 }
 
+/// What a policy allows, without rules that allow nothing.
+fn without_empty_rules(mut policy: Policy) -> Policy {
+    let allows = |rule: &PolicyRule| {
+        rule.peers != PeerAddresses::Within([].into()) && rule.ports != DestinationPorts::Within([].into())
+    };
+    for rules in [&mut policy.ingress, &mut policy.egress].into_iter().flatten() {
+        rules.retain(allows);
+    }
+    policy
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -197,6 +211,21 @@ proptest! {
                 let found = is_allowed(&compiled, "db", direction, &Connection { source, destination, port });
                 prop_assert_eq!(found, says(&policies, direction, connection), "{:?} {:?}", direction, connection);
             }
+        }
+    }
+
+    #[test]
+    fn nodes_get_the_policy_that_was_compiled(policies in prop::collection::vec(policy(), 1..4)) {
+        for policy in read_all(&policies) {
+            let networks = ["blue", "red"].map(|name| name.parse().unwrap());
+            let compiled = CompiledPolicySpec::new(networks.into(), 3, policy.clone());
+            let object = serde_json::to_value(CompiledPolicy::new(&compiled.object_name(), compiled.clone())).unwrap();
+            prop_assert_eq!(rejected(&object, None), Vec::<String>::new());
+            let received: CompiledPolicy = serde_json::from_value(object).unwrap();
+            prop_assert_eq!(&received.spec, &compiled);
+            let enforced = received.spec.policy();
+            prop_assert_eq!(&enforced, &without_empty_rules(policy));
+            prop_assert_eq!(CompiledPolicySpec::new(networks.into(), 3, enforced), compiled);
         }
     }
 }

@@ -3,7 +3,8 @@
 use crate::switch::Switch;
 use std::process::Command;
 use usnet_crds::{
-    Bridge, EngineKind as Kind, Mtu, Namespaces, NetworkName, NodeNetwork, Phase, Port, RateLimit, Vlan, VlanTag,
+    Bridge, EngineKind as Kind, Mtu, Namespaces, NetworkName, NodeNetwork, Phase, Policies, Port, RateLimit, Vlan,
+    VlanTag,
 };
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::bridge::{BridgeOwner, DesiredBridge};
@@ -33,6 +34,7 @@ pub(crate) trait Values: Switch {
             attachments: Vec::new(),
             device_plugin: None,
             resource_claims: None,
+            policies: Policies::default(),
             overlay: None,
             uplink: None,
             name,

@@ -10,6 +10,7 @@ pub mod network;
 pub mod node;
 pub mod node_access;
 pub mod overlay;
+pub mod policies;
 #[cfg(feature = "api")]
 pub mod reservation;
 pub mod uplink;

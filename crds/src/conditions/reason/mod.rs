@@ -8,6 +8,7 @@ mod engine;
 mod node;
 mod node_access;
 mod overlay;
+mod policy;
 mod progress;
 mod reservation;
 mod spec;
@@ -17,8 +18,8 @@ mod user_engine;
 use crate::EngineKind;
 
 pub use {
-    attachment::*, bridge::*, engine::*, node::*, node_access::*, overlay::*, progress::*, reservation::*, spec::*,
-    uplink::*, user_engine::*,
+    attachment::*, bridge::*, engine::*, node::*, node_access::*, overlay::*, policy::*, progress::*, reservation::*,
+    spec::*, uplink::*, user_engine::*,
 };
 
 /// A reason.
@@ -139,8 +140,9 @@ macro_rules! reasons {
 use reasons;
 
 pub fn all() -> impl Iterator<Item = &'static Reason> {
-    let tables =
-        [SPEC, PROGRESS, BRIDGE, OVERLAY, NODE_ACCESS, UPLINK, ENGINE, NODE, ATTACHMENT, RESERVATION, USER_ENGINE];
+    let tables = [
+        SPEC, PROGRESS, BRIDGE, OVERLAY, NODE_ACCESS, POLICY, UPLINK, ENGINE, NODE, ATTACHMENT, RESERVATION, USER_ENGINE,
+    ];
     tables.into_iter().flatten()
 }
 

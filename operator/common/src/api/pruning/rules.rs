@@ -66,7 +66,8 @@ pub(super) fn of(path: &str) -> Rules {
         | "userspaceuplinks"
         | "userspacenodestates"
         | "userspacenodeslices"
-        | "compilednetworks" => SPEC_AND_STATUS,
+        | "compilednetworks"
+        | "compiledpolicies" => SPEC_AND_STATUS,
         "network-attachment-definitions" => Rules {
             labels: Used::Only(&[NETWORK_LABEL]),
             annotations: Used::Only(&[RESOURCE_ANNOTATION]),
