@@ -132,7 +132,9 @@ pub enum Problem {
     #[error("what pods claim to be is not checked on memifs in IP mode: remove antiSpoofing, or use the mode Ethernet")]
     AntiSpoofingOfRouted,
     /// Policies are about addresses, which any pod could use.
-    #[error("policies need pods that cannot use addresses of others: set port.antiSpoofing to Address, or remove policies")]
+    #[error(
+        "policies need pods that cannot use addresses of others: set port.antiSpoofing to Address, or remove policies"
+    )]
     PoliciesWithoutAddresses,
     /// A bridge tracks connections without their VLANs.
     #[error("policies are enforced on untagged ports only: remove the VLANs of ports, or policies")]

@@ -50,8 +50,8 @@ impl CompiledRule {
             DestinationPorts::Within(ranges) => Some(ranges.into_iter().map(CompiledPorts::from).collect()),
         };
         let rule = Self { peers, ports };
-        let allows_nothing = rule.peers.as_ref().is_some_and(BTreeSet::is_empty)
-            || rule.ports.as_ref().is_some_and(BTreeSet::is_empty);
+        let allows_nothing =
+            rule.peers.as_ref().is_some_and(BTreeSet::is_empty) || rule.ports.as_ref().is_some_and(BTreeSet::is_empty);
         (!allows_nothing).then_some(rule)
     }
 

@@ -50,9 +50,8 @@ fn largest() -> CompiledPolicySpec {
         let first = 10_000 + u16::try_from(place).unwrap();
         PortRange { protocol: TransportProtocol::Tcp, first, last: u16::MAX }
     };
-    let mut rules: Vec<PolicyRule> = (0..RULES_MAX - 1)
-        .map(|_| PolicyRule { peers: PeerAddresses::Any, ports: DestinationPorts::Any })
-        .collect();
+    let mut rules: Vec<PolicyRule> =
+        (0..RULES_MAX - 1).map(|_| PolicyRule { peers: PeerAddresses::Any, ports: DestinationPorts::Any }).collect();
     rules.push(PolicyRule {
         peers: PeerAddresses::Within((0..PEERS_MAX).map(prefix).collect()),
         ports: DestinationPorts::Within((0..PORTS_MAX).map(range).collect()),

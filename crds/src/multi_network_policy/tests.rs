@@ -145,7 +145,8 @@ fn a_policy_that_nodes_cannot_keep_allows_nothing() {
     let peers = |number| blocks(number).map(|cidr| json!({"ipBlock": {"cidr": cidr}})).collect::<Vec<_>>();
     // 120 prefixes of each block are left.
     let excepted = |number: usize| {
-        let peer = |place| json!({"ipBlock": {"cidr": format!("{place:x}::/8"), "except": [format!("{place:x}::1/128")]}});
+        let peer =
+            |place| json!({"ipBlock": {"cidr": format!("{place:x}::/8"), "except": [format!("{place:x}::1/128")]}});
         (0x1000..).step_by(0x100).take(number).map(peer).collect::<Vec<_>>()
     };
     let ports = |number: usize| (1..=number).map(|port| json!({"port": port})).collect::<Vec<_>>();

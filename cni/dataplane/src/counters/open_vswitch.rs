@@ -6,8 +6,8 @@
 
 use super::{PortCounters, TIMEOUT, Traffic};
 use crate::engine::EngineError;
-use crate::engine::ovs::refused_frames::{self, RefusedFrames};
 use crate::engine::ovs::is_connected;
+use crate::engine::ovs::refused_frames::{self, RefusedFrames};
 use crate::model::port::PortName;
 use std::collections::BTreeMap;
 use std::path::Path;

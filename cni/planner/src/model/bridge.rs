@@ -21,10 +21,7 @@ pub enum DesiredBridge {
     },
     /// The bridge of an uplink has no settings: it learns, and everything else is the default of
     /// the engine.
-    Uplink {
-        uplink: UplinkName,
-        name: BridgeName,
-    },
+    Uplink { uplink: UplinkName, name: BridgeName },
 }
 
 impl BridgeOwner {

@@ -141,7 +141,18 @@ use reasons;
 
 pub fn all() -> impl Iterator<Item = &'static Reason> {
     let tables = [
-        SPEC, PROGRESS, BRIDGE, OVERLAY, NODE_ACCESS, POLICY, UPLINK, ENGINE, NODE, ATTACHMENT, RESERVATION, USER_ENGINE,
+        SPEC,
+        PROGRESS,
+        BRIDGE,
+        OVERLAY,
+        NODE_ACCESS,
+        POLICY,
+        UPLINK,
+        ENGINE,
+        NODE,
+        ATTACHMENT,
+        RESERVATION,
+        USER_ENGINE,
     ];
     tables.into_iter().flatten()
 }

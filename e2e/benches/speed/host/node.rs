@@ -166,7 +166,8 @@ impl Node {
     fn add_bridge(&self, driver: &mut impl BlockingDriver) {
         let NodeNetwork { name: network, bridge, .. } = self.network();
         let bridge = Bridge::named(bridge.name);
-        let answers = driver.apply(&[Op::CreateBridge { bridge: DesiredBridge::Network { network, bridge, policy_zone: None } }]);
+        let answers =
+            driver.apply(&[Op::CreateBridge { bridge: DesiredBridge::Network { network, bridge, policy_zone: None } }]);
         for answer in answers.expect("the engine answers") {
             answer.expect("the bridge is made");
         }

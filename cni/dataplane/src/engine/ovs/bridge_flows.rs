@@ -45,8 +45,22 @@ impl BridgeFlows {
         self.too_large
     }
 
+    /// Whether the namespaces of ports are known, so that not all are closed.
+    #[must_use]
+    pub fn knows_ports(&self) -> bool {
+        self.policies.as_ref().is_some_and(|policies| !policies.namespaces.is_empty())
+    }
+
+    /// With policies, the ports that were not there before.
+    #[must_use]
+    pub fn new_ports(&self, before: &Self) -> BTreeSet<PortNumber> {
+        let ports = self.policies.iter().flat_map(|_| self.ports.keys());
+        ports.filter(|number| !before.ports.contains_key(number)).copied().collect()
+    }
+
     /// The zone of connections; `None` without policies.
-    pub(super) fn zone(&self) -> Option<u16> {
+    #[must_use]
+    pub fn zone(&self) -> Option<u16> {
         self.policies.as_ref().map(|policies| policies.zone)
     }
 
@@ -182,9 +196,8 @@ mod tests {
         let [one, other] = [&["10.1.0.0/16"][..], &["10.2.0.0/16", "10.1.0.0/16"]].map(policies);
         let other_zone = NetworkPolicies { zone: 7, ..one.clone() };
         let unknown = NetworkPolicies { namespaces: BTreeMap::new(), ..one.clone() };
-        let all = [&one, &other, &other_zone, &unknown].map(|policies| {
-            [1, 9, 10].map(|last| BridgeFlows::new(ports(last), Some(policies.clone())))
-        });
+        let all = [&one, &other, &other_zone, &unknown]
+            .map(|policies| [1, 9, 10].map(|last| BridgeFlows::new(ports(last), Some(policies.clone()))));
         let all = all.concat();
         for before in &all {
             for after in &all {

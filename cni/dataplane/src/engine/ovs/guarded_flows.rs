@@ -94,11 +94,7 @@ fn keep_new_ports(
 
 /// Writes what is wrong of flows and groups. Groups come before the flows that send to them, and
 /// are deleted after these.
-fn commit(
-    connection: &mut Connection,
-    desired: &BridgeFlows,
-    difference: Difference,
-) -> Result<usize, OpenFlowError> {
+fn commit(connection: &mut Connection, desired: &BridgeFlows, difference: Difference) -> Result<usize, OpenFlowError> {
     let installed = connection.groups()?;
     let groups = desired.groups();
     let missing = groups.iter().filter(|group| !installed.iter().any(|found| found.is(group))).count();
@@ -199,10 +195,6 @@ pub fn verify_new_ports(
 }
 
 /// Returns how many ports were otherwise.
-fn set_flooding(
-    socket: &Path,
-    timeout: Duration,
-    ports: &BTreeMap<PortNumber, bool>,
-) -> Result<usize, OpenFlowError> {
+fn set_flooding(socket: &Path, timeout: Duration, ports: &BTreeMap<PortNumber, bool>) -> Result<usize, OpenFlowError> {
     if ports.is_empty() { Ok(0) } else { forwarding::set_flooding(socket, timeout, ports) }
 }

@@ -225,7 +225,13 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
     // A bridge that cannot be adopted has no supported datapath either.
     let kind = prop_oneof![8 => Just((true, None)), 1 => Just((false, None)), 1 => Just((false, Some("a kernel's".to_owned())))];
     (owner, kind, mtu, (mac, zone), state_strategy()).prop_map(
-        |(owner, (has_supported_datapath, adoption_blocker), mtu, (((mac_learning, age), has_age), policy_zone), state)| {
+        |(
+            owner,
+            (has_supported_datapath, adoption_blocker),
+            mtu,
+            (((mac_learning, age), has_age), policy_zone),
+            state,
+        )| {
             // That of a bridge of others is not read.
             let policy_zone = policy_zone.filter(|_| owner.is_some());
             ObservedBridge {

@@ -14,9 +14,9 @@ use usnet_crds::{CompiledNetworkSpec, EngineKind, NetworkName, NodeNetwork, Owne
 use usnet_planner::model::attachment::Record;
 use usnet_planner::model::bridge::BridgeOwner;
 use usnet_planner::model::bridge_settings::{BridgeMtu, BridgeSettings};
-use usnet_planner::model::policy_zone::PolicyZone;
 use usnet_planner::model::desired::Desired;
 use usnet_planner::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use usnet_planner::model::policy_zone::PolicyZone;
 use usnet_planner::plan::{Op, diff};
 
 /// The changes on a node.

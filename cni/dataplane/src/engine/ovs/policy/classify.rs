@@ -2,9 +2,7 @@
 
 use super::flood::Flood;
 use super::port::Subjects;
-use super::step::{
-    CLASSIFY, DESTINATION, FORWARD, IS_RESTRICTED, MULTICAST, NEIGHBOR, SOURCE_PORT, flow, refusal, to,
-};
+use super::step::{CLASSIFY, DESTINATION, FORWARD, IS_RESTRICTED, MULTICAST, NEIGHBOR, SOURCE_PORT, flow, refusal, to};
 use usnet_openflow::flow::{Arp, Flow, Icmpv6, Ipv6, Ipv6Payload, Match, Output, Payload, Step};
 
 const CLOSED: u16 = 200;

@@ -49,8 +49,8 @@ use port::Subjects;
 use std::collections::{BTreeMap, BTreeSet};
 use step::{CLASSIFY, DESTINATION, EGRESS, INGRESS};
 use usnet_crds::policy::{Direction, Policy};
-use usnet_openflow::{InstalledFlow, PortNumber};
 use usnet_openflow::flow::{Action, CookieFilter, Flow, Group, GroupId, Step};
+use usnet_openflow::{InstalledFlow, PortNumber};
 
 /// What the policies of a network are, on one bridge.
 #[derive(Debug, Clone)]

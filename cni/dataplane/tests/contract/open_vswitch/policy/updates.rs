@@ -1,0 +1,88 @@
+//! What changes of ports and policies is written without reading the flows of a bridge.
+
+use super::changes::server;
+use super::keeping::{policies, ports, restore};
+use super::packets::UDP;
+use super::scene::{Scene, ends, run};
+use crate::open_vswitch::TIMEOUT;
+use std::collections::BTreeMap;
+use usnet_dataplane::ovs::{BridgeFlows, NetworkPolicies, guarded_flows};
+
+fn flows(scene: &Scene, policies: Option<&NetworkPolicies>, without: &[&str]) -> BridgeFlows {
+    let mut ports = ports(scene);
+    without.iter().for_each(|end| drop(ports.remove(&scene.numbers[*end])));
+    BridgeFlows::new(ports, policies.cloned())
+}
+
+fn update(scene: &Scene, before: &BridgeFlows, after: &BridgeFlows) -> usize {
+    guarded_flows::update(&scene.management(), TIMEOUT, before, after).expect("flows")
+}
+
+#[test]
+fn an_update_leaves_what_a_comparison_would() {
+    run(|scene| {
+        let known = policies();
+        let others = NetworkPolicies { policies: server(80, 99).into(), ..known.clone() };
+        let unknown = NetworkPolicies { policies: [].into(), namespaces: BTreeMap::new(), ..known.clone() };
+        let other_zone = NetworkPolicies { zone: known.zone - 1, ..known.clone() };
+        let states = [
+            flows(scene, Some(&known), &["a", "c"]),
+            flows(scene, Some(&known), &["c"]),
+            flows(scene, Some(&others), &[]),
+            flows(scene, Some(&unknown), &["b"]),
+            flows(scene, None, &["b"]),
+            flows(scene, Some(&known), &[]),
+            flows(scene, Some(&other_zone), &["u"]),
+            flows(scene, None, &[]),
+            flows(scene, Some(&unknown), &[]),
+            flows(scene, Some(&known), &["a"]),
+        ];
+        let mut before = &states[0];
+        guarded_flows::restore(&scene.management(), TIMEOUT, before).expect("flows");
+        for (number, state) in states.iter().enumerate().skip(1) {
+            assert!(update(scene, before, state) > 0, "{number}");
+            let wrong = guarded_flows::restore(&scene.management(), TIMEOUT, state).expect("flows");
+            assert_eq!((wrong, update(scene, state, state)), (0, 0), "{number}");
+            before = state;
+        }
+    });
+}
+
+#[test]
+fn a_new_port_has_what_it_may_have_and_a_former_one_of_its_number_leaves_it_nothing() {
+    run(|scene| {
+        scene.closed.insert("c".to_owned());
+        let without = flows(scene, Some(&policies()), &["b"]);
+        guarded_flows::restore(&scene.management(), TIMEOUT, &without).expect("flows");
+        // What a former port and the plugin may have written.
+        let number = scene.numbers["b"];
+        let own = usnet_dataplane::ovs::guard::trusted(number);
+        let changes = usnet_dataplane::ovs::guard::replacement(number, own);
+        scene.connect().commit(&changes).expect("flows");
+        update(scene, &without, &flows(scene, Some(&policies()), &[]));
+        let arrives = [80, 81].map(|port| scene.reaches("u", "b", ends("u", "b", true).first(UDP, [10_000, port])));
+        assert_eq!((arrives, restore(scene, Some(&policies()))), ([true, false], 0));
+    });
+}
+
+/// Whether an answer of b to a packet passes, of which the switch remembers the connection.
+fn answers(scene: &mut Scene) -> bool {
+    scene.forget_frames();
+    scene.reaches("b", "u", ends("u", "b", true).answer(UDP, [7_000, 80]))
+}
+
+#[test]
+fn connections_outlive_the_agent_and_not_the_network_of_their_zone() {
+    run(|scene| {
+        scene.closed.insert("c".to_owned());
+        restore(scene, Some(&policies()));
+        assert!(!answers(scene), "nothing was asked");
+        assert!(scene.reaches("u", "b", ends("u", "b", true).first(UDP, [7_000, 80])));
+        assert!(answers(scene));
+        assert_eq!((restore(scene, Some(&policies())), answers(scene)), (0, true), "a new agent looks at the flows");
+        // As if another network had the zone now.
+        restore(scene, None);
+        restore(scene, Some(&policies()));
+        assert!(!answers(scene), "it is the connection of before");
+    });
+}
