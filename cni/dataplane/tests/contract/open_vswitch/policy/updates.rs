@@ -6,7 +6,14 @@ use super::packets::UDP;
 use super::scene::{Scene, ends, run};
 use crate::open_vswitch::TIMEOUT;
 use std::collections::BTreeMap;
-use usnet_dataplane::ovs::{BridgeFlows, NetworkPolicies, guarded_flows};
+use std::time::{Duration, Instant};
+use usnet_crds::policy::Policy;
+use usnet_dataplane::ovs::{BridgeFlows, FrameSource, NetworkPolicies, guarded_flows};
+use usnet_openflow::PortNumber;
+use usnet_planner::testing::attachment;
+
+/// How long the switch may take for a thousand ports.
+const LONG: Duration = Duration::from_secs(30);
 
 fn flows(scene: &Scene, policies: Option<&NetworkPolicies>, without: &[&str]) -> BridgeFlows {
     let mut ports = ports(scene);
@@ -84,5 +91,53 @@ fn connections_outlive_the_agent_and_not_the_network_of_their_zone() {
         restore(scene, None);
         restore(scene, Some(&policies()));
         assert!(!answers(scene), "it is the connection of before");
+    });
+}
+
+/// A thousand ports of pods, in a hundred namespaces with a policy each, and the port `u`. The switch
+/// takes flows also for numbers that no port has.
+fn many(scene: &Scene, count: u16) -> BridgeFlows {
+    let mac = |number: u16| format!("02:00:00:01:{:02x}:{:02x}", number >> 8, number & 0xff);
+    let id = |number: u16| attachment(&format!("many-{number}"));
+    let namespace = |number: u16| format!("n{}", number % 100).parse().expect("a namespace");
+    let pod = |number: u16| FrameSource::Pod {
+        guard: format!("{} 10.8.{}.{}", mac(number), number >> 8, number & 0xff).parse().expect("a guard"),
+        is_trunk: false,
+        is_in_vlan: false,
+        attachment: id(number),
+    };
+    let numbers = 1..=count;
+    let pods = numbers.clone().map(|number| (PortNumber::new(number + 1_000).expect("a number"), pod(number)));
+    let ports = pods.chain([(scene.numbers["u"], FrameSource::Network)]).collect();
+    let policies: Vec<Policy> = (0..100)
+        .flat_map(|number| server(number + 1, number + 9).into_iter().map(move |it| (number, it)))
+        .map(|(number, policy)| Policy { namespace: namespace(number), ..policy })
+        .collect();
+    let namespaces = numbers.map(|number| (id(number), namespace(number))).collect();
+    BridgeFlows::new(ports, Some(NetworkPolicies { zone: 64_999, policies: policies.into(), namespaces }))
+}
+
+#[test]
+fn one_port_more_of_a_thousand_is_written_alone() {
+    run(|scene| {
+        let time = |what: &str, work: &mut dyn FnMut() -> usize| {
+            let began = Instant::now();
+            let changes = work();
+            println!("{what}: {changes} in {:?}", began.elapsed());
+            changes
+        };
+        let before = many(scene, 999);
+        let management = scene.management();
+        let restore = |flows: &BridgeFlows| guarded_flows::restore(&management, LONG, flows).expect("flows");
+        assert!(time("all of 999 ports", &mut || restore(&before)) > 15_000);
+        let after = many(scene, 1_000);
+        time("compilation", &mut || usize::from(many(scene, 1_000) == after));
+        let update = |one: &BridgeFlows, other: &BridgeFlows| {
+            guarded_flows::update(&management, LONG, one, other).expect("flows")
+        };
+        assert!(time("one port more", &mut || update(&before, &after)) < 50);
+        assert_eq!(time("comparison", &mut || restore(&after)), 0);
+        assert!(time("one port less", &mut || update(&after, &before)) < 50);
+        assert_eq!(restore(&before), 0);
     });
 }
