@@ -117,3 +117,77 @@ impl Kept {
         self.retry = (failed || !is_complete).then(|| now + delay);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use usnet_dataplane::ovs::{FrameSource, GuardedPorts, NetworkPolicies};
+
+    /// What a bridge with these ports should have.
+    fn desired(numbers: &[u16], is_known: bool) -> Desired {
+        let attachment = |number: u16| usnet_dataplane::testing::attachment(&format!("c{number}"));
+        let pod = |number: u16| FrameSource::Pod {
+            guard: format!("02:00:00:00:00:{number:02x} 10.9.0.{number}").parse().unwrap(),
+            is_trunk: false,
+            is_in_vlan: false,
+            attachment: attachment(number),
+        };
+        let ports: GuardedPorts =
+            numbers.iter().map(|number| (PortNumber::new(*number).unwrap(), pod(*number))).collect();
+        let namespaces = numbers.iter().filter(|_| is_known);
+        let namespaces = namespaces.map(|number| (attachment(*number), "db".parse().unwrap())).collect();
+        let policies = Some(NetworkPolicies { zone: 1, policies: [].into(), namespaces });
+        Desired { ports, policies, is_known }
+    }
+
+    fn flows(desired: &Desired) -> Arc<BridgeFlows> {
+        Arc::new(BridgeFlows::new(desired.ports.clone(), desired.policies.clone()))
+    }
+
+    #[test]
+    fn new_ports_are_looked_at_twice() {
+        let (mut kept, began) = (Kept::default(), Instant::now());
+        let at = |milliseconds| began + Duration::from_millis(milliseconds);
+        kept.set("br-blue", flows(&desired(&[1], true)), began);
+        assert_eq!((kept.next(), kept.take_due(at(9_999))), (None, vec![]), "all were compared");
+        kept.set("br-blue", flows(&desired(&[1, 2], true)), began);
+        assert!(kept.has("br-blue", &desired(&[1, 2], true)) && !kept.has("br-blue", &desired(&[1], true)));
+        assert_eq!((kept.next(), kept.take_due(at(99))), (Some(at(100)), vec![]));
+        for due in [100, 1_100] {
+            assert_eq!(kept.next(), Some(at(due)));
+            let [ports] = kept.take_due(at(due)).try_into().unwrap();
+            assert_eq!(ports.numbers, [PortNumber::new(2).unwrap()].into());
+        }
+        assert_eq!((kept.next(), kept.take_due(at(9_999))), (None, vec![]));
+        kept.set("br-blue", flows(&desired(&[1, 3], true)), began);
+        kept.retain(|_| false);
+        assert_eq!((kept.next(), kept.flows("br-blue")), (None, None));
+    }
+
+    #[test]
+    fn a_bridge_that_enforces_policies_is_left_while_those_of_now_are_unknown() {
+        let (known, unknown) = (desired(&[1], true), desired(&[1], false));
+        let mut kept = Kept::default();
+        assert_eq!([&known, &unknown].map(|it| kept.is_left("br-blue", it)), [Some(false), None]);
+        kept.leave("br-blue");
+        assert_eq!([&known, &unknown].map(|it| kept.is_left("br-blue", it)), [Some(false), Some(true)]);
+        kept.set("br-blue", flows(&known), Instant::now());
+        assert_eq!(kept.is_left("br-blue", &unknown), Some(true), "it has the last that were known");
+        kept.set("br-blue", flows(&unknown), Instant::now());
+        assert_eq!(kept.is_left("br-blue", &unknown), Some(false), "all is closed: new ports have to be");
+        kept.forget();
+        assert_eq!(kept.is_left("br-blue", &unknown), None);
+    }
+
+    #[test]
+    fn a_bridge_that_fails_is_tried_again_soon_and_then_seldom() {
+        let (mut kept, now) = (Kept::default(), Instant::now());
+        let mut after = |failed, is_complete| {
+            kept.reschedule(failed, is_complete, now);
+            kept.next().map(|next| next - now)
+        };
+        assert_eq!([after(false, true), after(false, false)], [None, Some(RETRY_LATER)]);
+        assert!((0..RETRY_SHORT).all(|_| after(true, true) == Some(RETRY)));
+        assert_eq!((after(true, true), after(false, true), after(true, true)), (Some(RETRY_LATER), None, Some(RETRY)));
+    }
+}
