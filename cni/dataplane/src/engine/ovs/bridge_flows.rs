@@ -8,7 +8,7 @@ use super::policy::limits::TooLarge;
 use super::policy::{self, PolicyFlows};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_openflow::flow::{Flow, Group, GroupId};
-use usnet_openflow::{Change, FlowMod, GroupMod, PortNumber};
+use usnet_openflow::{Change, Difference, FlowMod, GroupMod, PortNumber};
 
 /// What a guarded bridge has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,11 @@ impl BridgeFlows {
     #[must_use]
     pub fn zone(&self) -> Option<u16> {
         self.policies.as_ref().map(|policies| policies.zone)
+    }
+
+    /// Whether a bridge that differs by this has not tracked connections in the zone before.
+    pub(super) fn is_new_zone(&self, difference: &Difference) -> bool {
+        self.compiled.flows.iter().filter(|flow| policy::is_of_zone(flow)).all(|flow| difference.missing.contains(flow))
     }
 
     pub(super) const fn ports(&self) -> &GuardedPorts {

@@ -70,7 +70,7 @@ pub fn restore(socket: &Path, timeout: Duration, desired: &BridgeFlows) -> Resul
     match desired.zone() {
         None => keep_new_ports(&mut connection, &mut difference, desired.ports())?,
         // Connections of a network that had the zone before are none of this one.
-        Some(zone) if difference.missing.iter().any(policy::tracks) => connection.flush_connections(zone)?,
+        Some(zone) if desired.is_new_zone(&difference) => connection.flush_connections(zone)?,
         Some(_) => {}
     }
     let wrong = commit(&mut connection, desired, difference)?;

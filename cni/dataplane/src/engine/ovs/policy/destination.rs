@@ -43,3 +43,8 @@ pub(super) fn flows(subjects: &Subjects<'_>, zone: u16) -> Vec<Flow> {
     }
     flows
 }
+
+/// Whether a flow is one of those that look packets to several receivers up.
+pub(super) fn is_of_zone(flow: &Flow) -> bool {
+    (flow.table, flow.priority) == (DESTINATION, TO_SEVERAL)
+}

@@ -49,7 +49,7 @@ use port::Subjects;
 use std::collections::{BTreeMap, BTreeSet};
 use step::{CLASSIFY, DESTINATION, EGRESS, INGRESS};
 use usnet_crds::policy::{Direction, Policy};
-use usnet_openflow::flow::{Action, CookieFilter, Flow, Group, GroupId, Step};
+use usnet_openflow::flow::{Action, CookieFilter, Flow, Group, GroupId};
 use usnet_openflow::{InstalledFlow, PortNumber};
 
 /// What the policies of a network are, on one bridge.
@@ -116,11 +116,11 @@ pub fn is_group(id: GroupId) -> bool {
     flood::IDS.contains(&id.0)
 }
 
-/// Whether a flow looks connections up in a zone: it differs with the zone, and is always there.
+/// Whether a flow differs with the zone of connections alone: a bridge that lacks all of these has
+/// not used the zone before.
 #[must_use]
-pub fn tracks(flow: &Flow) -> bool {
-    let Action::Apply { steps, .. } = &flow.action else { return false };
-    steps.iter().any(|step| matches!(step, Step::Track { .. }))
+pub fn is_of_zone(flow: &Flow) -> bool {
+    destination::is_of_zone(flow)
 }
 
 /// The port for which a flow drops frames, and the direction of these; `None` of other flows.

@@ -3,7 +3,7 @@
 use super::changes::server;
 use super::keeping::{policies, ports, restore};
 use super::packets::UDP;
-use super::scene::{Scene, ends, run};
+use super::scene::{BRIDGE, Scene, ends, mac_text, run};
 use crate::open_vswitch::TIMEOUT;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -87,6 +87,11 @@ fn connections_outlive_the_agent_and_not_the_network_of_their_zone() {
         assert!(scene.reaches("u", "b", ends("u", "b", true).first(UDP, [7_000, 80])));
         assert!(answers(scene));
         assert_eq!((restore(scene, Some(&policies())), answers(scene)), (0, true), "a new agent looks at the flows");
+        let one = format!("-O OpenFlow14 del-flows {BRIDGE} table=11,ip,dl_dst={}", mac_text("b"));
+        let mut command = scene.daemons.command("ovs-ofctl");
+        let command = command.env("OVS_RUNDIR", scene.daemons.folder()).args(one.split(' '));
+        assert!(command.status().expect("ovs-ofctl").success());
+        assert!(restore(scene, Some(&policies())) > 0 && answers(scene), "a flow was missing");
         // As if another network had the zone now.
         restore(scene, None);
         restore(scene, Some(&policies()));
