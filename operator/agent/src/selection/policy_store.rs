@@ -81,7 +81,8 @@ impl PolicyStore {
                 changed = self.specs.changed() => if changed.is_err() { pending().await },
                 () = due => {
                     unsaved = None;
-                    self.write(objects.borrow().clone()).await;
+                    let objects = objects.borrow().clone();
+                    self.write(objects).await;
                 }
             }
         }

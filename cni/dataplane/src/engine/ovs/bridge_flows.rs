@@ -81,7 +81,8 @@ impl BridgeFlows {
 
     /// What a port may send.
     pub(super) fn of_port(&self, number: PortNumber, source: &FrameSource) -> Vec<Flow> {
-        source.flows(number, if self.policies.is_some() { &policy::CHECK } else { &FORWARD })
+        let allowed = if self.policies.is_some() { policy::CHECK } else { FORWARD };
+        source.flows(number, &allowed)
     }
 
     pub(super) fn groups(&self) -> &[Group] {

@@ -1,11 +1,11 @@
 //! The zones of bridges whose networks have policies.
 
-use super::golden::{Scenario, check, known, programmed};
+use super::golden::{Scenario, check, programmed};
 use super::properties::converge;
 use super::strategies::{desired_strategy, engine_strategy};
 use crate::model::desired::Desired;
 use crate::model::observed::Observed;
-use crate::plan::diff;
+use crate::plan::{PlanContext, diff};
 use crate::testing::{network, record};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ fn policies_enabled() {
     let observed = programmed(EngineKind::OpenVswitch, &Desired::new([blue.clone(), with_policies("red")], []));
     blue.policies = Policies::Enabled;
     let desired = Desired::new([blue, with_policies("red")], []);
-    check("policies_enabled", &Scenario { about, desired, observed, context: known() });
+    check("policies_enabled", &Scenario { about, desired, observed, context: PlanContext::default() });
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn policies_disabled() {
     let observed = programmed(EngineKind::OpenVswitch, &Desired::new([blue.clone()], &[record("c1", &blue)]));
     blue.policies = Policies::Disabled;
     let desired = Desired::new([blue.clone()], &[record("c1", &blue)]);
-    check("policies_disabled", &Scenario { about, desired, observed, context: known() });
+    check("policies_disabled", &Scenario { about, desired, observed, context: PlanContext::default() });
 }
 
 proptest! {

@@ -15,7 +15,7 @@ use usnet_crds::{AntiSpoofing, CompiledPolicySpec, NodeNetwork, Policies, PortTy
 use usnet_dataplane::attachment::{Address, Pod, Record};
 use usnet_dataplane::ovs::POLICY_ZONE_KEY;
 use usnet_dataplane::paths::NodePaths;
-use usnet_dataplane::port::{PortBackend, PortName};
+use usnet_dataplane::port::{DeviceName, PortBackend};
 
 /// A port that policies allow, and one that they do not.
 pub(super) const ALLOWED: u16 = 80;
@@ -177,8 +177,7 @@ fn attach(
 }
 
 fn backend(container: &str) -> PortBackend {
-    let name = PortName::of(&usnet_dataplane::testing::attachment(container));
-    PortBackend::Device { device: name.as_str().parse().unwrap() }
+    PortBackend::Device { device: DeviceName::of(&usnet_dataplane::testing::attachment(container)) }
 }
 
 /// A limit that is never reached if nothing is wrong.
