@@ -38,7 +38,9 @@ use std::collections::BTreeSet;
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
+// Another client's fields would stay when the controller applies its own.
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct CompiledPolicySpec {
     /// The networks that the policy is for, sorted.
     #[schemars(schema_with = "networks")]

@@ -34,6 +34,8 @@ pub enum PolicyProblem {
         "the policy has more than {RULES_MAX} rules, {PEERS_MAX} peers (each exception of a block makes several) or {PORTS_MAX} ports, and allows nothing: write several policies"
     )]
     TooLarge,
+    #[error("it cannot be read, and allows nothing: {0}")]
+    Unreadable(String),
     #[error("{0:?} is no type of a policy: use Ingress or Egress")]
     PolicyType(String),
     #[error("peers by labels are not supported, and this one allows nothing: use ipBlock")]

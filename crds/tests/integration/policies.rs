@@ -218,7 +218,7 @@ proptest! {
     fn nodes_get_the_policy_that_was_compiled(policies in prop::collection::vec(policy(), 1..4)) {
         for policy in read_all(&policies) {
             let networks = ["blue", "red"].map(|name| name.parse().unwrap());
-            let compiled = CompiledPolicySpec::new(networks.into(), 3, policy.clone());
+            let compiled = CompiledPolicySpec::new(networks.clone().into(), 3, policy.clone());
             let object = serde_json::to_value(CompiledPolicy::new(&compiled.object_name(), compiled.clone())).unwrap();
             prop_assert_eq!(rejected(&object, None), Vec::<String>::new());
             let received: CompiledPolicy = serde_json::from_value(object).unwrap();

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use usnet_crds::multi_network_policy::read::read;
 use usnet_crds::validate::{ValidNetwork, validate};
 use usnet_crds::{
-    EngineKind, MemifMode, MemifSocketKind, Ownership, PortType, RateLimit, SocketRole, UserspaceAttachment,
-    UserspaceEngine, UserspaceNetwork, UserspaceReservation, Vlan,
+    EngineKind, MemifMode, MemifSocketKind, MultiNetworkPolicy, Ownership, PortType, RateLimit, SocketRole,
+    UserspaceAttachment, UserspaceEngine, UserspaceNetwork, UserspaceReservation, Vlan,
 };
 
 struct Sample {
@@ -17,8 +18,15 @@ struct Sample {
     object: Value,
 }
 
-const KINDS: [&str; 6] =
-    ["UserspaceNetwork", "UserspaceUplink", "UserspaceAttachment", "UserspaceReservation", "UserspaceEngine", "Pod"];
+const KINDS: [&str; 7] = [
+    "UserspaceNetwork",
+    "UserspaceUplink",
+    "UserspaceAttachment",
+    "UserspaceReservation",
+    "UserspaceEngine",
+    "MultiNetworkPolicy",
+    "Pod",
+];
 
 /// The objects of this kind in all files.
 fn samples(kind: &str) -> Vec<Sample> {
@@ -105,6 +113,18 @@ fn every_reservation_is_what_its_network_allows() {
         let fixed = network.reservations.unwrap().fixed("any", &valid);
         assert!(fixed.is_ok(), "{file}: {fixed:?}");
         assert!(is_kept(&object, &with_defaults::<UserspaceReservation>(&object).unwrap()), "{file}");
+    }
+}
+
+#[test]
+fn every_policy_is_enforced_as_a_whole_on_a_network_that_has_policies() {
+    for Sample { file, object } in samples("MultiNetworkPolicy") {
+        assert!(is_kept(&object, &with_defaults::<MultiNetworkPolicy>(&object).unwrap()), "{file}");
+        let read = read(&serde_json::from_value(object).unwrap());
+        assert!(read.problems.is_empty() && read.policy.is_some(), "{file}: {read:?}");
+        for definition in read.definitions {
+            assert!(networks()[&definition.name].policies.are_enabled(), "{file}");
+        }
     }
 }
 
