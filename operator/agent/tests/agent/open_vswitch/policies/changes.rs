@@ -11,8 +11,8 @@ use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
 fn pods_are_closed_until_policies_are_known_and_then_get_what_these_allow() {
     let scene = Scene::new();
     let agent = scene.agent(Policies::Enabled);
-    assert_eq!(scene.testbed.wait_until_unavailable("blue"), POLICIES_UNKNOWN);
     let message = wait_for_reason(&agent, POLICIES_UNKNOWN);
+    assert_eq!(scene.testbed.wait_until_unavailable("blue"), POLICIES_UNKNOWN);
     assert!(message.contains("config/components/policies"), "{message}");
     scene.wait_until("all is closed", [false, false]);
     agent.set_policies(server(ALLOWED, ALLOWED));

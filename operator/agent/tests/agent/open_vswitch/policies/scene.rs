@@ -164,9 +164,11 @@ fn attach(
     let record = testbed.record(container, &blue, backend(container));
     let (name, last) = (record.port.name.to_string(), address.octets()[3]);
     let mac = format!("02:00:00:00:00:{last:02x}");
-    ip(testbed, &format!("link add {name} type veth peer name net1 netns {}", netns.path().display()));
-    ip(testbed, &format!("link set {name} alias usnet:{}", record.id));
-    ip(testbed, &format!("link set {name} up"));
+    // A program of the switch's own mounts does not see the other namespace.
+    let node = Namespace::open(&testbed.ovs.network_namespace());
+    node.ip(&format!("link add {name} type veth peer name net1 netns {}", netns.path().display()));
+    node.ip(&format!("link set {name} alias usnet:{}", record.id));
+    node.ip(&format!("link set {name} up"));
     netns.ip(&format!("link set net1 address {mac}"));
     netns.ip("link set net1 up");
     netns.ip(&format!("addr add {address}/24 dev net1"));
