@@ -1,5 +1,6 @@
 //! The object, with bounds by which the API server and nodes can store it.
 #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
+#![expect(clippy::duplicated_attributes, reason = "columns repeat words, as they must")]
 
 use super::name::OBJECT_NAME_MAX;
 use crate::cel::rule;

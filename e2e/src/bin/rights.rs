@@ -1,6 +1,6 @@
 //! `rights LOG...`, with the audit logs of all test beds in which the cluster tests ran: fails when
-//! the roles of `config/rbac`, of resource claims, of hot plug and of engines grant more or less
-//! than the tests used.
+//! the roles of `config/rbac`, of resource claims, of hot plug, of engines and of policies grant
+//! more or less than the tests used.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,9 @@ fn differences() -> Result<Differences, Error> {
     let read = |path: PathBuf| std::fs::read_to_string(&path).map_err(|source| Error::Log(path, source));
     let log: String = logs.into_iter().map(read).collect::<Result<_, _>>()?;
     let mut roles = BTreeSet::new();
-    for folder in ["rbac", "components/resource-claims", "components/hot-plug", "components/engines"] {
+    for folder in
+        ["rbac", "components/resource-claims", "components/hot-plug", "components/engines", "components/policies"]
+    {
         roles.extend(rights::grants(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../config").join(folder))?);
     }
     // Kubernetes checks some verbs within another request, which the audit log does not show.

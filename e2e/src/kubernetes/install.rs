@@ -12,7 +12,8 @@ use crate::kubernetes::kubectl::Kubectl;
 use crate::testbed::folder::TestbedFolder;
 
 /// The components that are off by default and that tests need.
-const COMPONENTS: [&str; 3] = ["components/attachments", "components/hot-plug", "components/engines"];
+const COMPONENTS: [&str; 4] =
+    ["components/attachments", "components/hot-plug", "components/engines", "components/policies"];
 /// A component that tests need if Kubernetes serves its API.
 const RESOURCE_CLAIMS: (&str, &str) = ("components/resource-claims", "resource.k8s.io/v1");
 const NAMESPACE: &str = "--namespace=usnet-system";

@@ -22,8 +22,10 @@ const IPAM_PLUGINS: [&str; 4] = ["dhcp", "host-local", "static", "whereabouts"];
 pub(crate) const PLUGIN_FOLDER: &str = "/opt/cni/bin";
 const MULTUS_KUBECONFIG: &str = "/etc/cni/net.d/multus.d/multus.kubeconfig";
 
-/// The CRD of NetworkAttachmentDefinitions of the Network Plumbing Working Group.
-pub const DEFINITION_CRD: &str = include_str!("network-attachment-definition.yaml");
+/// The CRDs of the Network Plumbing Working Group: NetworkAttachmentDefinitions and
+/// MultiNetworkPolicies.
+pub const CRDS: &str =
+    concat!(include_str!("network-attachment-definition.yaml"), "---\n", include_str!("multi-network-policy.yaml"));
 
 #[derive(Debug, thiserror::Error)]
 pub enum PodNetworkError {

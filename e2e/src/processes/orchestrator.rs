@@ -138,7 +138,7 @@ fn start_controllers(start: &Start, control_plane: &ControlPlane) -> Result<(), 
     thread::scope(|scope| {
         let manager = scope.spawn(|| start.components.start(&control_plane.controller_manager));
         let scheduler = scope.spawn(|| start.components.start(&control_plane.scheduler));
-        Kubectl::new(&start.folder).apply(pod_network::DEFINITION_CRD)?;
+        Kubectl::new(&start.folder).apply(pod_network::CRDS)?;
         if start.settings.install {
             let image = start.settings.image.as_deref().map(archives::name_of).transpose()?;
             install::apply(&start.folder, &start.settings.checkout, image.as_deref().unwrap_or(USNET_IMAGE))?;

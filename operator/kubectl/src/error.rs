@@ -76,9 +76,12 @@ fn remedy(what: &str, source: &kube::Error) -> String {
 /// has those of usnet.
 fn role(what: &str) -> Option<&'static str> {
     match what {
-        "userspacenetworks" | "userspacenodestates" | "compilednetworks" | "userspaceuplinks" | "userspaceengines" => {
-            Some("the ClusterRole usnet-networks-view, bound by a ClusterRoleBinding")
-        }
+        "userspacenetworks"
+        | "userspacenodestates"
+        | "compilednetworks"
+        | "compiledpolicies"
+        | "userspaceuplinks"
+        | "userspaceengines" => Some("the ClusterRole usnet-networks-view, bound by a ClusterRoleBinding"),
         "network-attachment-definitions" => {
             Some("the ClusterRole usnet-definitions-view, which view, edit and admin of a namespace contain")
         }

@@ -37,6 +37,8 @@ enum Program {
     ServeAttachments(attach::Options),
     /// Runs, updates and reports the engines of UserspaceEngines (one per cluster).
     Engines(controller::Options),
+    /// Compiles the policies of namespaces for the nodes (one per cluster).
+    Policies(usnet_policies::Options),
     /// Starts the processes of an engine and keeps them running (in the pod of an engine).
     SuperviseEngine(supervisor::Options),
     /// Says whether the engine of this pod runs: its probe.
@@ -80,6 +82,9 @@ pub(crate) enum Error {
     /// The controller of engines ended.
     #[error("the controller of engines failed")]
     Engines(#[source] controller::Error),
+    /// The controller of policies ended.
+    #[error("the controller of policies failed")]
+    Policies(#[source] usnet_policies::Error),
     /// The supervisor of an engine ended.
     #[error("the supervisor of the engine failed")]
     Supervisor(#[source] supervisor::Error),
@@ -136,6 +141,12 @@ impl CommandLine {
             Program::Engines(options) => run_until_shutdown(&mut one_thread(), async |requested| {
                 tokio::select! {
                     result = controller::run(options) => result.map(|never| match never {}).map_err(Error::Engines),
+                    () = requested => Ok(()),
+                }
+            }),
+            Program::Policies(options) => run_until_shutdown(&mut one_thread(), async |requested| {
+                tokio::select! {
+                    result = usnet_policies::run(options) => result.map(|never| match never {}).map_err(Error::Policies),
                     () = requested => Ok(()),
                 }
             }),

@@ -21,7 +21,7 @@ pub struct ChartOption {
 }
 
 /// All of them. What they change of an object must not overlap.
-pub const OPTIONS: [ChartOption; 17] = [
+pub const OPTIONS: [ChartOption; 18] = [
     ChartOption { value: "engines.ovs", folder: "engines/ovs", switch: Switch::Adds },
     ChartOption { value: "engines.vpp", folder: "engines/vpp", switch: Switch::Adds },
     ChartOption { value: "nodeNetwork", folder: "components/node-network", switch: Switch::Adds },
@@ -38,6 +38,7 @@ pub const OPTIONS: [ChartOption; 17] = [
     ChartOption { value: "resourceClaims", folder: "components/resource-claims", switch: Switch::Adds },
     ChartOption { value: "hotPlug", folder: "components/hot-plug", switch: Switch::Adds },
     ChartOption { value: "userspaceEngines", folder: "components/engines", switch: Switch::Adds },
+    ChartOption { value: "policies", folder: "components/policies", switch: Switch::Adds },
     ChartOption { value: "tenantRoles", folder: "components/tenant-roles", switch: Switch::Adds },
 ];
 

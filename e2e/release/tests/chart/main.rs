@@ -112,7 +112,7 @@ fn assert_same(chart: &Objects, config: &Objects, what: &str) {
 #[test]
 fn the_chart_is_what_kustomize_makes_of_config() {
     let Some(chart) = chart() else { return };
-    let cases: [(&[&str], &str, &[&str]); 20] = [
+    let cases: [(&[&str], &str, &[&str]); 21] = [
         (&[], "default", &[]),
         (&["engines.vpp=false"], "overlays/ovs", &[]),
         (&["engines.ovs=false"], "overlays/vpp", &[]),
@@ -133,6 +133,7 @@ fn the_chart_is_what_kustomize_makes_of_config() {
             &["components/hot-plug", "components/cni-folders/k3s", "components/resource-claims"],
         ),
         (&["userspaceEngines=true"], "default", &["components/engines"]),
+        (&["policies=true"], "default", &["components/policies"]),
         (&["selinux=true"], "default", &["components/selinux"]),
         (
             &["openshift=true", "attachments=true", "garbageCollection=false"],

@@ -32,6 +32,8 @@ const NAME: How = Tested("the name of a command");
 const DEBIAN: How = Tested("README.Debian of the package; the test bed starts the same programs");
 const ENGINE: How = Tested("every test bed configures Open vSwitch so, engines/open_vswitch.rs");
 const USER_ENGINE: How = Tested("engines::bare_node::a_node_without_an_engine_gets_one_and_loses_it_with_the_object");
+const COMPILED_POLICY: How =
+    Tested("networks::compiled_policies::a_policy_is_compiled_while_it_is_there_and_says_what_is_not_enforced");
 const SHELL: How = Tested("outages::components and networks::samples do this");
 
 /// Run first: they create the network of "Getting started".
@@ -47,6 +49,9 @@ pub(super) const NETWORK: &[Row] = &[
     ("kubectl apply -f config/samples/engine.yaml -f config/samples/network.yaml", USER_ENGINE),
     ("kubectl delete usne ovs", USER_ENGINE),
     ("usnet engines", NAME),
+    ("usnet policies", NAME),
+    ("kubectl get compiledpolicies", Run),
+    ("kubectl describe multi-networkpolicies -n db database", COMPILED_POLICY),
     ("kubectl get usnr -o wide", Run),
     ("kubectl wait --for=condition=Ready usna/web-extra", ATTACHMENTS),
     ("kubectl delete usna web-extra", ATTACHMENTS),

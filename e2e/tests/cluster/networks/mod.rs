@@ -3,6 +3,7 @@
 mod anti_spoofing;
 mod applied;
 pub(crate) mod appliers;
+mod compiled_policies;
 mod deletion;
 mod drift;
 mod gateways;

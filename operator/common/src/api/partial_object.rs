@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+use usnet_crds::multi_network_policy::spec::POLICY_FOR_ANNOTATION;
 use usnet_crds::nad::RESOURCE_ANNOTATION;
 
 /// JSON text that is parsed later, so that an object with an unreadable part is still known by
@@ -117,8 +118,8 @@ fn metadata<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ObjectMeta, D:
     })
 }
 
-/// Annotations of usnet, and the one that Multus reads. Others are dropped: that of `kubectl apply`
-/// contains a copy of the whole object.
+/// Annotations of usnet, the one that Multus reads, and the one of policies. Others are dropped:
+/// that of `kubectl apply` contains a copy of the whole object.
 #[derive(Default)]
 struct UsedAnnotations(BTreeMap<String, String>);
 
@@ -136,7 +137,9 @@ impl<'de> Deserialize<'de> for UsedAnnotations {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UsedAnnotations, A::Error> {
                 let mut used = BTreeMap::new();
                 while let Some(key) = map.next_key::<String>()? {
-                    if key.starts_with("usnet.dev/") || key == RESOURCE_ANNOTATION {
+                    if key.starts_with("usnet.dev/")
+                        || [RESOURCE_ANNOTATION, POLICY_FOR_ANNOTATION].contains(&key.as_str())
+                    {
                         used.insert(key, map.next_value()?);
                     } else {
                         map.next_value::<IgnoredAny>()?;

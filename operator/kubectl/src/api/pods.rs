@@ -1,5 +1,5 @@
 //! Reads pods, the interfaces that they have without a NetworkAttachmentDefinition (by resource
-//! claims, and by UserspaceAttachments), and reservations (IO).
+//! claims, and by UserspaceAttachments), reservations, and policies (IO).
 
 use super::cluster::{Cluster, Listed, Scope};
 use super::read::{is_unknown_kind, optional};
@@ -10,7 +10,7 @@ use crate::output::{API_SERVER, waiting};
 use k8s_openapi::api::core::v1;
 use usnet_controller::cache::parse;
 use usnet_controller::cache::partial_objects::ReservationObject;
-use usnet_crds::UserspaceAttachment;
+use usnet_crds::{CompiledPolicy, Policies, UserspaceAttachment};
 
 /// Reads the pods of the chosen namespace, or of all namespaces, with their interfaces. For users
 /// who may not read those of all, it reads the ones in the namespace of the context.
@@ -51,6 +51,18 @@ pub(crate) async fn read_reservations(cluster: &Cluster, snapshot: &mut Snapshot
     let listed = cluster.list(scope, None, |object: ReservationObject| parse::reservation(&object)).await;
     let listed = optional(snapshot, Objects::Reservations, "UserspaceReservations", existing(listed));
     snapshot.cache.reservations.objects.extend(listed);
+}
+
+/// Reads what nodes enforce of policies, if a network has policies. Users who may not read networks
+/// are told so already.
+pub(crate) async fn read_policies(cluster: &Cluster, snapshot: &mut Snapshot) {
+    let specs = snapshot.cache.networks.values().filter_map(|network| network.spec.as_ref().ok());
+    if !specs.map(|valid| valid.policies).any(Policies::are_enabled) {
+        return;
+    }
+    snapshot.unread_objects.remove(&Objects::Policies);
+    let listed = cluster.list(Scope::Cluster, None, |object: CompiledPolicy| object.spec).await;
+    snapshot.policies = optional(snapshot, Objects::Policies, "CompiledPolicies", listed);
 }
 
 /// Where the API server does not know a kind, there are no objects of it.

@@ -80,9 +80,8 @@ async fn read(cluster: &Cluster, need: Need) -> Result<Snapshot, Error> {
         Ok(lease) => snapshot.leader = lease.and_then(|lease| lease.spec?.holder_identity).filter(|it| !it.is_empty()),
         Err(error) => snapshot.mark_unread(Objects::Lease, &format!("Lease {LEASE_NAME}"), error.sentence()),
     }
-    let unasked =
-        [Objects::Definitions, Objects::Pods, Objects::Added, Objects::Claims, Objects::Events, Objects::Engines];
-    snapshot.unread_objects.extend(unasked);
+    let of_users = [Objects::Definitions, Objects::Pods, Objects::Added, Objects::Claims, Objects::Policies];
+    snapshot.unread_objects.extend(of_users.into_iter().chain([Objects::Events, Objects::Engines]));
     Ok(snapshot)
 }
 

@@ -12,9 +12,9 @@ use usnet_common::api::partial_object::PartialObject;
 use usnet_controller::cache::parse;
 use usnet_controller::cache::partial_objects::NodeStateObject;
 use usnet_controller::cache::{Cache, Nad, NadKey, Network, Node};
-use usnet_crds::UserspaceNodeStateStatus;
 use usnet_crds::legacy::NadConfig;
 use usnet_crds::userspace_engine::preparation::NodeFacts;
+use usnet_crds::{CompiledPolicySpec, UserspaceNodeStateStatus};
 
 /// Objects that are not essential to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +37,8 @@ pub(crate) enum Objects {
     Added,
     /// UserspaceReservations.
     Reservations,
+    /// CompiledPolicies.
+    Policies,
     /// ResourceClaims.
     Claims,
     Events,
@@ -83,6 +85,8 @@ pub(crate) struct Snapshot {
     pub pods: Vec<Pod>,
     pub claims: Vec<Claim>,
     pub added: Vec<Added>,
+    /// What nodes enforce of policies.
+    pub policies: Vec<CompiledPolicySpec>,
     /// The events of the pod that is explained, the latest last.
     pub events: Vec<Event>,
     /// The leader of the controllers.

@@ -10,7 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use usnet_controller::cache::parse;
-use usnet_crds::UserspaceAttachment;
+use usnet_crds::{CompiledPolicy, UserspaceAttachment};
 
 /// A running pod of usnet with one container, of the image `usnet:test`.
 pub(crate) fn usnet_pod(component: &str, node: &str) -> Pod {
@@ -238,6 +238,7 @@ pub(crate) fn add(snapshot: &mut Snapshot, object: &Value) {
         "NetworkAttachmentDefinition" => snapshot.definitions.extend([parse::nad(&read(object))]),
         "ResourceClaim" => snapshot.claims.push(Claim::from(read::<ResourceClaim>(object))),
         "UserspaceAttachment" => snapshot.added.push(Added::from(read::<UserspaceAttachment>(object))),
+        "CompiledPolicy" => snapshot.policies.push(read::<CompiledPolicy>(object).spec),
         "Pod" => snapshot.pods.push(Pod::from(read::<v1::Pod>(object))),
         kind => panic!("{kind}"),
     }

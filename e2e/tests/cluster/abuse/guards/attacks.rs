@@ -4,7 +4,8 @@
 use super::attack::Attack;
 use super::claims::resource_claim_attacks;
 use super::objects::{
-    attachment, compiled, definition, network, node_slice, node_state, requested_interface, with_resource_of_others,
+    attachment, compiled, compiled_policy, definition, network, node_slice, node_state, requested_interface,
+    with_resource_of_others,
 };
 use crate::support::control_plane::tokens::RequestClient::{self, Administrator, Agent, AgentWithoutNode, Controller};
 use crate::support::scene::agent_pod;
@@ -31,7 +32,7 @@ pub(crate) fn attacks() -> Vec<Attack> {
     };
     let spec =
         |thief, node| Attack::apply(thief, "", &node_state(node, "spec", &json!({"labels": {"usnet.dev/x": "y"}})));
-    let mut attacks = [compiled_network_attacks(), resource_claim_attacks(), attachment_attacks()].concat();
+    let mut attacks = [compiled_attacks(), resource_claim_attacks(), attachment_attacks()].concat();
     attacks.extend(vec![
         status(Agent("node-a"), "node-b").policy(),
         status(AgentWithoutNode, "node-a").policy(),
@@ -90,8 +91,16 @@ fn attachment_attacks() -> Vec<Attack> {
     ]
 }
 
-fn compiled_network_attacks() -> Vec<Attack> {
+fn compiled_attacks() -> Vec<Attack> {
+    let policy = |thief, name: &str| Attack::apply(thief, "", &compiled_policy(name));
     vec![
+        policy(Agent("node-a"), "guards.guards").role().policy(),
+        policy(Agent("node-a"), "guards.made").role().policy(),
+        policy(Controller, "guards.guards").role().policy(),
+        policy(Administrator, "guards.guards").policy(),
+        policy(Administrator, "guards.made").policy(),
+        Attack::delete(Agent("node-a"), ("ucp", "", "guards.guards")).role().policy(),
+        Attack::delete(Administrator, ("ucp", "", "guards.guards")).policy(),
         Attack::apply(Agent("node-a"), "", &compiled("guards")).role().policy(),
         Attack::apply(Agent("node-a"), "", &compiled("made")).role().policy(),
         Attack::delete(Agent("node-a"), ("ucn", "", "guards")).role().policy(),

@@ -20,7 +20,7 @@ use crate::support::uplinks::Uplink;
 use attack::Attack;
 use attacks::{MAPPED_DIR, attacks, status_of_pod};
 use claims::allocate_claim;
-use objects::{attachment, compiled, definition, node_state};
+use objects::{attachment, compiled, compiled_policy, definition, node_state, policy};
 use removal::{WithoutPolicies, WithoutRoles};
 use serde_json::json;
 
@@ -57,6 +57,8 @@ fn each_guard_refuses_by_itself_and_without_guards_the_requests_work() {
     if resource_claims::is_supported() {
         allocate_claim();
     }
+    apply(&policy());
+    eventually("the compiled policy", || check(get(&["ucp", "guards.guards"]).is_some(), "there is none"));
     let attacks = attacks();
     expect_all(&attacks, true, true);
     let annotations = json!({"metadata": {"annotations": {MAPPED_DIR: "/x/"}}});
@@ -87,6 +89,7 @@ fn the_message_of_a_policy_says_what_is_allowed() {
         (Attack::apply(Agent("node-a"), "status", &status), "own node only"),
         (Attack::apply(AgentWithoutNode, "status", &status), "own node only"),
         (Attack::apply(Administrator, "", &compiled("made")), "only the controller of usnet writes compiled networks"),
+        (Attack::apply(Administrator, "", &compiled_policy("made")), "only the controller of policies of usnet writes"),
     ];
     for (attack, words) in cases {
         let answer = attack.send().unwrap_err();

@@ -19,6 +19,25 @@ pub(crate) fn compiled(name: &str) -> Value {
     })
 }
 
+/// A policy of the namespace `guards` for its network.
+pub(crate) fn policy() -> Value {
+    json!({
+        "apiVersion": "k8s.cni.cncf.io/v1beta1", "kind": "MultiNetworkPolicy",
+        "metadata": {
+            "name": "guards", "namespace": "guards", "annotations": {"k8s.v1.cni.cncf.io/policy-for": "guards"},
+        },
+        "spec": {"podSelector": {}},
+    })
+}
+
+/// A compiled policy that closes nothing; `guards.guards` is there, and does.
+pub(crate) fn compiled_policy(name: &str) -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "CompiledPolicy", "metadata": {"name": name},
+        "spec": {"networks": ["guards"], "namespace": "guards", "name": "guards", "generation": 1},
+    })
+}
+
 /// An attachment of the pod `own`; there is none of that name.
 pub(crate) fn attachment() -> Value {
     json!({

@@ -4,14 +4,15 @@ use crate::resource_claims;
 use crate::support::cluster::{apply, get, kubectl, try_run};
 use serde_json::{Value, json};
 
-/// The admission policies: who may write what of node states, of compiled networks and of slices of
-/// nodes, what agents may write of node states and of pods, what the controller may write of
-/// definitions, of networks, of uplinks and of attachments. The last ones exist where Kubernetes
-/// has resource claims: [`OF_CLAIMS`] policies of devices of nodes, in slices and in the status of
-/// claims, and of their classes.
-const POLICIES: [&str; 12] = [
+/// The admission policies: who may write what of node states, of compiled networks and policies,
+/// and of slices of nodes, what agents may write of node states and of pods, what the controller
+/// may write of definitions, of networks, of uplinks and of attachments. The last ones exist where
+/// Kubernetes has resource claims: [`OF_CLAIMS`] policies of devices of nodes, in slices and in the
+/// status of claims, and of their classes.
+const POLICIES: [&str; 13] = [
     "usnet-node-state-writers",
     "usnet-compiled-network-writers",
+    "usnet-compiled-policy-writers",
     "usnet-node-slice-writers",
     "usnet-agent-own-node-only",
     "usnet-agent-annotations-of-own-pods-only",

@@ -49,7 +49,7 @@ fn roles_for_bundles(namespace: &str) -> Value {
     add(
         "ClusterRole",
         &[
-            json!({"apiGroups": ["usnet.dev"], "resources": ["userspacenodeslices", "userspaceattachments"],
+            json!({"apiGroups": ["usnet.dev"], "resources": ["userspacenodeslices", "userspaceattachments", "compiledpolicies"],
                    "verbs": ["list"]}),
             json!({"apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims", "resourceslices", "deviceclasses"],
                    "verbs": ["list"]}),

@@ -45,6 +45,7 @@ fn viewers_of_a_namespace_see_its_definitions_and_cannot_write_networks() {
     ]);
     eventually("networks", || check(may("delete", "userspacenetworks.usnet.dev", &[]), "no right"));
     assert!(!may("delete", "compilednetworks.usnet.dev", &[]));
+    assert!(!may("delete", "compiledpolicies.usnet.dev", &[]));
 }
 
 /// A ClusterRoleBinding that does not outlive its test.

@@ -21,7 +21,7 @@ const fn kind(
 }
 
 const USNET: &str = "apis/usnet.dev/v1alpha1";
-const KINDS: [Kind; 24] = [
+const KINDS: [Kind; 26] = [
     kind(&["usn", "userspacenetworks"], "UserspaceNetwork", USNET, "userspacenetworks", false),
     kind(&["usns"], "UserspaceNodeState", USNET, "userspacenodestates", false),
     kind(&["usu"], "UserspaceUplink", USNET, "userspaceuplinks", false),
@@ -30,6 +30,14 @@ const KINDS: [Kind; 24] = [
     kind(&["userspacenodeslices"], "UserspaceNodeSlice", USNET, "userspacenodeslices", false),
     kind(&["usnr"], "UserspaceReservation", USNET, "userspacereservations", true),
     kind(&["ucn", "compilednetwork"], "CompiledNetwork", USNET, "compilednetworks", false),
+    kind(&["ucp", "compiledpolicies"], "CompiledPolicy", USNET, "compiledpolicies", false),
+    kind(
+        &["multi-networkpolicies"],
+        "MultiNetworkPolicy",
+        "apis/k8s.cni.cncf.io/v1beta1",
+        "multi-networkpolicies",
+        true,
+    ),
     kind(
         &["net-attach-def"],
         "NetworkAttachmentDefinition",

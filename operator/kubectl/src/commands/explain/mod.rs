@@ -22,7 +22,7 @@ mod workload;
 
 use super::names::{find_engine, find_network, find_node};
 use crate::api::{
-    Cluster, Scope, read_allowed, read_definitions_for, read_engines, read_interfaces, read_node_facts,
+    Cluster, Scope, read_allowed, read_definitions_for, read_engines, read_interfaces, read_node_facts, read_policies,
     read_reservations, read_usnet,
 };
 use crate::error::{Error, PROBLEM, SUCCESS};
@@ -70,6 +70,7 @@ async fn explain_pod(cluster: &Cluster, snapshot: &mut Snapshot, name: &str) -> 
     snapshot.pods = vec![pod.clone()];
     read_interfaces(cluster, snapshot, Scope::Namespace(&pod.namespace)).await;
     read_reservations(cluster, snapshot, &pod.namespace).await;
+    read_policies(cluster, snapshot).await;
     Ok(pod::report(snapshot, &pod))
 }
 

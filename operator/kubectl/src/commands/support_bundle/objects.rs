@@ -45,6 +45,7 @@ fn kinds(usnet: &str) -> Vec<Kind> {
     vec![
         kind("userspacenetworks", of_usnet("userspacenetworks"), all),
         kind("compilednetworks", of_usnet("compilednetworks"), all),
+        kind("compiledpolicies", of_usnet("compiledpolicies"), all),
         kind("userspaceuplinks", of_usnet("userspaceuplinks"), all),
         kind("userspacenodestates", of_usnet("userspacenodestates"), all),
         kind("userspacenodeslices", of_usnet("userspacenodeslices"), all),

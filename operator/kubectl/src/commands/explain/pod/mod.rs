@@ -5,7 +5,7 @@
 //! - [`all_interfaces`], [`scheduling`], [`container`]: causes that concern all interfaces;
 //! - [`annotation`], [`definition`], [`placement`], [`volume`], [`address`], [`attachment`],
 //!   [`program`]: causes that concern one interface, in the order of its creation;
-//! - [`allowed`]: what an interface may send from;
+//! - [`allowed`]: what an interface may send from; [`policies`]: which policies restrict it;
 //! - [`claims`], [`added`]: interfaces by resource claims, and those added to a running pod;
 //! - [`reservation`]: reservations for the pod that are refused;
 //! - [`refusal`]: errors of the plugin in the pod's events; [`last_resort`], [`known_texts`]: what
@@ -24,6 +24,7 @@ mod definition;
 mod known_texts;
 mod last_resort;
 mod placement;
+mod policies;
 mod program;
 pub(crate) mod read;
 mod refusal;
@@ -100,7 +101,7 @@ pub(crate) fn report(snapshot: &Snapshot, pod: &Pod) -> Report {
     Report {
         subject: format!("pod {}", pod.reference()),
         state: format!("{} {node}", pod.state()),
-        allowed: rows.iter_mut().filter_map(Row::take_allowed).collect(),
+        allowed: rows.iter_mut().flat_map(Row::take_allowed).collect(),
         parts: Parts { heads: HEADS, rows: rows.into_iter().map(Row::cells).collect() },
         findings,
         not_read: snapshot.unread.clone(),

@@ -2,6 +2,7 @@
 
 use super::allowed::allowed;
 use super::context::Context;
+use super::policies::restricted;
 use crate::commands::explain::finding::{COLUMNS, Finding};
 use crate::commands::pods::report::Program;
 
@@ -16,8 +17,8 @@ pub(in crate::commands::explain) struct Row {
     source: String,
     port: String,
     state: String,
-    /// What it may send from, where that is checked.
-    allowed: Option<String>,
+    /// What it may send from, where that is checked, and which policies restrict it.
+    allowed: Vec<String>,
 }
 
 impl Row {
@@ -27,14 +28,15 @@ impl Row {
             .map_or_else(|| "-".to_owned(), |valid| format!("{} {}", valid.engine, valid.port.port_type.as_str()));
         let network = context.network.clone().unwrap_or_else(|| "-".to_owned());
         let interface = Some(context.element.interface.clone()).filter(|name| !name.is_empty());
-        let allowed = allowed(context).filter(|_| state.starts_with(ATTACHED));
+        let is_attached = state.starts_with(ATTACHED);
+        let allowed = allowed(context).into_iter().chain(restricted(context)).filter(|_| is_attached).collect();
         Self { interface: interface.unwrap_or_else(|| "-".to_owned()), network, source, port, state, allowed }
     }
 
     /// A row of which only its source is known.
     pub(in crate::commands::explain) fn unknown(source: &str, state: String) -> Self {
         let [interface, network, port] = ["-"; 3].map(str::to_owned);
-        Self { interface, network, source: source.to_owned(), port, state, allowed: None }
+        Self { interface, network, source: source.to_owned(), port, state, allowed: Vec::new() }
     }
 
     /// Whether the interface is to be attached and is not, and has no cause yet.
@@ -42,8 +44,8 @@ impl Row {
         self.state == NOT_ATTACHED
     }
 
-    pub(super) const fn take_allowed(&mut self) -> Option<String> {
-        self.allowed.take()
+    pub(super) fn take_allowed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.allowed)
     }
 
     /// Names the cause of an interface that has none of its own.

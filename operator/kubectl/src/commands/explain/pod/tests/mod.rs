@@ -112,6 +112,38 @@ fn what_an_interface_may_send_from_is_said_where_its_network_checks_it() {
 }
 
 #[test]
+fn policies_of_an_interface_are_named_where_its_network_has_them() {
+    let mut snapshot = cluster();
+    let mut said = |policies: &str, is_read: bool, compiled: &[(&str, &str, &str, &str)]| -> Vec<String> {
+        let spec = json!({"port": {"antiSpoofing": "Address"}, "policies": policies});
+        add_network(&mut snapshot, &network_object("blue", &spec));
+        snapshot.policies.clear();
+        for (namespace, name, network, direction) in compiled {
+            let spec =
+                json!({"namespace": namespace, "name": name, "networks": [network], "generation": 1, (*direction): []});
+            add(
+                &mut snapshot,
+                &json!({
+                    "apiVersion": "usnet.dev/v1alpha1", "kind": "CompiledPolicy", "metadata": {"name": name}, "spec": spec,
+                }),
+            );
+        }
+        snapshot.unread_objects = if is_read { [].into() } else { [Objects::Policies].into() };
+        let all = explain(&mut snapshot, &pod_object("app", &attached_of_blue())).allowed;
+        all.into_iter().filter_map(|one| one.strip_prefix("network blue has policies").map(str::to_owned)).collect()
+    };
+    let known = [("web", "a", "blue", "ingress"), ("web", "b", "blue", "ingress"), ("web", "c", "blue", "egress")];
+    let none: [String; 0] = [];
+    assert_eq!(said("Disabled", true, &known), none);
+    let unknown = ", and which of them restrict net1 is unknown: CompiledPolicies were not read";
+    assert_eq!(said("Enabled", false, &known), [unknown]);
+    let some = ": net1 may get the connections that web/a, web/b allow and open the connections that web/c allow";
+    assert_eq!(said("Enabled", true, &known), [some]);
+    let others = [("db", "a", "blue", "ingress"), ("web", "b", "red", "egress")];
+    assert_eq!(said("Enabled", true, &others), [": net1 may get all connections and open all connections"]);
+}
+
+#[test]
 fn a_pod_without_a_mistake_has_no_cause() {
     let mut snapshot = cluster();
     check(&mut snapshot, &waiting(), "Starting", &["created 10m ago", "log of the kubelet on node node-a"]);

@@ -1,0 +1,26 @@
+//! The controller of policies: makes a `CompiledPolicy` of each MultiNetworkPolicy that names a
+//! network, and says in events on the policy what of it nodes do not enforce.
+//!
+//! - [`observed`]: the objects as last seen, and [`definitions`]: which network a
+//!   NetworkAttachmentDefinition is for. Pure;
+//! - [`compile`](mod@compile): all compiled policies, and what each policy asks for in vain. Pure;
+//! - [`plan`](mod@plan): what is written and deleted. Pure;
+//! - [`write`](mod@write) and [`events`] (IO): the requests;
+//! - [`run`](mod@run) (IO): the watches and the loop.
+//!
+//! Policies are compiled whether or not their networks have them: so they are on nodes before a
+//! network gets them. There is one replica: while none runs, nodes enforce what is compiled.
+
+mod compile;
+mod definitions;
+mod events;
+mod object_name;
+mod observed;
+mod plan;
+mod run;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use run::{Error, Options, run};
