@@ -91,6 +91,12 @@ impl Connection {
         self.barrier()
     }
 
+    /// Removes the connections that are tracked in a zone. All bridges of the switch share zones.
+    pub fn flush_connections(&mut self, zone: u16) -> Result<(), OpenFlowError> {
+        self.channel.request(messages::EXPERIMENTER, &messages::flush_zone(zone));
+        self.barrier()
+    }
+
     /// Waits until all earlier requests are carried out.
     pub fn barrier(&mut self) -> Result<(), OpenFlowError> {
         let id = self.channel.request(messages::BARRIER_REQUEST, &[]);

@@ -6,7 +6,8 @@
 
 use super::{PortCounters, TIMEOUT, Traffic};
 use crate::engine::EngineError;
-use crate::engine::ovs::{guarded_flows, is_connected};
+use crate::engine::ovs::is_connected;
+use crate::engine::ovs::refused_frames::{self, RefusedFrames};
 use crate::model::port::PortName;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,21 +18,30 @@ pub(super) fn read(socket: &Path) -> Result<BTreeMap<PortName, PortCounters>, En
     let mut read: BTreeMap<PortName, PortCounters> =
         interfaces.iter().map(|interface| (PortName::observed(&interface.name), counters(interface))).collect();
     // Without it the other counters are as good.
-    for (name, count) in guarded_flows::refused_frames(socket, TIMEOUT).unwrap_or_default() {
-        if let Some(counters) = read.get_mut(&PortName::observed(&name)).filter(|_| count > 0) {
-            add_refused(counters, count);
+    for (name, refused) in refused_frames::read(socket, TIMEOUT).unwrap_or_default() {
+        if let Some(counters) = read.get_mut(&PortName::observed(&name)) {
+            add_refused(counters, refused);
         }
     }
     Ok(read)
 }
 
-/// The name of the cause why frames are dropped that a pod may not send.
-const REFUSED: &str = "anti_spoofing";
+/// The names of the causes why flows drop frames: a pod claims to be another one; policies do not
+/// allow what a pod sends, or what is sent to it.
+const FORGED: &str = "anti_spoofing";
+const SENT: &str = "policy_egress";
+const RECEIVED: &str = "policy_ingress";
 
 /// The switch does not count what flows drop among the drops of a port.
-pub(super) fn add_refused(counters: &mut PortCounters, count: u64) {
-    counters.drop_causes.insert(REFUSED.to_owned(), count);
-    counters.transmit.dropped = Some(counters.transmit.dropped.unwrap_or_default() + count);
+pub(super) fn add_refused(counters: &mut PortCounters, RefusedFrames { forged, sent, received }: RefusedFrames) {
+    let causes = [(FORGED, forged), (SENT, sent), (RECEIVED, received)];
+    let occurred = causes.into_iter().filter(|(_, count)| *count > 0);
+    counters.drop_causes.extend(occurred.map(|(cause, count)| (cause.to_owned(), count)));
+    for (traffic, count) in [(&mut counters.transmit, forged + sent), (&mut counters.receive, received)] {
+        if count > 0 {
+            traffic.dropped = Some(traffic.dropped.unwrap_or_default() + count);
+        }
+    }
 }
 
 /// The keys of `statistics` and `status` that are read.

@@ -3,6 +3,7 @@
 use super::open_vswitch;
 use super::vpp::{self, InterfaceCounters};
 use super::{PortCounters, Traffic};
+use crate::engine::ovs::refused_frames::RefusedFrames;
 use std::collections::BTreeMap;
 use usnet_ovsdb::statistics::InterfaceStatistics;
 use usnet_vpp::stats::Combined;
@@ -22,9 +23,14 @@ fn frames_that_a_pod_may_not_send_are_among_those_that_were_dropped() {
     for (dropped, expected) in [(Some(3), 10), (None, 7)] {
         let mut counters =
             PortCounters { transmit: Traffic { dropped, ..Traffic::default() }, ..PortCounters::default() };
-        open_vswitch::add_refused(&mut counters, 7);
-        assert_eq!(counters.transmit.dropped, Some(expected));
-        assert_eq!(counters.drop_causes, [("anti_spoofing".to_owned(), 7)].into());
+        let refused = RefusedFrames { forged: 5, sent: 2, received: 4 };
+        open_vswitch::add_refused(&mut counters, refused);
+        assert_eq!((counters.transmit.dropped, counters.receive.dropped), (Some(expected), Some(4)));
+        let causes = [("anti_spoofing", 5), ("policy_egress", 2), ("policy_ingress", 4)];
+        assert_eq!(counters.drop_causes, causes.map(|(cause, count)| (cause.to_owned(), count)).into());
+        let before = counters.clone();
+        open_vswitch::add_refused(&mut counters, RefusedFrames::default());
+        assert_eq!(counters, before, "a cause that never occurred is not there");
     }
 }
 

@@ -163,6 +163,11 @@ impl NodePaths {
         self.state.join("node.json")
     }
 
+    /// A copy of the policies that the agent enforces.
+    pub fn policies_file(&self) -> PathBuf {
+        self.state.join("policies.json")
+    }
+
     /// Why networks are not on this node.
     pub fn unselected_file(&self) -> PathBuf {
         self.run.join("unselected.json")

@@ -151,7 +151,7 @@ pub(crate) fn create_port(network: &NetworkName, attachment: &AttachmentId, port
 }
 
 fn desired_bridge(network: &NodeNetwork) -> DesiredBridge {
-    DesiredBridge::Network { network: network.name.clone(), bridge: network.bridge.clone() }
+    DesiredBridge::Network { network: network.name.clone(), bridge: network.bridge.clone(), policy_zone: None }
 }
 
 pub(crate) fn create_bridge(network: &NodeNetwork) -> Op {

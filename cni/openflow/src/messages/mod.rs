@@ -2,6 +2,7 @@
 
 mod bundle;
 mod change;
+mod connections;
 mod flow_mod;
 mod group;
 mod hello;
@@ -13,6 +14,7 @@ mod switch_config;
 pub(crate) use bundle::{Bundle, BundleStep};
 pub use change::Change;
 pub(crate) use change::unset_group;
+pub(crate) use connections::flush_zone;
 pub use flow_mod::FlowMod;
 pub use group::{GroupMod, InstalledGroup};
 pub(crate) use hello::hello;
@@ -25,6 +27,7 @@ pub use switch_config::FragmentMode;
 
 pub(crate) const VERSION: u8 = 5;
 
+pub(crate) const EXPERIMENTER: u8 = 4;
 pub(crate) const GET_CONFIG_REQUEST: u8 = 7;
 pub(crate) const GET_CONFIG_REPLY: u8 = 8;
 pub(crate) const SET_CONFIG: u8 = 9;

@@ -1,5 +1,6 @@
 //! A bridge that an engine should have, and what owns bridges.
 
+use crate::model::policy_zone::PolicyZone;
 use std::fmt;
 use usnet_crds::{Bridge, BridgeName, NetworkName, UplinkName};
 
@@ -15,13 +16,12 @@ pub enum DesiredBridge {
     Network {
         network: NetworkName,
         bridge: Bridge,
+        /// Where the connections of its pods are tracked; `None` if no policies restrict them.
+        policy_zone: Option<PolicyZone>,
     },
     /// The bridge of an uplink has no settings: it learns, and everything else is the default of
     /// the engine.
-    Uplink {
-        uplink: UplinkName,
-        name: BridgeName,
-    },
+    Uplink { uplink: UplinkName, name: BridgeName },
 }
 
 impl BridgeOwner {

@@ -4,6 +4,7 @@
 //! A new setting is a field of [`BridgeSettings`]; then this file and `bridge_settings` of each
 //! engine's driver do not compile until they have it.
 
+use crate::model::policy_zone::PolicyZone;
 use std::fmt;
 use usnet_crds::{Bridge, MacLearning};
 
@@ -20,6 +21,9 @@ pub struct BridgeSettings {
     /// Whether it forwards nothing but what its ports are allowed to send; `None` if the engine's
     /// bridges forward everything, and only their ports can be guarded (VPP).
     pub is_guarded: Option<bool>,
+    /// Where the connections of pods are tracked that policies restrict; `None` without policies,
+    /// and if its ports alone can be guarded.
+    pub policy_zone: Option<PolicyZone>,
 }
 
 /// How many MAC addresses a bridge remembers at most.
@@ -43,7 +47,8 @@ pub enum BridgeMtu {
 }
 
 impl From<&Bridge> for BridgeSettings {
-    /// What an engine with all of these settings reports of a bridge that needs no update.
+    /// What an engine with all of these settings reports of a bridge without policies that needs no
+    /// update.
     fn from(bridge: &Bridge) -> Self {
         let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds, mac_table_size, is_guarded } = bridge;
         Self {
@@ -52,13 +57,14 @@ impl From<&Bridge> for BridgeSettings {
             mac_age_seconds: Some((*mac_age_seconds).into()),
             mac_table: MacTable::Limited((*mac_table_size).into()),
             is_guarded: Some(*is_guarded),
+            policy_zone: None,
         }
     }
 }
 
 impl BridgeSettings {
     /// Whether a bridge with these settings needs no update.
-    pub fn match_spec(&self, bridge: &Bridge) -> bool {
+    pub fn match_spec(&self, bridge: &Bridge, policy_zone: Option<PolicyZone>) -> bool {
         let desired = Self::from(bridge);
         let mtu = match self.mtu {
             BridgeMtu::OfPortsOnly => BridgeMtu::OfPortsOnly,
@@ -69,12 +75,17 @@ impl BridgeSettings {
             MacTable::Unset | MacTable::Limited(_) => desired.mac_table,
         };
         let is_guarded = self.is_guarded.and(desired.is_guarded);
-        *self == Self { mtu, mac_table, is_guarded, ..desired }
+        let policy_zone = self.is_guarded.and(policy_zone);
+        *self == Self { mtu, mac_table, is_guarded, policy_zone, ..desired }
     }
 }
 
 /// The settings of a bridge that its update changes, as text.
-pub(crate) fn changed_settings(observed: &BridgeSettings, bridge: &Bridge) -> Vec<String> {
+pub(crate) fn changed_settings(
+    observed: &BridgeSettings,
+    bridge: &Bridge,
+    policy_zone: Option<PolicyZone>,
+) -> Vec<String> {
     let desired = BridgeSettings::from(bridge);
     let mtu = observed.mtu != BridgeMtu::OfPortsOnly && observed.mtu != desired.mtu;
     let mac_table = observed.mac_table != MacTable::Unreadable && observed.mac_table != desired.mac_table;
@@ -87,17 +98,24 @@ pub(crate) fn changed_settings(observed: &BridgeSettings, bridge: &Bridge) -> Ve
             .is_guarded
             .filter(|found| *found != bridge.is_guarded)
             .map(|_| guard_text(bridge.is_guarded).to_owned()),
+        (observed.policy_zone != observed.is_guarded.and(policy_zone)).then(|| policies_text(policy_zone)),
     ];
     all.into_iter().flatten().collect()
 }
 
 /// The settings that a bridge should have, as text.
-pub(crate) fn desired_settings(bridge: &Bridge) -> impl fmt::Display {
+pub(crate) fn desired_settings(bridge: &Bridge, policy_zone: Option<PolicyZone>) -> impl fmt::Display {
     let Bridge { name: _, ownership: _, mtu, mac_learning, mac_age_seconds, mac_table_size, is_guarded } = bridge;
     let guarded = if *is_guarded { format!(", {}", guard_text(true)) } else { String::new() };
-    format!("MTU {mtu}, MAC learning {mac_learning:?} of {mac_table_size} addresses for {mac_age_seconds} s{guarded}")
+    let policies = policy_zone.map_or_else(String::new, |_| format!(", {}", policies_text(policy_zone)));
+    let learning = format!("MAC learning {mac_learning:?} of {mac_table_size} addresses for {mac_age_seconds} s");
+    format!("MTU {mtu}, {learning}{guarded}{policies}")
 }
 
 const fn guard_text(is_guarded: bool) -> &'static str {
     if is_guarded { "anti-spoofing" } else { "no anti-spoofing" }
+}
+
+fn policies_text(zone: Option<PolicyZone>) -> String {
+    zone.map_or_else(|| "no policies".to_owned(), |zone| format!("policies with connections in zone {zone}"))
 }

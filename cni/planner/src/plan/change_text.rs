@@ -13,9 +13,10 @@ impl Op {
     /// What the operation changes of what was observed.
     pub fn change_text(&self, observed: &Observed) -> String {
         let text = match self {
-            Self::UpdateBridge { bridge: DesiredBridge::Network { bridge, .. } } => {
+            Self::UpdateBridge { bridge: DesiredBridge::Network { bridge, policy_zone, .. } } => {
                 let actual = observed.bridges.get(bridge.name.as_str());
-                let mut changes = actual.map(|it| changed_settings(&it.settings, bridge)).unwrap_or_default();
+                let mut changes =
+                    actual.map(|it| changed_settings(&it.settings, bridge, *policy_zone)).unwrap_or_default();
                 changes.extend(actual.filter(|it| !it.has_supported_datapath).map(|_| "the kind".to_owned()));
                 joined(&changes).map(|changes| format!("set {changes} of bridge {}", bridge.name))
             }

@@ -19,8 +19,9 @@ use super::routing::{self, RoutingChanges};
 use super::take_over::{take_overs, untagged};
 use crate::model::bridge::{BridgeOwner, DesiredBridge};
 use crate::model::desired::Desired;
-use crate::model::observed::{Observed, ObservedPort};
+use crate::model::observed::{Observed, ObservedBridge, ObservedPort};
 use crate::model::owner::Owner;
+use crate::model::policy_zone::PolicyZones;
 use crate::model::port::{DesiredPort, PortBridge, PortName, PortPolicy};
 use crate::model::uplink::DesiredUplink;
 use std::collections::BTreeSet;
@@ -89,19 +90,25 @@ struct Additions<'a> {
     nics: BTreeSet<UplinkName>,
     /// Names that the plan assigns.
     names: BTreeSet<String>,
+    zones: PolicyZones,
 }
 
 impl<'a> Additions<'a> {
     fn new(desired: &'a Desired, observed: &'a Observed, remaining: &'a Remaining<'a>) -> Self {
         let (bridges, nics, names) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        Self { desired, observed, remaining, bridges, nics, names }
+        let zone = |(name, bridge): (&'a String, &ObservedBridge)| Some((name.as_str(), bridge.settings.policy_zone?));
+        let zones = PolicyZones::of(observed.bridges.iter().filter_map(zone));
+        Self { desired, observed, remaining, bridges, nics, names, zones }
     }
 
     /// An adopted bridge is not changed.
     fn network_bridge(&mut self, spec: &'a NodeNetwork) -> Option<Op> {
         let (network, bridge) = (spec.name.clone(), spec.bridge.clone());
-        let is_managed = spec.bridge.ownership == Ownership::Managed;
-        is_managed.then(|| self.bridge(spec.bridge.name.as_str(), DesiredBridge::Network { network, bridge }))?
+        if spec.bridge.ownership == Ownership::Adopted {
+            return None;
+        }
+        let policy_zone = spec.policies.are_enabled().then(|| self.zones.assign(bridge.name.as_str()));
+        self.bridge(spec.bridge.name.as_str(), DesiredBridge::Network { network, bridge, policy_zone })
     }
 
     /// Without a NIC to join, a bridge is not created.

@@ -22,7 +22,7 @@ pub fn adoption_blocker(actual: Option<&ObservedBridge>, network: &NetworkName) 
 /// Whether a bridge needs no update.
 pub fn bridge_matches(actual: &ObservedBridge, bridge: &DesiredBridge) -> bool {
     let settings_match = match bridge {
-        DesiredBridge::Network { bridge, .. } => actual.settings.match_spec(bridge),
+        DesiredBridge::Network { bridge, policy_zone, .. } => actual.settings.match_spec(bridge, *policy_zone),
         DesiredBridge::Uplink { .. } => actual.settings.mac_learning == MacLearning::Enabled,
     };
     actual.has_supported_datapath && settings_match

@@ -48,14 +48,14 @@ impl fmt::Display for Op {
                 (None, owner) => write!(formatter, "remove port {port} of {owner}, which is on no bridge"),
             },
             Self::RemoveBridge { bridge, owner } => write!(formatter, "remove bridge {bridge} of {owner}"),
-            Self::CreateBridge { bridge: DesiredBridge::Network { network, bridge } } => {
+            Self::CreateBridge { bridge: DesiredBridge::Network { network, bridge, .. } } => {
                 write!(formatter, "create bridge {} for network {network}", bridge.name)
             }
             Self::CreateBridge { bridge: DesiredBridge::Uplink { uplink, name } } => {
                 write!(formatter, "create bridge {name} of uplink {uplink}")
             }
-            Self::UpdateBridge { bridge: DesiredBridge::Network { network, bridge } } => {
-                let settings = desired_settings(bridge);
+            Self::UpdateBridge { bridge: DesiredBridge::Network { network, bridge, policy_zone } } => {
+                let settings = desired_settings(bridge, *policy_zone);
                 write!(formatter, "set {settings} and the kind of bridge {} of network {network}", bridge.name)
             }
             Self::UpdateBridge { bridge: DesiredBridge::Uplink { uplink, name } } => {

@@ -25,7 +25,12 @@ pub(super) fn take_overs(desired: &Desired, observed: &Observed) -> Vec<Op> {
     let networks: BTreeMap<&NetworkName, &Arc<NodeNetwork>> =
         networks.map(|network| (&network.name, network)).collect();
     let bridge = |network: &&Arc<NodeNetwork>| Op::TakeOverBridge {
-        bridge: DesiredBridge::Network { network: network.name.clone(), bridge: network.bridge.clone() },
+        // It has no flows of usnet yet; the next plan makes of it what the network needs.
+        bridge: DesiredBridge::Network {
+            network: network.name.clone(),
+            bridge: network.bridge.clone(),
+            policy_zone: None,
+        },
     };
     let is_taken_over =
         |port: &DesiredPort| port.owner.network.as_ref().is_some_and(|network| networks.contains_key(network));

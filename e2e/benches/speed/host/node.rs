@@ -157,7 +157,7 @@ impl Node {
         let mut driver = ovs::OpenVswitch::new(database);
         let NodeNetwork { name: network, bridge, .. } = self.network();
         let bridge = Bridge { is_guarded, ..Bridge::named(bridge.name) };
-        let update = Op::UpdateBridge { bridge: DesiredBridge::Network { network, bridge } };
+        let update = Op::UpdateBridge { bridge: DesiredBridge::Network { network, bridge, policy_zone: None } };
         for answer in BlockingDriver::apply(&mut driver, &[update]).expect("the switch answers") {
             answer.expect("the bridge is changed");
         }
@@ -166,7 +166,8 @@ impl Node {
     fn add_bridge(&self, driver: &mut impl BlockingDriver) {
         let NodeNetwork { name: network, bridge, .. } = self.network();
         let bridge = Bridge::named(bridge.name);
-        let answers = driver.apply(&[Op::CreateBridge { bridge: DesiredBridge::Network { network, bridge } }]);
+        let answers =
+            driver.apply(&[Op::CreateBridge { bridge: DesiredBridge::Network { network, bridge, policy_zone: None } }]);
         for answer in answers.expect("the engine answers") {
             answer.expect("the bridge is made");
         }

@@ -8,7 +8,7 @@ mod supervised;
 mod vpp;
 mod watcher;
 
-pub(crate) use open_vswitch::OpenVswitchWatcher;
+pub(crate) use open_vswitch::{OpenVswitchWatcher, PolicySources};
 pub(crate) use socket_folder::SocketFolderDeleted;
 pub(crate) use socket_folder::check as check_socket_folder;
 pub(crate) use supervised::Supervised;

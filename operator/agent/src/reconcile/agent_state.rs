@@ -5,6 +5,7 @@ use super::journal::JournalReader;
 use super::publish::Publisher;
 use crate::isolation::Isolation;
 use crate::legacy_pods;
+use crate::model::policies::KnownPolicies;
 use crate::model::spec::NodeSpec;
 use crate::report::metrics::Metrics;
 use crate::report::node_report::NodeReport;
@@ -42,6 +43,8 @@ pub(crate) struct Inputs {
     pub(crate) agent_state: Rc<AgentState>,
     /// The specs of the node.
     pub(crate) specs: Receiver<Option<Arc<NodeSpec>>>,
+    /// The policies of networks.
+    pub(crate) policies: Receiver<KnownPolicies>,
     /// Changes of the journal and of the network files.
     pub(crate) folders: Receiver<()>,
     /// Changes of the node's devices.

@@ -177,6 +177,7 @@ async fn work(
         spec_builder::Sources { inputs: inputs_of_agent.clone(), reports: reports_of_agent.clone(), file_networks };
     let (persisted_spec, unserved) = (agent.persisted_spec(), report_unserved(telemetry.unserved(), agent.state()));
     let (owners, claims_inputs) = agent.claims_inputs();
+    let policies = agent.policy_channels();
     let background = async {
         tokio::join!(
             unselected::publish(paths.clone(), inputs_of_agent, reports_of_agent.clone()),
@@ -196,7 +197,7 @@ async fn work(
             }
             Source::ApiServer(client) => {
                 let (node, reports) = (options.node_name, reports_of_agent.clone());
-                let channels = ApiServerChannels { inputs, owners, reports, claims: claims_inputs };
+                let channels = ApiServerChannels { inputs, owners, policies, reports, claims: claims_inputs };
                 run_with_api_server(paths, client, node, channels, metrics).await?;
             }
         }
@@ -209,6 +210,7 @@ async fn work(
 struct ApiServerChannels {
     inputs: Sender<Option<Input>>,
     owners: Sender<watch::Owners>,
+    policies: watch::PolicyChannels,
     reports: Receiver<Option<Report>>,
     claims: claims::Inputs,
 }
@@ -221,12 +223,12 @@ async fn run_with_api_server(
     channels: ApiServerChannels,
     metrics: Metrics,
 ) -> Result<(), Error> {
-    let ApiServerChannels { inputs, owners, reports, claims } = channels;
+    let ApiServerChannels { inputs, owners, policies, reports, claims } = channels;
     let journal = Journal::open(paths)?;
     let (requests, requests_of_node) = channel(None);
     let (attached, attachments) = channel(None);
     let (statuses, present) = channel(None);
-    let subscribers = watch::Subscribers { inputs, statuses, attachments: requests, owners };
+    let subscribers = watch::Subscribers { inputs, statuses, attachments: requests, owners, policies };
     let sources = status_writer::Sources { reports, attachments, present };
     tokio::join!(
         claims::run(client.clone(), node.clone(), claims),

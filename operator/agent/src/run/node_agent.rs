@@ -7,6 +7,7 @@ use crate::claims;
 use crate::device_plugin::DevicePlugin;
 use crate::isolation::Isolation;
 use crate::legacy_pods;
+use crate::model::policies::CompiledPolicies;
 use crate::model::report::Report;
 use crate::model::spec::NodeSpec;
 use crate::reconcile::agent_state::{AgentState, Inputs};
@@ -17,9 +18,10 @@ use crate::report::metrics::Metrics;
 use crate::report::node_report::NodeReport;
 use crate::report::{call_counter, garbage_counter, refused_counter};
 use crate::selection::persisted_state::PersistedState;
+use crate::selection::policy_store::PolicyStore;
 use crate::selection::spec_store::SpecStore;
 use crate::task_cell::TaskCell;
-use crate::watch::{Owners, folder_watch, link_watch};
+use crate::watch::{Owners, PolicyChannels, folder_watch, link_watch};
 use crate::writable_directories::WritableDirectories;
 use futures::TryFutureExt;
 use futures::future::try_join_all;
@@ -48,6 +50,7 @@ const FIRST_REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct Agent {
     agent_state: Rc<AgentState>,
     specs: SpecStore,
+    policies: PolicyStore,
     reconcilers: Vec<Box<dyn Reconciler>>,
     device_plugin: DevicePlugin,
     watches: JoinSet<()>,
@@ -73,6 +76,7 @@ impl Agent {
         // the API server is reached, although pods may have lost their ports.
         let persisted_state = PersistedState::load(paths);
         let specs = SpecStore::new(specs, persisted_state.spec());
+        let policies = PolicyStore::load(paths, specs.subscribe());
         let journal = Journal::open(paths)?;
         if let Err(error) = journal.repair_index() {
             tracing::warn!(error = %ErrorChain(&error), "cannot repair the index of attachment records");
@@ -101,6 +105,7 @@ impl Agent {
         let inputs = Inputs {
             agent_state: Rc::clone(&agent_state),
             specs: specs.subscribe(),
+            policies: policies.subscribe(),
             folders,
             links,
             paths: paths.clone(),
@@ -116,6 +121,7 @@ impl Agent {
             paths: paths.clone(),
             agent_state,
             specs,
+            policies,
             watches,
             networks_folder,
             changes,
@@ -146,6 +152,16 @@ impl Agent {
         (sender, inputs)
     }
 
+    /// Sends the policies of the API server to the agent.
+    pub fn policies(&self) -> Sender<CompiledPolicies> {
+        self.policies.objects()
+    }
+
+    /// The channels of the watch of policies.
+    pub(super) fn policy_channels(&self) -> PolicyChannels {
+        PolicyChannels { needed: self.policies.needed(), updates: self.policies.objects() }
+    }
+
     pub fn metrics(&self) -> Metrics {
         self.agent_state.metrics.clone()
     }
@@ -155,6 +171,7 @@ impl Agent {
         let Self {
             agent_state,
             specs,
+            policies,
             reconcilers,
             device_plugin,
             watches: _watches,
@@ -171,6 +188,7 @@ impl Agent {
         };
         let reconcilers = try_join_all(reconcilers.into_iter().map(|reconciler| reconciler.run().map_err(Error::from)));
         let specs = async { Ok(specs.persist(&agent_state.persisted_state).await) };
+        let policies = async { Ok(policies.run().await) };
         let devices = async { Ok(device_plugin.run().await) };
         let captures = async { Ok(capture_cleanup.follow().await) };
         let writable = async { Ok(writable_directories.follow().await) };
@@ -187,6 +205,7 @@ impl Agent {
         let (_, never, ..) = tokio::try_join!(
             devices,
             specs,
+            policies,
             reconcilers,
             writable,
             captures,

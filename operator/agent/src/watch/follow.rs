@@ -1,22 +1,24 @@
 //! Follows the objects of the API server that concern the node (IO): all `CompiledNetwork`s and
-//! `UserspaceUplink`s, its own `UserspaceNodeState`, and while there is an overlay all
-//! `UserspaceNodeSlice`s.
+//! `UserspaceUplink`s, its own `UserspaceNodeState`, while there is an overlay all
+//! `UserspaceNodeSlice`s, and while a network has policies all `CompiledPolicy`s.
 
 use super::api_backoff::{ApiServerBackoff, with_jitter};
 use super::collect::Collector;
 use super::list_watch::{Event, ListWatch, Object};
 use super::node_slices::NodeSlices;
 use super::node_state::{OwnState, Owners, StoredStatus};
+use super::policies::CompiledPolicyList;
 use super::uplinks::Uplinks;
 use crate::attachments::Requested;
 use crate::model::input::Input;
+use crate::model::policies::CompiledPolicies;
 use kube::Client;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::sleep;
 use usnet_common::display::ErrorChain;
-use usnet_crds::{CompiledNetwork, UserspaceNodeSlice, UserspaceNodeState, UserspaceUplink};
+use usnet_crds::{CompiledNetwork, CompiledPolicy, UserspaceNodeSlice, UserspaceNodeState, UserspaceUplink};
 
 /// After this time without an error the back-off starts again, even if nothing was received: the
 /// delays of a quiet watch that breaks once a minute must not grow.
@@ -33,6 +35,15 @@ pub(crate) struct Subscribers {
     pub attachments: watch::Sender<Option<Requested>>,
     /// The owners of the node state, for the ResourceSlices of the node.
     pub owners: watch::Sender<Owners>,
+    pub policies: PolicyChannels,
+}
+
+/// The channels of policies.
+#[derive(Debug)]
+pub(crate) struct PolicyChannels {
+    /// Whether a network of the node has policies.
+    pub needed: watch::Receiver<bool>,
+    pub updates: watch::Sender<CompiledPolicies>,
 }
 
 /// Follows the objects that concern `node`, indefinitely. It waits for an absent API server. A
@@ -55,7 +66,8 @@ pub(crate) async fn follow(client: Client, node: String, subscribers: Subscriber
         let mut list_watch = ListWatch::<UserspaceUplink>::new(client.clone(), None);
         follow_kind(&mut list_watch, "UserspaceUplinks", |event| uplinks.on_event(event)).await;
     };
-    tokio::join!(networks, uplinks, node_state, follow_slices(&client, &node, &collector));
+    let slices = follow_slices(&client, &node, &collector);
+    tokio::join!(networks, uplinks, node_state, slices, follow_policies(&client, subscribers.policies));
 }
 
 /// Follows the node slices while they are needed, so that they cost the API server nothing
@@ -73,6 +85,20 @@ async fn follow_slices(client: &Client, node: &str, collector: &RefCell<Collecto
             _ = no_longer_needed.wait_for(|needed| !*needed) => {}
         }
         collector.borrow_mut().nodes(None);
+    }
+}
+
+/// Follows the policies while they are needed.
+async fn follow_policies(client: &Client, PolicyChannels { mut needed, updates }: PolicyChannels) {
+    while needed.wait_for(|needed| *needed).await.is_ok() {
+        let mut policies = CompiledPolicyList::new(updates.clone());
+        let mut list_watch = ListWatch::<CompiledPolicy>::new(client.clone(), None);
+        let following = follow_kind(&mut list_watch, "CompiledPolicies", |event| policies.on_event(event));
+        let mut no_longer_needed = needed.clone();
+        tokio::select! {
+            () = following => {}
+            _ = no_longer_needed.wait_for(|needed| !*needed) => {}
+        }
     }
 }
 

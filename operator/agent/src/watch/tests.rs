@@ -1,7 +1,8 @@
 use super::collect::Collector;
-use super::follow::{Subscribers, follow};
+use super::follow::{PolicyChannels, Subscribers, follow};
 use super::list_watch::{Event, Object};
 use super::node_state::{OwnState, StoredStatus};
+use super::policies::CompiledPolicyList;
 use super::uplinks::Uplinks;
 use crate::model::input::{Input, NodeAddresses};
 use crate::testing::name;
@@ -10,7 +11,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use tokio::sync::watch::{self, channel};
 use usnet_common::testing::api_server::{Answer, ApiServer};
-use usnet_crds::{CompiledNetwork, NetworkName, UserspaceNodeStateSpec, UserspaceNodeStateStatus, UserspaceUplink};
+use usnet_crds::{
+    CompiledNetwork, CompiledPolicy, NetworkName, UserspaceNodeStateSpec, UserspaceNodeStateStatus, UserspaceUplink,
+};
 
 fn compiled(name: &str, version: u64, mtu: i64) -> Value {
     json!({
@@ -105,7 +108,8 @@ fn what_a_new_list_does_not_change_stays_the_same_in_memory() {
 }
 
 fn subscribers(inputs: watch::Sender<Option<Input>>, statuses: watch::Sender<Option<StoredStatus>>) -> Subscribers {
-    Subscribers { inputs, statuses, attachments: channel(None).0, owners: channel(None).0 }
+    let policies = PolicyChannels { needed: channel(false).1, updates: channel(None).0 };
+    Subscribers { inputs, statuses, attachments: channel(None).0, owners: channel(None).0, policies }
 }
 
 #[test]
@@ -296,4 +300,70 @@ async fn slices_of_nodes_are_watched_only_while_they_are_needed() {
         () = follow => panic!("it ended"),
         () = check => {}
     }
+}
+
+#[tokio::test]
+async fn policies_are_watched_only_while_they_are_needed() {
+    let server = ApiServer::choosing(move |line| {
+        let is_watch = line.contains("watch=");
+        let kinds = [("userspacenodestates", "UserspaceNodeState"), ("userspaceuplinks", "UserspaceUplink")];
+        let kinds = kinds.into_iter().chain([("compiledpolicies", "CompiledPolicy"), ("", "CompiledNetwork")]);
+        let (_, kind) = kinds.into_iter().find(|(plural, _)| line.contains(plural)).unwrap();
+        let items = match kind {
+            "UserspaceNodeState" => vec![node_state()],
+            "CompiledPolicy" => vec![policy("db.p", 3, &json!([]))],
+            _ => Vec::new(),
+        };
+        (!is_watch).then(|| list(kind, 10, &items))
+    });
+    let ((inputs, mut known_inputs), (statuses, _statuses)) = (channel(None), channel(None));
+    let (needed, (updates, mut known)) = (watch::Sender::new(false), channel(None));
+    let policies = PolicyChannels { needed: needed.subscribe(), updates };
+    let follow = follow(server.client(), "node-a".into(), Subscribers { policies, ..subscribers(inputs, statuses) });
+    let check = async {
+        known_inputs.wait_for(Option::is_some).await.unwrap();
+        assert!(!server.requests().iter().any(|line| line.contains("compiledpolicies")), "{:?}", server.requests());
+        needed.send_replace(true);
+        let policies = known.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+        assert_eq!((policies.len(), policies[0].name.as_str()), (1, "p"));
+    };
+    tokio::select! {
+        () = follow => panic!("it ended"),
+        () = check => {}
+    }
+}
+
+fn policy(name: &str, version: u64, ingress: &Value) -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "CompiledPolicy",
+        "metadata": {"name": name, "uid": "1", "resourceVersion": version.to_string()},
+        "spec": {"networks": ["blue"], "namespace": "db", "name": "p", "generation": version, "ingress": ingress},
+    })
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_keeps_its_last_form_and_without_one_all_do() {
+    let (updates, known) = channel(None);
+    let mut policies = CompiledPolicyList::new(updates);
+    let object = |name: &str, version: u64, ingress: &Value| {
+        serde_json::from_str::<Object<CompiledPolicy>>(&policy(name, version, ingress).to_string()).unwrap()
+    };
+    let generations = || {
+        let known = known.borrow();
+        known.as_ref().map(|all| all.iter().map(|policy| policy.generation).collect::<Vec<_>>())
+    };
+    let (good, bad) = (json!([]), json!("of a later release"));
+    policies.on_event(Event::Page { objects: vec![object("a", 1, &bad)], is_first: true, complete: Some(2) });
+    assert_eq!(generations(), None, "what it restricts is not known");
+    let objects = vec![object("a", 3, &good)];
+    policies.on_event(Event::Page { objects, is_first: true, complete: None });
+    policies.on_event(Event::Page { objects: vec![object("b", 4, &good)], is_first: false, complete: Some(5) });
+    assert_eq!(generations(), Some(vec![3, 4]));
+    policies.on_event(Event::Applied(object("a", 6, &bad)));
+    assert_eq!(generations(), Some(vec![3, 4]), "as last read");
+    policies.on_event(Event::Applied(object("c", 7, &bad)));
+    policies.on_event(Event::Applied(object("b", 8, &good)));
+    assert_eq!(generations(), Some(vec![3, 4]), "the others alone would allow too much");
+    policies.on_event(Event::Deleted(object("c", 9, &bad)));
+    assert_eq!(generations(), Some(vec![3, 8]));
 }

@@ -1,14 +1,13 @@
 //! The channels to a switch for programs without an async runtime (IO).
 
-use super::channels::{OvsChannels, flows_refused};
-use super::guarded::FrameSource;
+use super::channels::{NewGuardedPort, OvsChannels, flows_refused};
 use super::guarded_flows;
 use crate::engine::blocking::NeverWaits;
 use crate::engine::error::OpError;
 use std::future::{Future, ready};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use usnet_openflow::{PortNumber, socket};
+use usnet_openflow::socket;
 use usnet_ovsdb::blocking::Client;
 
 /// The database of a switch, and the management sockets of its bridges.
@@ -37,13 +36,10 @@ impl OvsChannels for BlockingChannels {
         &mut self.database
     }
 
-    fn open_guarded(
-        &mut self,
-        bridge: &str,
-        number: PortNumber,
-        source: &FrameSource,
-    ) -> impl Future<Output = Result<(), OpError>> + Send {
-        let opened = guarded_flows::open(&socket(&self.folder, bridge), self.timeout, number, source);
+    fn open_guarded(&mut self, port: NewGuardedPort<'_>) -> impl Future<Output = Result<(), OpError>> + Send {
+        let NewGuardedPort { bridge, number, source, has_policies } = port;
+        let open = if has_policies { guarded_flows::close } else { guarded_flows::open };
+        let opened = open(&socket(&self.folder, bridge), self.timeout, number, source);
         ready(opened.map_err(|error| flows_refused(bridge, error.to_string())))
     }
 }

@@ -48,6 +48,8 @@ pub(super) fn observe(bridge: &Bridge, own_interface: Option<&Interface>) -> Bri
             Some(size) => size.parse().map_or(MacTable::Unset, MacTable::Limited),
         },
         is_guarded: Some(is_guarded(bridge)),
+        // That of a bridge of others means nothing.
+        policy_zone: tags::network(&bridge.external_ids).and_then(|_| tags::policy_zone(&bridge.external_ids)),
     }
 }
 
@@ -87,6 +89,15 @@ pub(super) fn columns(bridge: &DesiredBridge) -> Row {
     };
     let columns = common_columns().with("flood_vlans", flood_vlans(learning));
     if is_guarded { columns.with("fail_mode", SECURE) } else { columns }
+}
+
+/// The keys of `external_ids` that are settings, each with its value; none is removed.
+pub(super) fn external_ids(bridge: &DesiredBridge) -> [(&'static str, Option<String>); 1] {
+    let zone = match bridge {
+        DesiredBridge::Network { policy_zone, .. } => policy_zone.map(|zone| zone.to_string()),
+        DesiredBridge::Uplink { .. } => None,
+    };
+    [(tags::POLICY_ZONE_KEY, zone)]
 }
 
 /// The keys of `other_config` that usnet owns. Others are kept.

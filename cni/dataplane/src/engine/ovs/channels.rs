@@ -27,16 +27,21 @@ pub trait OvsChannels: Send {
         ready(Ok(()))
     }
 
-    /// Has a guarded bridge forward what a pod's port is allowed to send. It is called for each
-    /// such port that was created.
-    fn open_guarded(
-        &mut self,
-        _bridge: &str,
-        _number: PortNumber,
-        _source: &FrameSource,
-    ) -> impl Future<Output = Result<(), OpError>> + Send {
+    /// Has a guarded bridge forward what a pod's port is allowed to send, or nothing of it and to it
+    /// if it has policies. It is called for each such port that was created.
+    fn open_guarded(&mut self, _port: NewGuardedPort<'_>) -> impl Future<Output = Result<(), OpError>> + Send {
         ready(Ok(()))
     }
+}
+
+/// A pod's port on a guarded bridge.
+#[derive(Debug, Clone, Copy)]
+pub struct NewGuardedPort<'a> {
+    pub bridge: &'a str,
+    pub number: PortNumber,
+    pub source: &'a FrameSource,
+    /// Whether policies have to say what the port may have.
+    pub has_policies: bool,
 }
 
 impl<D: Database + Send> OvsChannels for D {

@@ -1,7 +1,7 @@
 //! The driver for Open vSwitch on its channels.
 
-use super::channels::{OvsChannels, restore_flows};
-use super::guarded::GuardedPorts;
+use super::channels::{NewGuardedPort, OvsChannels, restore_flows};
+use super::guarded::{GuardedBridge, PolicyTag};
 use super::snapshot::OvsSnapshot;
 use super::{apply, guarded, observe};
 use crate::engine::blocking::NeverWaits;
@@ -43,14 +43,27 @@ impl<C: OvsChannels> OpenVswitch<C> {
             if port.settings.guard.is_none() || result.is_err() {
                 continue;
             }
-            // Its number is in the database by now.
-            let snapshot = OvsSnapshot::read_port(self.channels.database(), port.name.as_str()).await?;
-            let found = snapshot.as_ref().and_then(|snapshot| guarded::port_named(snapshot, port.name.as_str()));
-            if let Some((bridge, number, source)) = found {
-                *result = self.channels.open_guarded(&bridge.name, number, &source).await;
-            }
+            *result = self.open_port(port.name.as_str()).await?;
         }
         Ok(results)
+    }
+
+    /// Opens a port, unless policies have to say what it may have: then it stays closed.
+    async fn open_port(&mut self, name: &str) -> Result<Result<(), OpError>, EngineError> {
+        // The bridge may get policies at any moment. What was opened too early is closed again.
+        for _ in 0..2 {
+            // Its number is in the database by now.
+            let snapshot = OvsSnapshot::read_port(self.channels.database(), name).await?;
+            let found = snapshot.as_ref().and_then(|snapshot| guarded::port_named(snapshot, name));
+            let Some((bridge, number, source)) = found else { return Ok(Ok(())) };
+            let has_policies = guarded::policy_tag(bridge) != PolicyTag::None;
+            let port = NewGuardedPort { bridge: &bridge.name, number, source: &source, has_policies };
+            let opened = self.channels.open_guarded(port).await;
+            if has_policies || opened.is_err() {
+                return Ok(opened);
+            }
+        }
+        Ok(Ok(()))
     }
 
     /// The switch of these channels, or of a session with its database. It gets [`TIMEOUT`] to act.
@@ -119,7 +132,7 @@ pub fn observed_from(cache: &Cache) -> Result<Observed, EngineError> {
 ///
 /// # Errors
 /// As [`observed_from`].
-pub fn guarded_from(cache: &Cache) -> Result<BTreeMap<String, GuardedPorts>, EngineError> {
+pub fn guarded_from(cache: &Cache) -> Result<BTreeMap<String, GuardedBridge>, EngineError> {
     OvsSnapshot::from_cache(cache).map(|snapshot| guarded::guarded_bridges(&snapshot))
 }
 

@@ -7,14 +7,34 @@ use super::snapshot::OvsSnapshot;
 use super::tags;
 use crate::model::attachment::AttachmentId;
 use crate::model::owner::Owner;
+use crate::model::policy_zone::PolicyZone;
 use crate::model::port::{Guard, GuardedAddresses};
 use std::collections::BTreeMap;
+use usnet_crds::NetworkName;
 use usnet_openflow::PortNumber;
 use usnet_openflow::flow::{Action, Flow};
 use usnet_ovsdb::{Bridge, Port};
 
 /// The ports of a guarded bridge, by their numbers. Ports of others have no entry.
 pub type GuardedPorts = BTreeMap<PortNumber, FrameSource>;
+
+/// A bridge that forwards nothing but what its ports are allowed to send.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardedBridge {
+    pub network: NetworkName,
+    pub policies: PolicyTag,
+    pub ports: GuardedPorts,
+}
+
+/// Whether policies are enforced on a bridge, as its row says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyTag {
+    None,
+    /// With connections in this zone.
+    Zone(PolicyZone),
+    /// The text is no zone: others changed it.
+    Invalid,
+}
 
 /// What sends by a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,10 +71,23 @@ impl FrameSource {
 }
 
 /// The guarded bridges that run, with their ports.
-pub(super) fn guarded_bridges(snapshot: &OvsSnapshot) -> BTreeMap<String, GuardedPorts> {
+pub(super) fn guarded_bridges(snapshot: &OvsSnapshot) -> BTreeMap<String, GuardedBridge> {
     let is_running = |bridge: &&Bridge| is_guarded(bridge) && bridge.datapath_id.is_some();
     let bridges = snapshot.bridges.values().filter(is_running);
-    bridges.map(|bridge| (bridge.name.clone(), ports(snapshot, bridge))).collect()
+    let guarded = |bridge: &Bridge| {
+        let network = tags::network(&bridge.external_ids)?;
+        let ports = ports(snapshot, bridge);
+        Some((bridge.name.clone(), GuardedBridge { network, policies: policy_tag(bridge), ports }))
+    };
+    bridges.filter_map(guarded).collect()
+}
+
+pub(super) fn policy_tag(bridge: &Bridge) -> PolicyTag {
+    match (tags::has_policies(&bridge.external_ids), tags::policy_zone(&bridge.external_ids)) {
+        (false, _) => PolicyTag::None,
+        (true, Some(zone)) => PolicyTag::Zone(zone),
+        (true, None) => PolicyTag::Invalid,
+    }
 }
 
 /// With the bridge's own port, which is a device of the node.

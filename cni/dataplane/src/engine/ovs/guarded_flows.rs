@@ -1,23 +1,16 @@
 //! Writes the flows of guarded bridges, over their management sockets (IO).
 
-use super::bridge_settings::SECURE;
+use super::bridge_flows::BridgeFlows;
 use super::guard::{self, FORWARD};
-use super::guarded::{self, FrameSource, GuardedPorts};
-use super::network_policies::NetworkPolicies;
+use super::guarded::{FrameSource, GuardedPorts};
 use super::policy;
-use super::snapshot::OvsSnapshot;
-use crate::engine::blocking::poll_once;
-use crate::engine::error::EngineError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
-use usnet_crds::EngineKind;
-use usnet_openflow::flow::{Flow, Group, GroupId};
+use usnet_openflow::flow::GroupId;
 use usnet_openflow::{
     Change, Connection, Difference, FlowFilter, FlowMod, GroupMod, InstalledFlow, OpenFlowError, PortNumber, forwarding,
 };
-use usnet_ovsdb::blocking::Client;
-use usnet_ovsdb::{Bridge, Condition, RowsIndex, Transaction};
 
 /// Opens a new port. A flow of a former port of its number is deleted.
 pub(super) fn open(
@@ -31,132 +24,177 @@ pub(super) fn open(
     connection.commit(&guard::replacement(number, source.flows(number, &FORWARD)))
 }
 
-/// Reads how many frames of each port guarded bridges have dropped, by the name of the port, since
-/// its flows were written. `socket` is that of the database.
-pub fn refused_frames(socket: &Path, timeout: Duration) -> Result<BTreeMap<String, u64>, EngineError> {
-    let mut database = Client::connect(socket, timeout)?;
-    let mut transaction = Transaction::new();
-    let guarded: RowsIndex<Bridge> =
-        transaction.select_columns(vec![Condition::includes("fail_mode", SECURE)], ["name"]);
-    let mut refused = BTreeMap::new();
-    // Most switches have no such bridge, and then nothing else is read.
-    if database.transact(&transaction)?.rows(guarded)?.is_empty() {
-        return Ok(refused);
+/// Leaves a new port closed, of which policies have to say what it may have: nothing is flooded to
+/// it, and flows of a former port of its number are deleted. The agent may have written those of the
+/// port already.
+pub(super) fn close(
+    socket: &Path,
+    timeout: Duration,
+    number: PortNumber,
+    source: &FrameSource,
+) -> Result<(), OpenFlowError> {
+    forwarding::set_flooding(socket, timeout, &[(number, false)].into())?;
+    let mut connection = Connection::open(socket, timeout)?;
+    if is_as_it_should_be(&mut connection, number, source)? {
+        return Ok(());
     }
-    let snapshot = poll_once(EngineKind::OpenVswitch, OvsSnapshot::read(&mut database))?;
-    let folder = socket.parent().unwrap_or(Path::new("/"));
-    for (bridge, ports) in guarded::names(&snapshot) {
-        let filter = FlowFilter { cookies: guard::cookies(), ..FlowFilter::default() };
-        let flows = Connection::open(&usnet_openflow::socket(folder, &bridge), timeout)
-            .and_then(|mut connection| connection.flows(&filter));
-        let Ok(flows) = flows else { continue };
-        for flow in flows.iter().filter(|flow| flow.instructions.is_drop()) {
-            if let Some(name) = guard::port_of(flow.cookie).and_then(|number| ports.get(&number)) {
-                *refused.entry(name.clone()).or_default() += flow.packets;
-            }
-        }
-    }
-    Ok(refused)
+    connection.commit(&[guard::deletion(number)])
+}
+
+/// Whether a port has what policies need to know of it.
+fn is_as_it_should_be(
+    connection: &mut Connection,
+    number: PortNumber,
+    source: &FrameSource,
+) -> Result<bool, OpenFlowError> {
+    let filter = FlowFilter { cookies: guard::cookies_of(number), ..FlowFilter::default() };
+    Ok(Difference::between(&source.flows(number, &policy::CHECK), connection.flows(&filter)?).is_empty())
+}
+
+/// Whether the flows of a bridge enforce policies, those of now or earlier ones.
+pub fn enforces_policies(socket: &Path, timeout: Duration) -> Result<bool, OpenFlowError> {
+    let mut connection = Connection::open(socket, timeout)?;
+    let filter = FlowFilter { cookies: policy::cookies(), ..FlowFilter::default() };
+    Ok(!connection.flows(&filter)?.is_empty())
 }
 
 /// Has a bridge have the flows of its ports and of the policies of its network, and no others, in
 /// one bundle. Returns how much was wrong.
-pub fn restore(
-    socket: &Path,
-    timeout: Duration,
-    ports: &GuardedPorts,
-    policies: Option<&NetworkPolicies>,
-) -> Result<usize, OpenFlowError> {
-    let desired = Desired::of(ports, policies);
-    let unflooded: BTreeMap<PortNumber, bool> = desired.unflooded().map(|number| (number, false)).collect();
+pub fn restore(socket: &Path, timeout: Duration, desired: &BridgeFlows) -> Result<usize, OpenFlowError> {
     // Before the flows, so that no port gets what its policies do not allow.
-    let flooded = if unflooded.is_empty() { 0 } else { forwarding::set_flooding(socket, timeout, &unflooded)? };
+    let unflooded = set_flooding(socket, timeout, &desired.flooded(false))?;
     let mut connection = Connection::open(socket, timeout)?;
     // It goes with the process of the switch, as flows do.
     connection.match_carried_fragments()?;
-    let installed = connection.flows(&FlowFilter::default())?;
-    let mut difference = Difference::between(&desired.flows, installed);
-    // With policies the plugin leaves new ports closed.
-    if policies.is_none() && difference.surplus.iter().any(|flow| new_port(flow, ports).is_some()) {
-        // The plugin writes the flows of a port when the switch has it, which is before its number
-        // is known here.
+    let mut difference = Difference::between(&desired.all(), connection.flows(&FlowFilter::default())?);
+    match desired.zone() {
+        None => keep_new_ports(&mut connection, &mut difference, desired.ports())?,
+        // Connections of a network that had the zone before are none of this one.
+        Some(zone) if desired.is_new_zone(&difference) => connection.flush_connections(zone)?,
+        Some(_) => {}
+    }
+    let wrong = commit(&mut connection, desired, difference)?;
+    Ok(unflooded + wrong + set_flooding(socket, timeout, &desired.flooded(true))?)
+}
+
+/// Leaves out of a difference what the plugin wrote for new ports, which it does when the switch has
+/// them: before their numbers are known here. With policies it leaves them closed.
+fn keep_new_ports(
+    connection: &mut Connection,
+    difference: &mut Difference,
+    ports: &GuardedPorts,
+) -> Result<(), OpenFlowError> {
+    let new = |flow: &InstalledFlow| guard::port_of(flow.cookie).filter(|number| !ports.contains_key(number));
+    if difference.surplus.iter().any(|flow| new(flow).is_some()) {
         let present: BTreeSet<PortNumber> = connection.ports()?.into_iter().map(|port| port.number).collect();
-        difference.surplus.retain(|flow| new_port(flow, ports).is_none_or(|number| !present.contains(&number)));
+        difference.surplus.retain(|flow| new(flow).is_none_or(|number| !present.contains(&number)));
     }
-    let wrong = desired.commit(&mut connection, difference)?;
-    Ok(flooded + wrong + forwarding::set_flooding(socket, timeout, &desired.flooding)?)
+    Ok(())
 }
 
-/// What a guarded bridge has.
-struct Desired {
-    flows: Vec<Flow>,
-    groups: Vec<Group>,
-    /// Whether its ports get what is flooded.
-    flooding: BTreeMap<PortNumber, bool>,
+/// Writes what is wrong of flows and groups. Groups come before the flows that send to them, and
+/// are deleted after these.
+fn commit(connection: &mut Connection, desired: &BridgeFlows, difference: Difference) -> Result<usize, OpenFlowError> {
+    let installed = connection.groups()?;
+    let groups = desired.groups();
+    let missing = groups.iter().filter(|group| !installed.iter().any(|found| found.is(group))).count();
+    let is_desired = |id| groups.iter().any(|group| group.id == id);
+    let surplus: Vec<GroupId> =
+        installed.iter().map(|group| group.id).filter(|id| policy::is_group(*id) && !is_desired(*id)).collect();
+    let wrong = difference.missing.len() + difference.surplus.len() + missing + surplus.len();
+    if wrong > 0 {
+        let groups = groups.iter().cloned().map(|group| Change::Group(GroupMod::Set(group)));
+        let flows = difference.changes().into_iter().map(Change::Flow);
+        let deletions = surplus.into_iter().map(|id| Change::Group(GroupMod::Delete(id)));
+        connection.commit_all(&groups.chain(flows).chain(deletions).collect::<Vec<_>>())?;
+    }
+    Ok(wrong)
 }
 
-impl Desired {
-    fn of(ports: &GuardedPorts, policies: Option<&NetworkPolicies>) -> Self {
-        let allowed = if policies.is_some() { policy::CHECK } else { FORWARD };
-        let mut flows: Vec<Flow> = ports.iter().flat_map(|(number, source)| source.flows(*number, &allowed)).collect();
-        let compiled = policies.map(|policies| policies.compile(ports)).unwrap_or_default();
-        flows.extend(compiled.flows);
-        let flooding = ports.keys().map(|number| (*number, !compiled.unflooded.contains(number))).collect();
-        Self { flows, groups: compiled.groups, flooding }
-    }
-
-    fn unflooded(&self) -> impl Iterator<Item = PortNumber> {
-        self.flooding.iter().filter(|(_, is_flooded)| !**is_flooded).map(|(number, _)| *number)
-    }
-
-    /// Writes what is wrong of flows and groups. Groups come before the flows that send to them,
-    /// and are deleted after these.
-    fn commit(&self, connection: &mut Connection, difference: Difference) -> Result<usize, OpenFlowError> {
-        let installed = connection.groups()?;
-        let is_missing = |group: &&Group| !installed.iter().any(|found| found.is(group));
-        let missing = self.groups.iter().filter(is_missing).count();
-        let is_desired = |id| self.groups.iter().any(|group| group.id == id);
-        let surplus: Vec<GroupId> =
-            installed.iter().map(|group| group.id).filter(|id| policy::is_group(*id) && !is_desired(*id)).collect();
-        let wrong = difference.missing.len() + difference.surplus.len() + missing + surplus.len();
-        if wrong > 0 {
-            let groups = self.groups.iter().cloned().map(|group| Change::Group(GroupMod::Set(group)));
-            let flows = difference.changes().into_iter().map(Change::Flow);
-            let deletions = surplus.into_iter().map(|id| Change::Group(GroupMod::Delete(id)));
-            connection.commit_all(&groups.chain(flows).chain(deletions).collect::<Vec<_>>())?;
-        }
-        Ok(wrong)
-    }
-}
-
-/// The port that a flow of usnet is about, if it is none of these.
-fn new_port(flow: &InstalledFlow, ports: &GuardedPorts) -> Option<PortNumber> {
-    guard::port_of(flow.cookie).filter(|number| !ports.contains_key(number))
-}
-
-/// Has a bridge that has the flows of the ports `before` have those of `ports`. Returns how many
-/// were missing.
+/// Has a bridge that has the flows `before` have those of `desired`. What others changed meanwhile is
+/// not seen. Returns how much was changed.
 pub fn update(
     socket: &Path,
     timeout: Duration,
-    before: &GuardedPorts,
-    ports: &GuardedPorts,
+    before: &BridgeFlows,
+    desired: &BridgeFlows,
+) -> Result<usize, OpenFlowError> {
+    match (before.zone(), desired.zone()) {
+        (None, None) => update_guards(socket, timeout, before, desired),
+        (then, now) if then == now => update_policies(socket, timeout, before, desired),
+        _ => restore(socket, timeout, desired),
+    }
+}
+
+fn update_guards(
+    socket: &Path,
+    timeout: Duration,
+    before: &BridgeFlows,
+    desired: &BridgeFlows,
 ) -> Result<usize, OpenFlowError> {
     let mut connection = Connection::open(socket, timeout)?;
-    let mut changes: Vec<FlowMod> =
-        before.keys().filter(|number| !ports.contains_key(number)).map(|number| guard::deletion(*number)).collect();
+    let mut changes: Vec<FlowMod> = Vec::new();
     let mut missing = 0;
-    for (number, source) in ports.iter().filter(|(number, source)| before.get(number) != Some(source)) {
-        let flows = source.flows(*number, &FORWARD);
-        let filter = FlowFilter { cookies: guard::cookies_of(*number), ..FlowFilter::default() };
+    for number in desired.changed_ports(before) {
+        let Some(source) = desired.ports().get(&number) else {
+            changes.push(guard::deletion(number));
+            continue;
+        };
+        let flows = desired.of_port(number, source);
+        let filter = FlowFilter { cookies: guard::cookies_of(number), ..FlowFilter::default() };
         // The plugin has written those of most new ports.
         if !Difference::between(&flows, connection.flows(&filter)?).is_empty() {
             missing += flows.len();
-            changes.extend(guard::replacement(*number, flows));
+            changes.extend(guard::replacement(number, flows));
         }
     }
     if !changes.is_empty() {
         connection.commit(&changes)?;
     }
     Ok(missing)
+}
+
+fn update_policies(
+    socket: &Path,
+    timeout: Duration,
+    before: &BridgeFlows,
+    desired: &BridgeFlows,
+) -> Result<usize, OpenFlowError> {
+    let changed = |is_flooded: bool| {
+        let mut ports = desired.flooded(is_flooded);
+        let then = before.flooded(is_flooded);
+        let changed_ports = desired.changed_ports(before);
+        ports.retain(|number, _| changed_ports.contains(number) || !then.contains_key(number));
+        ports
+    };
+    let unflooded = set_flooding(socket, timeout, &changed(false))?;
+    let changes = desired.changes_since(before);
+    if !changes.is_empty() {
+        Connection::open(socket, timeout)?.commit_all(&changes)?;
+    }
+    Ok(unflooded + changes.len() + set_flooding(socket, timeout, &changed(true))?)
+}
+
+/// Looks again at new ports of a bridge with policies: the plugin may have closed one when its flows
+/// were there already. Returns how much was wrong.
+pub fn verify_new_ports(
+    socket: &Path,
+    timeout: Duration,
+    desired: &BridgeFlows,
+    numbers: &BTreeSet<PortNumber>,
+) -> Result<usize, OpenFlowError> {
+    let mut connection = Connection::open(socket, timeout)?;
+    for (number, source) in desired.ports().iter().filter(|(number, _)| numbers.contains(number)) {
+        if !is_as_it_should_be(&mut connection, *number, source)? {
+            return restore(socket, timeout, desired);
+        }
+    }
+    let mut flooded = desired.flooded(true);
+    flooded.retain(|number, _| numbers.contains(number));
+    set_flooding(socket, timeout, &flooded)
+}
+
+/// Returns how many ports were otherwise.
+fn set_flooding(socket: &Path, timeout: Duration, ports: &BTreeMap<PortNumber, bool>) -> Result<usize, OpenFlowError> {
+    if ports.is_empty() { Ok(0) } else { forwarding::set_flooding(socket, timeout, ports) }
 }

@@ -14,13 +14,15 @@
 //! grows with its configuration. The exception is a name that is deleted and created again.
 //!
 //! Which frames a port may send is not in the database: [`guard`] has the flows for it, and
-//! [`policy`] those for what they may carry.
+//! [`policy`] those for what they may carry; `bridge_flows` has all of a bridge.
 //!
-//! Only `driver`, `channels`, `apply`, `snapshot` and `server_socket` perform IO.
+//! Only `driver`, `channels`, `apply`, `snapshot`, `server_socket`, [`guarded_flows`] and
+//! [`refused_frames`] perform IO.
 
 mod apply;
 mod blocking_channels;
 mod bonds;
+mod bridge_flows;
 mod bridge_settings;
 mod channels;
 mod dpdk_support;
@@ -38,17 +40,19 @@ mod port_settings;
 mod ports;
 mod qos;
 mod queues;
+pub mod refused_frames;
 mod server_socket;
 mod snapshot;
 mod tags;
 
 pub use blocking_channels::BlockingChannels;
-pub use channels::{OvsChannels, flows_refused};
+pub use bridge_flows::BridgeFlows;
+pub use channels::{NewGuardedPort, OvsChannels, flows_refused};
 pub use driver::{OpenVswitch, TIMEOUT, guarded_from, observed_from, ports_without_mtu};
 pub use error::EmptyDatabase;
-pub use guarded::{FrameSource, GuardedPorts};
+pub use guarded::{FrameSource, GuardedBridge, GuardedPorts, PolicyTag};
 pub use network_policies::NetworkPolicies;
 pub(crate) use ports::{VHOST_USER_CLIENT, is_connected};
 pub use server_socket::{ServerSocket, ports_with_folders, take_again};
-pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, UPLINK_KEY};
+pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, POLICY_ZONE_KEY, UPLINK_KEY};
 pub(crate) use tags::{CAPTURE_KEY, port_value};

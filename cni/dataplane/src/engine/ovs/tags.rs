@@ -4,6 +4,7 @@ use crate::model::bridge::BridgeOwner;
 use crate::model::owner::{
     NetworkDevice, NetworkDeviceRole, NetworkTunnel, NicIdentity, Owner, PatchedNetwork, PortOwner, UplinkNic,
 };
+use crate::model::policy_zone::PolicyZone;
 use crate::model::port::Guard;
 use std::collections::BTreeMap;
 use usnet_crds::{InterfaceAddress, NetworkName, PciAddress, UplinkName};
@@ -37,6 +38,10 @@ pub(super) const GUARD_KEY: &str = "usnet.dev/guard";
 /// On the bridge of an uplink: the address of this node that its local port has.
 pub(super) const ADDRESS_KEY: &str = "usnet.dev/address";
 
+/// On the bridge of a network whose policies are enforced: the zone of their connections. New ports
+/// stay closed there until the agent knows what is allowed.
+pub const POLICY_ZONE_KEY: &str = "usnet.dev/policy-zone";
+
 type ExternalIds = BTreeMap<String, String>;
 
 /// The uplink that owns a bridge. One that a network owns is of none.
@@ -62,6 +67,17 @@ pub(super) fn address(external_ids: &ExternalIds) -> Option<InterfaceAddress> {
 /// port is forwarded.
 pub(super) fn guard(external_ids: &ExternalIds) -> Option<Guard> {
     external_ids.get(GUARD_KEY)?.parse().ok()
+}
+
+/// Whether policies are enforced on a bridge. A zone that cannot be read is one, too: then nothing of
+/// a new port is forwarded.
+pub(super) fn has_policies(external_ids: &ExternalIds) -> bool {
+    external_ids.contains_key(POLICY_ZONE_KEY)
+}
+
+/// The zone of the policies of a bridge.
+pub(super) fn policy_zone(external_ids: &ExternalIds) -> Option<PolicyZone> {
+    external_ids.get(POLICY_ZONE_KEY)?.parse().ok()
 }
 
 /// The network that owns a row. An invalid name is not a tag of usnet.
@@ -150,6 +166,19 @@ pub(super) fn bridge_value(owner: &BridgeOwner) -> Value {
 
 pub(crate) fn port_value(owner: &PortOwner) -> Value {
     Value::map(port_keys(owner))
+}
+
+/// All tags of a new bridge.
+pub(super) fn new_bridge_value(
+    owner: &BridgeOwner,
+    settings: impl IntoIterator<Item = (&'static str, Option<String>)>,
+) -> Value {
+    let owner = match owner {
+        BridgeOwner::Network(network) => (NETWORK_KEY, network.to_string()),
+        BridgeOwner::Uplink(uplink) => (UPLINK_KEY, uplink.to_string()),
+    };
+    let settings = settings.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    Value::map([owner].into_iter().chain(settings))
 }
 
 /// All tags of a new port.

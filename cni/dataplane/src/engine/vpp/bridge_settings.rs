@@ -37,6 +37,7 @@ pub(super) fn observe(details: &BridgeDomainDetails) -> BridgeSettings {
         // The details have no such field: the snapshot adds it.
         mac_table: MacTable::Unreadable,
         is_guarded: None,
+        policy_zone: None,
     }
 }
 

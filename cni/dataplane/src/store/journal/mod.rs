@@ -168,6 +168,11 @@ impl Journal {
         self.folder.join(LOCK_FILE)
     }
 
+    /// The record of an attachment, read without a lock, like [`Journal::records`].
+    pub fn read(&self, id: &AttachmentId) -> Result<Option<Record>, Error> {
+        Ok(record_file::read(&self.path(id))?)
+    }
+
     /// All records, each as it was at some moment of this call. They are read without locks: lock
     /// an attachment and read its record again before acting on it.
     pub fn records(&self) -> Result<Records, Error> {

@@ -82,7 +82,9 @@ fn text(scenario: &Scenario) -> String {
 fn desired_lines(desired: &Desired) -> Vec<String> {
     let networks = desired.networks.values().map(|network| {
         let bridge = &network.bridge;
-        format!("network {} with {:?} bridge {}, MTU {}", network.name, bridge.ownership, bridge.name, bridge.mtu)
+        let policies = if network.policies.are_enabled() { ", policies" } else { "" };
+        let (name, ownership) = (&network.name, bridge.ownership);
+        format!("network {name} with {ownership:?} bridge {}, MTU {}{policies}", bridge.name, bridge.mtu)
     });
     let attachments = desired.attachments().map(|(id, port)| {
         let being_added = if port.policy == PortPolicy::Keep { ", while its ADD is in progress" } else { "" };
@@ -124,7 +126,8 @@ fn observed_lines(observed: &Observed) -> Vec<String> {
     let bridges = observed.bridges.iter().flat_map(|(name, bridge)| {
         let owner = bridge.owner.as_ref().map_or("others".to_owned(), ToString::to_string);
         let ports = bridge.ports.iter().map(move |entry| port(entry, &format!("on bridge {name}")));
-        [format!("bridge {name} of {owner}, MTU {:?}", bridge.settings.mtu)].into_iter().chain(ports)
+        let zone = bridge.settings.policy_zone.map_or_else(String::new, |zone| format!(", policies in zone {zone}"));
+        [format!("bridge {name} of {owner}, MTU {:?}{zone}", bridge.settings.mtu)].into_iter().chain(ports)
     });
     bridges.chain(observed.unbridged_ports.iter().map(|entry| port(entry, "on no bridge"))).collect()
 }

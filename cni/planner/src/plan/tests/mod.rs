@@ -4,6 +4,7 @@ mod drift;
 mod examples;
 mod golden;
 mod model;
+mod policies;
 mod properties;
 mod routing;
 mod strategies;

@@ -87,16 +87,21 @@ impl Model {
     /// The settings of a bridge, given those that it had before.
     fn settings(&self, bridge: &DesiredBridge, before: Option<&BridgeSettings>) -> BridgeSettings {
         match (bridge, self.kind) {
-            (DesiredBridge::Network { bridge, .. }, EngineKind::OpenVswitch) => bridge.into(),
+            (DesiredBridge::Network { bridge, policy_zone, .. }, EngineKind::OpenVswitch) => {
+                BridgeSettings { policy_zone: *policy_zone, ..bridge.into() }
+            }
             (DesiredBridge::Network { bridge, .. }, EngineKind::Vpp) => {
                 BridgeSettings { mtu: BridgeMtu::OfPortsOnly, is_guarded: None, ..bridge.into() }
             }
             (DesiredBridge::Uplink { .. }, _) => {
                 let (mtu, mac_table) = (BridgeMtu::Unset, MacTable::Unset);
                 let mac_learning = MacLearning::Enabled;
+                let (is_guarded, policy_zone) = (Some(false), None);
                 let new =
-                    BridgeSettings { mtu, mac_learning, mac_age_seconds: None, mac_table, is_guarded: Some(false) };
-                before.map_or(new, |before| BridgeSettings { mac_learning, is_guarded: Some(false), ..before.clone() })
+                    BridgeSettings { mtu, mac_learning, mac_age_seconds: None, mac_table, is_guarded, policy_zone };
+                let before =
+                    before.map(|before| BridgeSettings { mac_learning, is_guarded, policy_zone, ..before.clone() });
+                before.unwrap_or(new)
             }
         }
     }

@@ -75,9 +75,12 @@ fn check_network(spec: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<()
     match engine.bridges.get(name) {
         Some(bridge) if bridge.network() == Some(&spec.name) => {
             let desired = BridgeSettings::from(&spec.bridge);
-            let settings =
-                [BridgeSettings { mtu: BridgeMtu::OfPortsOnly, is_guarded: None, ..desired.clone() }, desired];
-            prop_assert!(bridge.has_supported_datapath && settings.contains(&bridge.settings), "{bridge:?}");
+            let of_vpp = BridgeSettings { mtu: BridgeMtu::OfPortsOnly, is_guarded: None, ..desired.clone() };
+            let has_zone = bridge.settings.policy_zone.is_some();
+            let without_zone = BridgeSettings { policy_zone: None, ..bridge.settings.clone() };
+            let is_it = (without_zone == of_vpp && !has_zone)
+                || (without_zone == desired && has_zone == spec.policies.are_enabled());
+            prop_assert!(bridge.has_supported_datapath && is_it, "{bridge:?}");
         }
         // The name is in use by others, and was so before.
         Some(_) => {}

@@ -8,6 +8,7 @@ use crate::model::desired::{Desired, TornDownAttachment};
 use crate::model::memif::MemifSocket;
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
 use crate::model::owner::{NetworkDevice, NetworkDeviceRole, PortOwner};
+use crate::model::policy_zone::PolicyZone;
 use crate::model::port::{
     AttachedPort, DesiredPort, ObservedQueues, ObservedSettings, PortBackend, PortName, PortPolicy, PortSettings,
 };
@@ -22,7 +23,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::{
     AddressPair, AntiSpoofing, BridgeName, EngineKind, KilobitsPerSecond, MacAge, MacLearning, Mtu, NetworkName,
-    NodeNetwork, Ownership, Polling, Queues, RateLimit, RingSize, TransmitRetries, Vlan, VlanTag,
+    NodeNetwork, Ownership, Policies, Polling, Queues, RateLimit, RingSize, TransmitRetries, Vlan, VlanTag,
 };
 
 const NETWORKS: [&str; 3] = ["blue", "green", "red"];
@@ -48,6 +49,15 @@ fn mtu_strategy() -> impl Strategy<Value = Mtu> {
 fn mac_strategy() -> impl Strategy<Value = (MacLearning, MacAge)> {
     let learning = select(&[MacLearning::Enabled, MacLearning::Enabled, MacLearning::Disabled][..]);
     (learning, select(&[300, 600][..]).prop_map(|age| MacAge::try_from(age).unwrap()))
+}
+
+/// Few, so that several bridges have the same.
+fn zone_strategy() -> impl Strategy<Value = PolicyZone> {
+    select(&["65535", "65534", "7"][..]).prop_map(|zone| zone.parse().unwrap())
+}
+
+fn policies_strategy() -> impl Strategy<Value = Policies> {
+    select(&[Policies::Disabled, Policies::Enabled][..])
 }
 
 fn tag_strategy() -> impl Strategy<Value = VlanTag> {
@@ -130,9 +140,10 @@ fn network_strategy(name: &NetworkName) -> impl Strategy<Value = NodeNetwork> + 
     let usual = BridgeName::default_for(name);
     let bridge = prop_oneof![4 => Just(usual), 1 => bridge_name_strategy()];
     let base = network(name.as_str());
-    (bridge, ownership_strategy(), mac_strategy(), settings_strategy()).prop_map(
-        move |(name, ownership, mac, settings)| {
+    (bridge, ownership_strategy(), mac_strategy(), settings_strategy(), policies_strategy()).prop_map(
+        move |(name, ownership, mac, settings, policies)| {
             let mut network = base.clone();
+            network.policies = policies;
             network.bridge.ownership = ownership;
             (network.bridge.name, network.bridge.mtu) = (name, settings.mtu);
             (network.bridge.mac_learning, network.bridge.mac_age_seconds) = mac;
@@ -210,10 +221,19 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
     let owner = option::weighted(0.8, network_name_strategy());
     let mtu = option::weighted(0.8, mtu_strategy().prop_map(i64::from));
     let mac = (mac_strategy(), prop::bool::weighted(0.9));
+    let zone = option::weighted(0.3, zone_strategy());
     // A bridge that cannot be adopted has no supported datapath either.
     let kind = prop_oneof![8 => Just((true, None)), 1 => Just((false, None)), 1 => Just((false, Some("a kernel's".to_owned())))];
-    (owner, kind, mtu, mac, state_strategy()).prop_map(
-        |(owner, (has_supported_datapath, adoption_blocker), mtu, ((mac_learning, age), has_age), state)| {
+    (owner, kind, mtu, (mac, zone), state_strategy()).prop_map(
+        |(
+            owner,
+            (has_supported_datapath, adoption_blocker),
+            mtu,
+            (((mac_learning, age), has_age), policy_zone),
+            state,
+        )| {
+            // That of a bridge of others is not read.
+            let policy_zone = policy_zone.filter(|_| owner.is_some());
             ObservedBridge {
                 owner: owner.map(BridgeOwner::Network),
                 has_supported_datapath,
@@ -224,6 +244,7 @@ fn observed_bridge_strategy() -> impl Strategy<Value = ObservedBridge> {
                     mac_age_seconds: has_age.then(|| age.into()),
                     mac_table: if has_age { MacTable::Limited(8192) } else { MacTable::Unset },
                     is_guarded: Some(!has_age),
+                    policy_zone,
                 },
                 state,
                 ports: BTreeMap::new(),
@@ -291,7 +312,7 @@ fn vpp_strategy() -> impl Strategy<Value = Observed> {
             let mut names = BTreeSet::new();
             for bridge in engine.bridges.values_mut() {
                 bridge.settings.mtu = BridgeMtu::OfPortsOnly;
-                bridge.settings.is_guarded = None;
+                (bridge.settings.is_guarded, bridge.settings.policy_zone) = (None, None);
                 bridge.ports.retain(|name, _| names.insert(name.clone()));
                 let network = bridge.network().cloned();
                 bridge.ports.values_mut().for_each(|port| see_network(port, network.as_ref()));

@@ -4,12 +4,13 @@ use crate::support::engine::on_each_vpp;
 use crate::support::vpp::{set_no_filter, tables};
 use crate::support::{NETWORK, TestNode, configuration, create_network_namespace, ip, on_a_node, port_types};
 use nix::sched::{CloneFlags, setns};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
 use std::time::Duration;
 use usnet_crds::{AntiSpoofing, NodeNetwork, Port};
+use usnet_dataplane::ovs::POLICY_ZONE_KEY;
 
 on_each_vpp! {
     add_of_each_port_type_guards_the_port_and_del_leaves_no_table,
@@ -20,12 +21,12 @@ on_each_vpp! {
 const PORT: u16 = 7000;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The network with these ports, of which two pods have fixed addresses.
+/// The network with these ports, of which three pods have fixed addresses.
 fn guarded(node: &TestNode, port: &Port, anti_spoofing: AntiSpoofing) -> NodeNetwork {
     let mut network = node.program_network_with(NETWORK, port, None);
     (network.bridge.is_guarded, network.port.anti_spoofing) = (true, anti_spoofing);
     let of_pod = |pod: &str, last: u8| json!({"namespace": "db", "pod": pod, "ips": [format!("10.56.0.{last}/24")]});
-    let attachments = [of_pod("p", 1), of_pod("q", 2)].map(|one| serde_json::from_value(one).unwrap());
+    let attachments = [of_pod("p", 1), of_pod("q", 2), of_pod("r", 3)].map(|one| serde_json::from_value(one).unwrap());
     network.attachments = attachments.to_vec();
     network
 }
@@ -71,6 +72,59 @@ fn a_pod_reaches_others_when_add_answers_and_from_no_address_of_others() {
         }
         for pod in ["p", "q"] {
             node.del(&node.pod(pod), "net1").assert_done();
+        }
+    });
+}
+
+/// How many frames the device of a pod has received.
+fn received(pod: &str) -> u64 {
+    let statistics: Value = serde_json::from_str(&ip(&["-n", pod, "-j", "-s", "link", "show", "net1"])).unwrap();
+    statistics.pointer("/0/stats64/rx/packets").and_then(Value::as_u64).expect("a counter")
+}
+
+#[test]
+fn a_new_port_of_a_network_with_policies_is_closed_until_the_agent_opens_it() {
+    on_a_node(|node| {
+        program(node, AntiSpoofing::Address);
+        for pod in ["q", "r"] {
+            let namespace = format!("/run/netns/{pod}");
+            create_network_namespace(&namespace);
+            node.call_with("ADD", &node.pod(pod), "net1", &[("CNI_NETNS", &namespace)]).result();
+        }
+        let bridge = node.bridge();
+        let tag = format!("external_ids:{POLICY_ZONE_KEY}=65000");
+        node.open_vswitch().vsctl(&["set", "Bridge", &bridge, &tag]).unwrap();
+        let pod = node.pod("p");
+        for round in 0..2 {
+            let result = node.add(&pod, "net1").result();
+            node.check(&pod, "net1", &result).assert_done();
+            assert_eq!(node.add(&pod, "net1").result(), result, "an ADD that is repeated");
+            let before = received("p");
+            let mac = ip(&["-n", "q", "-j", "link", "show", "net1"]);
+            let mac: Value = serde_json::from_str(&mac).unwrap();
+            let mac = mac[0]["address"].as_str().unwrap();
+            ip(&["-n", "p", "neigh", "replace", "10.56.0.2", "lladdr", mac, "dev", "net1"]);
+            let receiver = socket("q", Ipv4Addr::new(10, 56, 0, 2));
+            receiver.set_read_timeout(Some(PATIENCE)).unwrap();
+            let closed = socket("p", Ipv4Addr::new(10, 56, 0, 1));
+            let open = socket("r", Ipv4Addr::new(10, 56, 0, 3));
+            open.set_broadcast(true).unwrap();
+            let to = SocketAddr::from((Ipv4Addr::new(10, 56, 0, 2), PORT));
+            let mut text = [0; 16];
+            for _ in 0..3 {
+                closed.send_to(b"closed", to).unwrap();
+                open.send_to(b"to all", (Ipv4Addr::new(10, 56, 0, 255), PORT)).unwrap();
+                open.send_to(b"open", to).unwrap();
+                loop {
+                    let (length, from) = receiver.recv_from(&mut text).expect("a datagram of pod r");
+                    assert_eq!(from.ip(), IpAddr::V4([10, 56, 0, 3].into()), "{round}");
+                    if &text[..length] == b"open" {
+                        break;
+                    }
+                }
+            }
+            assert_eq!(received("p"), before, "{round}");
+            node.del(&pod, "net1").assert_done();
         }
     });
 }

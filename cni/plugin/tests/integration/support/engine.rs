@@ -123,7 +123,8 @@ impl TestEngine {
 
     /// Creates the bridge of a network.
     pub(crate) fn create_bridge(&self, network: &NodeNetwork) {
-        let bridge = DesiredBridge::Network { network: network.name.clone(), bridge: network.bridge.clone() };
+        let bridge =
+            DesiredBridge::Network { network: network.name.clone(), bridge: network.bridge.clone(), policy_zone: None };
         self.apply(Op::CreateBridge { bridge });
     }
 

@@ -37,14 +37,13 @@ impl OvsChannels for SwitchChannels {
     }
 
     async fn restore_flows(&mut self, bridge: &DesiredBridge) -> Result<(), OpError> {
-        let (is_guarded, bridge) = match bridge {
-            DesiredBridge::Network { bridge, .. } => (bridge.is_guarded, bridge.name.as_str()),
-            DesiredBridge::Uplink { name, .. } => (false, name.as_str()),
+        let bridge = match bridge {
+            DesiredBridge::Network { bridge, policy_zone, .. } if bridge.is_guarded => {
+                self.guards.settle(bridge.name.as_str(), *policy_zone).await;
+                return Ok(());
+            }
+            other => other.name().as_str(),
         };
-        if is_guarded {
-            self.guards.settle(bridge).await;
-            return Ok(());
-        }
         let restored = self.forwarding.restore(bridge).await;
         restored.map_err(|error| flows_refused(bridge, ErrorChain(&error).to_string()))
     }

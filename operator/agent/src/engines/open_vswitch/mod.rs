@@ -15,6 +15,7 @@ use channels::SwitchChannels;
 use datapath_ports::DatapathProbe;
 use forwarding::ForwardingProbe;
 use guards::GuardKeeper;
+pub(crate) use guards::PolicySources;
 use status_refresh::StatusRefresh;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,7 +63,7 @@ pub(crate) struct OpenVswitchWatcher {
 
 impl OpenVswitchWatcher {
     /// Connects, and reconnects indefinitely. Must be called inside a tokio runtime.
-    pub(crate) fn connect(socket: &Path) -> Self {
+    pub(crate) fn connect(socket: &Path, policies: PolicySources) -> Self {
         let session = Session::start(Options::new(socket));
         let states = session.state();
         let (process_of_task, process) = watch::channel(VswitchdProcess::default());
@@ -74,7 +75,7 @@ impl OpenVswitchWatcher {
         tasks.spawn(server_sockets::follow(folder.clone(), session.state()));
         tasks.spawn(vswitchd_process::follow(folder, session.handle(), process_of_task));
         tasks.spawn(forwarding.clone().follow(session.state(), process.clone()));
-        tasks.spawn(guards.clone().follow(session.state(), process.clone()));
+        tasks.spawn(guards.clone().follow(session.state(), process.clone(), policies));
         tasks.spawn(datapath.clone().follow(session.state(), process.clone()));
         let sources =
             (session.state(), process.clone(), forwarding.subscribe(), guards.subscribe(), datapath.subscribe());

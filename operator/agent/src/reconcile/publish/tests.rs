@@ -87,8 +87,9 @@ fn a_draining_network_never_accepts_pods() {
 fn a_file_is_withdrawn_before_its_bridge_is_changed() {
     let published = files(&["blue", "green", "red", "gone"].map(network), &NetworkHealth::PROGRAMMED);
     let desired = by_name(&[network("blue"), network("green"), draining("red")]);
-    let create =
-        Op::CreateBridge { bridge: DesiredBridge::Network { network: name("green"), bridge: network("green").bridge } };
+    let create = Op::CreateBridge {
+        bridge: DesiredBridge::Network { network: name("green"), bridge: network("green").bridge, policy_zone: None },
+    };
     let during = files_during_apply(&published, &desired, &[create]);
     assert_eq!(during.get(&name("blue")), published.get(&name("blue")), "traffic and new pods of others go on");
     assert!(matches!(during.get(&name("green")), Some(NetworkFile::Unavailable { .. })));

@@ -35,7 +35,7 @@ impl<W: EngineWatcher> ReconcileLoop<W> {
     /// A loop that has not observed its engine yet. The inputs have the spec that an earlier agent
     /// left on disk.
     pub(super) fn new(watcher: W, inputs: Inputs) -> Self {
-        let Inputs { agent_state, specs, folders, links, paths } = inputs;
+        let Inputs { agent_state, specs, policies: _, folders, links, paths } = inputs;
         let inherited = specs.borrow().as_ref().map(|spec| EngineSpec::of(spec, W::ENGINE));
         let sources = Sources { specs, engine: watcher.subscribe(), folders, links };
         Self {

@@ -2,7 +2,7 @@
 //! here, and nothing else outside its own folder.
 
 use super::reconcile_loop::ReconcileLoop;
-use crate::engines::{EngineWatcher, OpenVswitchWatcher, SocketFolderDeleted, VppWatcher};
+use crate::engines::{EngineWatcher, OpenVswitchWatcher, PolicySources, SocketFolderDeleted, VppWatcher};
 use crate::reconcile::agent_state::Inputs;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -27,8 +27,12 @@ pub(crate) fn reconciler(
     inputs: Inputs,
 ) -> Box<dyn Reconciler> {
     let socket = paths.engine_socket(engine);
+    let policies = || PolicySources { journal: inputs.agent_state.journal.clone(), policies: inputs.policies.clone() };
     match engine {
-        EngineKind::OpenVswitch => inputs.reconciler(OpenVswitchWatcher::connect(&socket)),
+        EngineKind::OpenVswitch => {
+            let watcher = OpenVswitchWatcher::connect(&socket, policies());
+            inputs.reconciler(watcher)
+        }
         EngineKind::Vpp => inputs.reconciler(VppWatcher::connect(&socket, memif_socket_ids)),
     }
 }

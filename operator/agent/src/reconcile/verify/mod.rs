@@ -9,16 +9,16 @@ use crate::model::health::{Cause, NetworkHealth};
 use crate::model::reason;
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::conditions::message::node::{self as message, PortChange};
-use usnet_crds::conditions::message::overlay;
+use usnet_crds::conditions::message::{overlay, policies};
 use usnet_crds::conditions::reason::{
-    BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, ENGINE_UNSUITABLE, GATEWAY_EXISTS, PORT_FAILED,
-    SOCKET_UNUSABLE, STATE_NOT_WRITABLE,
+    BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, ENGINE_UNSUITABLE, GATEWAY_EXISTS,
+    POLICIES_UNKNOWN, POLICY_TOO_LARGE, PORT_FAILED, SOCKET_UNUSABLE, STATE_NOT_WRITABLE,
 };
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
-use usnet_dataplane::observed::{ElementState, Observed, ObservedPort};
+use usnet_dataplane::observed::{ElementState, Observed, ObservedPort, PoliciesProblem};
 use usnet_dataplane::owner::{NetworkDeviceRole, Owner};
 use usnet_dataplane::plan::{Blocker, Op};
 use usnet_dataplane::port::{DesiredPort, PortName, PortPolicy};
@@ -45,6 +45,7 @@ pub(crate) fn evaluate(evidence: Evidence<'_>) -> BTreeMap<NetworkName, NetworkH
     let health = |network: &NodeNetwork| {
         bridge_health(evidence, &index, network)
             .or_else(|| ports_health(evidence, network))
+            .or_else(|| policies_health(evidence, network))
             .unwrap_or(NetworkHealth::PROGRAMMED)
     };
     let networks = &evidence.desired.networks;
@@ -171,6 +172,15 @@ fn ports_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<Network
     let unguardable = evidence.observed.unguardable.as_ref().filter(|_| network.port.is_guarded());
     let reason = evidence.observed.unusable_port_types.get(&network.port.port_type).or(unguardable)?;
     Some(NetworkHealth::failed(ENGINE_UNSUITABLE, reason.clone()))
+}
+
+/// Returns none if the policies of the network are enforced, or there are none.
+fn policies_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
+    let problem = evidence.observed.unenforced.get(network.bridge.name.as_str())?;
+    Some(match problem {
+        PoliciesProblem::Unknown => NetworkHealth::failed(POLICIES_UNKNOWN, policies::UNKNOWN),
+        PoliciesProblem::TooLarge(why) => NetworkHealth::failed(POLICY_TOO_LARGE, policies::too_large(why)),
+    })
 }
 
 /// Returns none if the port of an attached pod is up, or is not due yet.

@@ -85,7 +85,9 @@ fn a_bridge_not_owned_by_usnet_fails_the_network() {
 #[test]
 fn the_reason_is_why_the_last_attempt_failed() {
     let wanted = network("blue");
-    let failed = Op::CreateBridge { bridge: DesiredBridge::Network { network: wanted.name, bridge: wanted.bridge } };
+    let failed = Op::CreateBridge {
+        bridge: DesiredBridge::Network { network: wanted.name, bridge: wanted.bridge, policy_zone: None },
+    };
     let error = OpError::Refused { what: "bridge br-blue".into(), reason: "device or resource busy".into() };
     let cause = evaluate_one(&Observed::default(), &[], &[(failed, error)]).cause.expect("a reason");
     assert_eq!(cause.reason, ENGINE_REFUSED);
@@ -190,6 +192,21 @@ fn a_network_whose_pods_the_engine_cannot_check_fails_without_any_pod() {
     assert_eq!((health.state, health.attachable), (NetworkState::Failed, false));
     let cause = health.cause.expect("a reason");
     assert_eq!((cause.reason, cause.message.as_str()), (ENGINE_UNSUITABLE, "VPP: it is too old"));
+}
+
+#[test]
+fn a_network_whose_policies_are_not_enforced_fails() {
+    for (problem, reason, text) in [
+        (PoliciesProblem::Unknown, POLICIES_UNKNOWN, "config/components/policies"),
+        (PoliciesProblem::TooLarge("they need 7 flows".into()), POLICY_TOO_LARGE, "they need 7 flows"),
+    ] {
+        let mut observed = healthy();
+        observed.unenforced.insert("br-blue".to_owned(), problem);
+        let health = evaluate_one(&observed, &[], &[]);
+        assert_eq!((health.state, health.attachable), (NetworkState::Failed, false));
+        let cause = health.cause.expect("a reason");
+        assert!(cause.reason == reason && cause.message.contains(text), "{cause:?}");
+    }
 }
 
 #[test]

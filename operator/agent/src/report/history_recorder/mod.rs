@@ -232,7 +232,7 @@ fn is_desired(operation: &Op, desired: &Desired) -> bool {
         | Op::TakeOverBridge { bridge: DesiredBridge::Network { network, .. } } => {
             desired.networks.contains_key(network)
         }
-        Op::UpdateBridge { bridge: DesiredBridge::Network { network, bridge } } => {
+        Op::UpdateBridge { bridge: DesiredBridge::Network { network, bridge, .. } } => {
             desired.networks.get(network).is_some_and(|network| network.bridge == *bridge)
         }
         Op::CreateBridge { bridge: DesiredBridge::Uplink { uplink, .. } }

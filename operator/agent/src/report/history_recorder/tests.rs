@@ -64,8 +64,9 @@ impl Scene {
 
 #[test]
 fn each_cause_has_its_reason() {
-    let bridge =
-        Op::CreateBridge { bridge: DesiredBridge::Network { network: name("blue"), bridge: network("blue").bridge } };
+    let bridge = Op::CreateBridge {
+        bridge: DesiredBridge::Network { network: name("blue"), bridge: network("blue").bridge, policy_zone: None },
+    };
     let mut scene = Scene::new(&[]);
     assert_eq!(scene.cause(done(&bridge)), Cause::NewSpec);
     scene.context.spec = SpecOrigin::Inherited;

@@ -17,6 +17,7 @@ mod outages;
 mod overlay_filter;
 mod overlay_reasons;
 mod overlays;
+mod policies;
 mod programs;
 mod restarts;
 mod server_sockets;

@@ -7,17 +7,19 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 use usnet_agent::Agent;
+use usnet_agent::model::policies::CompiledPolicies;
 use usnet_agent::model::report::Report;
 use usnet_agent::model::spec::NodeSpec;
 use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED};
 use usnet_crds::node_state::NetworkReport;
-use usnet_crds::{EngineKind, NodeNetwork, NodeUplink};
+use usnet_crds::{CompiledPolicySpec, EngineKind, NodeNetwork, NodeUplink};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
 
 /// A running agent, on a thread of its own as in its own process. Drop it to stop it.
 pub(crate) struct RunningAgent {
     specs: watch::Sender<Option<Arc<NodeSpec>>>,
+    policies: watch::Sender<CompiledPolicies>,
     reports: watch::Receiver<Option<Report>>,
     metrics: Registry,
     stop: Option<oneshot::Sender<()>>,
@@ -33,23 +35,31 @@ impl RunningAgent {
         let paths = paths.clone();
         let metrics = Registry::new();
         let metrics_of_agent = metrics.clone();
+        let (policies_of_agent, policies) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let agent = Agent::new(&paths, MemifSocketIds::default(), specs_in_agent, reports_of_agent).unwrap();
                 agent.metrics().register(&metrics_of_agent).unwrap();
+                policies_of_agent.send(agent.policies()).unwrap();
                 tokio::select! {
                     ended = agent.run() => ended.err().map(|error| error.to_string()),
                     _ = stopped => None,
                 }
             })
         });
-        Self { specs, reports, metrics, stop: Some(stop), thread: Some(thread) }
+        let policies = policies.recv().expect("an agent");
+        Self { specs, policies, reports, metrics, stop: Some(stop), thread: Some(thread) }
     }
 
     /// Gives the agent a spec with this revision, by which its report is recognised.
     pub(crate) fn set_spec(&self, number: u32, networks: &[NodeNetwork]) {
         self.set_spec_with_uplinks(number, networks, &[]);
+    }
+
+    /// Gives the agent all policies.
+    pub(crate) fn set_policies(&self, policies: Vec<CompiledPolicySpec>) {
+        self.policies.send_replace(Some(Arc::new(policies)));
     }
 
     /// Gives the agent a spec with uplinks.

@@ -39,7 +39,7 @@ impl Namespace {
         assert!(self.run(run).join().expect("a thread"), "ip {arguments}");
     }
 
-    fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
+    pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
         let file = self.0.try_clone().expect("the namespace");
         thread::spawn(move || {
             setns(file, CloneFlags::CLONE_NEWNET).expect("the namespace");

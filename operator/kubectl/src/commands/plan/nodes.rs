@@ -16,6 +16,7 @@ use usnet_planner::model::bridge::BridgeOwner;
 use usnet_planner::model::bridge_settings::{BridgeMtu, BridgeSettings};
 use usnet_planner::model::desired::Desired;
 use usnet_planner::model::observed::{ElementState, Observed, ObservedBridge, ObservedPort, Peer};
+use usnet_planner::model::policy_zone::PolicyZone;
 use usnet_planner::plan::{Op, diff};
 
 /// The changes on a node.
@@ -192,7 +193,10 @@ fn observed_after(desired: &Desired) -> Observed {
 fn settings(network: &NodeNetwork) -> BridgeSettings {
     let settings = BridgeSettings::from(&network.bridge);
     match network.engine {
-        EngineKind::OpenVswitch => settings,
+        EngineKind::OpenVswitch => {
+            let policy_zone = network.policies.are_enabled().then_some(PolicyZone::FIRST);
+            BridgeSettings { policy_zone, ..settings }
+        }
         EngineKind::Vpp => BridgeSettings { mtu: BridgeMtu::OfPortsOnly, ..settings },
     }
 }

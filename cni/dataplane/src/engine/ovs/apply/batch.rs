@@ -12,7 +12,7 @@ use crate::engine::ovs::qos::{self, Shaper};
 use crate::engine::ovs::{port_settings, ports, queues, tags};
 use crate::model::bridge::{BridgeOwner, DesiredBridge};
 use crate::model::owner::PortOwner;
-use crate::model::port::{DesiredPort, DesiredSettings, Guard, PortBridge, PortName};
+use crate::model::port::{DesiredPort, DesiredSettings, PortBridge, PortName};
 use crate::model::tagging::Tagging;
 use crate::model::underlay::UplinkAddress;
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,7 +120,7 @@ impl Batch {
         let port = self.insert_own_port(bridge);
         let row = bridge_settings::columns(bridge)
             .with("name", name)
-            .with("external_ids", tags::bridge_value(&bridge.owner()))
+            .with("external_ids", tags::new_bridge_value(&bridge.owner(), bridge_settings::external_ids(bridge)))
             .with("other_config", bridge_settings::initial_other_config(bridge))
             .with("ports", port);
         let row = self.transaction.insert("Bridge", row);
@@ -141,6 +141,9 @@ impl Batch {
         let owned = vec![Condition::equal("name", name), tags::carries(tags::bridge_value(&bridge.owner()))];
         self.guard(operation, missing.clone(), "Bridge", owned.clone());
         let _ = self.transaction.update("Bridge", owned.clone(), bridge_settings::columns(bridge));
+        for (key, value) in bridge_settings::external_ids(bridge) {
+            self.set_tag("Bridge", owned.clone(), key, value);
+        }
         let other_config = bridge_settings::other_config(bridge);
         if !other_config.is_empty() {
             let _ = self.transaction.set_map_keys("Bridge", owned.clone(), "other_config", &other_config);
@@ -222,17 +225,16 @@ impl Batch {
             columns = columns.with("qos", qos::replace(&mut self.transaction, limits, shaper, owner));
         }
         let _ = self.transaction.update("Port", owned.clone(), columns);
-        self.set_guard(owned, settings.guard.as_ref());
+        self.set_tag("Port", owned, tags::GUARD_KEY, settings.guard.as_ref().map(ToString::to_string));
         for interface in backend.interface_names(name) {
             self.update_interface(operation, interface, settings, &missing);
         }
     }
 
-    fn set_guard(&mut self, port: Vec<Condition>, guard: Option<&Guard>) {
-        let key = tags::GUARD_KEY;
+    fn set_tag(&mut self, table: &'static str, rows: Vec<Condition>, key: &'static str, value: Option<String>) {
         let delete = Mutation::delete("external_ids", Value::set([key]));
-        let insert = guard.map(|guard| Mutation::insert("external_ids", Value::map([(key, guard.to_string())])));
-        let _ = self.transaction.mutate("Port", port, [delete].into_iter().chain(insert).collect());
+        let insert = value.map(|value| Mutation::insert("external_ids", Value::map([(key, value)])));
+        let _ = self.transaction.mutate(table, rows, [delete].into_iter().chain(insert).collect());
     }
 
     fn update_interface(&mut self, operation: usize, name: &str, settings: &DesiredSettings, missing: &OpError) {

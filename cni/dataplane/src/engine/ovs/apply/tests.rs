@@ -23,7 +23,9 @@ fn create_port(container: &str) -> Op {
 
 fn create_bridge(name: &str) -> Op {
     let network = network(name);
-    Op::CreateBridge { bridge: DesiredBridge::Network { network: network.name, bridge: network.bridge } }
+    Op::CreateBridge {
+        bridge: DesiredBridge::Network { network: network.name, bridge: network.bridge, policy_zone: None },
+    }
 }
 
 fn lengths(operations: &[Op]) -> Vec<usize> {

@@ -27,6 +27,8 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
         routing: ObservedRouting::default(),
         unusable_port_types: snapshot.unusable_port_types.clone(),
         unguardable: None,
+        // Only its flows say so.
+        unenforced: BTreeMap::new(),
         dpdk: snapshot.dpdk.clone(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::flood::Flood;
 use super::port::Subjects;
-use super::step::{CLASSIFY, DESTINATION, FORWARD, IS_RESTRICTED, MULTICAST, NEIGHBOR, SOURCE_PORT, flow, to};
+use super::step::{CLASSIFY, DESTINATION, FORWARD, IS_RESTRICTED, MULTICAST, NEIGHBOR, SOURCE_PORT, flow, refusal, to};
 use usnet_openflow::flow::{Arp, Flow, Icmpv6, Ipv6, Ipv6Payload, Match, Output, Payload, Step};
 
 const CLOSED: u16 = 200;
@@ -16,11 +16,10 @@ const REST: u16 = 0;
 const NEIGHBOR_TYPES: [u8; 9] = [130, 131, 132, 133, 134, 135, 136, 137, 143];
 
 pub(super) fn flows(subjects: &Subjects<'_>, flood: &Flood) -> Vec<Flow> {
-    let mut flows = Vec::new();
+    let from = |number| Match { in_port: Some(number), ..Match::default() };
+    let closed = subjects.closed.iter().map(|number| refusal(*number, CLASSIFY, CLOSED, from(*number)));
+    let mut flows: Vec<Flow> = closed.collect();
     let mut add = |priority, matches, steps, next| flows.push(flow(CLASSIFY, priority, matches, steps, next));
-    for number in &subjects.closed {
-        add(CLOSED, Match { in_port: Some(*number), ..Match::default() }, Vec::new(), None);
-    }
     for mac in &subjects.refused_macs {
         add(CLOSED, to(mac.octets(), Payload::Any), Vec::new(), None);
     }
@@ -28,9 +27,8 @@ pub(super) fn flows(subjects: &Subjects<'_>, flood: &Flood) -> Vec<Flow> {
         add(NEIGHBORS, Match { payload, ..Match::default() }, Vec::new(), Some(NEIGHBOR));
     }
     for port in &subjects.isolated {
-        let matches = Match { in_port: Some(port.number), ..Match::default() };
         let steps = vec![Step::Set(SOURCE_PORT, port.register()), Step::Set(IS_RESTRICTED, 1)];
-        add(FROM_ISOLATED, matches, steps, Some(DESTINATION));
+        add(FROM_ISOLATED, from(port.number), steps, Some(DESTINATION));
     }
     add(REST, Match::default(), Vec::new(), Some(DESTINATION));
     flows.push(flow(NEIGHBOR, TO_SEVERAL, to(MULTICAST, Payload::Any), flood.neighbor_steps(), None));

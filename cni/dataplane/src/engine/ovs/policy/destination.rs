@@ -3,7 +3,7 @@
 use super::port::Subjects;
 use super::step::{
     CONNECTION, DESTINATION, DESTINATION_PORT, FORWARD, IS_RESTRICTED, MULTICAST, OUTPUT_PORT, flow, fragments,
-    packets, to, with,
+    packets, refusal, to, with,
 };
 use usnet_openflow::flow::{Flow, Match, Payload, Step};
 
@@ -29,9 +29,6 @@ pub(super) fn flows(subjects: &Subjects<'_>, zone: u16) -> Vec<Flow> {
         add(FROM_ISOLATED, with(IS_RESTRICTED, 1, payload), vec![track], None);
     }
     for (port, mac) in subjects.with_mac() {
-        for payload in fragments() {
-            add(FRAGMENTS, to(mac, payload), Vec::new(), None);
-        }
         for payload in packets() {
             let number = port.register();
             let steps = vec![Step::Set(DESTINATION_PORT, number), Step::Set(OUTPUT_PORT, number), track];
@@ -40,5 +37,14 @@ pub(super) fn flows(subjects: &Subjects<'_>, zone: u16) -> Vec<Flow> {
         add(OTHER_PROTOCOLS, to(mac, Payload::Any), Vec::new(), None);
     }
     add(REST, Match::default(), Vec::new(), Some(FORWARD));
+    for (port, mac) in subjects.with_mac() {
+        let refused = |payload| refusal(port.number, DESTINATION, FRAGMENTS, to(mac, payload));
+        flows.extend(fragments().map(refused));
+    }
     flows
+}
+
+/// Whether a flow is one of those that look packets to several receivers up.
+pub(super) fn is_of_zone(flow: &Flow) -> bool {
+    (flow.table, flow.priority) == (DESTINATION, TO_SEVERAL)
 }

@@ -26,13 +26,14 @@
 //!   all ports and zones, and sends what is left of them with the next packets of any port.
 //! - Frames to a MAC address that several ports have, or by which an isolated port may send besides
 //!   its own, are dropped: at which port the switch has seen it last says nothing.
-//! - A closed port gets and sends nothing: its rules are not known, or it is in a VLAN, in which
-//!   these flows would not keep it.
+//! - A closed port gets and sends nothing: its rules are not known or too many, or it is in a VLAN,
+//!   in which these flows would not keep it.
 
 mod classify;
 mod connections;
 mod destination;
 mod flood;
+pub mod limits;
 mod port;
 mod port_mask;
 mod rules;
@@ -43,12 +44,13 @@ mod tests;
 
 pub use port::{PolicyPort, PolicyPortState};
 
+use limits::TooLarge;
 use port::Subjects;
 use std::collections::{BTreeMap, BTreeSet};
-use step::CLASSIFY;
+use step::{CLASSIFY, DESTINATION, EGRESS, INGRESS};
 use usnet_crds::policy::{Direction, Policy};
-use usnet_openflow::PortNumber;
 use usnet_openflow::flow::{Action, CookieFilter, Flow, Group, GroupId};
+use usnet_openflow::{InstalledFlow, PortNumber};
 
 /// What the policies of a network are, on one bridge.
 #[derive(Debug, Clone)]
@@ -74,17 +76,36 @@ pub struct PolicyFlows {
 pub const CHECK: Action = Action::goto(CLASSIFY);
 
 /// The flows of a bridge with policies, in tables 10 to 40.
-#[must_use]
-pub fn compile(bridge: &BridgePolicies<'_>) -> PolicyFlows {
+///
+/// # Errors
+/// The policies need more than a switch takes.
+pub fn compile(bridge: &BridgePolicies<'_>) -> Result<PolicyFlows, TooLarge> {
     let subjects = Subjects::of(bridge);
-    let flood = flood::Flood::of(&subjects);
+    let parts = Direction::ALL.map(|direction| rules::parts(&subjects, bridge.policies, direction));
+    limits::check_parts(parts.into_iter().sum())?;
+    let compiled = flows(bridge, &subjects);
+    limits::check(&compiled.flows)?;
+    Ok(compiled)
+}
+
+/// The flows of a bridge whose policies are not known: all ports of pods are closed.
+#[must_use]
+pub fn close(zone: u16, ports: &BTreeMap<PortNumber, PolicyPort>) -> PolicyFlows {
+    let closed = |port: &PolicyPort| PolicyPort { state: PolicyPortState::Closed, ..port.clone() };
+    let ports = ports.iter().map(|(number, port)| (*number, closed(port))).collect();
+    let bridge = BridgePolicies { zone, policies: &[], ports: &ports };
+    flows(&bridge, &Subjects::of(&bridge))
+}
+
+fn flows(bridge: &BridgePolicies<'_>, subjects: &Subjects<'_>) -> PolicyFlows {
+    let flood = flood::Flood::of(subjects);
     let flows = [
-        classify::flows(&subjects, &flood),
-        destination::flows(&subjects, bridge.zone),
+        classify::flows(subjects, &flood),
+        destination::flows(subjects, bridge.zone),
         connections::flows(bridge.zone),
-        rules::flows(&subjects, bridge.policies, Direction::Egress),
+        rules::flows(subjects, bridge.policies, Direction::Egress),
         flood.flows(),
-        rules::flows(&subjects, bridge.policies, Direction::Ingress),
+        rules::flows(subjects, bridge.policies, Direction::Ingress),
     ];
     PolicyFlows { flows: flows.concat(), groups: flood.groups(), unflooded: subjects.unflooded() }
 }
@@ -93,6 +114,25 @@ pub fn compile(bridge: &BridgePolicies<'_>) -> PolicyFlows {
 #[must_use]
 pub fn is_group(id: GroupId) -> bool {
     flood::IDS.contains(&id.0)
+}
+
+/// Whether a flow differs with the zone of connections alone: a bridge that lacks all of these has
+/// not used the zone before.
+#[must_use]
+pub fn is_of_zone(flow: &Flow) -> bool {
+    destination::is_of_zone(flow)
+}
+
+/// The port for which a flow drops frames, and the direction of these; `None` of other flows.
+#[must_use]
+pub fn refused(flow: &InstalledFlow) -> Option<(PortNumber, Direction)> {
+    let direction = match flow.table {
+        CLASSIFY | EGRESS => Direction::Egress,
+        DESTINATION | INGRESS => Direction::Ingress,
+        _ => return None,
+    };
+    let is_refusal = flow.cookie.mark() == step::MARK && flow.instructions.is_drop();
+    flow.cookie.port().filter(|_| is_refusal).map(|port| (port, direction))
 }
 
 /// Selects the flows of policies.

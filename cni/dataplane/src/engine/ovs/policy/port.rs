@@ -57,7 +57,7 @@ pub(super) struct Subjects<'a> {
 }
 
 impl Class<'_> {
-    pub(super) const fn is_isolated(&self, direction: Direction) -> bool {
+    const fn is_isolated(&self, direction: Direction) -> bool {
         let [ingress, egress] = self.directions;
         match direction {
             Direction::Ingress => ingress,
@@ -113,6 +113,13 @@ impl<'a> Subjects<'a> {
     /// The isolated ports that have a MAC address of their own, with it.
     pub(super) fn with_mac(&self) -> impl Iterator<Item = (&Isolated, [u8; 6])> {
         self.isolated.iter().filter_map(|port| Some((port, port.mac?.octets())))
+    }
+
+    /// The isolated ports whose connections are restricted in a direction.
+    pub(super) fn isolated_in(&self, direction: Direction) -> impl Iterator<Item = &Isolated> {
+        let isolated = self.classes.iter().filter(move |class| class.is_isolated(direction));
+        let numbers: BTreeSet<u16> = isolated.map(|class| class.number).collect();
+        self.isolated.iter().filter(move |port| numbers.contains(&port.class))
     }
 
     pub(super) fn unflooded(&self) -> BTreeSet<PortNumber> {

@@ -4,7 +4,7 @@
 
 use super::port::{Subjects, of_class};
 use super::port_mask::{blocks, masked};
-use super::step::{DELIVER, DESTINATION_PORT, EGRESS, FLOOD, INGRESS, SOURCE_PORT, flow, with};
+use super::step::{DELIVER, DESTINATION_PORT, EGRESS, FLOOD, INGRESS, SOURCE_PORT, flow, refusal, with};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -48,8 +48,9 @@ pub(super) fn flows(subjects: &Subjects<'_>, policies: &[Policy], direction: Dir
         Direction::Ingress => Side { table: INGRESS, subject: DESTINATION_PORT, next: DELIVER },
     };
     let mut flows = vec![flow(side.table, PASS, Match::default(), Vec::new(), Some(side.next))];
-    for class in subjects.classes.iter().filter(|class| class.is_isolated(direction)) {
-        flows.push(flow(side.table, REFUSE, side.of_class(class.number), Vec::new(), None));
+    for port in subjects.isolated_in(direction) {
+        let of_port = with(side.subject, port.register(), Payload::Any);
+        flows.push(refusal(port.number, side.table, REFUSE, of_port));
     }
     let mut clauses: BTreeMap<Clause, Vec<Step>> = BTreeMap::new();
     let mut ids = BTreeSet::new();
@@ -77,6 +78,12 @@ pub(super) fn flows(subjects: &Subjects<'_>, policies: &[Policy], direction: Dir
         |(clause, steps): (Clause, Vec<Step>)| flow(side.table, RULE, clause.matches(side, direction), steps, None);
     flows.extend(clauses.into_iter().map(flow_of));
     flows
+}
+
+/// How many parts all rules of a direction have.
+pub(super) fn parts(subjects: &Subjects<'_>, policies: &[Policy], direction: Direction) -> usize {
+    let parts = |(rule, classes): (&PolicyRule, BTreeSet<u16>)| dimensions(rule, &classes).iter().map(Vec::len).sum();
+    rules(subjects, policies, direction).into_iter().map(parts).fold(0, usize::saturating_add)
 }
 
 /// Each rule once, with the classes that have it.

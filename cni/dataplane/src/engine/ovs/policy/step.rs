@@ -1,5 +1,6 @@
 //! Tables, registers and the parts that flows of all tables have.
 
+use usnet_openflow::PortNumber;
 use usnet_openflow::flow::{
     Action, Cookie, Flow, Fragments, Ipv4, Ipv6, Masked, Match, Output, Payload, Register, Step,
 };
@@ -37,6 +38,13 @@ pub(super) const NORMAL: Step = Step::Output(Output::Normal);
 pub(super) fn flow(table: u8, priority: u16, matches: Match, steps: Vec<Step>, next: Option<u8>) -> Flow {
     let action = if steps.is_empty() && next.is_none() { Action::Drop } else { Action::Apply { steps, next } };
     let cookie = Cookie::of_bridge(MARK, &matches, &action);
+    Flow { table, priority, cookie, matches, action }
+}
+
+/// A flow that drops frames of or to a port, for which they are counted.
+pub(super) fn refusal(port: PortNumber, table: u8, priority: u16, matches: Match) -> Flow {
+    let action = Action::Drop;
+    let cookie = Cookie::new(MARK, port, &matches, &action);
     Flow { table, priority, cookie, matches, action }
 }
 

@@ -39,6 +39,7 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
         routing: routing::observe(&snapshot.routing, |id| snapshot.domains.get(&id).is_some_and(is_bridge)),
         unusable_port_types: BTreeMap::new(),
         unguardable: None,
+        unenforced: BTreeMap::new(),
         dpdk: DpdkSupport::default(),
     }
 }

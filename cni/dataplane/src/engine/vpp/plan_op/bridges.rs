@@ -58,7 +58,7 @@ pub(super) fn update<'a>(snapshot: &VppSnapshot, desired: &DesiredBridge) -> Res
 /// The network of a bridge: uplinks of VPP have none.
 fn of_network(desired: &DesiredBridge) -> Result<(&NetworkName, &Bridge), OpError> {
     match desired {
-        DesiredBridge::Network { network, bridge } => Ok((network, bridge)),
+        DesiredBridge::Network { network, bridge, .. } => Ok((network, bridge)),
         DesiredBridge::Uplink { name, .. } => {
             let reason = "uplinks of VPP have no bridge".to_owned();
             Err(OpError::Refused { what: format!("bridge {name}"), reason })

@@ -2,9 +2,8 @@
 
 use super::scene::{BRIDGE, Scene, port_of, run};
 use crate::open_vswitch::{TIMEOUT, vsctl};
-use std::collections::BTreeMap;
 use usnet_dataplane::ovs::guard;
-use usnet_dataplane::ovs::{FrameSource, GuardedPorts, guarded_flows};
+use usnet_dataplane::ovs::{BridgeFlows, FrameSource, GuardedPorts, guarded_flows};
 use usnet_openflow::PortNumber;
 use usnet_planner::testing::attachment;
 
@@ -17,6 +16,10 @@ fn pod(text: &str) -> FrameSource {
     }
 }
 
+fn without_policies<const PORTS: usize>(ports: [(PortNumber, FrameSource); PORTS]) -> BridgeFlows {
+    BridgeFlows::new(GuardedPorts::from(ports), None)
+}
+
 fn about(scene: &Scene, number: PortNumber) -> usize {
     scene.installed().iter().filter(|flow| guard::port_of(flow.cookie) == Some(number)).count()
 }
@@ -25,13 +28,12 @@ fn about(scene: &Scene, number: PortNumber) -> usize {
 fn a_bridge_gets_what_it_lacks_once_and_keeps_what_another_client_writes_for_a_new_port() {
     run(|scene| {
         let [a, b, c] = ["a", "b", "c"].map(|pod| scene.number(&port_of(pod)));
-        let ports: GuardedPorts = BTreeMap::from([
+        let ports = without_policies([
             (PortNumber::LOCAL, FrameSource::Network),
             (a, pod("02:00:00:00:00:0a 10.9.0.10")),
             (b, pod("02:00:00:00:00:0b any")),
         ]);
-        let restore =
-            |scene: &Scene| guarded_flows::restore(&scene.management(), TIMEOUT, &ports, None).expect("flows");
+        let restore = |scene: &Scene| guarded_flows::restore(&scene.management(), TIMEOUT, &ports).expect("flows");
         assert_eq!(restore(scene), scene.installed().len());
         assert_eq!(restore(scene), 0);
 
@@ -47,16 +49,16 @@ fn a_bridge_gets_what_it_lacks_once_and_keeps_what_another_client_writes_for_a_n
 fn ports_that_come_change_and_go_have_their_flows() {
     run(|scene| {
         let [a, b, c] = ["a", "b", "c"].map(|pod| scene.number(&port_of(pod)));
-        let before: GuardedPorts =
-            BTreeMap::from([(a, pod("02:00:00:00:00:0a 10.9.0.10")), (b, pod("02:00:00:00:00:0b 10.9.0.11"))]);
-        guarded_flows::restore(&scene.management(), TIMEOUT, &before, None).expect("flows");
-        let after: GuardedPorts = BTreeMap::from([(a, pod("02:00:00:00:00:0a any")), (c, FrameSource::Network)]);
-        let update = |scene: &Scene, before: &GuardedPorts, after: &GuardedPorts| {
+        let before =
+            without_policies([(a, pod("02:00:00:00:00:0a 10.9.0.10")), (b, pod("02:00:00:00:00:0b 10.9.0.11"))]);
+        guarded_flows::restore(&scene.management(), TIMEOUT, &before).expect("flows");
+        let after = without_policies([(a, pod("02:00:00:00:00:0a any")), (c, FrameSource::Network)]);
+        let update = |scene: &Scene, before: &BridgeFlows, after: &BridgeFlows| {
             guarded_flows::update(&scene.management(), TIMEOUT, before, after).expect("flows")
         };
         assert_eq!(update(scene, &before, &after), about(scene, a) + about(scene, c));
         assert_eq!((about(scene, b), about(scene, c)), (0, 1));
-        assert_eq!(update(scene, &BTreeMap::new(), &after), 0, "the plugin has written them");
-        assert_eq!(guarded_flows::restore(&scene.management(), TIMEOUT, &after, None).expect("flows"), 0);
+        assert_eq!(update(scene, &without_policies([]), &after), 0, "the plugin has written them");
+        assert_eq!(guarded_flows::restore(&scene.management(), TIMEOUT, &after).expect("flows"), 0);
     });
 }

@@ -5,13 +5,13 @@ use super::packets::{BROADCAST, UDP};
 use super::scene::{BRIDGE, Scene, address, ends, mac_text, run};
 use crate::open_vswitch::TIMEOUT;
 use std::collections::BTreeMap;
-use usnet_dataplane::ovs::{FrameSource, GuardedPorts, NetworkPolicies, guarded_flows};
+use usnet_dataplane::ovs::{BridgeFlows, FrameSource, GuardedPorts, NetworkPolicies, guarded_flows};
 use usnet_openflow::FlowFilter;
 use usnet_planner::testing::attachment;
 
 const ZONE: u16 = 64_999;
 
-fn ports(scene: &Scene) -> GuardedPorts {
+pub(super) fn ports(scene: &Scene) -> GuardedPorts {
     let pod = |end: &str| {
         let addresses = [true, false].map(|is_ipv4| address(end, is_ipv4).to_string()).join(" ");
         let guard = format!("{} {addresses}", mac_text(end)).parse().expect("a guard");
@@ -22,13 +22,14 @@ fn ports(scene: &Scene) -> GuardedPorts {
 }
 
 /// Pods of the namespace b are servers; the namespace of the pod c is not known.
-fn policies() -> NetworkPolicies {
+pub(super) fn policies() -> NetworkPolicies {
     let namespaces = ["a", "b"].map(|end| (attachment(end), end.parse().expect("a namespace")));
-    NetworkPolicies { zone: ZONE, policies: server(80, 80), namespaces: BTreeMap::from(namespaces) }
+    NetworkPolicies { zone: ZONE, policies: server(80, 80).into(), namespaces: BTreeMap::from(namespaces) }
 }
 
-fn restore(scene: &Scene, policies: Option<&NetworkPolicies>) -> usize {
-    guarded_flows::restore(&scene.management(), TIMEOUT, &ports(scene), policies).expect("flows")
+pub(super) fn restore(scene: &Scene, policies: Option<&NetworkPolicies>) -> usize {
+    let flows = BridgeFlows::new(ports(scene), policies.cloned());
+    guarded_flows::restore(&scene.management(), TIMEOUT, &flows).expect("flows")
 }
 
 /// Whether a packet arrives at b at the port of its policy, and whether one does at another port.

@@ -7,3 +7,4 @@ mod flows;
 mod keeping;
 mod packets;
 mod scene;
+mod updates;

@@ -112,7 +112,7 @@ impl Scene {
         };
         let port = |end: &&str| PolicyPort { mac: mac_text(end), virtual_macs: BTreeSet::new(), state: state(end) };
         let ports = ENDS[..3].iter().map(|end| (self.numbers[end], port(end))).collect();
-        compile(&BridgePolicies { zone: ZONE, policies, ports: &ports })
+        compile(&BridgePolicies { zone: ZONE, policies, ports: &ports }).expect("few")
     }
 
     /// Has the bridge have these policies, and guards of its pods.

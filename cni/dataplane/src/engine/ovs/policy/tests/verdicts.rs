@@ -79,7 +79,7 @@ fn learned() -> BTreeMap<[u8; 6], PortNumber> {
 
 fn switch(policies: &[Policy], learned: BTreeMap<[u8; 6], PortNumber>) -> Switch {
     let ports = ports();
-    let desired = compile(&BridgePolicies { zone: ZONE, policies, ports: &ports });
+    let desired = compile(&BridgePolicies { zone: ZONE, policies, ports: &ports }).unwrap();
     let keys: BTreeSet<_> =
         desired.flows.iter().map(|flow| (flow.table, flow.priority, flow.matches.encode())).collect();
     assert_eq!(keys.len(), desired.flows.len(), "a flow replaces another one");

@@ -1,0 +1,5 @@
+//! Networks with policies: what pods get, and when.
+
+mod changes;
+mod outages;
+mod scene;
