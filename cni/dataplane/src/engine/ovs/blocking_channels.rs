@@ -7,7 +7,7 @@ use crate::engine::error::OpError;
 use std::future::{Future, ready};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use usnet_openflow::socket;
+use usnet_openflow::{PortNumber, socket};
 use usnet_ovsdb::blocking::Client;
 
 /// The database of a switch, and the management sockets of its bridges.
@@ -34,6 +34,11 @@ impl OvsChannels for BlockingChannels {
 
     fn database(&mut self) -> &mut Client {
         &mut self.database
+    }
+
+    fn stop_flooding(&mut self, bridge: &str, number: PortNumber) -> impl Future<Output = Result<(), OpError>> + Send {
+        let stopped = guarded_flows::stop_flooding(&socket(&self.folder, bridge), self.timeout, number);
+        ready(stopped.map_err(|error| flows_refused(bridge, error.to_string())))
     }
 
     fn open_guarded(&mut self, port: NewGuardedPort<'_>) -> impl Future<Output = Result<(), OpError>> + Send {

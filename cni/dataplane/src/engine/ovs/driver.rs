@@ -3,7 +3,7 @@
 use super::channels::{NewGuardedPort, OvsChannels, restore_flows};
 use super::guarded::{GuardedBridge, PolicyTag};
 use super::snapshot::OvsSnapshot;
-use super::{apply, guarded, observe};
+use super::{apply, guarded, observe, quarantine};
 use crate::engine::blocking::NeverWaits;
 use crate::engine::committed::Committed;
 use crate::engine::driver::EngineDriver;
@@ -11,6 +11,7 @@ use crate::engine::error::{EngineError, OpError};
 use crate::legacy::port::{LegacyPort, LegacyPortLocation};
 use crate::model::bridge::DesiredBridge;
 use crate::model::observed::Observed;
+use crate::model::port::DesiredPort;
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,6 +32,20 @@ pub struct OpenVswitch<C> {
 }
 
 impl<C: OvsChannels> OpenVswitch<C> {
+    /// Before ports of pods are changed: nothing is flooded to those that a program that ended left
+    /// in quarantine.
+    async fn prepare_updates(&mut self, operations: &[Op]) -> Result<(), EngineError> {
+        for operation in operations {
+            if let Op::UpdatePort { port } = operation
+                && port.settings.guard.is_some()
+            {
+                // If that fails the port gets what is flooded for a moment, until the agent has its flows.
+                let _is_waiting = quarantine::stop_flooding(&mut self.channels, port).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// The results of operations, of which those that created or changed a port with a guard have
     /// opened it.
     async fn open_guarded(
@@ -43,13 +58,14 @@ impl<C: OvsChannels> OpenVswitch<C> {
             if port.settings.guard.is_none() || result.is_err() {
                 continue;
             }
-            *result = self.open_port(port.name.as_str()).await?;
+            *result = self.open_port(port).await?;
         }
         Ok(results)
     }
 
     /// Opens a port, unless policies have to say what it may have: then it stays closed.
-    async fn open_port(&mut self, name: &str) -> Result<Result<(), OpError>, EngineError> {
+    async fn open_port(&mut self, port: &DesiredPort) -> Result<Result<(), OpError>, EngineError> {
+        let name = port.name.as_str();
         // The bridge may get policies at any moment. What was opened too early is closed again.
         for _ in 0..2 {
             // Its number is in the database by now.
@@ -57,13 +73,32 @@ impl<C: OvsChannels> OpenVswitch<C> {
             let found = snapshot.as_ref().and_then(|snapshot| guarded::port_named(snapshot, name));
             let Some((bridge, number, source)) = found else { return Ok(Ok(())) };
             let has_policies = guarded::policy_tag(bridge) != PolicyTag::None;
-            let port = NewGuardedPort { bridge: &bridge.name, number, source: &source, has_policies };
-            let opened = self.channels.open_guarded(port).await;
-            if has_policies || opened.is_err() {
+            let new = NewGuardedPort { bridge: &bridge.name, number, source: &source, has_policies };
+            let opened = self.channels.open_guarded(new).await;
+            if opened.is_err() {
                 return Ok(opened);
+            }
+            if has_policies {
+                return quarantine::end(&mut self.channels, port).await;
             }
         }
         Ok(Ok(()))
+    }
+
+    /// The results of operations, of which those that created a port of a pod on a bridge with
+    /// policies have ended its quarantine.
+    async fn end_quarantine(
+        &mut self,
+        operations: &[Op],
+        mut results: Vec<Result<(), OpError>>,
+    ) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        for (operation, result) in operations.iter().zip(&mut results) {
+            let Op::CreatePort { port } = operation else { continue };
+            if port.settings.guard.is_some() && result.is_ok() {
+                *result = quarantine::end(&mut self.channels, port).await?;
+            }
+        }
+        Ok(results)
     }
 
     /// The switch of these channels, or of a session with its database. It gets [`TIMEOUT`] to act.
@@ -92,11 +127,14 @@ impl<C: OvsChannels> EngineDriver for OpenVswitch<C> {
     }
 
     async fn apply(&mut self, operations: &[Op]) -> Result<Vec<Result<(), OpError>>, EngineError> {
+        self.prepare_updates(operations).await?;
         let results = apply::apply(self.channels.database(), self.timeout, operations).await?;
-        restore_flows(&mut self.channels, operations.iter().map(updated_bridge), results).await
+        let results = restore_flows(&mut self.channels, operations.iter().map(updated_bridge), results).await?;
+        self.end_quarantine(operations, results).await
     }
 
     async fn commit(&mut self, operations: &[Op]) -> Result<Committed, EngineError> {
+        self.prepare_updates(operations).await?;
         apply::commit(self.channels.database(), self.timeout, operations).await
     }
 

@@ -33,12 +33,17 @@ pub(super) fn close(
     number: PortNumber,
     source: &FrameSource,
 ) -> Result<(), OpenFlowError> {
-    forwarding::set_flooding(socket, timeout, &[(number, false)].into())?;
+    stop_flooding(socket, timeout, number)?;
     let mut connection = Connection::open(socket, timeout)?;
     if is_as_it_should_be(&mut connection, number, source)? {
         return Ok(());
     }
     connection.commit(&[guard::deletion(number)])
+}
+
+/// Has a bridge flood nothing to a port.
+pub fn stop_flooding(socket: &Path, timeout: Duration, number: PortNumber) -> Result<(), OpenFlowError> {
+    forwarding::set_flooding(socket, timeout, &[(number, false)].into()).map(drop)
 }
 
 /// Whether a port has what policies need to know of it.

@@ -39,6 +39,7 @@ pub mod policy;
 mod port_settings;
 mod ports;
 mod qos;
+mod quarantine;
 mod queues;
 pub mod refused_frames;
 mod server_socket;

@@ -7,7 +7,9 @@ use nix::sched::{CloneFlags, setns};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use usnet_crds::{AntiSpoofing, NodeNetwork, Port};
 use usnet_dataplane::ovs::POLICY_ZONE_KEY;
@@ -76,6 +78,36 @@ fn a_pod_reaches_others_when_add_answers_and_from_no_address_of_others() {
     });
 }
 
+/// A pod that sends broadcasts as fast as it can.
+struct Flood {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<usize>,
+}
+
+impl Flood {
+    fn start(pod: &str, address: Ipv4Addr) -> Self {
+        let socket = socket(pod, address);
+        socket.set_broadcast(true).unwrap();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let has_ended = Arc::clone(&is_over);
+        let thread = thread::spawn(move || {
+            let mut sent = 0;
+            while !has_ended.load(Ordering::Relaxed) {
+                // A queue that is full refuses.
+                sent += usize::from(socket.send_to(b"flood", (Ipv4Addr::new(10, 56, 0, 255), PORT + 1)).is_ok());
+            }
+            sent
+        });
+        Self { is_over, thread }
+    }
+
+    /// Returns the number of packets.
+    fn end(self) -> usize {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
 /// How many frames the device of a pod has received.
 fn received(pod: &str) -> u64 {
     let statistics: Value = serde_json::from_str(&ip(&["-n", pod, "-j", "-s", "link", "show", "net1"])).unwrap();
@@ -96,7 +128,10 @@ fn a_new_port_of_a_network_with_policies_is_closed_until_the_agent_opens_it() {
         node.open_vswitch().vsctl(&["set", "Bridge", &bridge, &tag]).unwrap();
         let pod = node.pod("p");
         for round in 0..2 {
+            let flood = Flood::start("r", Ipv4Addr::new(10, 56, 0, 3));
             let result = node.add(&pod, "net1").result();
+            assert!(flood.end() > 0);
+            assert_eq!(received("p"), 0, "what is flooded in the moment in which the port is new: round {round}");
             node.check(&pod, "net1", &result).assert_done();
             assert_eq!(node.add(&pod, "net1").result(), result, "an ADD that is repeated");
             let before = received("p");

@@ -1,7 +1,11 @@
 //! Connections between pods, from sockets of this program in their network namespaces.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::support::scene::Scene;
@@ -16,6 +20,9 @@ pub(super) const UDP: u16 = 5353;
 /// microseconds; on a busy machine its thread waits, and the kernel sends the first packet of a
 /// connection of TCP again after a second.
 const GRACE: Duration = Duration::from_millis(1500);
+
+/// The number of attempts so far.
+static ATTEMPTS: AtomicUsize = AtomicUsize::new(0);
 
 /// A pod by the number in its addresses.
 #[derive(Clone, Copy)]
@@ -50,6 +57,8 @@ pub(super) struct Server {
     pub(super) host: Host,
     tcp: Vec<TcpListener>,
     udp: UdpSocket,
+    /// The texts of all datagrams that have arrived.
+    arrived: RefCell<BTreeSet<String>>,
 }
 
 impl Server {
@@ -62,58 +71,75 @@ impl Server {
         };
         let (tcp, udp) = Station::of_pod(scene, host.name).run(sockets).join().unwrap();
         udp.set_nonblocking(true).unwrap();
-        Self { host, tcp, udp }
+        Self { host, tcp, udp, arrived: RefCell::default() }
     }
 
-    /// The number of datagrams with this text that have arrived since the last call.
-    pub(super) fn datagrams(&self, text: &str) -> usize {
+    /// Whether a datagram with this text has ever arrived.
+    pub(super) fn has_got(&self, text: &str) -> bool {
         let mut buffer = [0; 64];
-        let mut count = 0;
+        let mut arrived = self.arrived.borrow_mut();
         loop {
             match self.udp.recv(&mut buffer) {
-                Ok(length) => count += usize::from(&buffer[..length] == text.as_bytes()),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return count,
+                Ok(length) => drop(arrived.insert(String::from_utf8_lossy(&buffer[..length]).into_owned())),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return arrived.contains(text),
                 Err(error) => panic!("the server's socket: {error}"),
             }
         }
     }
-
-    fn gets(&self, text: &str) -> bool {
-        let until = Instant::now() + GRACE;
-        while Instant::now() < until {
-            if self.datagrams(text) > 0 {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        false
-    }
 }
 
-/// What of a server a pod reaches over each family: the ports that it connects to, and the one that
-/// its datagrams arrive at.
-pub(super) fn reached(scene: &Scene, client: Host, server: &Server) -> Vec<String> {
-    let station = Station::of_pod(scene, client.name);
-    let mut reached = Vec::new();
-    for address in server.host.addresses() {
-        let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
-        let connections: Vec<_> = [ALLOWED, OTHER]
-            .map(|port| (port, station.run(move || TcpStream::connect_timeout(&(address, port).into(), GRACE).is_ok())))
-            .into();
-        let text = format!("{} {address}", client.name);
-        let sent = text.clone();
-        let send = move || {
-            let any: IpAddr = if address.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
-            let socket = UdpSocket::bind((any, 0)).unwrap();
-            socket.send_to(sent.as_bytes(), (address, UDP)).unwrap();
-        };
-        station.run(send).join().unwrap();
-        let got = server.gets(&text);
-        let ports = connections.into_iter().filter_map(|(port, thread)| thread.join().unwrap().then_some(port));
-        reached.extend(ports.map(|port| format!("{family} TCP {port}")));
-        reached.extend(got.then(|| format!("{family} UDP {UDP}")));
+/// An attempt to reach one port of a server over one family of addresses.
+enum Attempt {
+    Connection(JoinHandle<bool>),
+    /// The text of a datagram.
+    Datagram(String),
+}
+
+/// What of a server each client reaches: the ports that it connects to, and the one that its
+/// datagrams arrive at.
+pub(super) fn reached(scene: &Scene, clients: &[Host], server: &Server) -> Vec<Vec<String>> {
+    let begin = |client: &Host| {
+        let station = Station::of_pod(scene, client.name);
+        server.host.addresses().map(|address| attempts(&station, address)).into_iter().flatten().collect::<Vec<_>>()
+    };
+    let begun: Vec<Vec<(String, Attempt)>> = clients.iter().map(begin).collect();
+    let until = Instant::now() + GRACE;
+    let has_arrived = |attempt: &Attempt| match attempt {
+        Attempt::Connection(thread) => thread.is_finished(),
+        Attempt::Datagram(text) => server.has_got(text),
+    };
+    while Instant::now() < until && !begun.iter().flatten().all(|(_, attempt)| has_arrived(attempt)) {
+        thread::sleep(Duration::from_millis(2));
     }
-    reached
+    let is_reached = |attempt: Attempt| match attempt {
+        Attempt::Connection(thread) => thread.join().unwrap(),
+        Attempt::Datagram(text) => server.has_got(&text),
+    };
+    let of_client = |attempts: Vec<(String, Attempt)>| {
+        attempts.into_iter().filter_map(|(name, attempt)| is_reached(attempt).then_some(name)).collect()
+    };
+    begun.into_iter().map(of_client).collect()
+}
+
+/// Begins to reach all ports of an address.
+fn attempts(station: &Station, address: IpAddr) -> Vec<(String, Attempt)> {
+    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+    let connect = |port: u16| {
+        let thread = station.run(move || TcpStream::connect_timeout(&(address, port).into(), GRACE).is_ok());
+        (format!("{family} TCP {port}"), Attempt::Connection(thread))
+    };
+    let mut attempts: Vec<_> = [ALLOWED, OTHER].map(connect).into();
+    // One of an earlier attempt may arrive late.
+    let text = format!("{} {address} {}", station.name, ATTEMPTS.fetch_add(1, Ordering::Relaxed));
+    let sent = text.clone();
+    let send = move || {
+        let any: IpAddr = if address.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
+        let socket = UdpSocket::bind((any, 0)).unwrap();
+        socket.send_to(sent.as_bytes(), (address, UDP)).unwrap();
+    };
+    station.run(send).join().unwrap();
+    attempts.push((format!("{family} UDP {UDP}"), Attempt::Datagram(text)));
+    attempts
 }
 
 /// What [`reached`] says for these ports.

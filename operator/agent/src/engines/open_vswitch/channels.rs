@@ -8,6 +8,7 @@ use usnet_dataplane::bridge::DesiredBridge;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::ovs::{OvsChannels, flows_refused};
+use usnet_openflow::PortNumber;
 use usnet_ovsdb::asynchronous::Handle;
 
 /// The channels to the switch of this node.
@@ -34,6 +35,11 @@ impl OvsChannels for SwitchChannels {
     fn add_flows_to(&self, observed: &mut Observed) {
         self.forwarding.add_to(observed);
         self.guards.add_to(observed);
+    }
+
+    async fn stop_flooding(&mut self, bridge: &str, number: PortNumber) -> Result<(), OpError> {
+        let stopped = self.guards.stop_flooding(bridge, number).await;
+        stopped.map_err(|error| flows_refused(bridge, ErrorChain(&error).to_string()))
     }
 
     async fn restore_flows(&mut self, bridge: &DesiredBridge) -> Result<(), OpError> {

@@ -9,7 +9,7 @@ use crate::engine::ovs::bonds::{self, PortInterface};
 use crate::engine::ovs::bridge_settings::{self, NETDEV};
 use crate::engine::ovs::plan_op::{Action, NewPort};
 use crate::engine::ovs::qos::{self, Shaper};
-use crate::engine::ovs::{port_settings, ports, queues, tags};
+use crate::engine::ovs::{port_settings, ports, quarantine, queues, tags};
 use crate::model::bridge::{BridgeOwner, DesiredBridge};
 use crate::model::owner::PortOwner;
 use crate::model::port::{DesiredPort, DesiredSettings, PortBridge, PortName};
@@ -24,6 +24,8 @@ pub(super) struct Batch {
     transaction: Transaction,
     /// The action of each operation of the transaction.
     attributions: Vec<Attribution>,
+    /// Bridges to whose new ports nothing may be flooded.
+    quarantine: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -35,6 +37,12 @@ struct Attribution {
 }
 
 impl Batch {
+    /// An empty one; new ports of pods on the bridges of these names are in
+    /// [`quarantine`](crate::engine::ovs::quarantine).
+    pub(super) fn new(quarantine: BTreeSet<String>) -> Self {
+        Self { quarantine, ..Self::default() }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.attributions.is_empty()
     }
@@ -172,6 +180,7 @@ impl Batch {
     fn insert_port(&mut self, operation: usize, NewPort { port, interfaces }: &NewPort<'_>) {
         // Planning refuses a port on no bridge.
         let Some(bridge) = &port.bridge else { return };
+        let bridge_name = bridge.name.as_str();
         let bridge = self.guard_bridge(operation, bridge);
         let rows: Vec<_> =
             interfaces.iter().map(|interface| self.insert_interface(operation, interface, &port.settings)).collect();
@@ -180,6 +189,9 @@ impl Batch {
         let shaper = interfaces.first().map(|(_, interface, _)| interface.shaper());
         if let Some((limits, shaper)) = port.settings.rate_limit.zip(shaper) {
             columns = columns.with("qos", qos::replace(&mut self.transaction, limits, shaper, &port.owner));
+        }
+        if port.settings.guard.is_some() && self.quarantine.contains(bridge_name) {
+            columns = quarantine::begin(columns);
         }
         let row = columns
             .with("name", port.name.as_str())

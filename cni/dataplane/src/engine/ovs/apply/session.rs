@@ -5,6 +5,7 @@ use super::verify::Queries;
 use crate::engine::committed::Committed;
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::ovs::plan_op::{Decision, plan_op, plan_optimistic};
+use crate::engine::ovs::quarantine;
 use crate::engine::ovs::snapshot::OvsSnapshot;
 use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
@@ -101,8 +102,13 @@ impl<'a> Phase<'a> {
 
     /// The transaction for a group, and the places of its operations. Without a snapshot no
     /// conflict is assumed.
-    fn prepare(&mut self, group: &[usize], snapshot: Option<&OvsSnapshot>) -> (Batch, Vec<usize>) {
-        let (mut batch, mut positions) = (Batch::default(), Vec::new());
+    fn prepare(
+        &mut self,
+        group: &[usize],
+        snapshot: Option<&OvsSnapshot>,
+        quarantine: &BTreeSet<String>,
+    ) -> (Batch, Vec<usize>) {
+        let (mut batch, mut positions) = (Batch::new(quarantine.clone()), Vec::new());
         for (position, operation) in self.numbered(group) {
             let decision = match snapshot {
                 Some(snapshot) => plan_op(operation, snapshot),
@@ -156,7 +162,8 @@ pub(in crate::engine::ovs) async fn apply(
     timeout: Duration,
     operations: &[Op],
 ) -> Result<Vec<Result<(), OpError>>, EngineError> {
-    let mut session = ApplySession { database, timeout };
+    let quarantine = quarantine::bridges(database, operations).await?;
+    let mut session = ApplySession { database, timeout, quarantine };
     let mut results = Vec::with_capacity(operations.len());
     for phase in phases(operations) {
         let committed = session.commit(phase).await?;
@@ -173,7 +180,10 @@ pub(in crate::engine::ovs) async fn commit(
     operations: &[Op],
 ) -> Result<Committed, EngineError> {
     match phases(operations).as_slice() {
-        [phase] => ApplySession { database, timeout }.commit(phase).await,
+        [phase] => {
+            let quarantine = quarantine::bridges(database, operations).await?;
+            ApplySession { database, timeout, quarantine }.commit(phase).await
+        }
         _ => Ok(Committed::applied(apply(database, timeout, operations).await?)),
     }
 }
@@ -185,13 +195,15 @@ pub(in crate::engine::ovs) async fn complete(
     operations: &[Op],
     committed: Committed,
 ) -> Result<Vec<Result<(), OpError>>, EngineError> {
-    ApplySession { database, timeout }.complete(operations, committed).await
+    ApplySession { database, timeout, quarantine: BTreeSet::new() }.complete(operations, committed).await
 }
 
 /// The database, and how long the switch may take for one operation.
 struct ApplySession<'a, D> {
     database: &'a mut D,
     timeout: Duration,
+    /// Bridges to whose new ports nothing may be flooded.
+    quarantine: BTreeSet<String>,
 }
 
 impl<D: Database + Send> ApplySession<'_, D> {
@@ -201,7 +213,7 @@ impl<D: Database + Send> ApplySession<'_, D> {
         let mut basis = Basis::first(operations);
         while let Some(group) = phase.groups.pop() {
             let snapshot = self.read(&mut basis, &phase.operations_of(&group)).await?;
-            let (mut batch, positions) = phase.prepare(&group, snapshot.as_ref());
+            let (mut batch, positions) = phase.prepare(&group, snapshot.as_ref(), &self.quarantine);
             if batch.is_empty() {
                 phase.next_cfg = phase.next_cfg.max(snapshot.map(|snapshot| snapshot.next_cfg));
                 continue;

@@ -30,7 +30,7 @@ use usnet_dataplane::journal::Journal;
 use usnet_dataplane::model::policy_zone::PolicyZone;
 use usnet_dataplane::observed::{Observed, PoliciesProblem};
 use usnet_dataplane::ovs::{BridgeFlows, GuardedBridge, PolicyTag, guarded_flows, guarded_from};
-use usnet_openflow::{OpenFlowError, socket};
+use usnet_openflow::{OpenFlowError, PortNumber, socket};
 use usnet_ovsdb::asynchronous::State;
 
 /// How often all flows of all bridges are compared.
@@ -126,6 +126,11 @@ impl GuardKeeper {
         let path = socket.clone();
         let panicked = |error| Err(OpenFlowError::Connect { socket, source: io::Error::other(error) });
         spawn_blocking(move || request(&path)).await.unwrap_or_else(panicked)
+    }
+
+    /// Has a bridge flood nothing to a port.
+    pub(super) async fn stop_flooding(&self, bridge: &str, number: PortNumber) -> Result<(), OpenFlowError> {
+        self.ask(bridge, move |socket| guarded_flows::stop_flooding(socket, TIMEOUT, number)).await
     }
 
     /// Adds the results to what the database says: a bridge without its flows is not as it should
