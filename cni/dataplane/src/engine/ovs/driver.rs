@@ -15,8 +15,8 @@ use crate::plan::Op;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use usnet_crds::EngineKind;
-use usnet_ovsdb::Cache;
 use usnet_ovsdb::blocking::Client;
+use usnet_ovsdb::{Bridge, Cache, Condition, Database as _, RowsIndex, Transaction};
 
 /// How long the switch may take for one operation; each further one of the same list adds a little.
 ///
@@ -50,20 +50,26 @@ impl<C: OvsChannels> OpenVswitch<C> {
 
     /// Opens a port, unless policies have to say what it may have: then it stays closed.
     async fn open_port(&mut self, name: &str) -> Result<Result<(), OpError>, EngineError> {
-        // The bridge may get policies at any moment. What was opened too early is closed again.
-        for _ in 0..2 {
-            // Its number is in the database by now.
-            let snapshot = OvsSnapshot::read_port(self.channels.database(), name).await?;
-            let found = snapshot.as_ref().and_then(|snapshot| guarded::port_named(snapshot, name));
-            let Some((bridge, number, source)) = found else { return Ok(Ok(())) };
-            let has_policies = guarded::policy_tag(bridge) != PolicyTag::None;
-            let port = NewGuardedPort { bridge: &bridge.name, number, source: &source, has_policies };
-            let opened = self.channels.open_guarded(port).await;
-            if has_policies || opened.is_err() {
-                return Ok(opened);
-            }
+        // Its number is in the database by now.
+        let snapshot = OvsSnapshot::read_port(self.channels.database(), name).await?;
+        let found = snapshot.as_ref().and_then(|snapshot| guarded::port_named(snapshot, name));
+        let Some((bridge, number, source)) = found else { return Ok(Ok(())) };
+        let has_policies = guarded::policy_tag(bridge) != PolicyTag::None;
+        let port = NewGuardedPort { bridge: &bridge.name, number, source: &source, has_policies };
+        let opened = self.channels.open_guarded(port).await;
+        if has_policies || opened.is_err() || !self.has_policies(&bridge.name).await? {
+            return Ok(opened);
         }
-        Ok(Ok(()))
+        // It got policies meanwhile: what was opened too early is closed again.
+        Ok(self.channels.open_guarded(NewGuardedPort { has_policies: true, ..port }).await)
+    }
+
+    async fn has_policies(&mut self, bridge: &str) -> Result<bool, EngineError> {
+        let mut transaction = Transaction::new();
+        let named: RowsIndex<Bridge> =
+            transaction.select_columns(vec![Condition::equal("name", bridge)], ["external_ids"]);
+        let found = self.channels.database().transact(&transaction).await?.rows(named)?;
+        Ok(found.iter().any(|bridge| guarded::policy_tag(bridge) != PolicyTag::None))
     }
 
     /// The switch of these channels, or of a session with its database. It gets [`TIMEOUT`] to act.
