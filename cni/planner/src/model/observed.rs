@@ -29,8 +29,8 @@ pub struct Observed {
     pub unusable_port_types: BTreeMap<PortType, String>,
     /// Why the engine cannot check what pods claim to be, and what to do; `None` if it can.
     pub unguardable: Option<String>,
-    /// The bridges on which the policies of a network are not enforced, and the ports of its pods are
-    /// closed, with the reason.
+    /// The bridges on which the policies of a network are not enforced, and the ports of its pods
+    /// are closed, with the reason.
     pub unenforced: BTreeMap<String, PoliciesProblem>,
     /// What it can do with NICs that it drives itself.
     pub dpdk: DpdkSupport,

@@ -77,10 +77,7 @@ impl Agent {
         let persisted_state = PersistedState::load(paths);
         let specs = SpecStore::new(specs, persisted_state.spec());
         let policies = PolicyStore::load(paths, specs.subscribe());
-        let journal = Journal::open(paths)?;
-        if let Err(error) = journal.repair_index() {
-            tracing::warn!(error = %ErrorChain(&error), "cannot repair the index of attachment records");
-        }
+        let journal = open_journal(paths)?;
         let agent_state = Rc::new(AgentState {
             journal_reader: TaskCell::new(JournalReader::new(journal.clone())),
             journal,
@@ -218,4 +215,12 @@ impl Agent {
         )?;
         Ok(never)
     }
+}
+
+fn open_journal(paths: &NodePaths) -> Result<Journal, Error> {
+    let journal = Journal::open(paths)?;
+    if let Err(error) = journal.repair_index() {
+        tracing::warn!(error = %ErrorChain(&error), "cannot repair the index of attachment records");
+    }
+    Ok(journal)
 }

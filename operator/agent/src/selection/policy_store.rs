@@ -1,5 +1,6 @@
 //! The policies for the flows of bridges: those of the API server, and until they are read those of
-//! a copy on disk (IO). They are only read, and only kept, while a network of the node has policies.
+//! a copy on disk (IO). They are only read, and only kept, while a network of the node has
+//! policies.
 
 use super::policy_file;
 use crate::model::policies::{CompiledPolicies, KnownPolicies, by_network};

@@ -36,8 +36,8 @@ pub trait OvsChannels: Send {
         ready(Ok(()))
     }
 
-    /// Has a guarded bridge forward what a pod's port is allowed to send, or nothing of it and to it
-    /// if it has policies. It is called for each such port that was created.
+    /// Has a guarded bridge forward what a pod's port is allowed to send, or nothing of it and to
+    /// it if it has policies. It is called for each such port that was created.
     fn open_guarded(&mut self, _port: NewGuardedPort<'_>) -> impl Future<Output = Result<(), OpError>> + Send {
         ready(Ok(()))
     }

@@ -66,23 +66,25 @@ impl<C: OvsChannels> OpenVswitch<C> {
     /// Opens a port, unless policies have to say what it may have: then it stays closed.
     async fn open_port(&mut self, port: &DesiredPort) -> Result<Result<(), OpError>, EngineError> {
         let name = port.name.as_str();
-        // The bridge may get policies at any moment. What was opened too early is closed again.
-        for _ in 0..2 {
-            // Its number is in the database by now.
-            let snapshot = OvsSnapshot::read_port(self.channels.database(), name).await?;
-            let found = snapshot.as_ref().and_then(|snapshot| guarded::port_named(snapshot, name));
-            let Some((bridge, number, source)) = found else { return Ok(Ok(())) };
-            let has_policies = guarded::policy_tag(bridge) != PolicyTag::None;
-            let new = NewGuardedPort { bridge: &bridge.name, number, source: &source, has_policies };
-            let opened = self.channels.open_guarded(new).await;
-            if opened.is_err() {
-                return Ok(opened);
-            }
-            if has_policies {
-                return quarantine::end(&mut self.channels, port).await;
-            }
+        // Its number is in the database by now.
+        let snapshot = OvsSnapshot::read_port(self.channels.database(), name).await?;
+        let found = snapshot.as_ref().and_then(|snapshot| guarded::port_named(snapshot, name));
+        let Some((bridge, number, source)) = found else { return Ok(Ok(())) };
+        let has_policies = guarded::policy_tag(bridge) != PolicyTag::None;
+        let new = NewGuardedPort { bridge: &bridge.name, number, source: &source, has_policies };
+        let opened = self.channels.open_guarded(new).await;
+        if opened.is_err() {
+            return Ok(opened);
         }
-        Ok(Ok(()))
+        if has_policies {
+            return quarantine::end(&mut self.channels, port).await;
+        }
+        let names = [bridge.name.as_str()].into();
+        if quarantine::with_policies(self.channels.database(), &names).await?.is_empty() {
+            return Ok(opened);
+        }
+        // It got policies meanwhile: what was opened too early is closed again.
+        Ok(self.channels.open_guarded(NewGuardedPort { has_policies: true, ..new }).await)
     }
 
     /// The results of operations, of which those that created a port of a pod on a bridge with

@@ -25,8 +25,8 @@ pub(super) fn open(
 }
 
 /// Leaves a new port closed, of which policies have to say what it may have: nothing is flooded to
-/// it, and flows of a former port of its number are deleted. The agent may have written those of the
-/// port already.
+/// it, and flows of a former port of its number are deleted. The agent may have written those of
+/// the port already.
 pub(super) fn close(
     socket: &Path,
     timeout: Duration,
@@ -82,8 +82,8 @@ pub fn restore(socket: &Path, timeout: Duration, desired: &BridgeFlows) -> Resul
     Ok(unflooded + wrong + set_flooding(socket, timeout, &desired.flooded(true))?)
 }
 
-/// Leaves out of a difference what the plugin wrote for new ports, which it does when the switch has
-/// them: before their numbers are known here. With policies it leaves them closed.
+/// Leaves out of a difference what the plugin wrote for new ports, which it does when the switch
+/// has them: before their numbers are known here. With policies it leaves them closed.
 fn keep_new_ports(
     connection: &mut Connection,
     difference: &mut Difference,
@@ -116,8 +116,8 @@ fn commit(connection: &mut Connection, desired: &BridgeFlows, difference: Differ
     Ok(wrong)
 }
 
-/// Has a bridge that has the flows `before` have those of `desired`. What others changed meanwhile is
-/// not seen. Returns how much was changed.
+/// Has a bridge that has the flows `before` have those of `desired`. What others changed meanwhile
+/// is not seen. Returns how much was changed.
 pub fn update(
     socket: &Path,
     timeout: Duration,
@@ -180,8 +180,8 @@ fn update_policies(
     Ok(unflooded + changes.len() + set_flooding(socket, timeout, &changed(true))?)
 }
 
-/// Looks again at new ports of a bridge with policies: the plugin may have closed one when its flows
-/// were there already. Returns how much was wrong.
+/// Looks again at new ports of a bridge with policies: the plugin may have closed one when its
+/// flows were there already. Returns how much was wrong.
 pub fn verify_new_ports(
     socket: &Path,
     timeout: Duration,

@@ -25,20 +25,26 @@ pub(super) async fn bridges(database: &mut impl Database, operations: &[Op]) -> 
         Op::CreatePort { port } if port.settings.guard.is_some() => port.bridge.as_ref(),
         _ => None,
     });
-    let names: BTreeSet<&str> = created.map(|bridge| bridge.name.as_str()).collect();
-    let mut transaction = Transaction::new();
-    let selected: Vec<RowsIndex<Bridge>> = names
-        .iter()
-        .map(|name| transaction.select_columns(vec![Condition::equal("name", *name)], ["name", "external_ids"]))
-        .collect();
-    if selected.is_empty() {
+    with_policies(database, &created.map(|bridge| bridge.name.as_str()).collect()).await
+}
+
+/// Those of these bridges that have policies.
+pub(super) async fn with_policies(
+    database: &mut impl Database,
+    bridges: &BTreeSet<&str>,
+) -> Result<BTreeSet<String>, EngineError> {
+    if bridges.is_empty() {
         return Ok(BTreeSet::new());
     }
+    let mut transaction = Transaction::new();
+    let named = |name: &&str| vec![Condition::equal("name", *name)];
+    let selected: Vec<RowsIndex<Bridge>> =
+        bridges.iter().map(|name| transaction.select_columns(named(name), ["name", "external_ids"])).collect();
     let reply = database.transact(&transaction).await?;
     let mut found = BTreeSet::new();
     for index in selected {
-        let with_policies = reply.rows(index)?.into_iter().filter(|row| guarded::policy_tag(row) != PolicyTag::None);
-        found.extend(with_policies.map(|bridge| bridge.name));
+        let rows = reply.rows(index)?.into_iter().filter(|row| guarded::policy_tag(row) != PolicyTag::None);
+        found.extend(rows.map(|bridge| bridge.name));
     }
     Ok(found)
 }

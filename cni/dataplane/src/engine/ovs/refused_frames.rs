@@ -26,8 +26,8 @@ pub struct RefusedFrames {
     pub received: u64,
 }
 
-/// Reads the refused frames of the ports of all guarded bridges, by the names of the ports. `socket`
-/// is that of the database.
+/// Reads the refused frames of the ports of all guarded bridges, by the names of the ports.
+/// `socket` is that of the database.
 pub fn read(socket: &Path, timeout: Duration) -> Result<BTreeMap<String, RefusedFrames>, EngineError> {
     let mut database = Client::connect(socket, timeout)?;
     let mut transaction = Transaction::new();

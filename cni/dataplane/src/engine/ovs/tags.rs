@@ -69,8 +69,8 @@ pub(super) fn guard(external_ids: &ExternalIds) -> Option<Guard> {
     external_ids.get(GUARD_KEY)?.parse().ok()
 }
 
-/// Whether policies are enforced on a bridge. A zone that cannot be read is one, too: then nothing of
-/// a new port is forwarded.
+/// Whether policies are enforced on a bridge. A zone that cannot be read is one, too: then nothing
+/// of a new port is forwarded.
 pub(super) fn has_policies(external_ids: &ExternalIds) -> bool {
     external_ids.contains_key(POLICY_ZONE_KEY)
 }

@@ -29,7 +29,7 @@ fn a_zone_stays_while_other_networks_come_and_go() {
     assert_eq!(zones(&observed), [("br-red", 65535)].into());
     for (networks, expected) in [
         (vec![blue.clone(), red.clone()], [("br-blue", 65534), ("br-red", 65535)]),
-        (vec![blue.clone(), green.clone()], [("br-blue", 65534), ("br-green", 65533)]),
+        (vec![blue.clone(), green], [("br-blue", 65534), ("br-green", 65533)]),
         (vec![blue, red], [("br-blue", 65534), ("br-red", 65535)]),
     ] {
         let engine = super::model::Model { kind: EngineKind::OpenVswitch, observed };

@@ -75,7 +75,7 @@ fn check_network(spec: &usnet_crds::NodeNetwork, engine: &Observed) -> Result<()
     match engine.bridges.get(name) {
         Some(bridge) if bridge.network() == Some(&spec.name) => {
             let desired = BridgeSettings::from(&spec.bridge);
-            let of_vpp = BridgeSettings { mtu: BridgeMtu::OfPortsOnly, is_guarded: None, ..desired.clone() };
+            let of_vpp = BridgeSettings { mtu: BridgeMtu::OfPortsOnly, is_guarded: None, ..desired };
             let has_zone = bridge.settings.policy_zone.is_some();
             let without_zone = BridgeSettings { policy_zone: None, ..bridge.settings.clone() };
             let is_it = (without_zone == of_vpp && !has_zone)

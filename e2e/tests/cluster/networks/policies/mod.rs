@@ -56,8 +56,9 @@ fn only_from(host: Host) -> Value {
 }
 
 struct Pods {
-    clients: Scene,
+    // Its pods end before the network, which the other scene has.
     servers: Scene,
+    clients: Scene,
     server: Server,
 }
 
@@ -71,7 +72,7 @@ impl Pods {
         start(&clients, &stranger);
         start(&servers, &pod_without_volume(&servers, SERVER.name, NETWORK));
         let server = Server::start(&servers, SERVER);
-        Self { clients, servers, server }
+        Self { servers, clients, server }
     }
 
     /// Client and stranger reach these ports of the server, once that has come about; and then

@@ -101,8 +101,9 @@ impl BridgeFlows {
         all.into_iter().filter(|number| self.ports.get(number) != before.ports.get(number)).collect()
     }
 
-    /// The changes, for one bundle, by which a bridge with the flows `before` has these, if both are
-    /// with policies. Groups come before the flows that send to them, and are deleted after these.
+    /// The changes, for one bundle, by which a bridge with the flows `before` has these, if both
+    /// are with policies. Groups come before the flows that send to them, and are deleted after
+    /// these.
     pub(super) fn changes_since(&self, before: &Self) -> Vec<Change> {
         let flows = self.flow_changes_since(before);
         if flows.is_empty() && self.groups() == before.groups() {
@@ -119,8 +120,8 @@ impl BridgeFlows {
         let changed = self.changed_ports(before);
         let is_of_changed = |flow: &Flow| flow.matches.in_port.is_some_and(|number| changed.contains(&number));
         let [now, then] = [self, before].map(|flows| by_match(&flows.compiled.flows));
-        // The plugin may have written flows of a port, and a former port of its number may have left
-        // some.
+        // The plugin may have written flows of a port, and a former port of its number may have
+        // left some.
         let mut changes: Vec<FlowMod> = changed.iter().map(|number| guard::deletion(*number)).collect();
         let surplus = then.iter().filter(|(key, flow)| !now.contains_key(*key) && !is_of_changed(flow));
         changes.extend(surplus.map(|(_, flow)| {

@@ -74,7 +74,7 @@ fn changes_make_of_flows_those_that_are_desired_and_a_port_more_changes_few() {
 fn policies_that_are_too_large_close_the_ports() {
     let mut large = policies(&["10.1.0.0/16"]);
     let rule = |number: usize| {
-        let peer = std::net::Ipv4Addr::from(u32::try_from(number).unwrap()).into();
+        let peer = std::net::Ipv4Addr::from(u32::try_from(number).unwrap());
         let peers = PeerAddresses::Within([std::net::IpAddr::V4(peer).into()].into());
         PolicyRule { peers, ports: DestinationPorts::Any }
     };

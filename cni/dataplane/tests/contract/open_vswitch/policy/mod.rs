@@ -5,6 +5,7 @@ mod chance;
 mod changes;
 mod flows;
 mod keeping;
+mod lost;
 mod packets;
 mod scene;
 mod updates;

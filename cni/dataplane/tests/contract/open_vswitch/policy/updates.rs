@@ -30,7 +30,7 @@ fn an_update_leaves_what_a_comparison_would() {
     run(|scene| {
         let known = policies();
         let others = NetworkPolicies { policies: server(80, 99).into(), ..known.clone() };
-        let unknown = NetworkPolicies { policies: [].into(), namespaces: BTreeMap::new(), ..known.clone() };
+        let unknown = NetworkPolicies { policies: [].into(), namespaces: BTreeMap::new(), ..known };
         let other_zone = NetworkPolicies { zone: known.zone - 1, ..known.clone() };
         let states = [
             flows(scene, Some(&known), &["a", "c"]),
@@ -99,8 +99,8 @@ fn connections_outlive_the_agent_and_not_the_network_of_their_zone() {
     });
 }
 
-/// A thousand ports of pods, in a hundred namespaces with a policy each, and the port `u`. The switch
-/// takes flows also for numbers that no port has.
+/// A thousand ports of pods, in a hundred namespaces with a policy each, and the port `u`. The
+/// switch takes flows also for numbers that no port has.
 fn many(scene: &Scene, count: u16) -> BridgeFlows {
     let mac = |number: u16| format!("02:00:00:01:{:02x}:{:02x}", number >> 8, number & 0xff);
     let id = |number: u16| attachment(&format!("many-{number}"));

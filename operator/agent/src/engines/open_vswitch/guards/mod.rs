@@ -1,6 +1,6 @@
 //! Keeps the flows of guarded bridges as their rows and the policies of their networks say (IO):
-//! they go with the process of the switch and with each change of `fail_mode`, and other clients may
-//! change them. A bridge without them forwards nothing.
+//! they go with the process of the switch and with each change of `fail_mode`, and other clients
+//! may change them. A bridge without them forwards nothing.
 //!
 //! The plugin writes the flows of a new port itself. The agent looks for them when it sees the port
 //! for the first time, and has them written if that was interrupted, or if the guard has changed.
