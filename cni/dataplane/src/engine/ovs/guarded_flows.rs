@@ -101,7 +101,9 @@ impl Desired {
         let mut flows: Vec<Flow> = ports.iter().flat_map(|(number, source)| source.flows(*number, &allowed)).collect();
         let compiled = policies.map(|policies| policies.compile(ports)).unwrap_or_default();
         flows.extend(compiled.flows);
-        let flooding = ports.keys().map(|number| (*number, !compiled.unflooded.contains(number))).collect();
+        // The agent sets that nothing is flooded to the local ports of all bridges.
+        let others = ports.keys().filter(|number| **number != PortNumber::LOCAL);
+        let flooding = others.map(|number| (*number, !compiled.unflooded.contains(number))).collect();
         Self { flows, groups: compiled.groups, flooding }
     }
 
