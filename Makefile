@@ -28,6 +28,7 @@ world-test: setup
 # The long tests, which `make test` leaves out; docs/decisions/0103-long-tests-run-nightly.md says why these.
 nightly: setup
 	cargo test -p usnet-dataplane --test contract -- --ignored
+	cargo test -p usnet-plugin --test integration -- --ignored before_each_system_call
 	e2e/scripts/cluster-tests --long
 
 # A long soak test of USNET_LIFE_STEPS steps (default 2500), where `make test` has a short one; USNET_LIFE_SEED repeats a run.

@@ -12,6 +12,8 @@ use usnet_transport::blocking::{Deadline, Socket};
 /// replies have several parts of up to 64 KiB.
 const MESSAGES_MAX: usize = 1024;
 
+const READ_SIZE: usize = 16 << 10;
+
 #[derive(Debug)]
 pub(crate) struct Channel {
     socket: Socket,
@@ -32,7 +34,7 @@ impl Channel {
     ) -> Result<(Self, Message), OpenFlowError> {
         let deadline = Deadline::after(timeout);
         let failed = |source| OpenFlowError::Connect { socket: path.to_owned(), source };
-        let socket = Socket::connect(path, &deadline).map_err(failed)?;
+        let socket = Socket::connect(path, READ_SIZE, &deadline).map_err(failed)?;
         let mut channel = Self { socket, endpoint: Endpoint::default(), deadline, version, id: 0 };
         channel.endpoint.send(version, HELLO, 0, hello);
         // The hello of the switch has its own transaction id, and may offer later versions as well.

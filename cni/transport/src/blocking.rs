@@ -16,10 +16,6 @@ use std::time::{Duration, Instant};
 /// the time of an ADD.
 const CONNECT_RETRY: Duration = Duration::from_millis(2);
 
-/// The most bytes that are read at once. Programs without a runtime are short-lived, and a hundred
-/// of them may run at once: more would be memory that each uses for one message.
-const READ_SIZE: usize = 16 << 10;
-
 /// The end of the time for an exchange.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
@@ -37,6 +33,10 @@ impl Deadline {
     fn left(&self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }
+
+    fn check(&self) -> Result<(), TransferError> {
+        if self.left().is_zero() { Err(TransferError::Timeout { limit: self.limit }) } else { Ok(()) }
+    }
 }
 
 /// A connected unix socket in which each wait has a deadline.
@@ -44,14 +44,18 @@ pub struct Socket {
     path: PathBuf,
     descriptor: OwnedFd,
     buffer: Vec<u8>,
+    /// Whether the last read filled the buffer, so that there is more to read.
+    has_more: bool,
 }
 
 impl Socket {
     /// Connects to the socket at `path`. The error is [`ErrorKind::TimedOut`] if the server's
-    /// backlog is still full at the deadline.
-    pub fn connect(path: &Path, deadline: &Deadline) -> io::Result<Self> {
+    /// backlog is still full at the deadline. At most `read_size` bytes are read at once: programs
+    /// without a runtime are short-lived, and a hundred of them may run at once, so that more than
+    /// usual messages have would be wasted.
+    pub fn connect(path: &Path, read_size: usize, deadline: &Deadline) -> io::Result<Self> {
         let descriptor = connect_until(path, deadline)?;
-        Ok(Self { path: path.to_owned(), descriptor, buffer: vec![0; READ_SIZE] })
+        Ok(Self { path: path.to_owned(), descriptor, buffer: vec![0; read_size], has_more: false })
     }
 
     /// Returns the path at which the server listens.
@@ -60,9 +64,18 @@ impl Socket {
         &self.path
     }
 
-    /// Waits until bytes can be moved between the protocol and the socket, and moves some.
+    /// Sends what the socket takes of the protocol's bytes, waits until there is something to read
+    /// or, if not all was sent, room to write, and reads what is there.
     pub fn transfer(&mut self, protocol: &mut impl Protocol, deadline: &Deadline) -> Result<(), TransferError> {
-        transfer(self.descriptor.as_fd(), protocol, &mut self.buffer, deadline)
+        let socket = self.descriptor.as_fd();
+        send_some(socket, protocol)?;
+        if self.has_more {
+            deadline.check()?;
+        } else {
+            wait(socket, !protocol.outgoing().is_empty(), deadline)?;
+        }
+        self.has_more = receive_some(socket, protocol, &mut self.buffer)? == self.buffer.len();
+        Ok(())
     }
 }
 
@@ -80,40 +93,62 @@ impl Debug for Socket {
 }
 
 /// Works like [`Socket::transfer`], on any connected socket, blocking or not, and with the read
-/// buffer of the caller. Destructors need it, because they cannot await anything.
+/// buffer of the caller. Destructors need it, because they cannot await anything. Returns whether
+/// the peer has closed the connection.
 pub fn transfer(
     socket: BorrowedFd<'_>,
     protocol: &mut impl Protocol,
     buffer: &mut [u8],
     deadline: &Deadline,
-) -> Result<(), TransferError> {
-    wait(socket, !protocol.outgoing().is_empty(), deadline)?;
+) -> Result<bool, TransferError> {
+    send_some(socket, protocol)?;
+    let is_closed = wait(socket, !protocol.outgoing().is_empty(), deadline)?;
+    let received = receive_some(socket, protocol, buffer)?;
+    Ok(is_closed && received < buffer.len())
+}
+
+/// Sends what the socket takes now, without waiting for room: there nearly always is.
+fn send_some(socket: BorrowedFd<'_>, protocol: &mut impl Protocol) -> Result<(), TransferError> {
     if !protocol.outgoing().is_empty() {
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
         let written = unless_would_block(send(socket.as_raw_fd(), protocol.outgoing(), flags))?;
         protocol.sent(written.unwrap_or(0));
     }
-    match unless_would_block(recv(socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT))? {
-        Some(0) => return Err(TransferError::Closed),
-        Some(bytes) => protocol.receive(buffer.get(..bytes).unwrap_or_default()),
-        None => {}
-    }
     Ok(())
 }
 
-/// Waits until the socket is readable, or writable if there is something to write.
-fn wait(socket: BorrowedFd<'_>, writing: bool, deadline: &Deadline) -> Result<(), TransferError> {
+/// Reads what is there now. Returns the number of bytes.
+fn receive_some(
+    socket: BorrowedFd<'_>,
+    protocol: &mut impl Protocol,
+    buffer: &mut [u8],
+) -> Result<usize, TransferError> {
+    match unless_would_block(recv(socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT))? {
+        Some(0) => Err(TransferError::Closed),
+        Some(bytes) => {
+            protocol.receive(buffer.get(..bytes).unwrap_or_default());
+            Ok(bytes)
+        }
+        None => Ok(0),
+    }
+}
+
+/// Waits until the socket is readable, or writable if there is something to write. Returns whether
+/// the peer has closed the connection.
+fn wait(socket: BorrowedFd<'_>, writing: bool, deadline: &Deadline) -> Result<bool, TransferError> {
     let interest = if writing { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
     loop {
+        deadline.check()?;
         let left = deadline.left();
-        if left.is_zero() {
-            return Err(TransferError::Timeout { limit: deadline.limit });
-        }
         // Rounded up to a millisecond: the last fraction of one must not become a busy loop.
         let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
-        match poll(&mut [PollFd::new(socket, interest)], timeout) {
+        let mut watched = [PollFd::new(socket, interest)];
+        match poll(&mut watched, timeout) {
             Ok(0) | Err(Errno::EINTR) => {}
-            Ok(_) => return Ok(()),
+            Ok(_) => {
+                let [watched] = watched;
+                return Ok(watched.revents().is_some_and(|events| events.contains(PollFlags::POLLHUP)));
+            }
             Err(errno) => return Err(TransferError::Io(errno.into())),
         }
     }

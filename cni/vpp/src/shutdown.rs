@@ -26,9 +26,9 @@ pub(crate) fn close(endpoint: &mut Endpoint, socket: &impl AsFd) {
     if endpoint.close() {
         let deadline = Deadline::after(LIMIT);
         let mut buffer = [0; READ_SIZE];
-        // The loop ends with an error when VPP closes the socket. Other errors end it as well: this
-        // was the last request.
-        while transfer(socket.as_fd(), &mut Closing(endpoint), &mut buffer, &deadline).is_ok() {}
+        // The loop ends when VPP has closed the socket. Errors end it as well: this was the last
+        // request.
+        while matches!(transfer(socket.as_fd(), &mut Closing(endpoint), &mut buffer, &deadline), Ok(false)) {}
     }
 }
 

@@ -2,6 +2,7 @@
 
 use nix::errno::Errno;
 use nix::libc;
+use nix::sys::stat::{Mode, SFlag, mknod};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 /// What a file system shows to readers in one step, in bytes.
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 
 /// Why a state file of usnet could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the file or its folder does not exist.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
     }
@@ -105,7 +111,7 @@ pub(crate) fn parse<T: DeserializeOwned>(path: &Path, text: &[u8], known: u32) -
 pub(crate) fn read_text(path: &Path, max_size: u64) -> Result<Option<Vec<u8>>, Error> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
     let failed = |error| Error::file("read", path, error);
-    let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+    let mut file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         // A link, or a socket.
@@ -118,15 +124,37 @@ pub(crate) fn read_text(path: &Path, max_size: u64) -> Result<Option<Vec<u8>>, E
     if !metadata.is_file() {
         return Err(Error::NotAFile(path.to_owned()));
     }
-    // One byte more shows that there is more, even if the file grows meanwhile. With room for all
-    // of it at once, two system calls read a file for which seven were needed.
-    let room = metadata.len().min(max_size).saturating_add(1);
-    let mut text = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
-    file.take(max_size.saturating_add(1)).read_to_end(&mut text).map_err(failed)?;
+    let text = read_whole(&mut file, metadata.len(), max_size).map_err(failed)?;
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > max_size {
         return Err(Error::TooLarge { path: path.to_owned(), max_size });
     }
     Ok(Some(text))
+}
+
+/// Reads a file of this size, and one byte more than `max_size` at most, which shows that there is
+/// more. One system call reads a file that does not grow meanwhile.
+fn read_whole(file: &mut File, size: u64, max_size: u64) -> io::Result<Vec<u8>> {
+    let size = usize::try_from(size.min(max_size)).unwrap_or_default();
+    // A read that returns less than there is room for has reached the end.
+    let mut text = vec![0; size.saturating_add(1)];
+    let mut length = 0;
+    while length < text.len() {
+        match file.read(text.get_mut(length..).unwrap_or_default()) {
+            Ok(0) => break,
+            Ok(bytes) => length += bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        if length == size {
+            break;
+        }
+    }
+    text.truncate(length);
+    if length > size {
+        let left = max_size.saturating_add(1).saturating_sub(u64::try_from(length).unwrap_or(u64::MAX));
+        file.take(left).read_to_end(&mut text)?;
+    }
+    Ok(text)
 }
 
 /// Writes a file atomically, through a hidden temporary file beside it. The caller must ensure that
@@ -222,9 +250,12 @@ pub fn check_writable(folder: &Path) -> Result<(), Error> {
     written.and(removed)
 }
 
-/// Creates an empty file, if missing.
+/// Creates an empty file, if missing, by one system call.
 pub(crate) fn create_empty(path: &Path) -> io::Result<()> {
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map(drop)
+    match mknod(path, SFlag::S_IFREG, Mode::S_IRUSR | Mode::S_IWUSR, 0) {
+        Ok(()) | Err(Errno::EEXIST) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The sorted file names in a directory, empty if the directory does not exist. Hidden files

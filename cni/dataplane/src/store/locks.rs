@@ -55,17 +55,21 @@ impl Lock {
     /// # Errors
     /// The file cannot be opened or locked.
     pub fn take(path: &Path, offsets: &[u64], timeout: Duration) -> Result<Option<Self>, Error> {
-        let lock = Self::open(path)?;
+        Self::open(path)?.add(offsets, timeout)
+    }
+
+    /// Locks more bytes, as [`take`](Self::take) does.
+    pub(crate) fn add(self, offsets: &[u64], timeout: Duration) -> Result<Option<Self>, Error> {
         let deadline = Instant::now() + timeout;
         for offset in offsets {
-            while !lock.try_add(*offset)? {
+            while !self.try_add(*offset)? {
                 if Instant::now() >= deadline {
                     return Ok(None);
                 }
                 sleep(RETRY);
             }
         }
-        Ok(Some(lock))
+        Ok(Some(self))
     }
 
     /// Tries to lock one more byte. Returns `true` if this holder has it now or had it already.

@@ -7,6 +7,9 @@ use serde::Serialize;
 use std::path::Path;
 use usnet_transport::blocking::{Deadline, Socket};
 
+/// Answers about one port have less.
+const READ_SIZE: usize = 4 << 10;
+
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: Socket,
@@ -16,7 +19,7 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn open(path: &Path, deadline: &Deadline) -> Result<Self, Error> {
         let refused = |source| Error::Connect { socket: path.to_owned(), source };
-        Ok(Self { socket: Socket::connect(path, deadline).map_err(refused)?, endpoint: Endpoint::default() })
+        Ok(Self { socket: Socket::connect(path, READ_SIZE, deadline).map_err(refused)?, endpoint: Endpoint::default() })
     }
 
     /// Sends a request and waits for its answer.

@@ -23,6 +23,7 @@ use usnet_transport::blocking::{Deadline, Socket};
 use usnet_transport::{Outgoing, Protocol};
 
 const TABLE: &str = "Interface";
+const READ_SIZE: usize = 16 << 10;
 
 /// Reads the interfaces of the database at `socket`, with the requested keys.
 pub fn read(socket: &Path, timeout: Duration, is_wanted: fn(&str) -> bool) -> Result<Vec<InterfaceStatistics>, Error> {
@@ -31,7 +32,7 @@ pub fn read(socket: &Path, timeout: Duration, is_wanted: fn(&str) -> bool) -> Re
     let _only = transaction.select(TABLE, Vec::new(), &["name", "type", "status", "statistics"]);
     let refused = |source| Error::Connect { socket: socket.to_owned(), source };
     let wire = |source| Error::Wire { socket: socket.to_owned(), source };
-    let mut connection = Socket::connect(socket, &deadline).map_err(refused)?;
+    let mut connection = Socket::connect(socket, READ_SIZE, &deadline).map_err(refused)?;
     let mut exchange = Exchange::request(&transaction).map_err(wire)?;
     loop {
         if let Some(message) = exchange.decoder.next_bytes().map_err(wire)? {

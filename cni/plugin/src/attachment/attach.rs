@@ -15,6 +15,7 @@ use crate::attachment::request::gateway;
 use crate::attachment::request::resolved::ResolvedRequest;
 use crate::attachment::request::static_ips::{self, ReservedAddresses};
 use crate::attachment::server_socket;
+use crate::attachment::synced::is_needed_after_reboot;
 use crate::error::Error;
 use crate::legacy::handoff::LegacyHandoff;
 use crate::legacy::shared_dir::SharedDir;
@@ -45,7 +46,8 @@ use usnet_dataplane::port::PortBackend;
 ///   engine belongs to no attachment, and the agent removes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// The record's state is `attaching`. It outlives this process, and is being written to disk.
+    /// The record's state is `attaching`. It outlives this process and, if something of it outlives
+    /// a reboot, is being written to disk.
     Record,
     /// IPAM assigned addresses.
     Addresses,
@@ -59,7 +61,7 @@ pub enum Step {
     /// The engine has the port; the pod may use the engine's socket and has its description, if the
     /// port needs the pod's directory.
     Description,
-    /// The record is on disk; its state is `attached`.
+    /// The record is on disk, if that is needed; its state is `attached`.
     Confirmation,
 }
 
@@ -109,6 +111,8 @@ pub struct PreparedAttachment {
     pub legacy_handoff: Option<LegacyHandoff>,
     /// The `sharedDir` that serves as the pod's directory, if the legacy configuration names one.
     pub shared_dir: Option<SharedDir>,
+    /// The pod's directory, by the record.
+    pub directory: PodDirectory,
 }
 
 impl PreparedAttachment {
@@ -118,13 +122,13 @@ impl PreparedAttachment {
         environment: &'a Environment,
         locked: &'a LockedAttachment,
     ) -> Attachment<'a> {
-        let Self { engine, record, request, device_info, legacy_handoff, shared_dir } = self;
+        let Self { engine, record, request, device_info, legacy_handoff, shared_dir, directory } = self;
         Attachment {
             node,
             environment,
             locked,
             port: NewPort::new(engine),
-            directory: PodDirectory::from_record(&node.paths, &record),
+            directory,
             record,
             request,
             device_info,
@@ -151,7 +155,7 @@ pub struct Attachment<'a> {
     shared_dir: Option<SharedDir>,
     assignment: Assignment,
     is_port_requested: bool,
-    /// The write of the record to disk, which goes on beside the other steps.
+    /// The write of the record to disk, which goes on beside the other steps, if it is needed.
     sync: Option<PendingSync>,
 }
 
@@ -186,7 +190,8 @@ impl Attachment<'_> {
         match step {
             Step::Record => {
                 self.locked.write(&self.record)?;
-                self.sync = Some(self.locked.start_sync()?);
+                let is_synced = is_needed_after_reboot(&self.record);
+                self.sync = is_synced.then(|| self.locked.start_sync()).transpose()?;
                 self.check_address_conflicts(&self.request.reserved)
             }
             Step::Addresses => {
@@ -241,7 +246,7 @@ impl Attachment<'_> {
         let macs = mac.iter().map(|mac| Key::Mac(network, mac));
         let mut others = Vec::new();
         for key in reserved.ips.iter().map(|ip| Key::Ip(network, *ip)).chain(macs) {
-            others.extend(self.node.journal.find(key)?.records);
+            others.extend(self.node.journal.find_others(key, &self.record.id)?.records);
         }
         // A sandbox without its namespace has ended even if DEL was never called, as after a
         // reboot.

@@ -10,6 +10,7 @@
 //! The steps, each with IO:
 //!
 //! 1. [`node`]: the journal's record, which is written first and updated or removed last.
+//!    `synced` tells whether it has to be on disk.
 //! 2. [`ipam`]: runs the IPAM plugin.
 //! 3. [`pod_directory`]: mounts the folder that the pod shares with the engine.
 //! 4. [`interface`]: creates the veth pair.
@@ -29,3 +30,4 @@ pub mod pod_files;
 pub mod port;
 pub mod request;
 pub mod server_socket;
+mod synced;

@@ -7,7 +7,7 @@ use std::path::Path;
 use usnet_crds::DeviceId;
 use usnet_dataplane::atomic_file;
 use usnet_dataplane::attachment::{AttachmentId, PodUid, Progress, Record};
-use usnet_dataplane::journal::{self, Journal, Key, UnreadableRecord};
+use usnet_dataplane::journal::{self, Journal, Key};
 use usnet_dataplane::network_file::NetworkFiles;
 use usnet_dataplane::paths::NodePaths;
 
@@ -22,14 +22,14 @@ pub struct Node {
 
 impl Node {
     /// The node of this process.
-    pub fn from_environment() -> Result<Self, journal::Error> {
+    pub fn from_environment() -> Self {
         Self::open(NodePaths::from_environment())
     }
 
-    pub fn open(paths: NodePaths) -> Result<Self, journal::Error> {
-        let journal = Journal::open(&paths)?;
-        let networks = NetworkFiles::new(&paths);
-        Ok(Self { paths, journal, networks })
+    /// Nothing is read or created yet.
+    pub fn open(paths: NodePaths) -> Self {
+        let (journal, networks) = (Journal::at(&paths), NetworkFiles::new(&paths));
+        Self { paths, journal, networks }
     }
 
     /// Checks that attachments can be recorded and pods' directories created: no disk is full or
@@ -45,18 +45,16 @@ impl Node {
 
     /// The attachments of a pod other than `id`.
     pub fn other_attachments(&self, pod: &PodUid, id: &AttachmentId) -> Result<OtherAttachments, journal::Error> {
-        let all = self.journal.find(Key::Pod(pod))?;
-        let is_complete = !has_other(&all.unreadable, id);
-        let known = all.records.into_iter().filter(|record| record.id != *id).collect();
-        Ok(OtherAttachments { known, is_complete })
+        let others = self.journal.find_others(Key::Pod(pod), id)?;
+        Ok(OtherAttachments { known: others.records, is_complete: others.unreadable.is_empty() })
     }
 
     /// Whether an attachment other than `id`, of any pod, needs a folder of the node: kubelet may
     /// reallocate a device to another pod while this one terminates.
     pub fn is_source_used(&self, folder: &Path, id: &AttachmentId) -> Result<bool, journal::Error> {
-        let all = self.journal.find(Key::Folder(folder))?;
+        let others = self.journal.find_others(Key::Folder(folder), id)?;
         let uses = |record: &Record| record.directory_source.as_deref() == Some(folder) && needs_directory(record);
-        Ok(has_other(&all.unreadable, id) || all.records.iter().any(|record| record.id != *id && uses(record)))
+        Ok(!others.unreadable.is_empty() || others.records.iter().any(uses))
     }
 
     /// The devices of other interfaces of the same sandbox.
@@ -92,10 +90,6 @@ impl OtherAttachments {
     pub fn files(&self) -> BTreeSet<String> {
         self.known.iter().filter(|record| needs_directory(record)).flat_map(files_of).collect()
     }
-}
-
-fn has_other(unreadable: &[UnreadableRecord], id: &AttachmentId) -> bool {
-    unreadable.iter().any(|unreadable| unreadable.id != *id)
 }
 
 fn needs_directory(record: &Record) -> bool {

@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// configuration in such an object.
 const LENGTH_MAX: usize = 2 << 20;
 /// The number of bytes that are read at a time: nearly all configurations have fewer.
-const CHUNK: usize = 16 << 10;
+const CHUNK: usize = 8 << 10;
 
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
@@ -40,25 +40,31 @@ pub fn read_all(mut input: impl Read + AsFd) -> Result<Vec<u8>, InputError> {
     let mut content = Vec::new();
     let mut chunk = [0; CHUNK];
     loop {
-        wait_for(&input, deadline)?;
+        let is_closed = wait_for(&input, deadline)?;
         let length = input.read(&mut chunk).map_err(InputError::Unreadable)?;
-        if length == 0 {
-            return Ok(content);
-        }
         content.extend(chunk.iter().take(length));
         if content.len() > LENGTH_MAX {
             return Err(InputError::TooLong);
         }
+        // Of a pipe whose writer is gone this is the rest.
+        if length == 0 || is_closed && length < CHUNK {
+            return Ok(content);
+        }
     }
 }
 
-fn wait_for(input: &impl AsFd, deadline: Instant) -> Result<(), InputError> {
+/// Waits until there is something to read, or its end. Returns whether it has no writer any more.
+fn wait_for(input: &impl AsFd, deadline: Instant) -> Result<bool, InputError> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
-        match poll(&mut [PollFd::new(input.as_fd(), PollFlags::POLLIN)], timeout) {
+        let mut watched = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, timeout) {
             Ok(0) => return Err(InputError::TimedOut),
-            Ok(_) => return Ok(()),
+            Ok(_) => {
+                let [watched] = watched;
+                return Ok(watched.revents().is_some_and(|events| events.contains(PollFlags::POLLHUP)));
+            }
             Err(Errno::EINTR) => {}
             Err(error) => return Err(InputError::Unreadable(error.into())),
         }

@@ -36,15 +36,13 @@ pub struct Verbs {
 
 impl Verbs {
     const ONE_NETWORK: Self = Self {
-        add: |environment, configuration| {
-            AddRequest::parse(environment, configuration)?.run(&Node::from_environment()?)
-        },
+        add: |environment, configuration| AddRequest::parse(environment, configuration)?.run(&Node::from_environment()),
         del: del::del,
         check: check::check,
         status: status::status,
     };
     const SELECTED_NETWORKS: Self = Self {
-        add: |environment, configuration| multi_network::add(&Node::from_environment()?, environment, configuration),
+        add: |environment, configuration| multi_network::add(&Node::from_environment(), environment, configuration),
         del: multi_network::del,
         check: multi_network::check,
         status: |node, _, configuration| multi_network::status(node, configuration),

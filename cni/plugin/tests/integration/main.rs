@@ -9,11 +9,13 @@
 //! - `node_files`: golden files of everything on a node.
 //! - `vpp`: port types and failures that only VPP has.
 //! - `malformed`: generated input for the parsers and for the program.
+//! - `cost`: how many system calls ADD and DEL make.
 //! - `dependencies`: the packages that are linked into the program.
 
 #![cfg(test)]
 
 mod attachment;
+mod cost;
 mod dependencies;
 mod faults;
 mod legacy;

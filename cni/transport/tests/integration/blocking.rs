@@ -11,6 +11,7 @@ use usnet_transport::{Outgoing, Protocol, TransferError};
 /// Long enough never to be reached if there is an answer.
 const AMPLE: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(50);
+const READ_SIZE: usize = 4 << 10;
 
 #[derive(Default)]
 struct Bytes {
@@ -52,7 +53,7 @@ fn reads_while_it_writes() {
         read.iter().all(|byte| *byte == 2)
     });
     let deadline = Deadline::after(AMPLE);
-    let mut socket = Socket::connect(&path, &deadline).expect("connect");
+    let mut socket = Socket::connect(&path, READ_SIZE, &deadline).expect("connect");
     let mut bytes = Bytes::default();
     bytes.outgoing.end().resize(SIZE, 2);
     let end = loop {
@@ -70,7 +71,7 @@ fn reads_while_it_writes() {
 fn silent_peer_is_a_timeout_with_the_limit() {
     let (_folder, path, _listener) = listener();
     let deadline = Deadline::after(SHORT);
-    let mut socket = Socket::connect(&path, &deadline).expect("the kernel accepts");
+    let mut socket = Socket::connect(&path, READ_SIZE, &deadline).expect("the kernel accepts");
     let error = socket.transfer(&mut Bytes::default(), &deadline).expect_err("silent");
     assert!(matches!(error, TransferError::Timeout { limit: SHORT }), "{error}");
     assert_eq!(socket.path(), path);

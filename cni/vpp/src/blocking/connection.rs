@@ -7,6 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use usnet_transport::blocking::{Deadline, Socket};
 
+/// VPP's message table, which is the first message and has 91 kB, is read in three parts.
+const READ_SIZE: usize = 32 << 10;
+
 pub(super) struct Connection {
     socket: Socket,
     endpoint: Endpoint,
@@ -16,7 +19,7 @@ impl Connection {
     /// Connects and reads the message table.
     pub(super) fn open(path: &Path, deadline: &Deadline) -> Result<(Self, Arc<Table>), Error> {
         let refused = |source| Error::Connect { socket: path.to_owned(), source };
-        let socket = Socket::connect(path, deadline).map_err(refused)?;
+        let socket = Socket::connect(path, READ_SIZE, deadline).map_err(refused)?;
         let mut connection = Self { socket, endpoint: Endpoint::new() };
         loop {
             if let Event::Ready(table) = connection.next_event(deadline)? {

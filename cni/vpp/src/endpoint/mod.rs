@@ -1,10 +1,12 @@
 //! The client's end of a connection, without IO: batches in, bytes out; bytes in, answers out.
 //!
-//! - `table`: the messages that VPP knows, with their ids, which are read when connecting.
+//! - `table`: the messages that VPP knows, with their ids, which `table_reader` reads when
+//!   connecting.
 //! - `pipeline`: requests in flight, and their answers by context.
 
 mod pipeline;
 mod table;
+mod table_reader;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +22,7 @@ use pipeline::{Answered, Pipeline};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
+use table_reader::TableReader;
 use usnet_transport::{Outgoing, Protocol};
 
 /// The client's name in VPP's `show api clients`.
@@ -44,6 +47,8 @@ pub(crate) enum Event {
 }
 
 pub(crate) struct Endpoint {
+    /// Reads the first message; none once it has.
+    opening: Option<TableReader>,
     decoder: FrameDecoder,
     outgoing: Outgoing,
     table: Option<Arc<Table>>,
@@ -58,6 +63,7 @@ impl Endpoint {
         let create = SockclntCreate { name: FixedText::new(CLIENT_NAME).unwrap_or_default() };
         write_message(outgoing.end(), SOCKCLNT_CREATE_ID, Envelope::default(), &create);
         Self {
+            opening: Some(TableReader::new()),
             decoder: FrameDecoder::default(),
             outgoing,
             table: None,
@@ -104,12 +110,15 @@ impl Endpoint {
             if let Some(Answered { batch, answers }) = self.answered.pop_front() {
                 return Ok(Some(Event::Answered { batch, answers }));
             }
-            let Some(message) = self.decoder.next_message()? else { return Ok(None) };
-            let Some(table) = &self.table else {
-                let table = Arc::new(Table::read(&message)?);
+            if let Some(opening) = &mut self.opening {
+                let Some((table, rest)) = opening.read()? else { return Ok(None) };
+                self.opening = None;
+                self.decoder.receive(&rest);
+                let table = Arc::new(table);
                 self.table = Some(Arc::clone(&table));
                 return Ok(Some(Event::Ready(table)));
-            };
+            }
+            let (Some(message), Some(table)) = (self.decoder.next_message()?, &self.table) else { return Ok(None) };
             if table.event_id() == Some(message_id(&message)?) {
                 return Ok(Some(Event::InterfaceChanged));
             }
@@ -129,6 +138,9 @@ impl Protocol for Endpoint {
     }
 
     fn receive(&mut self, bytes: &[u8]) {
-        self.decoder.receive(bytes);
+        match &mut self.opening {
+            Some(opening) => opening.receive(bytes),
+            None => self.decoder.receive(bytes),
+        }
     }
 }

@@ -1,12 +1,9 @@
 //! The messages that a VPP knows, with their ids on one connection.
 
 use crate::batch::{Batch, Entry};
-use crate::error::{Error, ProtocolError, Remedy};
-use crate::messages::{
-    self, Descriptor, Message, MessageTableEntry, SOCKCLNT_CREATE_REPLY_ID, SockclntCreateReply, SwInterfaceEvent,
-};
-use crate::wire::{Envelope, Reader, read_envelope};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::error::{Error, Remedy};
+use crate::messages::{self, Descriptor, Message, SwInterfaceEvent};
+use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
 
@@ -21,26 +18,10 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Parses the first message of a connection.
-    pub(super) fn read(message: &[u8]) -> Result<Self, ProtocolError> {
-        let mut reader = Reader::new(message);
-        let (id, Envelope { context, .. }) = read_envelope(SockclntCreateReply::HEADER, &mut reader)?;
-        if id != SOCKCLNT_CREATE_REPLY_ID {
-            return Err(ProtocolError::Unexpected { id, context });
-        }
-        let used: BTreeSet<&'static str> = messages::all().map(|message| message.name_crc).collect();
-        let mut ids = BTreeMap::new();
-        let reply = SockclntCreateReply::decode_each(&mut reader, |MessageTableEntry { index, name }| {
-            if let Some(name) = used.get(name.as_str()) {
-                ids.insert(*name, index);
-            }
-        })?;
-        if reply.response < 0 {
-            return Err(ProtocolError::ClientRefused { response: reply.response });
-        }
-        let mut table = Self { client_index: reply.index, ids, event: None };
+    pub(super) fn new(client_index: u32, ids: BTreeMap<&'static str, u16>) -> Self {
+        let mut table = Self { client_index, ids, event: None };
         table.event = table.id_of::<SwInterfaceEvent>();
-        Ok(table)
+        table
     }
 
     pub(super) const fn client_index(&self) -> u32 {

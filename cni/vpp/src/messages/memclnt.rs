@@ -39,22 +39,6 @@ impl Field for MessageTable {
     }
 }
 
-impl SockclntCreateReply {
-    /// Decodes the fields, and passes each entry of the table on instead of collecting them:
-    /// together they would take as much memory as the rest of a short-lived process.
-    pub(crate) fn decode_each(
-        reader: &mut Reader<'_>,
-        mut entry: impl FnMut(MessageTableEntry),
-    ) -> Result<Self, DecodeError> {
-        let (response, index) = (reader.field("response")?, reader.field("index")?);
-        let count: u16 = reader.field("message_table")?;
-        for _ in 0..count {
-            entry(reader.field("message_table")?);
-        }
-        Ok(Self { response, index, message_table: MessageTable::default() })
-    }
-}
-
 messages! { CLIENT_MESSAGES, None;
     /// The first message of a client.
     Context SockclntCreate("sockclnt_create", "455fb9c4") {

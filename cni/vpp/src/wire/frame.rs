@@ -6,7 +6,7 @@
 pub const MAX_MESSAGE: usize = 16 << 20;
 
 /// The size of the header of a frame.
-pub(super) const FRAME_HEADER: usize = 16;
+pub(crate) const FRAME_HEADER: usize = 16;
 
 /// The stream does not come from VPP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +58,8 @@ impl FrameDecoder {
     }
 }
 
-fn announced_length(header: &[u8; FRAME_HEADER]) -> Result<usize, FrameError> {
+/// The length of the message behind the header of a frame.
+pub(crate) fn announced_length(header: &[u8; FRAME_HEADER]) -> Result<usize, FrameError> {
     let [_, _, _, _, _, _, _, _, length @ .., _, _, _, _] = *header;
     let length = u32::from_be_bytes(length);
     usize::try_from(length).ok().filter(|length| *length <= MAX_MESSAGE).ok_or(FrameError::TooLong { length })

@@ -16,6 +16,7 @@ mod types;
 pub use crate::messages::write_message;
 pub use envelope::{Envelope, Header, message_id, read_envelope, write_frame};
 pub use field::{DecodeError, Field, Reader, Writer};
+pub(crate) use frame::{FRAME_HEADER, announced_length};
 pub use frame::{FrameDecoder, FrameError, MAX_MESSAGE};
 pub(crate) use macros::{flags, open_enum, structure};
 pub use text::{FixedText, Secret, Text, TextError};

@@ -35,7 +35,7 @@ impl Collector {
     /// A collector that removes what has been garbage for `grace`.
     pub fn new(paths: &NodePaths, plugin_folders: OsString, grace: Duration) -> Result<Self, journal::Error> {
         Ok(Self {
-            node: Node::open(paths.clone())?,
+            node: Node::open(paths.clone()),
             claims: ClaimRecords::new(paths),
             plugin_folders,
             attachments: Grace::new(grace),

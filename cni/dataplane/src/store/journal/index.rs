@@ -11,14 +11,20 @@
 
 use crate::model::attachment::{AttachmentId, ContainerId, PodUid, Record};
 use crate::store::atomic_file::{self, Error};
+use rustix::fs::{Mode, OFlags, RawDir};
+use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::mem::MaybeUninit;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use usnet_crds::NetworkName;
 use usnet_crds::names::fnv1a;
+
+/// Bytes for some names at a time.
+const NAMES_SIZE: usize = 2 << 10;
 
 /// What records can be found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,21 +82,20 @@ impl Index {
     /// The attachments that may have a key, sorted.
     pub(super) fn find(&self, key: Key<'_>) -> Result<Vec<AttachmentId>, Error> {
         let hash = key.hash();
-        let names = atomic_file::names(&self.bucket(hash))?;
         let start = format!("{hash:016x}.");
+        let bucket = self.bucket(hash);
+        let names = few_names(&bucket).map_err(|error| Error::file("list", &bucket, error))?;
         Ok(names.iter().filter_map(|name| name.strip_prefix(&start)?.parse().ok()).collect())
     }
 
-    /// Adds the keys of a record.
-    pub(super) fn add(&self, record: &Record) -> Result<(), Error> {
-        Key::all(record).into_iter().try_for_each(|key| self.add_key(key, &record.id))
+    /// Adds keys of an attachment, by their hashes.
+    pub(super) fn add(&self, id: &AttachmentId, mut hashes: impl Iterator<Item = u64>) -> Result<(), Error> {
+        hashes.try_for_each(|hash| self.add_key(hash, id))
     }
 
-    /// Removes the keys of a record that `kept` does not have.
-    pub(super) fn remove(&self, record: &Record, kept: Option<&Record>) -> Result<(), Error> {
-        let kept = kept.map(Key::all).unwrap_or_default();
-        let outdated = Key::all(record).into_iter().filter(|key| !kept.contains(key));
-        outdated.map(|key| self.path(key.hash(), &record.id)).try_for_each(|path| remove_file(&path))
+    /// Removes keys of an attachment, by their hashes.
+    pub(super) fn remove(&self, id: &AttachmentId, mut hashes: impl Iterator<Item = u64>) -> Result<(), Error> {
+        hashes.try_for_each(|hash| remove_file(&self.path(hash, id)))
     }
 
     /// The files of all attachments that have some.
@@ -109,18 +114,18 @@ impl Index {
 
     /// Makes the `entries` of an attachment those of its record, or none.
     pub(super) fn repair(&self, entries: &[PathBuf], record: Option<&Record>) -> Result<(), Error> {
-        let path = |record: &Record, key: Key<'_>| self.path(key.hash(), &record.id);
-        let of_record = |record| Key::all(record).into_iter().map(move |key| path(record, key));
-        let kept: BTreeSet<PathBuf> = record.into_iter().flat_map(of_record).collect();
+        let hashes = record.map(hashes).unwrap_or_default();
+        let kept: BTreeSet<PathBuf> =
+            record.iter().flat_map(|record| hashes.iter().map(move |hash| self.path(*hash, &record.id))).collect();
         entries.iter().filter(|path| !kept.contains(*path)).try_for_each(|path| remove_file(path))?;
-        record.map_or(Ok(()), |record| self.add(record))
+        record.map_or(Ok(()), |record| self.add(&record.id, hashes.into_iter()))
     }
 
-    fn add_key(&self, key: Key<'_>, id: &AttachmentId) -> Result<(), Error> {
-        let path = self.path(key.hash(), id);
+    fn add_key(&self, hash: u64, id: &AttachmentId) -> Result<(), Error> {
+        let path = self.path(hash, id);
         let created = match atomic_file::create_empty(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                atomic_file::create_folder(&self.bucket(key.hash()), 0o700)?;
+                atomic_file::create_folder(&self.bucket(hash), 0o700)?;
                 atomic_file::create_empty(&path)
             }
             created => created,
@@ -135,6 +140,28 @@ impl Index {
     fn bucket(&self, hash: u64) -> PathBuf {
         self.folder.join(format!("{:02x}", hash & 0xff))
     }
+}
+
+/// The hashes of all keys of a record.
+pub(super) fn hashes(record: &Record) -> Vec<u64> {
+    Key::all(record).into_iter().map(Key::hash).collect()
+}
+
+/// The sorted names in a folder that has few; none if there is no folder. The standard library
+/// makes one more system call, and has a buffer for many.
+fn few_names(folder: &Path) -> io::Result<BTreeSet<String>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = match rustix::fs::open(folder, flags, Mode::empty()) {
+        Err(Errno::NOENT) => return Ok(BTreeSet::new()),
+        opened => opened?,
+    };
+    let mut buffer = [const { MaybeUninit::uninit() }; NAMES_SIZE];
+    let mut entries = RawDir::new(opened, &mut buffer);
+    let mut names = BTreeSet::new();
+    while let Some(entry) = entries.next() {
+        names.extend(entry?.file_name().to_str().ok().map(str::to_owned));
+    }
+    Ok(names)
 }
 
 fn attachment_of(path: &Path) -> Option<AttachmentId> {

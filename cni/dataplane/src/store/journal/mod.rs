@@ -14,7 +14,7 @@ use crate::store::locks::{self, Lock};
 use crate::store::paths::NodePaths;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 mod index;
@@ -22,6 +22,7 @@ mod record_file;
 
 use index::Index;
 pub use index::Key;
+use record_file::Content;
 pub use record_file::PendingSync;
 
 #[cfg(test)]
@@ -70,6 +71,9 @@ pub struct LockedAttachment {
     id: AttachmentId,
     path: PathBuf,
     index: Index,
+    /// What the file has since this holder of the lock has read or written it: no other one changes
+    /// it meanwhile. None after a failure.
+    known: Mutex<Option<Content>>,
     lock: Arc<Lock>,
 }
 
@@ -108,9 +112,19 @@ impl From<UnreadableRecord> for Error {
 impl Journal {
     /// Opens the journal of a node. Its directory is created if missing, accessible to root only.
     pub fn open(paths: &NodePaths) -> Result<Self, Error> {
-        let folder = paths.attachments();
-        atomic_file::create_folder(&folder, 0o700)?;
-        Ok(Self { folder, index: Index::new(paths.index()) })
+        let journal = Self::at(paths);
+        journal.create_folder()?;
+        Ok(journal)
+    }
+
+    /// The journal of a node. Its directory is created with the first lock, so that a call on a
+    /// node that has it does nothing for it.
+    pub fn at(paths: &NodePaths) -> Self {
+        Self { folder: paths.attachments(), index: Index::new(paths.index()) }
+    }
+
+    fn create_folder(&self) -> Result<(), Error> {
+        Ok(atomic_file::create_folder(&self.folder, 0o700)?)
     }
 
     /// Whether a record could be written now.
@@ -118,6 +132,7 @@ impl Journal {
     /// # Errors
     /// When the disk is full or read-only.
     pub fn check_writable(&self) -> Result<(), Error> {
+        self.create_folder()?;
         Ok(atomic_file::check_writable(&self.folder)?)
     }
 
@@ -138,7 +153,7 @@ impl Journal {
         &self,
         ids: impl IntoIterator<Item = &'a AttachmentId>,
     ) -> Result<LockedAttachments, Error> {
-        let lock = Arc::new(Lock::open(&self.lock_file())?);
+        let lock = Arc::new(self.open_locks()?);
         let mut all = LockedAttachments::default();
         for id in ids {
             if lock.try_add(lock_offset(id))? {
@@ -151,13 +166,24 @@ impl Journal {
     }
 
     fn lock_within(&self, id: &AttachmentId, timeout: Duration) -> Result<LockedAttachment, Error> {
-        let lock = Lock::take(&self.lock_file(), &[lock_offset(id)], timeout)?;
+        let lock = self.open_locks()?.add(&[lock_offset(id)], timeout)?;
         let lock = lock.ok_or_else(|| Error::Busy(id.clone()))?;
         Ok(self.locked(id, Arc::new(lock)))
     }
 
+    fn open_locks(&self) -> Result<Lock, Error> {
+        match Lock::open(&self.lock_file()) {
+            Err(error) if error.is_not_found() => {
+                self.create_folder()?;
+                Ok(Lock::open(&self.lock_file())?)
+            }
+            opened => Ok(opened?),
+        }
+    }
+
     fn locked(&self, id: &AttachmentId, lock: Arc<Lock>) -> LockedAttachment {
-        LockedAttachment { id: id.clone(), path: self.path(id), index: self.index.clone(), lock }
+        let (path, index) = (self.path(id), self.index.clone());
+        LockedAttachment { id: id.clone(), path, index, known: Mutex::default(), lock }
     }
 
     fn path(&self, id: &AttachmentId) -> PathBuf {
@@ -182,7 +208,16 @@ impl Journal {
 
     /// The records with this key, like [`Journal::records`]. No others are read.
     pub fn find(&self, key: Key<'_>) -> Result<Records, Error> {
-        let mut found = self.read_all(self.index.find(key)?);
+        self.find_of(key, |_| true)
+    }
+
+    /// The records with this key but for that of one attachment, which is not read.
+    pub fn find_others(&self, key: Key<'_>, id: &AttachmentId) -> Result<Records, Error> {
+        self.find_of(key, |found| found != id)
+    }
+
+    fn find_of(&self, key: Key<'_>, is_wanted: impl Fn(&AttachmentId) -> bool) -> Result<Records, Error> {
+        let mut found = self.read_all(self.index.find(key)?.into_iter().filter(|id| is_wanted(id)));
         found.records.retain(|record| Key::all(record).contains(&key));
         Ok(found)
     }
@@ -233,7 +268,10 @@ impl LockedAttachment {
     /// # Errors
     /// When there is one that cannot be read or is of a later release.
     pub fn read(&self) -> Result<Option<Record>, Error> {
-        Ok(record_file::read(&self.path)?)
+        self.set_known(None);
+        let (content, record) = Content::read(&self.path)?;
+        self.set_known(Some(content));
+        Ok(record)
     }
 
     /// Creates or replaces the record. It outlives this process at once, and a loss of power only
@@ -242,11 +280,24 @@ impl LockedAttachment {
     /// # Errors
     /// An I/O error, or `record` is of another attachment than the locked one.
     pub fn write(&self, record: &Record) -> Result<(), Error> {
-        if let Ok(Some(before)) = record_file::read(&self.path) {
-            self.index.remove(&before, Some(record))?;
-        }
-        record_file::write(&self.path, record)?;
-        Ok(self.index.add(record)?)
+        let before = match self.set_known(None) {
+            Some(known) => known,
+            None => Content::read_any(&self.path)?,
+        };
+        let (had, has) = (before.keys.clone(), index::hashes(record));
+        let without = |keys: &[u64], others: &[u64]| -> Vec<u64> {
+            keys.iter().copied().filter(|key| !others.contains(key)).collect()
+        };
+        self.index.remove(&self.id, without(&had, &has).into_iter())?;
+        let written = before.write(&self.path, record)?;
+        self.index.add(&self.id, without(&has, &had).into_iter())?;
+        self.set_known(Some(written));
+        Ok(())
+    }
+
+    /// Sets what the file has, and returns what it had.
+    fn set_known(&self, content: Option<Content>) -> Option<Content> {
+        std::mem::replace(&mut *self.known.lock().unwrap_or_else(PoisonError::into_inner), content)
     }
 
     /// Starts to write the record to disk, while this process goes on.
@@ -260,8 +311,10 @@ impl LockedAttachment {
     /// Deletes the record, if there is one. After a loss of power it may exist again, and is
     /// deleted again by the agent or a DEL.
     pub fn remove(&self) -> Result<(), Error> {
-        if let Ok(Some(record)) = record_file::read(&self.path) {
-            self.index.remove(&record, None)?;
+        let known = self.set_known(None).map_or_else(|| Content::read_any(&self.path), Ok);
+        // Of a file that cannot be read the keys are unknown.
+        if let Ok(known) = known {
+            self.index.remove(&self.id, known.keys.into_iter())?;
         }
         Ok(atomic_file::remove(&self.path)?)
     }

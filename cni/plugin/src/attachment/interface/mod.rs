@@ -8,8 +8,7 @@
 //! [`create()`] and [`assign`] are steps of ADD, [`remove()`] is a step of DEL, [`differences`] is
 //! part of CHECK, and [`tap`] has what differs where the engine creates the interface itself;
 //! [`is_promiscuous`] tells whether an engine uses the device. All of them perform
-//! IO: netlink requests to the kernel, those for the pod's end on a thread in the pod's network
-//! namespace.
+//! IO: netlink requests to the kernel, those for the pod's end in the pod's network namespace.
 
 mod address;
 mod check;

@@ -51,8 +51,7 @@ pub(super) fn prepare(
 
 /// Removes the folder with its content.
 pub(super) fn release(folder: &Path) -> Result<(), PodDirectoryError> {
-    mount::unmount(folder)?;
-    mount::remove_folder(folder)
+    mount::remove(folder)
 }
 
 fn create(folder: &Path) -> Result<(), PodDirectoryError> {

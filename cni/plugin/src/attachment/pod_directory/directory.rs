@@ -1,16 +1,16 @@
 //! One pod's directory: its source and its mount.
 
 use super::error::{PodDirectoryError, file_error};
-use super::folder::create_folder;
+use super::folder::{create_folder, create_if_missing};
 use super::lock::lock_mounts;
 use super::source::Source;
 use super::{containers, device, engine_folder, files, mount};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use usnet_crds::{DeviceId, VolumeName};
 use usnet_dataplane::attachment::{AttachmentId, ClaimUid, Pod, PodUid, Record};
 use usnet_dataplane::claim_records::port_folder;
@@ -30,6 +30,8 @@ pub struct StillUsed {
 #[derive(Debug, Clone)]
 pub struct PodDirectory {
     source: Source,
+    /// The source, once it was opened.
+    opened: OnceLock<Arc<File>>,
     folder: PathBuf,
     uid: PodUid,
     /// The name of the mount in `folder`. It begins with the pod's uid, so that only the pod's own
@@ -70,7 +72,7 @@ impl PodDirectory {
 
     fn new(paths: &NodePaths, uid: &PodUid, source: Source, name: String) -> Self {
         let (folder, processes) = (paths.ports(), paths.processes.clone());
-        Self { source, folder, uid: uid.clone(), name, network_namespace: None, processes }
+        Self { source, opened: OnceLock::new(), folder, uid: uid.clone(), name, network_namespace: None, processes }
     }
 
     /// The directory of an attachment that has a record.
@@ -80,6 +82,27 @@ impl PodDirectory {
             Some(folder) => Self::from_folder(paths, &record.pod.uid, &record.id, folder.clone()),
         };
         Self { network_namespace: record.network_namespace_inode, ..directory }
+    }
+
+    /// The same directory, which may be open already.
+    #[must_use]
+    pub fn opened_as(self, same: &Self) -> Self {
+        Self { opened: same.opened.clone(), ..self }
+    }
+
+    /// Opens the source, once for all steps of a call: only kubelet and usnet could replace it.
+    /// That of a device gets a file system with the mount.
+    fn open(&self) -> Result<Arc<File>, PodDirectoryError> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(Arc::clone(opened));
+        }
+        let opened = Arc::new(self.source.open()?);
+        match self.source {
+            Source::Device(_) => Ok(opened),
+            Source::Volumes(_) | Source::NamedVolume(_) | Source::Folder(_) => {
+                Ok(Arc::clone(self.opened.get_or_init(|| opened)))
+            }
+        }
     }
 
     /// The source folder, for the record; none for the pod's default volume.
@@ -100,7 +123,7 @@ impl PodDirectory {
         if matches!(self.source, Source::Device(_)) {
             return Ok(());
         }
-        match (self.source.open(), &self.source) {
+        match (self.open(), &self.source) {
             (Err(PodDirectoryError::File { source, path, .. }), Source::Volumes(_) | Source::NamedVolume(_))
                 if source.kind() == ErrorKind::NotFound =>
             {
@@ -122,20 +145,27 @@ impl PodDirectory {
 
     /// Mounts the directory for the engine. Does nothing if it is mounted already.
     pub fn mount(&self) -> Result<(), PodDirectoryError> {
-        create_folder(&self.folder)?;
-        let _lock = self.lock()?;
+        let _lock = match self.lock() {
+            Err(error) if error.is_not_found() => {
+                create_folder(&self.folder)?;
+                self.lock()?
+            }
+            locked => locked?,
+        };
         if let Source::Device(device) = &self.source
             && !self.is_mounted()
         {
             device::prepare(&self.processes, device, self.network_namespace)?;
         }
-        let volume = self.source.open()?;
+        let volume = self.open()?;
         let path = self.path();
-        create_folder(&path)?;
-        if is_same_directory(&volume, &path)? {
-            return Ok(());
+        // Nothing is mounted on a new folder.
+        if !create_if_missing(&path)? {
+            if is_same_directory(&volume, &path)? {
+                return Ok(());
+            }
+            mount::unmount(&path)?;
         }
-        mount::unmount(&path)?;
         mount::mount(&volume, &self.staging(), &path)
     }
 
@@ -146,12 +176,13 @@ impl PodDirectory {
         files: &[String],
         used: impl FnOnce() -> Result<StillUsed, journal::Error>,
     ) -> Result<(), PodDirectoryError> {
-        if !self.folder.exists() {
-            return Ok(());
-        }
         // The record is written before mounting, and the lock is held from the query to the
         // unmount, so no new user of the directory can be missed.
-        let _lock = self.lock()?;
+        let _lock = match self.lock() {
+            // Without the folder nothing is mounted.
+            Err(error) if error.is_not_found() => return Ok(()),
+            locked => locked?,
+        };
         let used = used()?;
         for file in files.iter().filter(|file| !used.files.contains(*file)) {
             // If this fails, the pod has replaced our file by a folder, which is removed with the
@@ -159,10 +190,8 @@ impl PodDirectory {
             let _removed = files::remove(&self.path(), file);
         }
         if !used.directory {
-            for path in [self.staging(), self.path()] {
-                mount::unmount(&path)?;
-                mount::remove_folder(&path)?;
-            }
+            mount::remove(&self.staging())?;
+            mount::remove(&self.path())?;
         }
         match &self.source {
             Source::Device(device) if !used.source => device::release(device),
@@ -224,14 +253,14 @@ impl PodDirectory {
     /// Removes a file or a link of that name, if it exists, also before the directory is mounted. A
     /// directory is an error.
     pub fn remove(&self, file: &str) -> Result<(), PodDirectoryError> {
-        match self.source.open() {
+        match self.open() {
             // It is created with the mount, and empty.
             Err(PodDirectoryError::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
             // The mount is refused, and says more.
             Err(PodDirectoryError::NotADirectory(_)) => Ok(()),
             opened => {
-                let opened = opened?;
-                files::remove(&PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd())), file)
+                let directory = opened?;
+                files::remove_from(&directory, file)
             }
         }
     }

@@ -47,6 +47,11 @@ pub enum PodDirectoryError {
 }
 
 impl PodDirectoryError {
+    /// Whether a file or folder does not exist.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::File { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NoVolume { .. }

@@ -2,8 +2,10 @@
 //! any moment.
 
 use super::error::PodDirectoryError;
+use nix::errno::Errno;
 use nix::libc;
-use std::fs::{self, OpenOptions, Permissions};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
@@ -14,12 +16,17 @@ use std::path::Path;
 pub(super) fn write(mount: &Path, file: &str, content: &[u8]) -> Result<(), PodDirectoryError> {
     let failed = |action| move |source| PodDirectoryError::PathOccupied { action, file: file.to_owned(), source };
     let temporary = mount.join(format!(".{file}.new"));
-    remove_file(&temporary).map_err(failed("prepare"))?;
     // The pod may create a file there at any moment, so that existing files are never opened and no
     // link is followed.
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).mode(0o644);
-    let mut opened = options.open(&temporary).map_err(failed("create"))?;
+    let mut opened = match options.open(&temporary) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            remove_file(&temporary).map_err(failed("prepare"))?;
+            options.open(&temporary).map_err(failed("create"))?
+        }
+        opened => opened.map_err(failed("create"))?,
+    };
     opened.set_permissions(Permissions::from_mode(0o644)).map_err(failed("set the permissions of"))?;
     opened.write_all(content).map_err(failed("write"))?;
     fs::rename(&temporary, mount.join(file)).map_err(failed("replace"))
@@ -48,6 +55,16 @@ pub(super) fn set_socket_permissions(mount: &Path, file: &str) -> Result<(), Pod
 pub(super) fn remove(directory: &Path, file: &str) -> Result<(), PodDirectoryError> {
     let failed = |source| PodDirectoryError::PathOccupied { action: "remove", file: file.to_owned(), source };
     remove_file(&directory.join(file)).map_err(failed)
+}
+
+/// The same in an open directory, of which no path is looked up.
+pub(super) fn remove_from(directory: &File, file: &str) -> Result<(), PodDirectoryError> {
+    match unlinkat(directory, file, UnlinkatFlags::NoRemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => Ok(()),
+        Err(error) => {
+            Err(PodDirectoryError::PathOccupied { action: "remove", file: file.to_owned(), source: error.into() })
+        }
+    }
 }
 
 fn remove_file(path: &Path) -> io::Result<()> {

@@ -67,17 +67,23 @@ impl DeviceInfoFile {
     }
 
     fn replace(&self, text: &[u8]) -> io::Result<()> {
-        if let Some(folder) = self.0.parent() {
-            DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
-        }
         let name = self.0.file_name().unwrap_or_default().to_string_lossy();
         let temporary = self.0.with_file_name(format!(".{name}.new"));
-        if let Err(error) = fs::remove_file(&temporary)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            return Err(error);
-        }
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(&temporary)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o444);
+        let mut file = match options.open(&temporary) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = self.0.parent().unwrap_or(Path::new("/"));
+                DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+                options.open(&temporary)?
+            }
+            // A call that was killed has left it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(&temporary)?;
+                options.open(&temporary)?
+            }
+            opened => opened?,
+        };
         file.write_all(text)?;
         fs::rename(&temporary, &self.0)
     }

@@ -43,6 +43,7 @@ impl AddRequest<'_> {
             engine: EngineClient::connect(&record)?,
             device_info: DeviceInfoFile::read(self.configuration, &node.paths.device_info)?,
             legacy_handoff: LegacyHandoff::from_target(self.configuration, &self.target),
+            directory: PodDirectory::from_record(&node.paths, &record).opened_as(&chosen.directory),
             shared_dir: chosen.shared_dir,
             record,
             request,

@@ -28,7 +28,7 @@ on_each_engine! {
 const KILLS: u32 = 24;
 
 /// The port types of the node's engine.
-fn port_types_of(node: &TestNode) -> Vec<Port> {
+pub(super) fn port_types_of(node: &TestNode) -> Vec<Port> {
     match node.engine.kind() {
         EngineKind::OpenVswitch => vec![port_types::vhost_user(), port_types::vhost_user_server(), port_types::veth()],
         EngineKind::Vpp => port_types::all().into_iter().chain([port_types::veth()]).collect(),
@@ -58,7 +58,7 @@ fn run_add_steps(node: &TestNode, pod: &Pod, steps: &[attach::Step]) {
     node.run_add_steps(pod, "net1", &configuration(NETWORK), steps);
 }
 
-fn assert_all_gone(node: &TestNode) {
+pub(super) fn assert_all_gone(node: &TestNode) {
     node.assert_clean();
     assert_eq!(reserved_ips(NETWORK), [""; 0]);
 }

@@ -21,7 +21,7 @@ fn a_mount_without_a_record_is_removed_and_that_of_an_attached_pod_is_not() {
         for pod in [&attached, &forgotten] {
             node.add(pod, "net1").result();
         }
-        let opened = Node::open(node.paths.clone()).unwrap();
+        let opened = Node::open(node.paths.clone());
         assert_eq!(leftovers::find(&opened).unwrap(), BTreeSet::new());
         forget(node, &forgotten);
         let leftover = Leftover::PodDirectory(forgotten.directory.clone());

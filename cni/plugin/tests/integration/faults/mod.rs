@@ -2,7 +2,9 @@
 
 mod concurrent;
 mod disk;
+mod every_step;
 mod failures;
 mod hostile_pod;
 mod interrupted;
 mod leftovers;
+mod power_cut;

@@ -19,6 +19,7 @@ pub(crate) mod pod;
 pub(crate) mod port_types;
 mod steps;
 pub(crate) mod tools;
+mod traced;
 pub(crate) mod vpp;
 pub(crate) mod wait;
 

@@ -25,7 +25,7 @@ impl TestNode {
         steps: &[attach::Step],
         change: impl FnOnce(AddRequest<'_>) -> AddRequest<'_>,
     ) {
-        let opened = Node::open(self.paths.clone()).unwrap();
+        let opened = Node::open(self.paths.clone());
         let environment = self.environment("ADD", pod, interface);
         let configuration = Configuration::parse(configuration.to_string().as_bytes()).unwrap();
         let request = change(AddRequest::parse(&environment, &configuration).unwrap());
@@ -39,7 +39,7 @@ impl TestNode {
 
     /// Runs these steps of DEL.
     pub(crate) fn run_del_steps(&self, pod: &Pod, interface: &str, steps: &[detach::Step]) {
-        let opened = Node::open(self.paths.clone()).unwrap();
+        let opened = Node::open(self.paths.clone());
         let environment = self.environment("DEL", pod, interface);
         let locked = opened.journal.lock(&environment.attachment().unwrap()).unwrap();
         let record = locked.read().unwrap().unwrap();

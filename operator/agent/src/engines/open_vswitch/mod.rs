@@ -4,6 +4,7 @@ mod channels;
 mod datapath_ports;
 mod forwarding;
 mod guards;
+mod local_ports;
 mod server_sockets;
 mod status_refresh;
 mod vswitchd_liveness;
@@ -73,6 +74,7 @@ impl OpenVswitchWatcher {
         let (forwarding, datapath) = (ForwardingProbe::new(&folder), DatapathProbe::new(&folder));
         let guards = GuardKeeper::new(&folder);
         tasks.spawn(server_sockets::follow(folder.clone(), session.state()));
+        tasks.spawn(local_ports::follow(folder.clone(), session.state(), process.clone()));
         tasks.spawn(vswitchd_process::follow(folder, session.handle(), process_of_task));
         tasks.spawn(forwarding.clone().follow(session.state(), process.clone()));
         tasks.spawn(guards.clone().follow(session.state(), process.clone(), policies));

@@ -9,6 +9,7 @@ mod forwarding;
 mod garbage;
 mod isolation;
 mod legacy_pods;
+mod local_ports;
 mod memory;
 mod networks;
 mod node_access;

@@ -89,9 +89,11 @@ impl BridgeFlows {
         &self.compiled.groups
     }
 
-    /// The ports that get what is flooded, or those that do not.
+    /// The ports that get what is flooded, or those that do not. The agent sets that nothing is
+    /// flooded to the local ports of all bridges.
     pub(super) fn flooded(&self, is_flooded: bool) -> BTreeMap<PortNumber, bool> {
-        let numbers = self.ports.keys().filter(|number| self.compiled.unflooded.contains(number) != is_flooded);
+        let others = self.ports.keys().filter(|number| **number != PortNumber::LOCAL);
+        let numbers = others.filter(|number| self.compiled.unflooded.contains(number) != is_flooded);
         numbers.map(|number| (*number, is_flooded)).collect()
     }
 

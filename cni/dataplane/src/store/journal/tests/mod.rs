@@ -140,6 +140,8 @@ fn a_record_is_for_root_alone_while_it_is_written_and_after() {
     locked.write(&sample("c1")).unwrap();
     fs::rename(folder.join("c1.net1.json"), folder.join(".c1.net1.json.new")).unwrap();
     assert_eq!(mode(folder.join(".c1.net1.json.new")).unwrap(), 0o600);
+    drop(locked);
+    let locked = journal.lock(&attachment("c1")).unwrap();
     locked.write(&sample("c1")).unwrap();
     assert_eq!(mode(folder.join("c1.net1.json")).unwrap(), 0o600);
     assert_eq!(mode(folder).unwrap(), 0o700);

@@ -84,6 +84,26 @@ pub(super) fn unmount(path: &Path) -> Result<(), PodDirectoryError> {
     Err(file_error("unmount", path, Errno::EBUSY.into()))
 }
 
+/// Removes all mounts on a folder and the folder, which may not exist. A folder with foreign files
+/// is kept.
+pub(super) fn remove(path: &Path) -> Result<(), PodDirectoryError> {
+    for _ in 0..MOUNTS_PER_FOLDER_MAX {
+        match umount2(path, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
+            // EINVAL: not a mount point.
+            Ok(()) | Err(Errno::EINVAL) => {}
+            Err(Errno::ENOENT) => return Ok(()),
+            Err(error) => return Err(file_error("unmount", path, error.into())),
+        }
+        match fs::remove_dir(path) {
+            // It has another mount.
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => {}
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => return Ok(()),
+            removed => return removed.map_err(|error| file_error("remove", path, error)),
+        }
+    }
+    Err(file_error("unmount", path, Errno::EBUSY.into()))
+}
+
 /// Removes the mount whose root is open under this path in `/proc`. Returns whether there was one.
 pub(super) fn unmount_open(descriptor: &Path) -> Result<bool, Errno> {
     match umount2(descriptor, MntFlags::MNT_DETACH) {
@@ -95,7 +115,7 @@ pub(super) fn unmount_open(descriptor: &Path) -> Result<bool, Errno> {
 }
 
 /// Removes the folder of a mount. A folder with foreign files is kept.
-pub(super) fn remove_folder(path: &Path) -> Result<(), PodDirectoryError> {
+fn remove_folder(path: &Path) -> Result<(), PodDirectoryError> {
     match fs::remove_dir(path) {
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => {
             Err(file_error("remove", path, error))

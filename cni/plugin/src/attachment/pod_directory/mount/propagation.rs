@@ -4,10 +4,14 @@
 //! empty folder.
 
 use super::super::error::{PodDirectoryError, file_error};
-use std::fs;
-use std::io;
+use rustix::fs::{AtFlags, StatxFlags, statx};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
+
+/// Bytes for the mounts of most nodes.
+const MOUNTS_USUAL: usize = 16 << 10;
 
 /// Checks that other mount namespaces than that of this process see a mount below an open folder,
 /// which errors call `path`.
@@ -55,16 +59,28 @@ impl Propagation {
 
 /// The line in proc_pid_mountinfo(5) of the mount that an open file is on.
 pub(super) fn mount_of(file: BorrowedFd<'_>) -> io::Result<Option<String>> {
-    let descriptor = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", file.as_raw_fd()))?;
-    let mounts = fs::read_to_string("/proc/thread-self/mountinfo")?;
-    Ok(line_of(&descriptor, &mounts).map(str::to_owned))
+    let id = mount_id(file)?;
+    // In few reads: the size of such a file is not known before.
+    let mut mounts = String::with_capacity(MOUNTS_USUAL);
+    File::open("/proc/thread-self/mountinfo")?.take(u64::MAX).read_to_string(&mut mounts)?;
+    Ok(line_of(id, &mounts).map(str::to_owned))
 }
 
-/// The formats are proc_pid_fdinfo(5) and proc_pid_mountinfo(5), where the first field is the id of
-/// the mount.
-fn line_of<'a>(descriptor: &str, mounts: &'a str) -> Option<&'a str> {
-    let number = descriptor.lines().find_map(|line| line.strip_prefix("mnt_id:")).map(str::trim);
-    mounts.lines().find(|line| line.split(' ').next() == number)
+/// The number of the mount that an open file is on.
+fn mount_id(file: BorrowedFd<'_>) -> io::Result<u64> {
+    let found = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID)?;
+    if StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::MNT_ID) {
+        return Ok(found.stx_mnt_id);
+    }
+    // Linux before 5.8. The format is proc_pid_fdinfo(5).
+    let descriptor = fs::read_to_string(format!("/proc/thread-self/fdinfo/{}", file.as_raw_fd()))?;
+    let number = descriptor.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
+    number.ok_or_else(|| io::Error::from(ErrorKind::InvalidData))
+}
+
+/// The format is proc_pid_mountinfo(5), where the first field is the number of the mount.
+fn line_of(id: u64, mounts: &str) -> Option<&str> {
+    mounts.lines().find(|line| line.split(' ').next().and_then(|number| number.parse().ok()) == Some(id))
 }
 
 #[cfg(test)]
@@ -73,11 +89,10 @@ mod tests {
 
     #[test]
     fn a_line_is_that_of_the_files_own_mount() {
-        let descriptor = "pos:\t0\nflags:\t012400000\nmnt_id:\t88\nino:\t7\n";
         let mounts = "87 43 254:0 /a /b rw,nosymfollow shared:1 - ext4 /dev/vda rw\n\
                       88 43 254:0 /a /c rw,nosuid shared:1 - ext4 /dev/vda rw,nosymfollow\n";
-        assert!(line_of(descriptor, mounts).unwrap().starts_with("88 43 254:0 /a /c rw,nosuid "));
-        assert_eq!(line_of("", mounts), None);
+        assert!(line_of(88, mounts).unwrap().starts_with("88 43 254:0 /a /c rw,nosuid "));
+        assert_eq!(line_of(8, mounts), None);
     }
 
     #[test]
