@@ -61,6 +61,7 @@ pub struct Machine {
 impl Machine {
     /// Starts a machine with files in a folder, and waits until it runs commands. If it hangs, it
     /// is started once more: Linux may lose the timers of an emulated processor while it boots.
+    #[expect(clippy::print_stderr, reason = "who reads the result sees that it was the second start")]
     pub fn boot(packages: &Packages, spec: &Specification, folder: &Path) -> Result<Self, MachineError> {
         match Self::start(packages, spec, folder)?.wait() {
             Err(hangs @ MachineError::Hangs { .. }) => {

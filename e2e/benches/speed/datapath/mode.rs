@@ -6,7 +6,7 @@ use std::time::Duration;
 use usnet_crds::policy::Policy;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::ovs::{FrameSource, GuardedPorts, NetworkPolicies, guarded_flows};
+use usnet_dataplane::ovs::{BridgeFlows, FrameSource, GuardedPorts, NetworkPolicies, guarded_flows};
 use usnet_dataplane::port::{Guard, GuardedAddresses};
 use usnet_openflow::PortNumber;
 use usnet_test_openvswitch::OpenVswitch;
@@ -72,7 +72,7 @@ impl Mode {
         }
         let socket = usnet_openflow::socket(switch.folder(), BRIDGE);
         let policies = self.policies();
-        guarded_flows::restore(&socket, TIMEOUT, &ports(), policies.as_ref()).expect("the flows are written");
+        guarded_flows::restore(&socket, TIMEOUT, &BridgeFlows::new(ports(), policies)).expect("the flows are written");
     }
 
     fn policies(self) -> Option<NetworkPolicies> {
@@ -90,7 +90,7 @@ impl Mode {
             egress: Some(vec![rule]),
         };
         let namespaces = (0..PORTS.len()).map(|place| (attachment(place), NAMESPACE.parse().expect("a name")));
-        Some(NetworkPolicies { zone: ZONE, policies: vec![policy], namespaces: namespaces.collect() })
+        Some(NetworkPolicies { zone: ZONE, policies: [policy].into(), namespaces: namespaces.collect() })
     }
 }
 

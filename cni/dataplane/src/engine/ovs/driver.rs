@@ -39,7 +39,7 @@ impl<C: OvsChannels> OpenVswitch<C> {
             if let Op::UpdatePort { port } = operation
                 && port.settings.guard.is_some()
             {
-                // If that fails the port gets what is flooded for a moment, until the agent has its flows.
+                // A switch that does not answer mostly starts, and has no flows to flood by.
                 let _is_waiting = quarantine::stop_flooding(&mut self.channels, port).await?;
             }
         }

@@ -107,7 +107,7 @@ impl Traced {
         let info = ptrace::syscall_info(self.process).unwrap();
         // SAFETY: By `op` the union is that of an entry.
         #[expect(unsafe_code, reason = "the kernel's structure is a union")]
-        let call = (info.op == libc::PTRACE_SYSCALL_INFO_ENTRY).then(|| unsafe { info.u.entry.nr });
+        let call = (info.op == libc::PTRACE_SYSCALL_INFO_ENTRY).then_some(unsafe { info.u.entry.nr });
         call.map(|call| call.try_into().unwrap())
     }
 }

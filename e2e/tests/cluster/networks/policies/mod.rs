@@ -1,5 +1,5 @@
-//! Pods of two nodes on a network with policies: connections that their MultiNetworkPolicies allow are made, and
-//! no packet of others arrives, also after what goes wrong.
+//! Pods of two nodes on a network with policies: connections that their MultiNetworkPolicies allow
+//! are made, and no packet of others arrives, also after what goes wrong.
 
 mod connections;
 mod flood;
