@@ -15,7 +15,7 @@ fn roles(namespace: &str, exec: &[&str]) -> Value {
     let everywhere = json!([
         {"apiGroups": ["usnet.dev"], "verbs": list,
          "resources": ["userspacenetworks", "userspacenodestates", "compilednetworks", "userspaceuplinks",
-                       "userspaceattachments", "userspacereservations", "userspaceengines"]},
+                       "userspaceattachments", "userspacereservations", "userspaceengines", "compiledpolicies"]},
         {"apiGroups": [""], "resources": ["nodes", "namespaces", "pods", "events"], "verbs": list},
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
         {"apiGroups": ["k8s.cni.cncf.io"], "resources": ["network-attachment-definitions"], "verbs": list},
@@ -49,7 +49,7 @@ fn roles_for_bundles(namespace: &str) -> Value {
     add(
         "ClusterRole",
         &[
-            json!({"apiGroups": ["usnet.dev"], "resources": ["userspacenodeslices", "userspaceattachments", "compiledpolicies"],
+            json!({"apiGroups": ["usnet.dev"], "resources": ["userspacenodeslices", "userspaceattachments"],
                    "verbs": ["list"]}),
             json!({"apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims", "resourceslices", "deviceclasses"],
                    "verbs": ["list"]}),
