@@ -1,11 +1,13 @@
 //! Policies that are unknown, known, changed, too large and disabled.
 
 use super::scene::{ALLOWED, LIMIT, REFUSED, Scene, blue, server, wait_for_reason, with_rules};
+use crate::support::node::until;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
-use usnet_crds::Policies;
 use usnet_crds::conditions::reason::{POLICIES_UNKNOWN, POLICY_TOO_LARGE};
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
+use usnet_crds::{EngineKind, Policies};
+use usnet_dataplane::counters::CounterReader;
 
 #[test]
 fn pods_are_closed_until_policies_are_known_and_then_get_what_these_allow() {
@@ -18,6 +20,11 @@ fn pods_are_closed_until_policies_are_known_and_then_get_what_these_allow() {
     agent.set_policies(server(ALLOWED, ALLOWED));
     scene.testbed.wait_until_programmed("blue");
     scene.wait_until("one port is open", [true, false]);
+    let mut counters = CounterReader::new(EngineKind::OpenVswitch, scene.testbed.ovs.socket().to_owned());
+    until("what policies refuse is counted", || {
+        let of_server = counters.read().unwrap().remove(scene.server_port())?;
+        of_server.drop_causes.get("policy_ingress").is_some_and(|count| *count > 0).then_some(())
+    });
     agent.set_policies(Vec::new());
     scene.wait_until("nothing is restricted", [true, true]);
     agent.set_policies(server(1, 2));

@@ -15,7 +15,7 @@ use usnet_crds::{AntiSpoofing, CompiledPolicySpec, NodeNetwork, Policies, PortTy
 use usnet_dataplane::attachment::{Address, Pod, Record};
 use usnet_dataplane::ovs::POLICY_ZONE_KEY;
 use usnet_dataplane::paths::NodePaths;
-use usnet_dataplane::port::{DeviceName, PortBackend};
+use usnet_dataplane::port::{DeviceName, PortBackend, PortName};
 
 /// A port that policies allow, and one that they do not.
 pub(super) const ALLOWED: u16 = 80;
@@ -77,6 +77,10 @@ impl Scene {
     pub(super) fn ports(&self) -> Vec<String> {
         let ports = self.testbed.ovs.vsctl(&["list-ports", "br-blue"]).unwrap_or_default();
         ports.lines().map(str::to_owned).collect()
+    }
+
+    pub(super) fn server_port(&self) -> &PortName {
+        &self.records.last().expect("the server").port.name
     }
 
     /// The tag of the bridge; empty if it has none.
