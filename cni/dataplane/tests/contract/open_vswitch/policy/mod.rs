@@ -5,7 +5,6 @@ mod chance;
 mod changes;
 mod flows;
 mod keeping;
-mod lost;
 mod packets;
 mod scene;
 mod updates;
