@@ -41,7 +41,7 @@ fn nothing_is_flooded_to_the_local_port_of_a_network_and_everything_to_its_other
     }
     wait_until_unflooded(&testbed, "the bridge is new");
     assert_eq!(receivers(&testbed).len(), 1, "{:?}", receivers(&testbed));
-    run(&testbed, "ovs-ofctl", &["mod-port", "br-blue", "LOCAL", "flood"]);
+    run(&testbed, "ovs-ofctl", &["mod-port", "br-blue", "br-blue", "flood"]);
     assert_eq!(receivers(&testbed).len(), 2, "{:?}", receivers(&testbed));
     wait_until_unflooded(&testbed, "another client has changed it");
     testbed.ovs.kill_vswitchd().unwrap();

@@ -100,10 +100,9 @@ fn policies_are_enabled_and_disabled_under_running_pods() {
     scene.wait_until("nothing is restricted", [true, true]);
     assert_eq!(scene.zone(), "");
     let ports = scene.testbed.rows("Port", &["_uuid", "name"]);
-    agent.set_policies(server(ALLOWED, ALLOWED));
     for number in 0..2 {
         agent.set_spec(number * 2 + 2, &[blue(Policies::Enabled)]);
-        // What was known before is outdated.
+        // What was known before is outdated, too.
         wait_for_reason(&agent, POLICIES_UNKNOWN);
         scene.wait_until("all is closed", [false, false]);
         agent.set_policies(server(ALLOWED, ALLOWED));
