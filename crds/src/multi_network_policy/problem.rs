@@ -27,7 +27,7 @@ pub enum PolicyProblem {
     Namespace(#[from] InvalidName),
     /// Its rules count for all pods as well.
     #[error(
-        "policies for some pods of a namespace are not supported, and this one restricts all pods of the namespace, to all of which it allows what its rules allow: use podSelector: {{}}, or give the pods a namespace of their own"
+        "policies for some pods of a namespace are not supported, and this one restricts all pods of the namespace and allows nothing: use podSelector: {{}}, or give the pods a namespace of their own"
     )]
     PodSelector,
     #[error(

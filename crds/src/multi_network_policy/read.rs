@@ -36,8 +36,11 @@ pub fn read(object: &MultiNetworkPolicy) -> ReadPolicy {
     let namespace = NamespaceName::try_from(object.namespace().unwrap_or_default());
     let namespace = reading.check("metadata.namespace", namespace.map_err(PolicyProblem::from));
     let selects_all = if selects_all(&object.spec.pod_selector) { Ok(()) } else { Err(PolicyProblem::PodSelector) };
-    reading.check("spec.podSelector", selects_all);
+    let selects_all = reading.check("spec.podSelector", selects_all).is_some();
+    // What it allows is for some of the pods, and these cannot be told from the others.
+    let allowed = |rules: Rules| if selects_all { rules } else { rules.map(|_| Vec::new()) };
     let (ingress, egress) = rules(&mut reading, &object.spec);
+    let (ingress, egress) = (allowed(ingress), allowed(egress));
     let policy = namespace.map(|namespace| Policy { namespace, name: object.name_any(), ingress, egress });
     ReadPolicy { definitions, policy, problems: reading.into_problems() }
 }

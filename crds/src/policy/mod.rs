@@ -46,6 +46,12 @@ impl Direction {
 }
 
 impl Policy {
+    /// How many peers and ports its rules name, with each rule itself.
+    pub fn size(&self) -> usize {
+        let rules = Direction::ALL.into_iter().filter_map(|direction| self.rules(direction)).flatten();
+        rules.map(|rule| 1 + rule.size()).sum()
+    }
+
     /// The rules of a direction; `None` if the policy does not restrict it.
     pub fn rules(&self, direction: Direction) -> Option<&[PolicyRule]> {
         match direction {

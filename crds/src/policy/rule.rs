@@ -46,6 +46,21 @@ pub enum TransportProtocol {
     Udp,
 }
 
+impl PolicyRule {
+    /// How many peers and ports it names.
+    pub fn size(&self) -> usize {
+        let peers = match &self.peers {
+            PeerAddresses::Any => 0,
+            PeerAddresses::Within(prefixes) => prefixes.len(),
+        };
+        let ports = match &self.ports {
+            DestinationPorts::Any => 0,
+            DestinationPorts::Within(ranges) => ranges.len(),
+        };
+        peers + ports
+    }
+}
+
 impl PeerAddresses {
     pub fn contains(&self, address: IpAddr) -> bool {
         match self {

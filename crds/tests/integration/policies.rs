@@ -153,11 +153,14 @@ fn says(
         let types = spec["policyTypes"].as_array().unwrap();
         let is_default = types.is_empty() && (kind == "Ingress" || !spec["egress"].as_array().unwrap().is_empty());
         let is_named = types.iter().any(|name| name.as_str().unwrap().to_lowercase() == kind.to_lowercase());
-        // Pods are not told from each other.
         if !(is_default || is_named) {
             continue;
         }
         is_isolated = true;
+        // Pods cannot be told from each other.
+        if spec["podSelector"] != json!({}) {
+            continue;
+        }
         let allows = |rule: &Value| {
             let (peers, ports) = (rule[peers].as_array().unwrap(), rule["ports"].as_array().unwrap());
             let has_peer = peers.is_empty() || peers.iter().any(|entry| peer_matches(entry, peer));

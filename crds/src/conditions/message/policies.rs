@@ -6,6 +6,6 @@ pub const UNKNOWN: &str = "the agent has not read the policies of the network (c
 /// The policies need more of the engine than it has.
 pub fn too_large(why: &str) -> String {
     format!(
-        "the policies of the network cannot be enforced on this node: {why}; the ports of all pods of the network are closed here: write fewer rules, larger blocks of addresses and ranges of ports, or divide the pods among several networks"
+        "the policies of the network cannot be enforced on this node: {why}: write fewer rules, larger blocks of addresses and ranges of ports, or divide the pods among several networks"
     )
 }

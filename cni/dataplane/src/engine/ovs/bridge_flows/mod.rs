@@ -3,8 +3,7 @@
 
 use super::guard::{self, FORWARD};
 use super::guarded::{FrameSource, GuardedPorts};
-use super::network_policies::NetworkPolicies;
-use super::policy::limits::TooLarge;
+use super::network_policies::{ClosedNamespaces, NetworkPolicies};
 use super::policy::{self, PolicyFlows};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_openflow::flow::{Flow, Group, GroupId};
@@ -17,18 +16,16 @@ pub struct BridgeFlows {
     /// `None` if no policies restrict the ports.
     policies: Option<NetworkPolicies>,
     compiled: PolicyFlows,
-    too_large: Option<TooLarge>,
+    too_large: Option<ClosedNamespaces>,
 }
 
 impl BridgeFlows {
-    /// Compiles the flows. If the policies need more than a switch takes, the ports of pods are
-    /// closed.
+    /// Compiles the flows. If the policies need more than a switch takes, ports of pods are closed.
     #[must_use]
     pub fn new(ports: GuardedPorts, policies: Option<NetworkPolicies>) -> Self {
-        let (compiled, too_large) = match policies.as_ref().map(|policies| (policies, policies.compile(&ports))) {
+        let (compiled, too_large) = match &policies {
             None => (PolicyFlows::default(), None),
-            Some((_, Ok(compiled))) => (compiled, None),
-            Some((policies, Err(too_large))) => (policies.close(&ports), Some(too_large)),
+            Some(policies) => policies.compile_what_fits(&ports),
         };
         Self { ports, policies, compiled, too_large }
     }
@@ -39,10 +36,10 @@ impl BridgeFlows {
         self.ports == *ports && self.policies.as_ref() == policies
     }
 
-    /// Why the policies are not enforced, and all ports of pods are closed.
+    /// Whose policies are not enforced and why, and whose ports are closed for that.
     #[must_use]
-    pub const fn too_large(&self) -> Option<TooLarge> {
-        self.too_large
+    pub const fn too_large(&self) -> Option<&ClosedNamespaces> {
+        self.too_large.as_ref()
     }
 
     /// Whether the namespaces of ports are known, so that not all are closed.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::ovs::policy::limits::RULES_OF_MATCH_MAX;
+use crate::engine::ovs::policy::limits::{RULES_OF_MATCH_MAX, TooLarge};
 use crate::testing::attachment;
 use usnet_crds::policy::Policy;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
@@ -70,20 +70,44 @@ fn changes_make_of_flows_those_that_are_desired_and_a_port_more_changes_few() {
     assert!(flows < 25, "{flows} of {}", ten.all().len());
 }
 
-#[test]
-fn policies_that_are_too_large_close_the_ports() {
-    let mut large = policies(&["10.1.0.0/16"]);
+/// Policies of a namespace, with more rules than a match can be a part of.
+fn too_many(namespace: &str) -> Policy {
     let rule = |number: usize| {
         let peer = std::net::Ipv4Addr::from(u32::try_from(number).unwrap());
         let peers = PeerAddresses::Within([std::net::IpAddr::V4(peer).into()].into());
         PolicyRule { peers, ports: DestinationPorts::Any }
     };
     let ingress = Some((0..=RULES_OF_MATCH_MAX).map(rule).collect());
-    let policy = Policy { namespace: "db".parse().unwrap(), name: "p".to_owned(), ingress, egress: None };
-    large.policies = [policy].into();
+    Policy { namespace: namespace.parse().unwrap(), name: "p".to_owned(), ingress, egress: None }
+}
+
+#[test]
+fn policies_that_are_too_large_close_the_ports_of_their_namespace_and_of_no_other() {
+    let known = policies(&["10.1.0.0/16"]);
+    let mut large = known.clone();
+    large.policies = known.policies.iter().cloned().chain([too_many("web")]).collect();
+    let of_web = attachment("c2");
+    large.namespaces.insert(of_web.clone(), "web".parse().unwrap());
     let flows = BridgeFlows::new(ports(2), Some(large.clone()));
-    assert_eq!(flows.too_large(), Some(TooLarge::RulesOfMatch(RULES_OF_MATCH_MAX + 1)));
+    let closed = flows.too_large().unwrap();
+    assert_eq!(closed.why, TooLarge::RulesOfMatch(RULES_OF_MATCH_MAX + 1));
+    assert_eq!(closed.namespaces, Some(["web".parse().unwrap()].into()));
+    let mut without = known;
+    without.namespaces.remove(&of_web);
+    assert_eq!(applied(&flows, &[]), applied(&BridgeFlows::new(ports(2), Some(without)), &[]));
+}
+
+#[test]
+fn policies_of_many_namespaces_that_are_too_large_close_all_ports() {
+    let mut large = policies(&["10.1.0.0/16"]);
+    let names: Vec<String> = (0..10).map(|number| format!("web-{number}")).collect();
+    large.policies = names.iter().map(|name| too_many(name)).collect();
+    // Without pods of theirs on the node they need no flow.
+    let ids = (1..=10).map(|number| attachment(&format!("c{number}")));
+    large.namespaces = ids.zip(names.iter().map(|name| name.parse().unwrap())).collect();
+    let flows = BridgeFlows::new(ports(10), Some(large.clone()));
+    assert_eq!(flows.too_large().unwrap().namespaces, None);
     let closed = NetworkPolicies { policies: [].into(), namespaces: BTreeMap::new(), ..large };
-    assert_eq!(applied(&flows, &[]), applied(&BridgeFlows::new(ports(2), Some(closed)), &[]));
-    assert_eq!(flows.flooded(false).len(), 2);
+    assert_eq!(applied(&flows, &[]), applied(&BridgeFlows::new(ports(10), Some(closed)), &[]));
+    assert_eq!(flows.flooded(false).len(), 10);
 }

@@ -225,7 +225,7 @@ impl Round {
         }
         let flows = self.kept.flows(name);
         match flows.and_then(|flows| flows.too_large()) {
-            Some(too_large) => Enforcement::Closed(PoliciesProblem::TooLarge(too_large.to_string())),
+            Some(closed) => Enforcement::Closed(PoliciesProblem::TooLarge(closed.to_string())),
             None if is_known => Enforcement::Complete(flows.and_then(|flows| flows.zone())),
             None => unknown,
         }
