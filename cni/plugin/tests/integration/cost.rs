@@ -47,6 +47,9 @@ fn add_and_del_make_no_more_system_calls_than_they_need(node: &mut TestNode) {
         for (verb, max) in [("ADD", add), ("DEL", del)] {
             let mut calls = node.system_calls(verb, &pod, "net1");
             calls.retain(|call| !LEFT_OUT.contains(call));
+            // While another process changes devices, the kernel begins the same write to a setting
+            // of the network again and again.
+            calls.dedup_by(|call, before| call == before && *call == libc::SYS_write);
             println!("{verb} of {name}: {} system calls", calls.len());
             assert!(
                 calls.len() <= max + PIECES,

@@ -54,8 +54,8 @@ impl NetworkPolicies {
         policy::compile(&BridgePolicies { zone: self.zone, policies: &self.policies, ports: &self.ports(ports) })
     }
 
-    /// The same; if that is more than a switch takes, the pods of the namespaces with the most rules
-    /// are closed, so that what one tenant writes does not close the pods of others.
+    /// The same; if that is more than a switch takes, the pods of the namespaces with the most
+    /// rules are closed, so that what one tenant writes does not close the pods of others.
     pub(super) fn compile_what_fits(&self, ports: &GuardedPorts) -> (PolicyFlows, Option<ClosedNamespaces>) {
         let why = match self.compile(ports) {
             Ok(compiled) => return (compiled, None),

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use usnet_crds::Policies;
 
-/// Datagrams to a port, one in a millisecond, until this is stopped.
+/// Datagrams to a port, one in a millisecond, until this is stopped; or those that arrive.
 struct Stream {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<usize>,
@@ -28,7 +28,24 @@ impl Stream {
         Self { stop, thread }
     }
 
-    /// Returns how many were sent.
+    /// Counts what arrives at the port that is allowed, until this is stopped.
+    fn count(scene: &Scene) -> Self {
+        let (receiver, stop) = (scene.receiver(), Arc::new(AtomicBool::new(false)));
+        let stopped = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let mut arrived = 0;
+            while !stopped.load(Ordering::Relaxed) {
+                while receiver.recv_from(&mut [0; 16]).is_ok() {
+                    arrived += 1;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            arrived
+        });
+        Self { stop, thread }
+    }
+
+    /// Returns how many were sent, or arrived.
     fn stop(self) -> usize {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()
@@ -65,19 +82,15 @@ fn a_restarted_agent_interrupts_nothing_and_needs_no_api_server() {
     crate::support::node::until("there is a copy of the policies", || copy.exists().then_some(()));
     drop(agent);
     scene.received();
-    let stream = Stream::start(&scene, ALLOWED);
+    // The socket has room for a quarter of a second only.
+    let (stream, counter) = (Stream::start(&scene, ALLOWED), Stream::count(&scene));
     let agent = crate::support::running_agent::RunningAgent::start(&scene.paths);
     let reported = |entry: &usnet_crds::node_state::NetworkReport| entry.reason.is_empty();
     agent.wait_for_network("blue", "is programmed", reported);
-    // The socket has room for a quarter of a second.
-    let mut arrived = 0;
-    for _ in 0..50 {
-        thread::sleep(Duration::from_millis(10));
-        arrived += scene.received()[0];
-    }
+    thread::sleep(Duration::from_millis(500));
     let sent = stream.stop();
     thread::sleep(Duration::from_millis(200));
-    arrived += scene.received()[0];
+    let arrived = counter.stop();
     assert!(sent > 100 && arrived + sent / 100 >= sent, "{arrived} of {sent}");
 
     // The switch loses the flows, and the agent knows them from its copy.

@@ -98,6 +98,11 @@ impl Scene {
         self.sender.try_clone().unwrap()
     }
 
+    /// The socket of the port that is allowed.
+    pub(super) fn receiver(&self) -> UdpSocket {
+        self.receivers[0].try_clone().unwrap()
+    }
+
     /// How many datagrams arrived at each port since the last call.
     pub(super) fn received(&self) -> [usize; 2] {
         let count = |socket: &UdpSocket| {
