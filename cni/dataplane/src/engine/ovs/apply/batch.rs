@@ -37,8 +37,7 @@ struct Attribution {
 }
 
 impl Batch {
-    /// An empty one; new ports of pods on the bridges of these names are in
-    /// [`quarantine`](crate::engine::ovs::quarantine).
+    /// An empty one; new ports of pods on the bridges of these names are in [`quarantine`].
     pub(super) fn new(quarantine: BTreeSet<String>) -> Self {
         Self { quarantine, ..Self::default() }
     }
