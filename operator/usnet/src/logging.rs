@@ -10,8 +10,8 @@ use usnet_common::display::OneLine;
 /// The default filter. Libraries log only warnings; `kube_client` returns all its errors to us for
 /// logging, and would log them once more for each attempt.
 const STANDARD_FILTER: &str = "warn,kube_client=off,usnet_agent=info,usnet_common=info,\
-    usnet_controller=info,usnet_dataplane=info,usnet_kubevirt=info,usnet_node=info,usnet_ovsdb=info,\
-    usnet_policies=info,usnet_standalone=info";
+    usnet_controller=info,usnet_dataplane=info,usnet_engines=info,usnet_kubevirt=info,usnet_node=info,\
+    usnet_ovsdb=info,usnet_policies=info,usnet_standalone=info";
 
 /// The form of a log line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
