@@ -34,6 +34,7 @@ const ENGINE: How = Tested("every test bed configures Open vSwitch so, engines/o
 const USER_ENGINE: How = Tested("engines::bare_node::a_node_without_an_engine_gets_one_and_loses_it_with_the_object");
 const COMPILED_POLICY: How =
     Tested("networks::compiled_policies::a_policy_is_compiled_while_it_is_there_and_says_what_is_not_enforced");
+const POLICIES: How = Tested("networks::policies::pods_reach_what_policies_allow_and_nothing_else_whatever_happens");
 const SHELL: How = Tested("outages::components and networks::samples do this");
 
 /// Run first: they create the network of "Getting started".
@@ -213,8 +214,9 @@ pub(super) const PODS: &[Row] = &[
     ("usnet probe readyz", As("kubectl exec -n usnet-system $AGENT -- usnet probe readyz")),
     ("usnet node status", As("kubectl exec -n usnet-system $AGENT -- usnet node status")),
     ("usnet node attachments", As("kubectl exec -n usnet-system $AGENT -- usnet node attachments")),
+    ("kubectl usnet trace db/client db/server tcp/5432", POLICIES),
     (
-        "kubectl usnet trace POD POD",
+        "kubectl usnet trace POD POD [CONNECTION]",
         Tested("networks::kubectl_usnet::trace::the_path_between_pods_is_traced_on_one_node_and_across_nodes"),
     ),
     ("usnet node bundle", As("kubectl exec -n usnet-system $AGENT -- usnet node bundle")),

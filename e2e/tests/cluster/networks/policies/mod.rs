@@ -5,6 +5,7 @@ mod connections;
 mod flood;
 
 use crate::support::cluster::{apply, check, eventually, kubectl, run, timeout};
+use crate::support::kubectl_usnet::ask;
 use crate::support::pods::{NODE, pod_without_volume, start};
 use crate::support::scene::{Scene, agent_pod, wait_ready};
 use connections::{ALLOWED, Host, OTHER, Server, Stream, UDP, both_families, reached};
@@ -108,6 +109,7 @@ fn pods_reach_what_policies_allow_and_nothing_else_whatever_happens() {
     apply(&policy("database", &only_from(CLIENT)));
     pods.are_restricted("a policy");
     assert!(!stream.passes(), "a connection goes on that the policy does not allow");
+    a_trace_names_the_policy();
     let mut allowed = Stream::open(&pods.clients, CLIENT, &pods.server);
 
     a_new_pod_is_restricted_from_its_start(&pods);
@@ -139,6 +141,21 @@ fn pods_reach_what_policies_allow_and_nothing_else_whatever_happens() {
     pods.are_restricted("policies that are enabled");
     pods.servers.delete_pods([SERVER.name, LATE.name]);
     pods.clients.delete_pods([CLIENT.name, STRANGER.name]);
+}
+
+fn a_trace_names_the_policy() {
+    let trace = |client: Host| {
+        let (from, to) = (format!("{NETWORK}/{}", client.name), format!("{OF_SERVERS}/{}", SERVER.name));
+        let (_, report) = ask(&["trace", &from, &to, &format!("tcp/{ALLOWED}"), "--interval", "0"]);
+        report
+    };
+    let report = trace(CLIENT);
+    assert!(
+        report["steps"].to_string().contains("policy policies-db/database allows tcp/5432 from 10.9.0.11"),
+        "{report}"
+    );
+    let report = trace(STRANGER);
+    assert_eq!(report["conclusion"]["cause"], "NotAllowed", "{report}");
 }
 
 /// The stranger sends to the addresses of a pod from before it is there.
