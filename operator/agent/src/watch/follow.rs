@@ -79,10 +79,10 @@ async fn follow_slices(client: &Client, node: &str, collector: &RefCell<Collecto
         let mut slices = NodeSlices::new(collector, node);
         let mut list_watch = ListWatch::<UserspaceNodeSlice>::new(client.clone(), None);
         let following = follow_kind(&mut list_watch, "UserspaceNodeSlices", |event| slices.on_event(event));
-        let mut no_longer_needed = needed.clone();
         tokio::select! {
             () = following => {}
-            _ = no_longer_needed.wait_for(|needed| !*needed) => {}
+            // Also if they are needed again by now: what was known was forgotten meanwhile.
+            _ = needed.changed() => {}
         }
         collector.borrow_mut().nodes(None);
     }
@@ -94,10 +94,10 @@ async fn follow_policies(client: &Client, PolicyChannels { mut needed, updates }
         let mut policies = CompiledPolicyList::new(updates.clone());
         let mut list_watch = ListWatch::<CompiledPolicy>::new(client.clone(), None);
         let following = follow_kind(&mut list_watch, "CompiledPolicies", |event| policies.on_event(event));
-        let mut no_longer_needed = needed.clone();
         tokio::select! {
             () = following => {}
-            _ = no_longer_needed.wait_for(|needed| !*needed) => {}
+            // Also if they are needed again by now: what was known was forgotten meanwhile.
+            _ = needed.changed() => {}
         }
     }
 }

@@ -326,6 +326,16 @@ async fn policies_are_watched_only_while_they_are_needed() {
         needed.send_replace(true);
         let policies = known.wait_for(Option::is_some).await.unwrap().clone().unwrap();
         assert_eq!((policies.len(), policies[0].name.as_str()), (1, "p"));
+        // Faster than anything can see that they were not needed.
+        needed.send_replace(false);
+        needed.send_replace(true);
+        let is_list = |line: &&String| line.contains("compiledpolicies") && !line.contains("watch=");
+        let second_list = async {
+            while server.requests().iter().filter(is_list).count() < 2 {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), second_list).await.expect("a second list");
     };
     tokio::select! {
         () = follow => panic!("it ended"),

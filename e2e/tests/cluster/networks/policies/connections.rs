@@ -74,6 +74,15 @@ impl Server {
         Self { host, tcp, udp, arrived: RefCell::default() }
     }
 
+    /// Ends the connections that were not accepted: a queue has room for about a hundred.
+    fn end_connections(&self) {
+        for listener in &self.tcp {
+            listener.set_nonblocking(true).unwrap();
+            while listener.accept().is_ok() {}
+            listener.set_nonblocking(false).unwrap();
+        }
+    }
+
     /// Whether a datagram with this text has ever arrived.
     pub(super) fn has_got(&self, text: &str) -> bool {
         let mut buffer = [0; 64];
@@ -98,6 +107,7 @@ enum Attempt {
 /// What of a server each client reaches: the ports that it connects to, and the one that its
 /// datagrams arrive at.
 pub(super) fn reached(scene: &Scene, clients: &[Host], server: &Server) -> Vec<Vec<String>> {
+    server.end_connections();
     let begin = |client: &Host| {
         let station = Station::of_pod(scene, client.name);
         server.host.addresses().map(|address| attempts(&station, address)).into_iter().flatten().collect::<Vec<_>>()

@@ -4,7 +4,7 @@
 mod connections;
 mod flood;
 
-use crate::support::cluster::{apply, check, eventually, kubectl, run, timeout};
+use crate::support::cluster::{apply, check, eventually, kubectl, on_node, run, timeout};
 use crate::support::kubectl_usnet::ask;
 use crate::support::pods::{NODE, pod_without_volume, start};
 use crate::support::scene::{Scene, agent_pod, wait_ready};
@@ -82,9 +82,13 @@ impl Pods {
     fn reach(&self, when: &str, client: &[(&str, u16)], stranger: &[(&str, u16)]) {
         let expected = [both_families(client), both_families(stranger)];
         let found = || reached(&self.clients, &[CLIENT, STRANGER], &self.server);
-        let started = Instant::now();
+        let (started, mut attempts) = (Instant::now(), 0);
         eventually(&format!("{when}: {expected:?}"), || {
             let found = found();
+            attempts += 1;
+            if attempts == PRINTED_AFTER {
+                print_flows();
+            }
             check(found == expected, format!("{found:?}"))
         });
         println!("{when}: as expected within {:.1} s", started.elapsed().as_secs_f64());
@@ -94,6 +98,25 @@ impl Pods {
     #[track_caller]
     fn are_restricted(&self, when: &str) {
         self.reach(when, &[("TCP", ALLOWED)], &[]);
+    }
+}
+
+/// The attempt after which the state of the switch is printed.
+const PRINTED_AFTER: usize = 8;
+
+/// Prints what the switch of the server does: when something arrives that may not, or nothing that
+/// may, nothing else tells why.
+fn print_flows() {
+    let bridge = format!("br-{NETWORK}");
+    let commands: [&[&str]; 5] = [
+        &["ovs-ofctl", "-O", "OpenFlow14", "dump-flows", &bridge],
+        &["ovs-ofctl", "-O", "OpenFlow14", "dump-groups", &bridge],
+        &["ovs-ofctl", "show", &bridge],
+        &["ovs-appctl", "dpctl/dump-flows", "-m"],
+        &["ovs-appctl", "dpctl/dump-conntrack"],
+    ];
+    for command in commands {
+        println!("{}:\n{}", command.join(" "), on_node(NODE, command));
     }
 }
 
