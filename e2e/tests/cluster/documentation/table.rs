@@ -215,8 +215,9 @@ pub(super) const PODS: &[Row] = &[
     ("usnet node status", As("kubectl exec -n usnet-system $AGENT -- usnet node status")),
     ("usnet node attachments", As("kubectl exec -n usnet-system $AGENT -- usnet node attachments")),
     ("kubectl usnet trace db/client db/server tcp/5432", POLICIES),
+    ("kubectl usnet trace POD POD [CONNECTION]", POLICIES),
     (
-        "kubectl usnet trace POD POD [CONNECTION]",
+        "kubectl usnet trace POD POD",
         Tested("networks::kubectl_usnet::trace::the_path_between_pods_is_traced_on_one_node_and_across_nodes"),
     ),
     ("usnet node bundle", As("kubectl exec -n usnet-system $AGENT -- usnet node bundle")),
