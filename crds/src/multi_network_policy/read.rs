@@ -1,7 +1,7 @@
 //! Reads the policies of users. What cannot be enforced matches nothing: a rule of which all peers
 //! or all ports are refused allows nothing, although one without peers or ports allows all. A
-//! policy for pods that cannot be told from others is for all pods of its namespace, and one that
-//! nodes cannot keep allows nothing.
+//! policy for some pods restricts all pods of its namespace and allows nothing, and so does one
+//! that nodes cannot keep.
 
 use super::definitions::{DefinitionName, definitions};
 use super::problem::{FieldProblem, PolicyProblem};
@@ -37,7 +37,7 @@ pub fn read(object: &MultiNetworkPolicy) -> ReadPolicy {
     let namespace = reading.check("metadata.namespace", namespace.map_err(PolicyProblem::from));
     let selects_all = if selects_all(&object.spec.pod_selector) { Ok(()) } else { Err(PolicyProblem::PodSelector) };
     let selects_all = reading.check("spec.podSelector", selects_all).is_some();
-    // What it allows is for some of the pods, and these cannot be told from the others.
+    // What it allows is for some of the pods, and these cannot be distinguished from the others.
     let allowed = |rules: Rules| if selects_all { rules } else { rules.map(|_| Vec::new()) };
     let (ingress, egress) = rules(&mut reading, &object.spec);
     let (ingress, egress) = (allowed(ingress), allowed(egress));

@@ -157,7 +157,7 @@ fn says(
             continue;
         }
         is_isolated = true;
-        // Pods cannot be told from each other.
+        // Pods cannot be distinguished.
         if spec["podSelector"] != json!({}) {
             continue;
         }

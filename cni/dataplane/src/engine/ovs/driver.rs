@@ -39,8 +39,10 @@ impl<C: OvsChannels> OpenVswitch<C> {
             if let Op::UpdatePort { port } = operation
                 && port.settings.guard.is_some()
             {
-                // A switch that does not answer mostly starts, and has no flows to flood by.
-                let _is_waiting = quarantine::stop_flooding(&mut self.channels, port).await?;
+                // The update would end the quarantine although the bridge floods to the port.
+                let stopped = quarantine::stop_flooding(&mut self.channels, port).await?;
+                let seconds = self.timeout.as_secs();
+                stopped.map_err(|_| EngineError::NotActing { engine: EngineKind::OpenVswitch, seconds })?;
             }
         }
         Ok(())

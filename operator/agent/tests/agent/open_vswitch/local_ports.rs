@@ -21,8 +21,8 @@ fn receivers(testbed: &OvsTestbed) -> Vec<String> {
 
 fn wait_until_unflooded(testbed: &OvsTestbed, when: &str) {
     until(when, || {
-        let shown = run(testbed, "ovs-ofctl", &["show", "br-blue"]);
-        let (_, local) = shown.split_once(" LOCAL(")?;
+        let ports = run(testbed, "ovs-ofctl", &["show", "br-blue"]);
+        let (_, local) = ports.split_once(" LOCAL(")?;
         let config = local.lines().find_map(|line| line.trim().strip_prefix("config: "))?;
         config.contains("NO_FLOOD").then_some(())
     });

@@ -132,3 +132,18 @@ fn a_port_that_is_made_again_gets_what_policies_allow() {
         scene.wait_until("one port is open", [true, false]);
     }
 }
+
+/// A program that ends between the two steps of a new port leaves it in the VLAN of its first one.
+#[test]
+fn a_port_that_was_left_in_quarantine_is_put_into_its_network() {
+    let scene = Scene::new();
+    let agent = scene.agent(Policies::Enabled);
+    agent.set_policies(server(ALLOWED, ALLOWED));
+    scene.wait_until("one port is open", [true, false]);
+    let port = scene.server_port().as_str();
+    scene.testbed.vsctl(&format!("set Port {port} tag=4095"));
+    crate::support::node::until("the port is in no VLAN", || {
+        (scene.testbed.ovs.vsctl(&["get", "Port", port, "tag"]).ok()?.trim() == "[]").then_some(())
+    });
+    scene.wait_until("one port is open again", [true, false]);
+}
