@@ -118,8 +118,10 @@ fn every_reservation_is_what_its_network_allows() {
 
 #[test]
 fn every_policy_is_enforced_as_a_whole_on_a_network_that_has_policies() {
-    for Sample { file, object } in samples("MultiNetworkPolicy") {
+    for Sample { file, mut object } in samples("MultiNetworkPolicy") {
         assert!(is_kept(&object, &with_defaults::<MultiNetworkPolicy>(&object).unwrap()), "{file}");
+        // As `kubectl apply -n db` does.
+        object["metadata"]["namespace"] = "db".into();
         let read = read(&serde_json::from_value(object).unwrap());
         assert!(read.problems.is_empty() && read.policy.is_some(), "{file}: {read:?}");
         for definition in read.definitions {
