@@ -4,7 +4,7 @@
 
 # A cluster with a network and two pods whose packets are counted; nothing of it is left.
 demo:
-	USNET_PACKAGES=install USNET_PROFILE=dev e2e/world --nodes 2 -- e2e/scripts/demo
+	USNET_PACKAGES=install e2e/world --nodes 2 -- e2e/scripts/demo
 
 # All tests.
 test: unit-test world-test
@@ -27,8 +27,8 @@ world-test: setup
 
 # The long tests, which `make test` leaves out; docs/decisions/0103-long-tests-run-nightly.md says why these.
 nightly: setup
-	cargo test -p usnet-dataplane --test contract -- --ignored
-	cargo test -p usnet-plugin --test integration -- --ignored before_each_system_call
+	cargo test --workspace --features usnet-e2e/world --test contract -- --ignored
+	cargo test --workspace --features usnet-e2e/world --test integration -- --ignored before_each_system_call
 	e2e/scripts/cluster-tests --long
 
 # A long soak test of USNET_LIFE_STEPS steps (default 2500), where `make test` has a short one; USNET_LIFE_SEED repeats a run.
@@ -99,7 +99,8 @@ lint:
 	.ci/check-dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --document-private-items
+	@# Naming `--examples`, of which there are none, chooses the features of dependencies that clippy has, so that they are not checked again.
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --document-private-items --lib --bins --examples
 
 # README and docs/ as a site with search, in target/docs.
 docs:
@@ -112,7 +113,7 @@ bench: setup
 # A shell in a cluster of two nodes.
 shell:
 	@cat e2e/scripts/shell.txt
-	USNET_PACKAGES=install USNET_PROFILE=dev e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
+	USNET_PACKAGES=install e2e/world --nodes 2 -- "$${SHELL:-/bin/sh}"
 
 # The images as archives, dist/usnet-VERSION-oci.tar and that of the test program; IMAGE=registry.example/usnet names them. No container
 # engine is needed.
