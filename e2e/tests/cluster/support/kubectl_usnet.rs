@@ -25,10 +25,13 @@ impl CommandOutput {
 }
 
 /// Runs `kubectl usnet` with this standard input.
+///
+/// `kubectl` itself only looks for the plugin, which takes it longer than most answers of the
+/// plugin; the tests of `documentation` run both.
 #[track_caller]
 pub(crate) fn usnet_with_input(arguments: &[&str], input: &str) -> CommandOutput {
-    let mut command = Command::new("kubectl");
-    command.arg("usnet").args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = Command::new("kubectl-usnet");
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
