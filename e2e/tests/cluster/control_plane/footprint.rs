@@ -5,12 +5,12 @@ use crate::support::cluster::{NODES, on_node};
 
 /// Most memory of an agent that has just started that is its own, in kB. The pages of its program
 /// are not counted: the kernel takes them back when memory is short, and the program of a test bed
-/// is larger than that of a release. It was 6.3 MB without optimization, as in test beds, and 2.9 MB
+/// is larger than that of a release. It was 6.3 MB without optimization, as in test beds, and 2.9
 /// in a release.
 const STARTED_MAX: u64 = 8 * 1024;
 /// The same after whatever tests have run: with optimization it was 4.3 MB after an hour of usual
-/// ones, 8.0 to 8.7 MB after those of `abuse`, because the allocator keeps what thousands of networks
-/// needed.
+/// ones, 8.0 to 8.7 MB after those of `abuse`, because the allocator keeps what thousands of
+/// networks needed.
 const AT_REST_MAX: u64 = 16 * 1024;
 
 /// The memory of both agents.
