@@ -131,7 +131,7 @@ release-test: setup
 
 # The CRDs in config/crd, docs/reference.md, and errors and reasons in docs/errors.md, from crds.
 crds:
-	cargo run -q -p usnet-crds --bin crdgen
+	$$(e2e/build-static testbed)/crdgen
 
 # What the targets above need of this machine: Debian packages, and the Go programs of a cluster.
 .PHONY: setup
