@@ -154,7 +154,7 @@ pub(super) const PODS: &[Row] = &[
     ("kubectl usnet migrate check", SWITCHED),
     ("kubectl usnet migrate check -A", SWITCHED),
     ("kubectl usnet migrate plan -A", SWITCHED),
-    ("kubectl delete -n usnet-system deployment/usnet-controller daemonset/usnet-agent", SWITCHED),
+    ("kubectl delete -n usnet-system deployment,daemonset -l app.kubernetes.io/name=usnet", SWITCHED),
     ("kubectl drain", NAME),
     // Pods with sockets are refused without the option.
     (

@@ -133,8 +133,7 @@ fn node_states_that_vanish_with_their_crd_change_nothing_on_nodes() {
 fn removed_controllers_and_agents_keep_traffic_and_resume_after_a_reinstallation() {
     let scene = busy_scene("orphans");
     let _restore = Installed;
-    let programs = ["deployment/usnet-controller", "deployment/usnet-policies", "daemonset/usnet-agent"];
-    kubectl(&[&["delete", "-n", "usnet-system"], &programs[..]].concat());
+    kubectl(&["delete", "-n", "usnet-system", "deployment,daemonset", "-l", "app.kubernetes.io/name=usnet"]);
     eventually("controllers and agents are gone", || {
         let pods = kubectl(&["get", "pods", "-n", "usnet-system", "-o", "name", "--ignore-not-found"]);
         check(pods.is_empty(), pods)

@@ -169,7 +169,7 @@ impl Switch {
             assert!(plan.contains(&line), "{plan}");
         }
         self.scene.delete_pods(newer);
-        kubectl(&["delete", "-n", "usnet-system", "deployment/usnet-controller", "daemonset/usnet-agent"]);
+        kubectl(&["delete", "-n", "usnet-system", "deployment,daemonset", "-l", "app.kubernetes.io/name=usnet"]);
         eventually("controllers and agents are gone", || {
             let pods = kubectl(&["get", "pods", "-n", "usnet-system", "-o", "name", "--ignore-not-found"]);
             check(pods.is_empty(), pods)
