@@ -29,6 +29,7 @@ world-test: setup
 nightly: setup
 	cargo test --workspace --features usnet-e2e/world --test contract -- --ignored
 	cargo test --workspace --features usnet-e2e/world --test integration -- --ignored before_each_system_call
+	cargo test --workspace --features usnet-e2e/world --test agent -- --ignored killed_twenty_times
 	e2e/scripts/cluster-tests --long
 
 # A long soak test of USNET_LIFE_STEPS steps (default 2500), where `make test` has a short one; USNET_LIFE_SEED repeats a run.

@@ -23,6 +23,8 @@
 //! - First fragments of IP are matched as if they had no ports and no types of ICMP, until
 //!   [`Connection::match_carried_fragments`], which goes with the process of the switch.
 //! - Some matches on the first packet of a connection are read back without the port.
+//! - After a change of flows, packets may be forwarded as before it for as long as they are sent,
+//!   unless the datapath forgets how: the data plane's `generation` has it do that.
 //! - Flows go with the process of the switch, with a change of `fail_mode` and with the first
 //!   controller. They stay when their port is removed.
 

@@ -1,6 +1,6 @@
 //! The control socket of the switch's process, `ovs-vswitchd.<pid>.ctl`. Answers are texts for
 //! users, whose form is not documented. The same socket can stop the switch, so that only commands
-//! that read are here.
+//! that read are here, and one that the database of Open vSwitch 3.1 has no column for.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -23,7 +23,20 @@ pub enum Question<'a> {
     Queues,
     /// Lists counters of events inside the switch.
     Coverage,
+    /// Lists the zones of the netdev datapath whose connections are limited, with their numbers.
+    ConnectionLimits,
 }
+
+/// How many connections a zone of the netdev datapath may have. It goes with the process, and those
+/// that the zone had before are not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionLimit {
+    pub zone: u16,
+    pub limit: u32,
+}
+
+/// The datapath of all netdev bridges; a node may have that of the kernel as well.
+const DATAPATH: &str = "netdev@ovs-netdev";
 
 impl Question<'_> {
     const fn method(self) -> &'static str {
@@ -32,12 +45,14 @@ impl Question<'_> {
             Self::Datapath => "dpif/show",
             Self::Queues => "dpif-netdev/pmd-rxq-show",
             Self::Coverage => "coverage/show",
+            Self::ConnectionLimits => "dpctl/ct-get-limits",
         }
     }
 
     fn arguments(self) -> Vec<String> {
         match self {
             Self::MacTable(bridge) => vec![bridge.to_owned()],
+            Self::ConnectionLimits => vec![DATAPATH.to_owned()],
             Self::Datapath | Self::Queues | Self::Coverage => Vec::new(),
         }
     }
@@ -69,12 +84,26 @@ struct Answer {
 /// Sends a command to the switch whose control socket is in `folder`, which is that of its
 /// database's socket.
 pub fn ask(folder: &Path, question: Question<'_>, timeout: Duration) -> Result<String, ControlError> {
-    let method = question.method();
+    send(folder, (question.method(), question.arguments()), timeout)
+}
+
+/// Limits the connections of a zone, on the switch whose control socket is in `folder`.
+pub fn limit_connections(folder: &Path, limit: ConnectionLimit, timeout: Duration) -> Result<(), ControlError> {
+    let ConnectionLimit { zone, limit } = limit;
+    let arguments = vec![DATAPATH.to_owned(), format!("zone={zone},limit={limit}")];
+    send(folder, ("dpctl/ct-set-limits", arguments), timeout).map(drop)
+}
+
+fn send(
+    folder: &Path,
+    (method, arguments): (&'static str, Vec<String>),
+    timeout: Duration,
+) -> Result<String, ControlError> {
     let (socket, mut stream) = connect(folder).ok_or_else(|| ControlError::NoSocket(folder.to_owned()))?;
     let exchange = || -> io::Result<Answer> {
         stream.set_read_timeout(Some(timeout))?;
         stream.set_write_timeout(Some(timeout))?;
-        let request = json!({"id": 0, "method": method, "params": question.arguments()});
+        let request = json!({"id": 0, "method": method, "params": arguments});
         stream.write_all(request.to_string().as_bytes())?;
         // The switch keeps the connection open: the answer ends where its JSON does.
         let mut answers = serde_json::Deserializer::from_reader(stream.take(ANSWER_MAX)).into_iter();

@@ -7,7 +7,7 @@
 use super::{PortCounters, TIMEOUT, Traffic};
 use crate::engine::EngineError;
 use crate::engine::ovs::is_connected;
-use crate::engine::ovs::refused_frames::{self, RefusedFrames};
+use crate::engine::ovs::refused_frames::{self, Refusal, RefusedFrames};
 use crate::model::port::PortName;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,17 +26,11 @@ pub(super) fn read(socket: &Path) -> Result<BTreeMap<PortName, PortCounters>, En
     Ok(read)
 }
 
-/// The names of the causes why flows drop frames: a pod claims to be another one; policies do not
-/// allow what a pod sends, or what is sent to it.
-const FORGED: &str = "anti_spoofing";
-const SENT: &str = "policy_egress";
-const RECEIVED: &str = "policy_ingress";
-
 /// The switch does not count what flows drop among the drops of a port.
 pub(super) fn add_refused(counters: &mut PortCounters, RefusedFrames { forged, sent, received }: RefusedFrames) {
-    let causes = [(FORGED, forged), (SENT, sent), (RECEIVED, received)];
+    let causes = [(Refusal::Forged, forged), (Refusal::Sent, sent), (Refusal::Received, received)];
     let occurred = causes.into_iter().filter(|(_, count)| *count > 0);
-    counters.drop_causes.extend(occurred.map(|(cause, count)| (cause.to_owned(), count)));
+    counters.drop_causes.extend(occurred.map(|(cause, count)| (cause.name().to_owned(), count)));
     for (traffic, count) in [(&mut counters.transmit, forged + sent), (&mut counters.receive, received)] {
         if count > 0 {
             traffic.dropped = Some(traffic.dropped.unwrap_or_default() + count);

@@ -23,6 +23,9 @@ pub struct Match {
     pub vlan: Vlan,
     pub payload: Payload,
     pub registers: BTreeMap<Register, Masked<u32>>,
+    /// The mark that the node gave a packet, which is 0 on netdev bridges. Flows of the datapath
+    /// have it, unlike registers.
+    pub packet_mark: Option<Masked<u32>>,
     pub connection: ConnectionState,
     /// The conjunction whose dimensions all match.
     pub conjunction: Option<u32>,
@@ -103,6 +106,7 @@ impl Match {
         for (register, value) in &self.registers {
             oxm.push_register(*register, *value);
         }
+        oxm.push_nicira(NiciraField::PacketMark, self.packet_mark);
         oxm.push_nicira(NiciraField::ConjunctionId, self.conjunction.map(Masked::from));
         self.connection_state().encode(&mut oxm);
         self.payload.encode(&mut oxm);

@@ -44,6 +44,7 @@ pub(super) enum Field {
 #[repr(u8)]
 pub(super) enum NiciraField {
     IpFragment = 26,
+    PacketMark = 33,
     ConjunctionId = 37,
     CtState = 105,
     CtNwProto = 119,

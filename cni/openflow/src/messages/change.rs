@@ -39,7 +39,7 @@ pub(crate) fn unset_group(changes: &[Change]) -> Option<GroupId> {
                 Action::Apply { steps, .. } => steps,
                 Action::Drop | Action::Output(_) => continue,
             },
-            Change::Flow(FlowMod::Delete(_) | FlowMod::DeleteStrict { .. }) => continue,
+            Change::Flow(FlowMod::Delete(_) | FlowMod::DeleteCookies(_) | FlowMod::DeleteStrict { .. }) => continue,
         };
         let unset = steps.iter().find_map(|step| match step {
             Step::Group(id) if !present.contains(id) => Some(*id),

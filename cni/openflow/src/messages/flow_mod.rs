@@ -1,7 +1,7 @@
 //! Changes of flows.
 
 use super::{ALL_TABLES, ANY, oxm_match};
-use crate::flow::{Cookie, Flow, Match, Oxm};
+use crate::flow::{CookieFilter, Flow, Match, Oxm};
 
 const ADD: u8 = 0;
 const DELETE: u8 = 3;
@@ -16,6 +16,8 @@ pub enum FlowMod {
     /// Deletes the flows of all tables whose frames all have this match, also those of other
     /// clients.
     Delete(Match),
+    /// Deletes the flows of all tables with these cookies.
+    DeleteCookies(CookieFilter),
     /// Deletes the flow with exactly this match.
     DeleteStrict { table: u8, priority: u16, matches: Oxm },
 }
@@ -25,11 +27,13 @@ impl FlowMod {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = match self {
             Self::Add(Flow { table, priority, cookie, matches, .. }) => {
-                head(*cookie, (*table, ADD), *priority, &matches.encode())
+                let cookie = CookieFilter { value: cookie.0, mask: 0 };
+                head(cookie, (*table, ADD), *priority, &matches.encode())
             }
-            Self::Delete(matches) => head(Cookie(0), (ALL_TABLES, DELETE), 0, &matches.encode()),
+            Self::Delete(matches) => head(CookieFilter::ANY, (ALL_TABLES, DELETE), 0, &matches.encode()),
+            Self::DeleteCookies(cookies) => head(*cookies, (ALL_TABLES, DELETE), 0, &Oxm::default()),
             Self::DeleteStrict { table, priority, matches } => {
-                head(Cookie(0), (*table, DELETE_STRICT), *priority, matches)
+                head(CookieFilter::ANY, (*table, DELETE_STRICT), *priority, matches)
             }
         };
         if let Self::Add(flow) = self {
@@ -39,9 +43,9 @@ impl FlowMod {
     }
 }
 
-fn head(cookie: Cookie, (table, command): (u8, u8), priority: u16, matches: &Oxm) -> Vec<u8> {
-    let (cookie_mask, timeouts, flags, importance) = (0_u64, 0_u32, 0_u16, 0_u16);
-    let cookies = [cookie.0, cookie_mask].map(u64::to_be_bytes).concat();
+fn head(cookies: CookieFilter, (table, command): (u8, u8), priority: u16, matches: &Oxm) -> Vec<u8> {
+    let (timeouts, flags, importance) = (0_u32, 0_u16, 0_u16);
+    let cookies = [cookies.value, cookies.mask].map(u64::to_be_bytes).concat();
     let settings = [&[table, command], &timeouts.to_be_bytes()[..], &priority.to_be_bytes()].concat();
     // Which buffered frame is sent, and to which port and group the deleted flows send.
     let filter = [NO_BUFFER, ANY, ANY].map(u32::to_be_bytes).concat();
@@ -53,7 +57,7 @@ fn head(cookie: Cookie, (table, command): (u8, u8), priority: u16, matches: &Oxm
 mod tests {
     use super::*;
     use crate::PortNumber;
-    use crate::flow::{Action, Output};
+    use crate::flow::{Action, Cookie, Output};
 
     #[test]
     fn a_flow_is_written_as_the_standard_says() {
@@ -68,6 +72,9 @@ mod tests {
         let output = [0, 4, 0, 24, 0, 0, 0, 0, 0, 0, 0, 16, 0xff, 0xff, 0xff, 0xfa, 0, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(FlowMod::Add(flow).encode(), [&fixed(9, 3, 0, [1, 2])[..], &output].concat());
         assert_eq!(FlowMod::Delete(matches.clone()).encode(), fixed(0, 0xff, 3, [0, 0]));
+        let of_mark = [&[0, 9][..], &[0; 6], &[0xff, 0xff], &[0; 6], &[0xff, 3]].concat();
+        let cookies = FlowMod::DeleteCookies(CookieFilter::of_mark(9)).encode();
+        assert_eq!((&cookies[..18], &cookies[40..]), (&of_mark[..], &[0, 1, 0, 4, 0, 0, 0, 0][..]));
         let strict = FlowMod::DeleteStrict { table: 3, priority: 258, matches: matches.encode() };
         assert_eq!(strict.encode(), fixed(0, 3, 4, [1, 2]));
     }

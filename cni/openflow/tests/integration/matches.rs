@@ -48,6 +48,7 @@ fn link() -> Vec<(Match, &'static str)> {
         (Match { vlan: Vlan::Tagged, ..Match::default() }, "vlan_tci=0x1000/0x1000"),
         (Match { vlan: Vlan::Id(VlanId::new(100).expect("a VLAN")), ..Match::default() }, "dl_vlan=100"),
         (of(Payload::EtherType(0x88cc)), "dl_type=0x88cc"),
+        (Match { packet_mark: Some(Masked::new(0x90, 0xf0)), ..Match::default() }, "pkt_mark=0x90/0xf0"),
     ]
 }
 

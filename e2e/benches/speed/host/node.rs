@@ -12,6 +12,7 @@ use usnet_crds::{Bridge, EngineKind, NodeNetwork, Port};
 use usnet_dataplane::bridge::DesiredBridge;
 use usnet_dataplane::engine::BlockingDriver;
 use usnet_dataplane::memif::MemifSocketIds;
+use usnet_dataplane::model::policy_zone::PolicyZone;
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::Op;
 use usnet_dataplane::{ovs, vpp};
@@ -151,13 +152,14 @@ impl Node {
         client.transact(&transaction).expect("the switch acts");
     }
 
-    /// Has the bridge of the network forward nothing without flows, or everything.
-    pub(crate) fn guard_bridge(&self, is_guarded: bool) {
+    /// Has the bridge of the network forward nothing without flows, or everything; and have
+    /// policies, with connections in this zone.
+    pub(crate) fn check_bridge(&self, is_guarded: bool, policy_zone: Option<PolicyZone>) {
         let database = Client::connect(&self.socket, TIMEOUT).expect("the database answers");
         let mut driver = ovs::OpenVswitch::new(database);
         let NodeNetwork { name: network, bridge, .. } = self.network();
         let bridge = Bridge { is_guarded, ..Bridge::named(bridge.name) };
-        let update = Op::UpdateBridge { bridge: DesiredBridge::Network { network, bridge, policy_zone: None } };
+        let update = Op::UpdateBridge { bridge: DesiredBridge::Network { network, bridge, policy_zone } };
         for answer in BlockingDriver::apply(&mut driver, &[update]).expect("the switch answers") {
             answer.expect("the bridge is changed");
         }

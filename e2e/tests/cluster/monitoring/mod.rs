@@ -1,7 +1,7 @@
 //! Prometheus with what `config/components/prometheus` deploys, in a cluster whose parts are broken
 //! one after the other: each alert fires, and each panel of the dashboard has data.
 //!
-//! - [`of_node`], [`of_cluster`]: what is broken;
+//! - [`of_node`], [`of_cluster`], [`sender`]: what is broken;
 //! - [`component`]: applies it; [`translation`]: the Prometheus Operator's part, which the test bed
 //!   does not have;
 //! - [`prometheus`]: the program of Debian;
@@ -12,6 +12,7 @@ mod dashboard;
 mod of_cluster;
 mod of_node;
 mod prometheus;
+mod sender;
 mod translation;
 mod watch;
 
@@ -26,6 +27,7 @@ use component::Component;
 use of_cluster::{ChangedNode, NodeWithoutAgent, SilentWebhook};
 use of_node::{Garbage, Hidden, OtherProgram, ReadOnlyState, TakenPort};
 use prometheus::Prometheus;
+use sender::Sender;
 use serde_json::{Value, json};
 use std::fs;
 use translation::{rules, scrape_configs, targets};
@@ -192,6 +194,14 @@ fn objects_are_wrong(watch: &mut Watch<'_>, objects: &Fault, nodes: &Fault) {
     watch.await_pending(nodes, "UsnetDevicesNotRegistered", &[("node", BROKEN)]);
 }
 
+fn a_pod_sends_too_much(watch: &mut Watch<'_>, scene: &Scene) {
+    let fault = Fault::begin("a pod sent what is not its own, and began connections");
+    let sender = Sender::start(scene);
+    watch.await_firing(&fault, "UsnetFramesForged", &[("node", NODE), ("network", sender::NETWORK)]);
+    watch.await_firing(&fault, "UsnetPolicyConnectionsFull", &[("node", NODE), ("network", sender::NETWORK)]);
+    drop(sender);
+}
+
 fn engines_and_an_agent_end(watch: &mut Watch<'_>) {
     let ended = Fault::begin("Open vSwitch and VPP of a node ended");
     let engines = StoppedEngines::stop();
@@ -265,6 +275,7 @@ fn each_alert_fires_and_each_panel_has_data_in_a_prometheus_that_scrapes_as_the_
     let nodes = WrongNodes::begin(&scene);
     let fault = Fault::begin("networks, an uplink and pods were wrong");
     let objects = WrongObjects::create(&scene);
+    a_pod_sends_too_much(&mut watch, &scene);
     objects_are_wrong(&mut watch, &fault, &nodes_fault);
     // It polls.
     scene.delete_pod("large");

@@ -1,12 +1,14 @@
 //! The metrics of the agent, for `/metrics`. Names and labels are part of the interface: dashboards
 //! use them.
 
+use super::guard_metrics::GuardMetrics;
 use crate::model::engine_facts::EngineFacts;
 use prometheus::core::Collector;
 use prometheus::{
     GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
     exponential_buckets,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use usnet_common::telemetry::current_series::CurrentSeries;
@@ -47,6 +49,7 @@ pub struct Metrics {
     last_reconcile: GaugeVec,
     unready_networks: CurrentSeries,
     overlay_packets_refused: IntCounter,
+    guarded: GuardMetrics,
 }
 
 impl Metrics {
@@ -95,6 +98,7 @@ impl Metrics {
             last_reconcile: last_reconcile()?,
             unready_networks: unready_networks()?,
             overlay_packets_refused: overlay_packets_refused()?,
+            guarded: GuardMetrics::new()?,
             operation_errors: counters("operation_errors_total", "Operations that failed.", &["engine", "kind"])?,
             status_writes: counters(
                 "status_writes_total",
@@ -120,6 +124,7 @@ impl Metrics {
         let counters = counters.into_iter().map(|counters| Box::new(counters.clone()) as Box<dyn Collector>);
         gauges.chain(counters).try_for_each(|collector| registry.register(collector))?;
         registry.register(Box::new(self.overlay_packets_refused.clone()))?;
+        self.guarded.register(registry)?;
         registry.register(Box::new(self.state_directory_writable.clone()))?;
         self.unready_networks.register(registry)?;
         registry.register(Box::new(self.last_reconcile.clone()))?;
@@ -188,6 +193,17 @@ impl Metrics {
         self.overlay_packets_refused.inc_by(packets);
     }
 
+    /// Counts frames that flows of a network have refused.
+    pub(crate) fn frames_refused(&self, network: &str, cause: &str, frames: u64) {
+        self.guarded.frames_refused(network, cause, frames);
+    }
+
+    /// Sets how many connections each network with policies has, and how many it may have; others
+    /// have no series.
+    pub(crate) fn policy_connections(&self, networks: &BTreeMap<&str, [u32; 2]>) {
+        self.guarded.connections(networks);
+    }
+
     /// Sets the number of devices of each health.
     pub(crate) fn devices<const N: usize>(&self, by_health: [(&str, usize); N]) {
         for (health, count) in by_health {
@@ -229,7 +245,7 @@ impl Metrics {
     }
 }
 
-fn options(name: &str, help: &str) -> Opts {
+pub(super) fn options(name: &str, help: &str) -> Opts {
     Opts::new(format!("usnet_agent_{name}"), help)
 }
 

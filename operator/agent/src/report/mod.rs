@@ -14,6 +14,7 @@
 pub(crate) mod call_counter;
 pub(crate) mod engine_report;
 pub(crate) mod garbage_counter;
+mod guard_metrics;
 pub(crate) mod history_recorder;
 pub(crate) mod log_subject;
 pub mod metrics;

@@ -1,9 +1,11 @@
 //! Writes the flows of guarded bridges, over their management sockets (IO).
 
 use super::bridge_flows::BridgeFlows;
+use super::generation;
 use super::guard::{self, FORWARD};
 use super::guarded::{FrameSource, GuardedPorts};
 use super::policy;
+use super::refused_frames::{self, Drops};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +14,8 @@ use usnet_openflow::{
     Change, Connection, Difference, FlowFilter, FlowMod, GroupMod, InstalledFlow, OpenFlowError, PortNumber, forwarding,
 };
 
-/// Opens a new port. A flow of a former port of its number is deleted.
+/// Opens a new port, or gives one that is open what it may send now. A flow of a former port of its
+/// number is deleted.
 pub(super) fn open(
     socket: &Path,
     timeout: Duration,
@@ -21,7 +24,13 @@ pub(super) fn open(
 ) -> Result<(), OpenFlowError> {
     let mut connection = Connection::open(socket, timeout)?;
     connection.match_carried_fragments()?;
-    connection.commit(&guard::replacement(number, source.flows(number, &FORWARD)))
+    let mut changes = guard::replacement(number, source.flows(number, &FORWARD));
+    let filter = FlowFilter { cookies: guard::cookies_of(number), ..FlowFilter::default() };
+    // Frames of a port that had no flows were all dropped alike.
+    if !connection.flows(&filter)?.is_empty() {
+        changes.extend(generation::renewal());
+    }
+    connection.commit(&changes)
 }
 
 /// Leaves a new port closed, of which policies have to say what it may have: nothing is flooded to
@@ -63,23 +72,36 @@ pub fn enforces_policies(socket: &Path, timeout: Duration) -> Result<bool, OpenF
     Ok(!connection.flows(&filter)?.is_empty())
 }
 
+/// What was found on a bridge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// How much was wrong, and is not any more.
+    pub wrong: usize,
+    /// What the flows had dropped.
+    pub drops: Drops,
+}
+
 /// Has a bridge have the flows of its ports and of the policies of its network, and no others, in
-/// one bundle. Returns how much was wrong.
-pub fn restore(socket: &Path, timeout: Duration, desired: &BridgeFlows) -> Result<usize, OpenFlowError> {
+/// one bundle.
+pub fn restore(socket: &Path, timeout: Duration, desired: &BridgeFlows) -> Result<Restored, OpenFlowError> {
     // Before the flows, so that no port gets what its policies do not allow.
     let unflooded = set_flooding(socket, timeout, &desired.flooded(false))?;
     let mut connection = Connection::open(socket, timeout)?;
     // It goes with the process of the switch, as flows do.
     connection.match_carried_fragments()?;
-    let mut difference = Difference::between(&desired.all(), connection.flows(&FlowFilter::default())?);
+    let mut installed = connection.flows(&FlowFilter::default())?;
+    let lacking = generation::take_from(&mut installed);
+    let drops = refused_frames::drops(&installed);
+    let mut difference = Difference::between(&desired.all(), installed);
     match desired.zone() {
         None => keep_new_ports(&mut connection, &mut difference, desired.ports())?,
         // Connections of a network that had the zone before are none of this one.
         Some(zone) if desired.is_new_zone(&difference) => connection.flush_connections(zone)?,
         Some(_) => {}
     }
-    let wrong = commit(&mut connection, desired, difference)?;
-    Ok(unflooded + wrong + set_flooding(socket, timeout, &desired.flooded(true))?)
+    let wrong = commit(&mut connection, desired, difference, unflooded + lacking > 0)?;
+    let flooded = set_flooding(socket, timeout, &desired.flooded(true))?;
+    Ok(Restored { wrong: unflooded + lacking + wrong + flooded, drops })
 }
 
 /// Leaves out of a difference what the plugin wrote for new ports, which it does when the switch
@@ -98,8 +120,13 @@ fn keep_new_ports(
 }
 
 /// Writes what is wrong of flows and groups. Groups come before the flows that send to them, and
-/// are deleted after these.
-fn commit(connection: &mut Connection, desired: &BridgeFlows, difference: Difference) -> Result<usize, OpenFlowError> {
+/// are deleted after these. With `renews` the bridge gets a new generation in any case.
+fn commit(
+    connection: &mut Connection,
+    desired: &BridgeFlows,
+    difference: Difference,
+    renews: bool,
+) -> Result<usize, OpenFlowError> {
     let installed = connection.groups()?;
     let groups = desired.groups();
     let missing = groups.iter().filter(|group| !installed.iter().any(|found| found.is(group))).count();
@@ -107,9 +134,9 @@ fn commit(connection: &mut Connection, desired: &BridgeFlows, difference: Differ
     let surplus: Vec<GroupId> =
         installed.iter().map(|group| group.id).filter(|id| policy::is_group(*id) && !is_desired(*id)).collect();
     let wrong = difference.missing.len() + difference.surplus.len() + missing + surplus.len();
-    if wrong > 0 {
+    if wrong > 0 || renews {
         let groups = groups.iter().cloned().map(|group| Change::Group(GroupMod::Set(group)));
-        let flows = difference.changes().into_iter().map(Change::Flow);
+        let flows = difference.changes().into_iter().chain(generation::renewal()).map(Change::Flow);
         let deletions = surplus.into_iter().map(|id| Change::Group(GroupMod::Delete(id)));
         connection.commit_all(&groups.chain(flows).chain(deletions).collect::<Vec<_>>())?;
     }
@@ -127,7 +154,7 @@ pub fn update(
     match (before.zone(), desired.zone()) {
         (None, None) => update_guards(socket, timeout, before, desired),
         (then, now) if then == now => update_policies(socket, timeout, before, desired),
-        _ => restore(socket, timeout, desired),
+        _ => restore(socket, timeout, desired).map(|restored| restored.wrong),
     }
 }
 
@@ -153,6 +180,10 @@ fn update_guards(
             changes.extend(guard::replacement(number, flows));
         }
     }
+    // A port that is gone has no packets.
+    if missing > 0 {
+        changes.extend(generation::renewal());
+    }
     if !changes.is_empty() {
         connection.commit(&changes)?;
     }
@@ -173,11 +204,13 @@ fn update_policies(
         ports
     };
     let unflooded = set_flooding(socket, timeout, &changed(false))?;
-    let changes = desired.changes_since(before);
-    if !changes.is_empty() {
+    let mut changes = desired.changes_since(before);
+    let count = changes.len();
+    if count + unflooded > 0 {
+        changes.extend(generation::renewal().into_iter().map(Change::Flow));
         Connection::open(socket, timeout)?.commit_all(&changes)?;
     }
-    Ok(unflooded + changes.len() + set_flooding(socket, timeout, &changed(true))?)
+    Ok(unflooded + count + set_flooding(socket, timeout, &changed(true))?)
 }
 
 /// Looks again at new ports of a bridge with policies: the plugin may have closed one when its
@@ -191,7 +224,7 @@ pub fn verify_new_ports(
     let mut connection = Connection::open(socket, timeout)?;
     for (number, source) in desired.ports().iter().filter(|(number, _)| numbers.contains(number)) {
         if !is_as_it_should_be(&mut connection, *number, source)? {
-            return restore(socket, timeout, desired);
+            return restore(socket, timeout, desired).map(|restored| restored.wrong);
         }
     }
     let mut flooded = desired.flooded(true);

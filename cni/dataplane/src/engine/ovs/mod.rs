@@ -14,10 +14,11 @@
 //! grows with its configuration. The exception is a name that is deleted and created again.
 //!
 //! Which frames a port may send is not in the database: [`guard`] has the flows for it, and
-//! [`policy`] those for what they may carry; `bridge_flows` has all of a bridge.
+//! [`policy`] those for what they may carry; `bridge_flows` has all of a bridge, and with
+//! [`generation`] the switch uses none of before a change.
 //!
-//! Only `driver`, `channels`, `apply`, `snapshot`, `server_socket`, [`guarded_flows`] and
-//! [`refused_frames`] perform IO.
+//! Only `driver`, `channels`, `apply`, `snapshot`, `server_socket`, [`connection_limits`],
+//! [`guarded_flows`] and [`refused_frames`] perform IO.
 
 mod apply;
 mod blocking_channels;
@@ -25,9 +26,11 @@ mod bonds;
 mod bridge_flows;
 mod bridge_settings;
 mod channels;
+pub mod connection_limits;
 mod dpdk_support;
 mod driver;
 mod error;
+pub mod generation;
 pub mod guard;
 mod guarded;
 pub mod guarded_flows;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 use usnet_crds::EngineKind;
 use usnet_crds::policy::Direction;
-use usnet_openflow::flow::CookieFilter;
+use usnet_openflow::flow::{Cookie, CookieFilter};
 use usnet_openflow::{Connection, FlowFilter, InstalledFlow, OpenFlowError, PortNumber};
 use usnet_ovsdb::blocking::Client;
 use usnet_ovsdb::{Bridge, Condition, RowsIndex, Transaction};
@@ -24,6 +24,53 @@ pub struct RefusedFrames {
     pub sent: u64,
     /// Frames to the pod that policies do not allow.
     pub received: u64,
+}
+
+/// Why a flow drops frames of or to a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// A pod claims to be another one.
+    Forged,
+    /// Policies do not allow what a pod sends.
+    Sent,
+    /// Policies do not allow what is sent to a pod.
+    Received,
+}
+
+impl Refusal {
+    /// The name in metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Forged => "anti_spoofing",
+            Self::Sent => "policy_egress",
+            Self::Received => "policy_ingress",
+        }
+    }
+
+    /// `None` of a flow that drops no frames of or to a port.
+    fn of(flow: &InstalledFlow) -> Option<(PortNumber, Self)> {
+        if let Some((port, direction)) = policy::refused(flow) {
+            let is_sent = direction == Direction::Egress;
+            return Some((port, if is_sent { Self::Sent } else { Self::Received }));
+        }
+        let port = guard::port_of(flow.cookie).filter(|_| flow.instructions.is_drop())?;
+        Some((port, Self::Forged))
+    }
+}
+
+/// The frames that each flow of a bridge has dropped since it was written. Table, priority and
+/// cookie tell flows apart.
+pub type Drops = BTreeMap<(u8, u16, Cookie), (Refusal, u64)>;
+
+/// Returns what these flows have dropped.
+#[must_use]
+pub fn drops(flows: &[InstalledFlow]) -> Drops {
+    let dropped = |flow: &InstalledFlow| {
+        let (_, refusal) = Refusal::of(flow)?;
+        Some(((flow.table, flow.priority, flow.cookie), (refusal, flow.packets)))
+    };
+    flows.iter().filter_map(dropped).collect()
 }
 
 /// Reads the refused frames of the ports of all guarded bridges, by the names of the ports.
@@ -53,22 +100,15 @@ fn of_bridge(socket: &Path, timeout: Duration) -> Result<BTreeMap<PortNumber, Re
     let mut connection = Connection::open(socket, timeout)?;
     let mut flows = |cookies: CookieFilter| connection.flows(&FlowFilter { cookies, ..FlowFilter::default() });
     let mut refused: BTreeMap<PortNumber, RefusedFrames> = BTreeMap::new();
-    for flow in flows(guard::cookies())?.iter().filter(|flow| flow.instructions.is_drop()) {
-        if let Some(number) = guard::port_of(flow.cookie) {
-            refused.entry(number).or_default().forged += flow.packets;
-        }
-    }
-    add_of_policies(&mut refused, &flows(policy::cookies())?);
-    Ok(refused)
-}
-
-fn add_of_policies(refused: &mut BTreeMap<PortNumber, RefusedFrames>, flows: &[InstalledFlow]) {
-    for flow in flows {
-        let Some((number, direction)) = policy::refused(flow) else { continue };
+    for flow in flows(guard::cookies())?.iter().chain(&flows(policy::cookies())?) {
+        let Some((number, refusal)) = Refusal::of(flow) else { continue };
         let frames = refused.entry(number).or_default();
-        match direction {
-            Direction::Egress => frames.sent += flow.packets,
-            Direction::Ingress => frames.received += flow.packets,
-        }
+        let count = match refusal {
+            Refusal::Forged => &mut frames.forged,
+            Refusal::Sent => &mut frames.sent,
+            Refusal::Received => &mut frames.received,
+        };
+        *count += flow.packets;
     }
+    Ok(refused)
 }

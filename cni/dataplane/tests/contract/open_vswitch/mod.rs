@@ -5,6 +5,7 @@ mod guard;
 mod limits;
 mod mac_learning;
 mod own;
+mod packet_threads;
 mod policy;
 mod queues;
 mod server;

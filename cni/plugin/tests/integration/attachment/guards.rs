@@ -13,6 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use usnet_crds::{AntiSpoofing, NodeNetwork, Port};
 use usnet_dataplane::ovs::POLICY_ZONE_KEY;
+use usnet_test_abuse::{Frame, send};
 
 on_each_vpp! {
     add_of_each_port_type_guards_the_port_and_del_leaves_no_table,
@@ -21,6 +22,9 @@ on_each_vpp! {
 }
 
 const PORT: u16 = 7000;
+/// Of so many system calls the short form takes one. It has no divisor in common with how often
+/// steps repeat.
+const STRIDE: usize = 29;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The network with these ports, of which three pods have fixed addresses.
@@ -162,6 +166,111 @@ fn a_new_port_of_a_network_with_policies_is_closed_until_the_agent_opens_it() {
             node.del(&pod, "net1").assert_done();
         }
     });
+}
+
+/// A datagram to all with the source address of another pod, as a frame of the device `net1`.
+fn forged() -> Frame {
+    let mut ip = [&[0x45, 0, 0, 34, 0, 0, 0, 0, 64, 17, 0, 0][..], &[10, 56, 0, 77], &[10, 56, 0, 255]].concat();
+    let sum: u32 = ip.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    ip[10..12].copy_from_slice(&(!u16::try_from(folded).unwrap()).to_be_bytes());
+    let udp = [&PORT.to_be_bytes()[..], &PORT.to_be_bytes(), &[0, 14, 0, 0], b"forged"].concat();
+    let bytes = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 0x77], &[8, 0], &ip, &udp].concat();
+    Frame { name: "a datagram of another pod".to_owned(), bytes }
+}
+
+/// A pod that sends forged frames by its new interface from the moment in which that exists.
+struct Attacker {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<usize>,
+}
+
+impl Attacker {
+    fn start(pod: &str) -> Self {
+        let namespace = File::open(format!("/run/netns/{pod}")).unwrap();
+        let is_over = Arc::new(AtomicBool::new(false));
+        let has_ended = Arc::clone(&is_over);
+        let thread = thread::spawn(move || {
+            setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
+            let (frames, mut sent) = ([forged()], 0);
+            while !has_ended.load(Ordering::Relaxed) {
+                // There is no interface, or it is down.
+                sent += usize::from(send(None, "net1", &frames).is_ok());
+                thread::sleep(Duration::from_millis(1));
+            }
+            sent
+        });
+        Self { is_over, thread }
+    }
+
+    fn end(self) -> usize {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
+/// Kills ADD and DEL of a guarded port before one of `stride` system calls each, while the pod
+/// sends forged frames: none of them arrives at another one.
+fn kill_guarded_calls(stride: usize) {
+    on_a_node(move |node| {
+        program(node, AntiSpoofing::Address);
+        let namespace = "/run/netns/q";
+        create_network_namespace(namespace);
+        node.call_with("ADD", &node.pod("q"), "net1", &[("CNI_NETNS", namespace)]).result();
+        let pod = node.pod("p");
+        let tag = format!("external_ids:{POLICY_ZONE_KEY}=65000");
+        let (bridge, mut kills, mut sent) = (node.bridge(), 0, 0);
+        let receiver = socket("q", Ipv4Addr::UNSPECIFIED);
+        receiver.set_read_timeout(Some(PATIENCE)).unwrap();
+        node.add(&pod, "net1").result();
+        let own = socket("p", Ipv4Addr::new(10, 56, 0, 1));
+        own.set_broadcast(true).unwrap();
+        own.send_to(b"own", (Ipv4Addr::new(10, 56, 0, 255), PORT)).unwrap();
+        let (_, from) = receiver.recv_from(&mut [0; 16]).expect("what the pod may send to all");
+        assert_eq!(from.ip(), IpAddr::V4([10, 56, 0, 1].into()));
+        drop(own);
+        node.del(&pod, "net1").assert_done();
+        receiver.set_nonblocking(true).unwrap();
+        for has_policies in [false, true] {
+            if has_policies {
+                node.open_vswitch().vsctl(&["set", "Bridge", &bridge, &tag]).unwrap();
+            }
+            for verb in ["ADD", "DEL"] {
+                for number in (0..).step_by(stride) {
+                    let attacker = Attacker::start("p");
+                    if verb == "DEL" {
+                        node.add(&pod, "net1").result();
+                    }
+                    let is_killed = node.kill_before(verb, &pod, "net1", number);
+                    // The attacker has time to find the port open.
+                    thread::sleep(Duration::from_millis(20));
+                    node.del(&pod, "net1").assert_done();
+                    sent += attacker.end();
+                    let arrived = receiver.recv_from(&mut [0; 16]).ok();
+                    assert_eq!(arrived, None, "{verb} before call {number}, policies: {has_policies}");
+                    if !is_killed {
+                        break;
+                    }
+                    kills += 1;
+                }
+            }
+        }
+        println!("{kills} kills while {sent} forged frames were sent, and none arrived");
+        assert!(kills >= 20 && sent >= 20, "{kills} {sent}");
+        node.del(&node.pod("q"), "net1").assert_done();
+        node.assert_clean();
+    });
+}
+
+#[test]
+fn a_call_that_is_killed_lets_no_forged_frame_pass() {
+    kill_guarded_calls(STRIDE);
+}
+
+#[test]
+#[ignore = "long: some minutes; `make nightly` runs it"]
+fn a_call_that_is_killed_before_each_system_call_lets_no_forged_frame_pass() {
+    kill_guarded_calls(1);
 }
 
 #[test]

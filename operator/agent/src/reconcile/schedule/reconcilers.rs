@@ -27,7 +27,11 @@ pub(crate) fn reconciler(
     inputs: Inputs,
 ) -> Box<dyn Reconciler> {
     let socket = paths.engine_socket(engine);
-    let policies = || PolicySources { journal: inputs.agent_state.journal.clone(), policies: inputs.policies.clone() };
+    let policies = || PolicySources {
+        metrics: inputs.agent_state.metrics.clone(),
+        journal: inputs.agent_state.journal.clone(),
+        policies: inputs.policies.clone(),
+    };
     match engine {
         EngineKind::OpenVswitch => {
             let watcher = OpenVswitchWatcher::connect(&socket, policies());

@@ -126,6 +126,11 @@ impl RunningAgent {
         self.sum_of(name, |sample| sample.get_label().iter().any(|label| label.value() == engine.traits().api_name))
     }
 
+    /// A counter or gauge with all of these values of labels.
+    pub(crate) fn metric_of(&self, name: &str, labels: &[&str]) -> f64 {
+        self.sum_of(name, |sample| labels.iter().all(|it| sample.get_label().iter().any(|label| label.value() == *it)))
+    }
+
     /// A counter or gauge without labels.
     pub(crate) fn node_metric(&self, name: &str) -> f64 {
         self.sum_of(name, |sample| sample.get_label().is_empty())

@@ -34,6 +34,7 @@ fn applied(flows: &BridgeFlows, changes: &[Change]) -> (Vec<Flow>, Vec<Group>) {
             }
             Change::Group(GroupMod::Delete(id)) => groups.retain(|group| group.id != *id),
             Change::Flow(FlowMod::Delete(matches)) => all.retain(|flow| flow.matches.in_port != matches.in_port),
+            Change::Flow(FlowMod::DeleteCookies(_)) => panic!("{change:?}"),
             Change::Flow(FlowMod::DeleteStrict { table, priority, matches }) => all
                 .retain(|flow| (flow.table, flow.priority) != (*table, *priority) || flow.matches.encode() != *matches),
             Change::Flow(FlowMod::Add(flow)) => {

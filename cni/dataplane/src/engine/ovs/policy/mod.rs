@@ -47,6 +47,7 @@ pub use port::{PolicyPort, PolicyPortState};
 use limits::TooLarge;
 use port::Subjects;
 use std::collections::{BTreeMap, BTreeSet};
+pub(super) use step::CONNECTION;
 use step::{CLASSIFY, DESTINATION, EGRESS, INGRESS};
 use usnet_crds::policy::{Direction, Policy};
 use usnet_openflow::flow::{Action, CookieFilter, Flow, Group, GroupId};

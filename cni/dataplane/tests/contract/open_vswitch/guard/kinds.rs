@@ -1,7 +1,7 @@
 //! What the kinds of guards let through.
 
 use super::frames::{self, Frame};
-use super::scene::{BRIDGE, Scene, run};
+use super::scene::{BRIDGE, Scene, run, run_with_threads};
 use crate::open_vswitch::TIMEOUT;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -51,18 +51,27 @@ fn in_mode_mac_all_frames_with_the_own_address_arrive() {
 
 #[test]
 fn in_mode_address_no_forged_frame_arrives_and_all_are_counted() {
-    run(|scene| {
-        let port = scene.guarded(AntiSpoofing::Address);
-        scene.guard(&port);
-        expect(scene, |frame| frame.is_own);
-        let forged = u64::try_from(frames::forged().len()).expect("few");
-        let end = Instant::now() + TIMEOUT;
-        let refused = |scene: &Scene| guard::refused_frames(port.number, &scene.installed());
-        while refused(scene) != forged && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        assert_eq!(refused(scene), forged);
-    });
+    run(|scene| no_forged_frame_arrives(scene, &frames::all()));
+}
+
+#[test]
+fn in_mode_address_no_forged_frame_arrives_with_several_packet_threads() {
+    // The kernel puts fragments together before it spreads frames over the queues of a socket.
+    let all = frames::all().into_iter().filter(|frame| !frame.name.contains("fragment")).collect::<Vec<_>>();
+    run_with_threads(|scene| no_forged_frame_arrives(scene, &all));
+}
+
+fn no_forged_frame_arrives(scene: &mut Scene, frames: &[Frame]) {
+    let port = scene.guarded(AntiSpoofing::Address);
+    scene.guard(&port);
+    expect_of(scene, frames, |frame| frame.is_own);
+    let forged = u64::try_from(frames.iter().filter(|frame| !frame.is_own).count()).expect("few");
+    let end = Instant::now() + TIMEOUT;
+    let refused = |scene: &Scene| guard::refused_frames(port.number, &scene.installed());
+    while refused(scene) != forged && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(refused(scene), forged);
 }
 
 #[test]

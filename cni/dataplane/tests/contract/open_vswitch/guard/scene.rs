@@ -2,7 +2,7 @@
 //! receive. The devices of the pods are in the namespace of the switch.
 
 use super::frames::{self, Frame};
-use crate::open_vswitch::{Daemons, TIMEOUT, vsctl};
+use crate::open_vswitch::{Daemons, TIMEOUT, packet_threads, vsctl};
 use nix::sched::{CloneFlags, setns};
 use smoltcp::phy::{Device as _, Medium, RawSocket, RxToken as _, TxToken as _};
 use smoltcp::time::Instant as Now;
@@ -24,11 +24,22 @@ pub(super) struct Scene {
     receivers: [RawSocket; 2],
     /// The number of the last own broadcast.
     broadcasts: u32,
+    /// Whether packet threads forward.
+    has_threads: bool,
 }
 
 /// Runs a case in the namespace of a new switch, which only its thread enters.
 pub(super) fn run(case: impl FnOnce(&mut Scene) + Send) {
-    let result = std::thread::scope(|scope| scope.spawn(|| case(&mut Scene::new())).join());
+    run_with(false, case);
+}
+
+/// The same with two packet threads.
+pub(super) fn run_with_threads(case: impl FnOnce(&mut Scene) + Send) {
+    run_with(true, case);
+}
+
+fn run_with(has_threads: bool, case: impl FnOnce(&mut Scene) + Send) {
+    let result = std::thread::scope(|scope| scope.spawn(|| case(&mut Scene::new(has_threads))).join());
     result.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
@@ -43,8 +54,8 @@ pub(super) fn port_of(pod: &str) -> String {
 }
 
 impl Scene {
-    fn new() -> Self {
-        let daemons = Daemons::start().expect("Open vSwitch");
+    fn new(has_threads: bool) -> Self {
+        let daemons = if has_threads { packet_threads::daemons() } else { Daemons::start().expect("Open vSwitch") };
         let mut script = format!("add-br {BRIDGE} -- set Bridge {BRIDGE} datapath_type=netdev fail_mode=secure");
         // The kernel would send frames of its own.
         let mut commands =
@@ -55,6 +66,9 @@ impl Scene {
             commands.push(format!("ip link set {port} up"));
             commands.push(format!("ip link set {device} up"));
             script.push_str(&format!(" -- add-port {BRIDGE} {port}"));
+            if has_threads {
+                script.push_str(&packet_threads::interface(&port));
+            }
         }
         for command in commands {
             let mut words = command.split(' ');
@@ -62,10 +76,13 @@ impl Scene {
             assert!(status.expect("a program").success(), "{command}");
         }
         vsctl(&daemons, &script);
+        if has_threads {
+            packet_threads::assert_both_poll(&daemons);
+        }
         setns(File::open(daemons.network_namespace()).expect("a namespace"), CloneFlags::CLONE_NEWNET)
             .expect("entered");
         let [sender, b, c] = PODS.map(|pod| RawSocket::new(&device(pod), Medium::Ethernet).expect("a packet socket"));
-        Self { daemons, sender, receivers: [b, c], broadcasts: 0 }
+        Self { daemons, sender, receivers: [b, c], broadcasts: 0, has_threads }
     }
 
     pub(super) fn management(&self) -> PathBuf {
@@ -144,6 +161,10 @@ impl Scene {
             while Instant::now() < patience {
                 self.received().into_iter().zip(&mut all).for_each(|(frames, all)| all.extend(frames));
                 if all.iter().all(|all| all.contains(&frame.bytes)) {
+                    if self.has_threads {
+                        std::thread::sleep(packet_threads::LATE);
+                        self.received().into_iter().zip(&mut all).for_each(|(frames, all)| all.extend(frames));
+                    }
                     return all.map(|all| &all - &own);
                 }
                 std::thread::sleep(Duration::from_millis(1));

@@ -1,7 +1,7 @@
 //! Connections that outlive policies, answers, and closed ports.
 
 use super::packets::{BROADCAST, TCP, UDP};
-use super::scene::{Scene, ends, run};
+use super::scene::{Scene, ends, run, run_with_threads};
 use usnet_crds::policy::Policy;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 
@@ -23,27 +23,34 @@ fn passes(scene: &mut Scene, from: &'static str, protocol: u8, ports: [u16; 2], 
 
 #[test]
 fn an_answer_passes_while_its_connection_is_allowed_and_a_revoked_one_stops_in_both_directions() {
-    run(|scene| {
-        for (number, (from, protocol, is_ipv4)) in
-            (100..).zip([("u", TCP, true), ("u", UDP, false), ("a", TCP, false), ("a", UDP, true)])
-        {
-            scene.enforce(&server(80, 81), &[]);
-            let ports = [number, 81];
-            let ends = ends(from, "b", is_ipv4);
-            assert!(!scene.reaches("b", from, ends.answer(protocol, ports)), "nothing was asked");
-            assert!(scene.reaches(from, "b", ends.first(protocol, ports)), "{number}");
-            assert_eq!(passes(scene, from, protocol, ports, is_ipv4), [true, true], "{number}");
-            assert!(!scene.reaches(from, "b", ends.first(protocol, [number, 82])), "another port");
-            let answer = ends.answer(protocol, ports);
-            let to_all = [&BROADCAST[..], &answer[6..]].concat();
-            assert!(scene.arrived("b", &[to_all])["u"].is_empty(), "an answer has one receiver");
+    run(connections_are_revoked);
+}
 
-            scene.enforce(&server(80, 80), &[]);
-            assert_eq!(passes(scene, from, protocol, ports, is_ipv4), [false, false], "revoked: {number}");
-            scene.enforce(&[], &[]);
-            assert_eq!(passes(scene, from, protocol, ports, is_ipv4), [true, true], "no policy: {number}");
-        }
-    });
+#[test]
+fn an_answer_passes_while_its_connection_is_allowed_with_several_packet_threads() {
+    run_with_threads(connections_are_revoked);
+}
+
+fn connections_are_revoked(scene: &mut Scene) {
+    for (number, (from, protocol, is_ipv4)) in
+        (100..).zip([("u", TCP, true), ("u", UDP, false), ("a", TCP, false), ("a", UDP, true)])
+    {
+        scene.enforce(&server(80, 81), &[]);
+        let ports = [number, 81];
+        let ends = ends(from, "b", is_ipv4);
+        assert!(!scene.reaches("b", from, ends.answer(protocol, ports)), "nothing was asked");
+        assert!(scene.reaches(from, "b", ends.first(protocol, ports)), "{number}");
+        assert_eq!(passes(scene, from, protocol, ports, is_ipv4), [true, true], "{number}");
+        assert!(!scene.reaches(from, "b", ends.first(protocol, [number, 82])), "another port");
+        let answer = ends.answer(protocol, ports);
+        let to_all = [&BROADCAST[..], &answer[6..]].concat();
+        assert!(scene.arrived("b", &[to_all])["u"].is_empty(), "an answer has one receiver");
+
+        scene.enforce(&server(80, 80), &[]);
+        assert_eq!(passes(scene, from, protocol, ports, is_ipv4), [false, false], "revoked: {number}");
+        scene.enforce(&[], &[]);
+        assert_eq!(passes(scene, from, protocol, ports, is_ipv4), [true, true], "no policy: {number}");
+    }
 }
 
 #[test]

@@ -49,7 +49,8 @@ fn the_flows_of_policies_are_those_of_the_table() {
             Some((table.parse::<u8>().ok()?, rest.split([',', ' ']).next()?.parse::<u16>().ok()?, rest.to_owned()))
         };
         // By table, then by priority, the highest first, and then by text.
-        let mut lines: Vec<(u8, u16, String)> = output.lines().filter_map(line).collect();
+        let of_policies = output.lines().filter(|line| !line.contains("pkt_mark"));
+        let mut lines: Vec<(u8, u16, String)> = of_policies.filter_map(line).collect();
         lines.sort_by_key(|(table, priority, text)| (*table, std::cmp::Reverse(*priority), text.clone()));
         let lines: Vec<String> = lines.into_iter().map(|(table, _, text)| format!("{table} {text}")).collect();
         let table: Vec<&str> = FLOWS.lines().filter(|line| !line.starts_with('#')).collect();

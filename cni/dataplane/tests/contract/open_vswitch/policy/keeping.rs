@@ -29,12 +29,12 @@ pub(super) fn policies() -> NetworkPolicies {
 
 pub(super) fn restore(scene: &Scene, policies: Option<&NetworkPolicies>) -> usize {
     let flows = BridgeFlows::new(ports(scene), policies.cloned());
-    guarded_flows::restore(&scene.management(), TIMEOUT, &flows).expect("flows")
+    guarded_flows::restore(&scene.management(), TIMEOUT, &flows).expect("flows").wrong
 }
 
 /// Whether a packet arrives at b at the port of its policy, and whether one does at another port.
 fn arrives(scene: &mut Scene, number: u16) -> [bool; 2] {
-    scene.forget_frames();
+    scene.settle_flows();
     [80, 81].map(|port| scene.reaches("u", "b", ends("u", "b", true).first(UDP, [10_000 + number, port])))
 }
 

@@ -2,7 +2,7 @@
 //! what is outside. The devices of all are in the namespace of the switch.
 
 use super::packets::{BROADCAST, Ends};
-use crate::open_vswitch::{Daemons, TIMEOUT, vsctl};
+use crate::open_vswitch::{Daemons, TIMEOUT, packet_threads, vsctl};
 use nix::sched::{CloneFlags, setns};
 use smoltcp::phy::{Device as _, Medium, RawSocket, RxToken as _, TxToken as _};
 use smoltcp::time::Instant as Now;
@@ -13,6 +13,7 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use usnet_crds::policy::Policy;
+use usnet_dataplane::ovs::generation;
 use usnet_dataplane::ovs::guard::{self, AntiSpoofing, GuardedPort};
 use usnet_dataplane::ovs::policy::{BridgePolicies, CHECK, PolicyFlows, PolicyPort, PolicyPortState, compile};
 use usnet_openflow::{Change, Connection, FlowMod, GroupMod, PortNumber, forwarding};
@@ -31,11 +32,22 @@ pub(super) struct Scene {
     /// The number of the last request of ARP.
     requests: u32,
     pub(super) closed: BTreeSet<String>,
+    /// Whether packet threads forward.
+    has_threads: bool,
 }
 
 /// Runs a case in the namespace of a new switch, which only its thread enters.
 pub(super) fn run(case: impl FnOnce(&mut Scene) + Send) {
-    let result = std::thread::scope(|scope| scope.spawn(|| case(&mut Scene::new())).join());
+    run_with(false, case);
+}
+
+/// The same with two packet threads.
+pub(super) fn run_with_threads(case: impl FnOnce(&mut Scene) + Send) {
+    run_with(true, case);
+}
+
+fn run_with(has_threads: bool, case: impl FnOnce(&mut Scene) + Send) {
+    let result = std::thread::scope(|scope| scope.spawn(|| case(&mut Scene::new(has_threads))).join());
     result.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
@@ -62,8 +74,8 @@ pub(super) fn ends(from: &str, to: &str, is_ipv4: bool) -> Ends {
 }
 
 impl Scene {
-    fn new() -> Self {
-        let daemons = Daemons::start().expect("Open vSwitch");
+    fn new(has_threads: bool) -> Self {
+        let daemons = if has_threads { packet_threads::daemons() } else { Daemons::start().expect("Open vSwitch") };
         let mut script = format!("add-br {BRIDGE} -- set Bridge {BRIDGE} datapath_type=netdev fail_mode=secure");
         // The kernel would send frames of its own.
         let mut commands =
@@ -75,6 +87,9 @@ impl Scene {
             let number = place(end);
             script.push_str(&format!(" -- add-port {BRIDGE} port-{end}"));
             script.push_str(&format!(" -- set Interface port-{end} ofport_request={number}"));
+            if has_threads {
+                script.push_str(&packet_threads::interface(&format!("port-{end}")));
+            }
         }
         for command in commands {
             let mut words = command.split(' ');
@@ -86,10 +101,14 @@ impl Scene {
             .expect("entered");
         let socket = |end| (end, RawSocket::new(&format!("end-{end}"), Medium::Ethernet).expect("a packet socket"));
         let sockets = ENDS.map(socket).into();
-        let mut scene = Self { daemons, sockets, numbers: BTreeMap::new(), requests: 0, closed: BTreeSet::new() };
+        let mut scene =
+            Self { daemons, sockets, numbers: BTreeMap::new(), requests: 0, closed: BTreeSet::new(), has_threads };
         let ports = scene.connect().ports().expect("ports");
         let number = |end| ports.iter().find(|port| port.name == format!("port-{end}")).expect("a port").number;
         scene.numbers = ENDS.map(|end| (end, number(end))).into();
+        if has_threads {
+            packet_threads::assert_both_poll(&scene.daemons);
+        }
         scene
     }
 
@@ -126,16 +145,17 @@ impl Scene {
         let mut changes: Vec<Change> = groups.into_iter().map(|group| Change::Group(GroupMod::Set(group))).collect();
         changes.push(Change::Flow(FlowMod::Delete(usnet_openflow::flow::Match::default())));
         changes.extend(guards.chain(outside).chain(flows).map(|flow| Change::Flow(FlowMod::Add(flow))));
+        changes.extend(generation::renewal().into_iter().map(Change::Flow));
         let mut connection = self.connect();
         connection.match_carried_fragments().expect("a configuration");
         connection.commit_all(&changes).expect("flows");
-        self.forget_frames();
+        self.settle_flows();
     }
 
     /// For kinds of frames that were just forwarded, the switch uses the flows before for some
-    /// milliseconds.
-    pub(super) fn forget_frames(&self) {
-        self.daemons.appctl(&["revalidator/purge"]).expect("ovs-appctl");
+    /// milliseconds: waits until it has compared all of them with the flows of now.
+    pub(super) fn settle_flows(&self) {
+        self.daemons.appctl(&["revalidator/wait"]).expect("ovs-appctl");
     }
 
     fn guarded(&self, end: &str) -> GuardedPort {
@@ -171,7 +191,7 @@ impl Scene {
     }
 
     /// Returns all that arrives before a request of ARP of this end, which reaches all others that
-    /// are not closed: the switch forwards in order.
+    /// are not closed: a switch without packet threads forwards in order.
     pub(super) fn settle(&mut self, from: &'static str) -> BTreeMap<&'static str, Vec<Vec<u8>>> {
         let mut all: BTreeMap<&str, Vec<Vec<u8>>> = BTreeMap::new();
         let end = Instant::now() + TIMEOUT;
@@ -185,6 +205,10 @@ impl Scene {
                 let is_awaited = |end: &&&str| **end != from && !self.closed.contains(**end);
                 let has_it = |end: &&str| all.get(end).is_some_and(|all| all.contains(&request));
                 if ENDS.iter().filter(is_awaited).all(has_it) {
+                    if self.has_threads {
+                        std::thread::sleep(packet_threads::LATE);
+                        self.received().into_iter().for_each(|(end, more)| all.entry(end).or_default().extend(more));
+                    }
                     return all;
                 }
                 std::thread::sleep(Duration::from_millis(1));

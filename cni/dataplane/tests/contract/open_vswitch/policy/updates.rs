@@ -48,7 +48,7 @@ fn an_update_leaves_what_a_comparison_would() {
         guarded_flows::restore(&scene.management(), TIMEOUT, before).expect("flows");
         for (number, state) in states.iter().enumerate().skip(1) {
             assert!(update(scene, before, state) > 0, "{number}");
-            let wrong = guarded_flows::restore(&scene.management(), TIMEOUT, state).expect("flows");
+            let wrong = guarded_flows::restore(&scene.management(), TIMEOUT, state).expect("flows").wrong;
             assert_eq!((wrong, update(scene, state, state)), (0, 0), "{number}");
             before = state;
         }
@@ -74,7 +74,7 @@ fn a_new_port_has_what_it_may_have_and_a_former_one_of_its_number_leaves_it_noth
 
 /// Whether an answer of b to a packet passes, of which the switch remembers the connection.
 fn answers(scene: &mut Scene) -> bool {
-    scene.forget_frames();
+    scene.settle_flows();
     scene.reaches("b", "u", ends("u", "b", true).answer(UDP, [7_000, 80]))
 }
 
@@ -133,7 +133,7 @@ fn one_port_more_of_a_thousand_is_written_alone() {
         };
         let before = many(scene, 999);
         let management = scene.management();
-        let restore = |flows: &BridgeFlows| guarded_flows::restore(&management, LONG, flows).expect("flows");
+        let restore = |flows: &BridgeFlows| guarded_flows::restore(&management, LONG, flows).expect("flows").wrong;
         assert!(time("all of 999 ports", &mut || restore(&before)) > 15_000);
         let after = many(scene, 1_000);
         time("compilation", &mut || usize::from(many(scene, 1_000) == after));

@@ -6,14 +6,17 @@
 //! for the first time, and has them written if that was interrupted, or if the guard has changed.
 //! On bridges with policies the plugin leaves new ports closed, and the agent opens them:
 //! [`namespaces`] reads whose they are, [`desired`] what they may have, and [`kept`] has what was
-//! written.
+//! written. [`counted`] has what the flows refuse and track.
 
+mod counted;
 mod desired;
 mod kept;
 mod namespaces;
 
 use super::vswitchd_process::VswitchdProcess;
 use crate::model::policies::KnownPolicies;
+use crate::report::metrics::Metrics;
+use counted::Counted;
 use desired::Desired;
 use kept::Kept;
 use namespaces::Namespaces;
@@ -29,6 +32,7 @@ use usnet_common::display::ErrorChain;
 use usnet_dataplane::journal::Journal;
 use usnet_dataplane::model::policy_zone::PolicyZone;
 use usnet_dataplane::observed::{Observed, PoliciesProblem};
+use usnet_dataplane::ovs::refused_frames::Drops;
 use usnet_dataplane::ovs::{BridgeFlows, GuardedBridge, PolicyTag, guarded_flows, guarded_from};
 use usnet_openflow::{OpenFlowError, PortNumber, socket};
 use usnet_ovsdb::asynchronous::State;
@@ -54,9 +58,10 @@ pub(super) enum Enforcement {
     Closed(PoliciesProblem),
 }
 
-/// Where policies and the namespaces of pods come from.
+/// Where policies and the namespaces of pods come from, and where counters go.
 #[derive(Debug)]
 pub(crate) struct PolicySources {
+    pub(crate) metrics: Metrics,
     pub(crate) journal: Journal,
     pub(crate) policies: watch::Receiver<KnownPolicies>,
 }
@@ -92,14 +97,15 @@ impl GuardKeeper {
         mut process: watch::Receiver<VswitchdProcess>,
         sources: PolicySources,
     ) {
-        let PolicySources { journal, mut policies } = sources;
+        let PolicySources { metrics, journal, mut policies } = sources;
         let mut ticks = interval(INTERVAL);
-        let mut round = Round { keeper: self, kept: Kept::default(), namespaces: Namespaces::new(journal) };
+        let counted = Counted::new(&self.folder, metrics);
+        let mut round = Round { keeper: self, kept: Kept::default(), namespaces: Namespaces::new(journal), counted };
         loop {
             let next = round.kept.next().unwrap_or_else(|| Instant::now() + INTERVAL);
             let is_about_all = tokio::select! {
                 _ = ticks.tick() => true,
-                changed = process.changed() => if changed.is_err() { return } else { round.kept.forget(); true },
+                changed = process.changed() => if changed.is_err() { return } else { round.forget(); true },
                 changed = states.changed() => if changed.is_err() { return } else { false },
                 changed = policies.changed() => if changed.is_err() { return } else { false },
                 () = round.keeper.requests.notified() => true,
@@ -178,22 +184,32 @@ struct Round {
     keeper: GuardKeeper,
     kept: Kept,
     namespaces: Namespaces,
+    counted: Counted,
 }
 
 impl Round {
+    fn forget(&mut self) {
+        self.kept.forget();
+        self.counted.forget();
+    }
+
     async fn keep(&mut self, bridges: BTreeMap<String, GuardedBridge>, known: &KnownPolicies, is_about_all: bool) {
         self.kept.retain(|name| bridges.contains_key(name));
+        self.counted.retain(|name| bridges.contains_key(name));
+        let networks = zones(&bridges);
         let with_policies = bridges.values().filter(|bridge| bridge.policies != PolicyTag::None);
         let is_complete = self.namespaces.update(with_policies.map(|bridge| &bridge.ports)).await;
         let mut complete = ByBridge::new();
         for (name, bridge) in bridges {
+            let network = bridge.network.clone();
             let enforcement = match Desired::of(bridge, known, &self.namespaces) {
-                Some(desired) => self.keep_one(&name, desired, is_about_all).await,
+                Some(desired) => self.keep_one((&name, network.as_str()), desired, is_about_all).await,
                 None => Enforcement::Missing,
             };
             complete.insert(name, enforcement);
         }
         self.look_at_new_ports(&mut complete).await;
+        self.counted.limit(&networks, is_about_all).await;
         let failed = complete.values().any(|enforcement| *enforcement == Enforcement::Missing);
         self.kept.reschedule(failed, is_complete, Instant::now());
         self.keeper.complete.send_if_modified(|last| {
@@ -203,7 +219,7 @@ impl Round {
         });
     }
 
-    async fn keep_one(&mut self, name: &str, desired: Desired, is_about_all: bool) -> Enforcement {
+    async fn keep_one(&mut self, (name, network): (&str, &str), desired: Desired, is_about_all: bool) -> Enforcement {
         let unknown = Enforcement::Closed(PoliciesProblem::Unknown);
         let is_known = desired.is_known;
         match self.is_left(name, &desired).await {
@@ -214,7 +230,10 @@ impl Round {
         if is_about_all || !self.kept.has(name, &desired) {
             let before = self.kept.flows(name).cloned();
             match self.write(name, before.clone().filter(|_| !is_about_all), desired).await {
-                Ok((flows, repaired)) => {
+                Ok(Written { flows, repaired, drops }) => {
+                    if let Some(drops) = drops {
+                        self.counted.dropped(name, network, drops);
+                    }
                     if repaired > 0 && is_about_all && before.is_some() {
                         tracing::info!(bridge = name, repaired, "repaired: flows of a guarded bridge had changed");
                     }
@@ -249,22 +268,22 @@ impl Round {
         Enforcement::Missing
     }
 
-    /// Writes what a bridge lacks, and deletes what it has besides; returns the flows that it has
-    /// then, and how many were wrong. With the flows that it has, only what differs is written, and
-    /// nothing is compared.
+    /// Writes what a bridge lacks, and deletes what it has besides. With the flows that it has,
+    /// only what differs is written, and nothing is compared.
     async fn write(
         &self,
         name: &str,
         before: Option<Arc<BridgeFlows>>,
         desired: Desired,
-    ) -> Result<(Arc<BridgeFlows>, usize), OpenFlowError> {
+    ) -> Result<Written, OpenFlowError> {
         let write = move |socket: &Path| {
             let flows = Arc::new(BridgeFlows::new(desired.ports, desired.policies));
-            let wrong = match before {
-                Some(before) => guarded_flows::update(socket, TIMEOUT, &before, &flows),
-                None => guarded_flows::restore(socket, TIMEOUT, &flows),
+            let Some(before) = before else {
+                let restored = guarded_flows::restore(socket, TIMEOUT, &flows)?;
+                return Ok(Written { flows, repaired: restored.wrong, drops: Some(restored.drops) });
             };
-            wrong.map(|wrong| (flows, wrong))
+            let repaired = guarded_flows::update(socket, TIMEOUT, &before, &flows)?;
+            Ok(Written { flows, repaired, drops: None })
         };
         self.keeper.ask(name, write).await
     }
@@ -280,6 +299,24 @@ impl Round {
             }
         }
     }
+}
+
+/// What a bridge has then.
+struct Written {
+    flows: Arc<BridgeFlows>,
+    /// How many flows were wrong.
+    repaired: usize,
+    /// What its flows had dropped; none if they were not read.
+    drops: Option<Drops>,
+}
+
+/// The networks with policies by the zones of their connections.
+fn zones(bridges: &BTreeMap<String, GuardedBridge>) -> BTreeMap<u16, String> {
+    let zone = |bridge: &GuardedBridge| match bridge.policies {
+        PolicyTag::Zone(zone) => Some((zone.number(), bridge.network.to_string())),
+        PolicyTag::None | PolicyTag::Invalid => None,
+    };
+    bridges.values().filter_map(zone).collect()
 }
 
 fn guarded(state: &State) -> Option<BTreeMap<String, GuardedBridge>> {

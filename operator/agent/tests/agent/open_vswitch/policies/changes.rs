@@ -8,6 +8,8 @@ use usnet_crds::conditions::reason::{POLICIES_UNKNOWN, POLICY_TOO_LARGE};
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
 use usnet_crds::{EngineKind, Policies};
 use usnet_dataplane::counters::CounterReader;
+use usnet_dataplane::ovs::POLICY_ZONE_KEY;
+use usnet_dataplane::ovs::connection_limits::CONNECTIONS_MAX;
 
 #[test]
 fn pods_are_closed_until_policies_are_known_and_then_get_what_these_allow() {
@@ -25,6 +27,13 @@ fn pods_are_closed_until_policies_are_known_and_then_get_what_these_allow() {
         let of_server = counters.read().unwrap().remove(scene.server_port())?;
         of_server.drop_causes.get("policy_ingress").is_some_and(|count| *count > 0).then_some(())
     });
+    until("and counted for the network", || {
+        let labels = ["blue", "policy_ingress"];
+        (agent.metric_of("usnet_agent_refused_frames_total", &labels) > 0.0).then_some(())
+    });
+    let connections = |name: &str| agent.metric_of(&format!("usnet_agent_policy_connections{name}"), &["blue"]);
+    until("connections are counted", || (connections("") > 0.0).then_some(()));
+    assert!((connections("_max") - f64::from(CONNECTIONS_MAX)).abs() < f64::EPSILON);
     agent.set_policies(Vec::new());
     scene.wait_until("nothing is restricted", [true, true]);
     agent.set_policies(server(1, 2));
@@ -113,4 +122,36 @@ fn policies_are_enabled_and_disabled_under_running_pods() {
         assert_eq!(scene.zone(), "");
     }
     assert_eq!(scene.testbed.rows("Port", &["_uuid", "name"]), ports, "nothing is created again");
+}
+
+#[test]
+fn what_others_change_of_a_bridge_with_policies_is_put_right() {
+    let scene = Scene::new();
+    let agent = scene.agent(Policies::Enabled);
+    agent.set_policies(server(ALLOWED, ALLOWED));
+    scene.wait_until("one port is open", [true, false]);
+    let (testbed, tag) = (&scene.testbed, format!("external_ids:\"{POLICY_ZONE_KEY}\""));
+    let is_right = || {
+        let mode = testbed.vsctl("get Bridge br-blue fail_mode");
+        // A bridge keeps the zone that it has.
+        (mode == "secure" && scene.zone().parse::<u16>().is_ok()).then_some(())
+    };
+    for change in [
+        "set Bridge br-blue fail_mode=standalone".to_owned(),
+        "clear Bridge br-blue fail_mode".to_owned(),
+        format!("remove Bridge br-blue external_ids {POLICY_ZONE_KEY}"),
+        format!("set Bridge br-blue {tag}=7"),
+        format!("set Bridge br-blue {tag}=none"),
+    ] {
+        testbed.vsctl(&change);
+        until(&change, is_right);
+        scene.wait_until(&change, [true, false]);
+    }
+    for change in ["del-flows br-blue", "add-flow br-blue priority=40000,actions=NORMAL", "del-flows br-blue table=30"]
+    {
+        let mut command = testbed.ovs.command("ovs-ofctl");
+        command.env("OVS_RUNDIR", testbed.ovs.folder()).args(["-O", "OpenFlow14"]).args(change.split(' '));
+        assert!(command.status().unwrap().success(), "{change}");
+        scene.wait_until(change, [true, false]);
+    }
 }

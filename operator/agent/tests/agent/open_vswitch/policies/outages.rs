@@ -1,10 +1,12 @@
 //! Restarts of the switch and of the agent, and ports that are recreated.
 
 use super::scene::{ALLOWED, B, REFUSED, Scene, server};
+use crate::support::node::until;
+use crate::support::running_agent::RunningAgent;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use usnet_crds::Policies;
 
 /// Datagrams to a port, one in a millisecond, until this is stopped; or those that arrive.
@@ -52,23 +54,65 @@ impl Stream {
     }
 }
 
-#[test]
-fn a_switch_that_is_killed_lets_nothing_pass_that_policies_refuse() {
+/// What is killed, and started again.
+#[derive(Debug, Clone, Copy)]
+enum Victim {
+    Switch,
+    Database,
+    Agent,
+}
+
+const VICTIMS: [Victim; 3] = [Victim::Switch, Victim::Database, Victim::Agent];
+
+/// Kills a part again and again while datagrams are sent that policies refuse: none of them
+/// arrives, and what is allowed does after each time.
+fn kill_under_attack(victim: Victim, kills: usize) {
     let mut scene = Scene::new();
-    let agent = scene.agent(Policies::Enabled);
-    agent.set_policies(server(ALLOWED, ALLOWED));
+    let mut agent = Some(scene.agent(Policies::Enabled));
+    if let Some(agent) = &agent {
+        agent.set_policies(server(ALLOWED, ALLOWED));
+    }
     scene.wait_until("one port is open", [true, false]);
-    let attack = Stream::start(&scene, REFUSED);
-    for restart in 0..3 {
-        scene.testbed.ovs.kill_vswitchd().unwrap();
-        scene.testbed.ovs.start_vswitchd().unwrap();
+    let copy = scene.paths.policies_file();
+    until("there is a copy of the policies", || copy.exists().then_some(()));
+    let (before, attack) = (scene.refused(), Stream::start(&scene, REFUSED));
+    let mut longest = Duration::ZERO;
+    for number in 0..kills {
+        let began = Instant::now();
+        match victim {
+            Victim::Switch => {
+                scene.testbed.ovs.kill_vswitchd().unwrap();
+                scene.testbed.ovs.start_vswitchd().unwrap();
+            }
+            Victim::Database => {
+                scene.testbed.ovs.kill_ovsdb_server().unwrap();
+                scene.testbed.ovs.start_ovsdb_server().unwrap();
+            }
+            Victim::Agent => {
+                drop(agent.take());
+                agent = Some(RunningAgent::start(&scene.paths));
+            }
+        }
         // Nothing passes before the agent has written the flows.
         scene.wait_until("one port is open again", [true, false]);
-        let [_, refused] = scene.received();
-        assert_eq!(refused, 0, "{restart}");
+        longest = longest.max(began.elapsed());
+        assert_eq!(scene.refused(), before, "{victim:?}, {number}");
     }
-    assert!(attack.stop() > 1_000);
-    assert_eq!(scene.received()[1], 0);
+    let sent = attack.stop();
+    println!("{kills} kills of {victim:?}, {longest:?} the longest: {sent} datagrams were sent, and none arrived");
+    assert!(sent > 100);
+    assert_eq!(scene.refused(), before);
+}
+
+#[test]
+fn a_part_that_is_killed_lets_nothing_pass_that_policies_refuse() {
+    VICTIMS.into_iter().for_each(|victim| kill_under_attack(victim, 3));
+}
+
+#[test]
+#[ignore = "long: a minute; `make nightly` runs it"]
+fn parts_that_are_killed_twenty_times_let_nothing_pass_that_policies_refuse() {
+    VICTIMS.into_iter().for_each(|victim| kill_under_attack(victim, 20));
 }
 
 #[test]
@@ -79,12 +123,12 @@ fn a_restarted_agent_interrupts_nothing_and_needs_no_api_server() {
     scene.testbed.wait_until_programmed("blue");
     scene.wait_until("one port is open", [true, false]);
     let copy = scene.paths.policies_file();
-    crate::support::node::until("there is a copy of the policies", || copy.exists().then_some(()));
+    until("there is a copy of the policies", || copy.exists().then_some(()));
     drop(agent);
     scene.received();
     // The socket has room for a quarter of a second only.
     let (stream, counter) = (Stream::start(&scene, ALLOWED), Stream::count(&scene));
-    let agent = crate::support::running_agent::RunningAgent::start(&scene.paths);
+    let agent = RunningAgent::start(&scene.paths);
     let reported = |entry: &usnet_crds::node_state::NetworkReport| entry.reason.is_empty();
     agent.wait_for_network("blue", "is programmed", reported);
     thread::sleep(Duration::from_millis(500));
@@ -107,7 +151,7 @@ fn an_agent_without_policies_leaves_what_it_finds_and_opens_nothing_after_a_rest
     scene.wait_until("one port is open", [true, false]);
     drop(agent);
     let _no_copy = std::fs::remove_file(scene.paths.policies_file());
-    let agent = crate::support::running_agent::RunningAgent::start(&scene.paths);
+    let agent = RunningAgent::start(&scene.paths);
     super::scene::wait_for_reason(&agent, usnet_crds::conditions::reason::POLICIES_UNKNOWN);
     scene.wait_until("one port is still open", [true, false]);
     scene.recreate_server("b2");
@@ -142,7 +186,7 @@ fn a_port_that_was_left_in_quarantine_is_put_into_its_network() {
     scene.wait_until("one port is open", [true, false]);
     let port = scene.server_port().as_str();
     scene.testbed.vsctl(&format!("set Port {port} tag=4095"));
-    crate::support::node::until("the port is in no VLAN", || {
+    until("the port is in no VLAN", || {
         (scene.testbed.ovs.vsctl(&["get", "Port", port, "tag"]).ok()?.trim() == "[]").then_some(())
     });
     scene.wait_until("one port is open again", [true, false]);

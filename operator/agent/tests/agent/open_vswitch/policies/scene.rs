@@ -6,6 +6,7 @@ use crate::open_vswitch::testbed::OvsTestbed;
 use crate::support::node::{PATIENCE, network, until};
 use crate::support::running_agent::RunningAgent;
 use crate::support::tcp::Namespace;
+use std::cell::Cell;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -31,6 +32,8 @@ pub(super) struct Scene {
     records: Vec<Record>,
     sender: UdpSocket,
     receivers: [UdpSocket; 2],
+    /// How many datagrams ever arrived at the port that policies do not allow.
+    refused: Cell<usize>,
 }
 
 pub(super) fn blue(policies: Policies) -> NodeNetwork {
@@ -62,7 +65,8 @@ impl Scene {
         let bind = |port| server.run(move || UdpSocket::bind((B, port)).unwrap()).join().unwrap();
         let receivers = [ALLOWED, REFUSED].map(bind);
         receivers.iter().for_each(|socket| socket.set_nonblocking(true).unwrap());
-        Self { testbed, paths, client, server, records: records.to_vec(), sender, receivers }
+        let (records, refused) = (records.to_vec(), Cell::default());
+        Self { testbed, paths, client, server, records, sender, receivers, refused }
     }
 
     /// Starts the agent with the network, and writes the records of the pods.
@@ -115,8 +119,15 @@ impl Scene {
                 }
             }
         };
-        let [allowed, refused] = &self.receivers;
-        [count(allowed), count(refused)]
+        let [allowed, refused] = self.receivers.each_ref().map(count);
+        self.refused.set(self.refused.get() + refused);
+        [allowed, refused]
+    }
+
+    /// How many datagrams ever arrived at the second port.
+    pub(super) fn refused(&self) -> usize {
+        self.received();
+        self.refused.get()
     }
 
     /// Waits until datagrams arrive at these ports and at no other: none of an earlier state is on

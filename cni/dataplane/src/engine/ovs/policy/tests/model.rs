@@ -185,7 +185,7 @@ impl Passing {
     }
 
     fn matches(&self, matches: &Match) -> bool {
-        let Match { in_port, eth_src, eth_dst, vlan: _, payload, registers, connection: _, conjunction: _ } = matches;
+        let Match { in_port, eth_src, eth_dst, payload, registers, .. } = matches;
         assert_eq!(*eth_src, None, "the guard is before");
         in_port.is_none_or(|port| port == self.frame.in_port)
             && eth_dst.is_none_or(|mac| mac.matches(self.frame.dst_mac))
