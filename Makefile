@@ -30,6 +30,7 @@ nightly: setup
 	cargo test --workspace --features usnet-e2e/world --test contract -- --ignored
 	cargo test --workspace --features usnet-e2e/world --test integration -- --ignored before_each_system_call
 	cargo test --workspace --features usnet-e2e/world --test agent -- --ignored killed_twenty_times
+	USNET_FAST_PATH_SECONDS=600 cargo test --workspace --features usnet-e2e/world --test agent -- --nocapture tcp_and_udp_do_not_stall
 	e2e/scripts/cluster-tests --long
 
 # A long soak test of USNET_LIFE_STEPS steps (default 2500), where `make test` has a short one; USNET_LIFE_SEED repeats a run.

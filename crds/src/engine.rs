@@ -59,6 +59,8 @@ pub struct EngineTraits {
     pub polled: &'static [PortType],
     /// The types of ports of which users choose how often the engine tries to send.
     pub retried: &'static [PortType],
+    /// The types of ports that have the settings `port.veth`.
+    pub veth_settings: &'static [PortType],
     /// The VLAN modes of ports.
     pub vlan_modes: &'static [VlanMode],
     /// Whether bridges learn MAC addresses for each VLAN, so that VLANs of one bridge are segments
@@ -95,6 +97,7 @@ const OPEN_VSWITCH: EngineTraits = EngineTraits {
     // `pmd-maxsleep` is of the whole switch.
     polled: &[],
     retried: &[PortType::VhostUser],
+    veth_settings: &[PortType::Veth],
     vlan_modes: &VlanMode::ALL,
     learns_per_vlan: true,
     has_gateways: false,
@@ -123,6 +126,7 @@ const VPP: EngineTraits = EngineTraits {
     // Packet sockets are always read by interrupts.
     polled: &[PortType::VhostUser, PortType::Memif],
     retried: &[],
+    veth_settings: &[],
     // A bridge domain learns a MAC address once, not once for each VLAN.
     vlan_modes: &[VlanMode::Access],
     learns_per_vlan: false,

@@ -6,7 +6,7 @@ use crate::network::topology::TopologyType;
 use crate::reservation::problem::ReservationProblem;
 use crate::types::limits::IPAM_MAX;
 use crate::types::number::EngineRange;
-use crate::types::port_type::PortType;
+use crate::types::port_type::{AF_XDP_MTU_MAX, PortType};
 use crate::types::vlan::VlanMode;
 use crate::uplink::problem::UplinkProblem;
 use crate::userspace_engine::problem::EngineProblem;
@@ -145,6 +145,11 @@ pub enum Problem {
         engine.default_port_type().as_str()
     )]
     EgressLimit { engine: EngineKind, port_type: PortType },
+    /// A queueing discipline of the kernel limits it, which AF_XDP bypasses.
+    #[error("what a pod receives by AF_XDP cannot be limited: leave ingressKbps out, or use veth.datapath Kernel")]
+    IngressLimitOfAfXdp,
+    #[error("the MTU of veth ports by AF_XDP is {AF_XDP_MTU_MAX} at most: use that, or veth.datapath Kernel")]
+    MtuOfAfXdp,
     /// A pod without the volume would never learn the secret.
     #[error("a generated secret is passed in the pod's volume: use it with the socket Volume")]
     SecretWithoutVolume,

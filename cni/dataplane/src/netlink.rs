@@ -2,8 +2,10 @@
 //! while it is sent, so that every answer is available at once.
 
 mod ethtool;
+mod packet_sockets;
 
 pub use ethtool::{Ethtool, Features};
+pub use packet_sockets::PacketSockets;
 
 use netlink_packet_core::{
     DecodeError, NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP_INTR, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader,

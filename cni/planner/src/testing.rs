@@ -76,6 +76,7 @@ pub fn record_with(container: &str, network: &NodeNetwork, backend: PortBackend)
             ring_size: network.port.ring_size,
             secret: None,
             settings: PortSettings::of_pod(network, "default", container, RateLimit::default()),
+            without_af_xdp: None,
         },
         pod: Pod { namespace: "default".into(), name: container.into(), uid: "0-1".parse().unwrap() },
         network_namespace: "/run/netns/pod".into(),

@@ -101,6 +101,7 @@ fn port(settings: &Settings) -> PortSpec {
         volume: port.volume.map(String::from),
         memif: (port.memif.mode == MemifMode::Ip).then_some(port.memif),
         vhost_user: is_vhost_user.then_some(VhostUser { engine_role: port.vhost_user.engine_role }),
+        veth: None,
         polling: port.polling,
         transmit_retries: port.transmit_retries.map(i64::from),
         anti_spoofing: None,

@@ -63,7 +63,7 @@ pub fn validate(network: &UserspaceNetwork) -> Result<ValidNetwork, InvalidSpec>
     let nodes = nodes(&mut problems, spec.node_selector.as_ref());
     let bridge = bridge(&mut problems, spec.engine, &spec.bridge, spec.topology.default_mtu(), name.as_ref());
     let topology = topology(&mut problems, &spec.topology, spec.bridge.ownership);
-    let port = port::port(&mut problems, spec.engine, spec.bridge.ownership, &spec.port);
+    let port = port::port(&mut problems, spec.engine, &spec.bridge, &spec.port);
     let bridge = bridge.map(|bridge| Bridge { is_guarded: port.as_ref().is_some_and(Port::is_guarded), ..bridge });
     let ipam = ipam::ipam(&mut problems, spec.ipam.as_ref());
     let attachments = attachments::attachments(&mut problems, spec.engine, &spec.attachments);

@@ -51,6 +51,67 @@ pub struct VhostUser {
     pub engine_role: SocketRole,
 }
 
+/// By which way Open vSwitch reads and writes the device of a veth port.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum VethDatapath {
+    /// By packet sockets, in the main thread of the switch.
+    #[default]
+    Kernel,
+    /// By AF_XDP, in the packet threads of the switch.
+    #[serde(rename = "AFXDP")]
+    AfXdp,
+}
+
+impl VethDatapath {
+    pub const ALL: [Self; 2] = [Self::Kernel, Self::AfXdp];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kernel => "Kernel",
+            Self::AfXdp => "AFXDP",
+        }
+    }
+}
+
+/// The largest MTU of a device whose frames the kernel gives to a program of AF_XDP: with the
+/// headers they must fit into one page of 4096 bytes, beside 256 bytes in front and 320 behind.
+pub const AF_XDP_MTU_MAX: u16 = 3498;
+
+/// Whether pods leave checksums and the splitting of packets to the engine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+pub enum ChecksumOffload {
+    /// Where the engine takes such packets.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+}
+
+/// Ports of the type veth.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "api", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", default)]
+pub struct Veth {
+    /// Kernel (the default): the main thread of Open vSwitch moves the frames. AFXDP: its packet
+    /// threads do, which is several times as fast and takes a core where there were none; the MTU
+    /// is 3498 at most, and what a pod receives is not limited: a pod with such a limit has Kernel.
+    /// On a node whose switch has no AF_XDP ports are as with Kernel, and the network says so. A
+    /// change applies to pods that attach afterwards.
+    pub datapath: VethDatapath,
+    /// Auto (the default): where Open vSwitch has userspace-tso-enable=true, and all ports of the
+    /// bridge are of the kernel, pods leave checksums and the splitting of packets to it. Off:
+    /// never, which pods need that have tunnels of their own over the interface.
+    pub checksum_offload: ChecksumOffload,
+}
+
+impl Veth {
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// How VPP learns that a pod has sent something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "api", derive(schemars::JsonSchema))]

@@ -153,7 +153,7 @@ fn describe(network: &str, path: &Path) -> Result<Description, MachineError> {
     let text = std::fs::read(path).map_err(failed)?;
     let described: Option<Description> = serde_json::from_slice(&text).ok();
     described
-        .filter(|described| described.endpoint == EndpointType::VhostUser)
+        .filter(|described| matches!(described.endpoint, EndpointType::VhostUser { .. }))
         .ok_or_else(|| MachineError::Description(path.to_owned()))
 }
 

@@ -51,6 +51,7 @@ pub(crate) trait Values: Switch {
             ring_size: network.port.ring_size,
             secret: None,
             settings: PortSettings::of_pod(network, "default", container, RateLimit::default()),
+            without_af_xdp: None,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::model::owner::PortOwner;
 use crate::model::port::{DesiredPort, DeviceName, ObservedSettings, PortBackend, PortName};
 use crate::model::routing::ObservedRouting;
 use crate::model::underlay::ObservedAddress;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::{NetworkName, PortType, UplinkName};
 
 /// All bridges of an engine, whether owned by usnet or not. Names are those of the engine.
@@ -34,6 +34,11 @@ pub struct Observed {
     pub unenforced: BTreeMap<String, PoliciesProblem>,
     /// What it can do with NICs that it drives itself.
     pub dpdk: DpdkSupport,
+    /// Why the engine cannot have devices of pods by AF_XDP, and what to do; `None` if it can.
+    pub without_af_xdp: Option<String>,
+    /// The bridges on which pods may leave checksums and the splitting of packets to the engine, as
+    /// it is configured. A running one may have another configuration until it starts again.
+    pub finishing_bridges: BTreeSet<String>,
 }
 
 /// Why policies are not enforced.

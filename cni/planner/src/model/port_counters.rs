@@ -17,6 +17,20 @@ pub struct PortCounters {
     pub drop_causes: BTreeMap<String, u64>,
 }
 
+/// The causes that mean that the ring of the pod's program had no room: of a vhost-user port of
+/// Open vSwitch; of a memif and of a vhost-user port of VPP, in the words of the engines.
+const FULL_RING: [&str; 3] = ["ovs_tx_failure_drops", "no_free_slots", "tx packet drops (no available descriptors)"];
+
+impl PortCounters {
+    /// Frames that were dropped because the pod's program did not take others soon enough.
+    pub fn dropped_by_full_ring(&self) -> u64 {
+        FULL_RING
+            .iter()
+            .filter_map(|cause| self.drop_causes.get(*cause))
+            .fold(0, |sum, count| sum.saturating_add(*count))
+    }
+}
+
 /// The counters of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {

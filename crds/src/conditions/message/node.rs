@@ -240,6 +240,11 @@ pub fn port_unusable(interface: &dyn Display, reason: &str) -> String {
     format!("interface {interface}: {reason}")
 }
 
+/// The interface of a pod has the datapath Kernel, although its network asks for AF_XDP.
+pub fn without_af_xdp(interface: &dyn Display, why: &str) -> String {
+    format!("interface {interface} has the datapath Kernel, which is slower: the engine refused AF_XDP: {why}")
+}
+
 /// What is at the path on which the program of a pod should listen, while it is not connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodSocket {

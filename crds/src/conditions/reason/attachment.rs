@@ -82,6 +82,10 @@ reasons! {
         Interface "": "the engine does not have or run the pod's port, for reasons as of [error 104](#104-portrejected). It is retried at most 30 s apart"
         => "act on the engine's error in the message: it names the port; look at the log of the engine"
     }
+    WITHOUT_AF_XDP = "WithoutAFXDP" {
+        Interface "": "the network asks for `port.veth.datapath: AFXDP`, and the switch or the kernel of the node refused that for this interface, which therefore has the datapath Kernel: it works, and is slower"
+        => "act on the error in the message, see dmesg and the log of ovs-vswitchd, and then delete the pod, whose successor is tried again; or set port.veth.datapath to Kernel"
+    }
     SOCKET_UNUSABLE = "SocketUnusable" {
         Interface "": "VPP cannot listen on the pod's socket, mostly after a restart: the pod has put something else at its path, or its volume is gone"
         => "remove what the pod has left at the path of the socket in its volume; the agent retries, at most 30 s apart"

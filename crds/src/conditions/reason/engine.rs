@@ -42,7 +42,7 @@ reasons! {
         => "look at the log of the engine on the node; the agent retries, at most 30 s apart"
     }
     ENGINE_UNSUITABLE = "EngineUnsuitable" needs operator {
-        NetworkOnNode "Failed": "the engine has no ports of the network's type: Open vSwitch without DPDK (`other_config:dpdk-init` is not set, or DPDK did not start), or VPP without the plugin; or VPP before 26.06 cannot check what pods claim to be (`port.antiSpoofing`). Other networks are not affected"
+        NetworkOnNode "Failed": "the engine has no ports of the network's type: Open vSwitch without DPDK (`other_config:dpdk-init` is not set, or DPDK did not start), or VPP without the plugin; or VPP before 26.06 cannot check what pods claim to be (`port.antiSpoofing`). Where only AF_XDP is missing (`port.veth.datapath`), pods attach, and their ports are slower. Other networks are not affected"
         => "as the message says: start Open vSwitch with DPDK, load VPP's plugin, or use a newer VPP; everything else recovers by itself"
     }
     ENGINE_ENDED = "EngineEnded" {

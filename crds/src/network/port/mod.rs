@@ -8,12 +8,14 @@ pub(super) mod memif_mode;
 #[cfg(feature = "api")]
 mod serving;
 #[cfg(feature = "api")]
+mod veth;
+#[cfg(feature = "api")]
 pub(super) mod vlan;
 
 use crate::types::anti_spoofing::AntiSpoofing;
 use crate::types::limits::{Queues, RingSize, TransmitRetries};
 use crate::types::names::{DEFAULT_VOLUME, VolumeName};
-use crate::types::port_type::{Memif, Polling, PortType, VhostUser};
+use crate::types::port_type::{Memif, Polling, PortType, Veth, VhostUser};
 use crate::types::rate::RateLimit;
 use crate::types::vlan::Vlan;
 use serde::{Deserialize, Serialize};
@@ -54,6 +56,9 @@ pub struct Port {
     /// The settings of ports of the type VhostUser.
     #[serde(default)]
     pub vhost_user: VhostUser,
+    /// The settings of ports of the type Veth.
+    #[serde(default, skip_serializing_if = "Veth::is_default")]
+    pub veth: Veth,
     /// How VPP reads the queues of the pod; none leaves it to VPP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub polling: Option<Polling>,
@@ -82,16 +87,17 @@ mod spec {
     #![expect(unreachable_pub, reason = "KubeSchema repeats each struct inside of a function")]
 
     use super::Port;
-    use super::{anti_spoofing, serving};
+    use super::{anti_spoofing, serving, veth};
     use crate::cel::{at, is, is_set, or_default, range, rule, with_engine};
     use crate::engine::EngineTraits;
+    use crate::network::bridge::spec::BridgeSpec;
     use crate::network::port::vlan::{VlanSpec, vlan};
     use crate::problem::{Problem, Problems};
     use crate::types::limits::{Queues, RingSize, TransmitRetries};
     use crate::types::names::{NAMESPACE_NAME_PATTERN, VOLUME_NAME_MAX};
     use crate::{
-        AntiSpoofing, EngineKind, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, Ownership, Polling,
-        PortType, RateLimit, VhostUser, VolumeName,
+        AntiSpoofing, EngineKind, KilobitsPerSecond, Memif, MemifSecretKind, MemifSocketKind, Polling, PortType,
+        RateLimit, Veth, VhostUser, VolumeName,
     };
     use kube::KubeSchema;
     use kube::core::Rule;
@@ -139,6 +145,9 @@ mod spec {
         /// The settings of ports of the type VhostUser; not with another type.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub vhost_user: Option<VhostUser>,
+        /// The settings of ports of the type Veth with OVS; not with another type.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub veth: Option<Veth>,
         /// How VPP reads the queues of the pod's program: Polling takes a whole core and is the
         /// fastest, Interrupt costs nothing while nothing is sent, and Adaptive changes between
         /// both. Default what VPP does by itself. With VPP, not for Veth and Tap.
@@ -193,6 +202,7 @@ mod spec {
                 volume: None,
                 memif: None,
                 vhost_user: None,
+                veth: None,
                 polling: None,
                 transmit_retries: None,
                 anti_spoofing: None,
@@ -256,6 +266,7 @@ mod spec {
         type_rules
             .chain(settings_rules())
             .chain(serving::rules(&port_type()))
+            .chain(veth::rules(&port_type()))
             .chain(anti_spoofing::rules())
             .chain(egress_rules())
     }
@@ -301,9 +312,10 @@ mod spec {
     pub(crate) fn port(
         problems: &mut Problems,
         engine: EngineKind,
-        ownership: Ownership,
+        bridge: &BridgeSpec,
         spec: &PortSpec,
     ) -> Option<Port> {
+        let ownership = bridge.ownership;
         let port_type = spec.port_type.unwrap_or_else(|| engine.default_port_type());
         let is_unsupported = !engine.traits().port_types.contains(&port_type);
         problems.add_if(is_unsupported, "spec.port.type", Problem::PortType { engine, port_type });
@@ -313,6 +325,7 @@ mod spec {
         let rate_limit = rate_limit(problems, "spec.port.rateLimit", spec.rate_limit);
         let volume = spec.volume.clone().map(|name| problems.check("spec.port.volume", VolumeName::try_from(name)));
         settings(problems, port_type, spec);
+        let veth = veth::veth(problems, engine, port_type, (bridge, spec));
         let (polling, transmit_retries) = serving::serving(problems, engine, port_type, spec);
         let anti_spoofing = anti_spoofing::anti_spoofing(problems, engine, ownership, spec);
         Some(Port {
@@ -327,6 +340,7 @@ mod spec {
             },
             memif: spec.memif.unwrap_or_default(),
             vhost_user: spec.vhost_user.unwrap_or_default(),
+            veth,
             polling,
             transmit_retries,
             anti_spoofing,

@@ -11,9 +11,10 @@ use kube::core::Rule;
 
 /// A field that some engines have, for ports of some types.
 #[derive(Clone, Copy)]
-struct Field {
-    name: &'static str,
-    types: fn(&EngineTraits) -> &'static [PortType],
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    /// The types of ports that have it in an engine.
+    pub(super) types: fn(&EngineTraits) -> &'static [PortType],
 }
 
 const POLLING: Field = Field { name: "polling", types: |row| row.polled };
@@ -30,7 +31,7 @@ pub(super) fn rules(port_type: &str) -> impl Iterator<Item = Rule> + use<> {
 }
 
 impl Field {
-    fn rules(self, port_type: &str) -> Vec<Rule> {
+    pub(super) fn rules(self, port_type: &str) -> Vec<Rule> {
         let path = format!(".port.{}", self.name);
         let unset = format!("!{}", is_set(&path));
         let of_engine = |engine: EngineKind| match (self.types)(engine.traits()) {
@@ -52,7 +53,7 @@ impl Field {
         Problem::not_in_engine(engine, "ports", self.name, |row| !(self.types)(row).is_empty())
     }
 
-    fn check(self, problems: &mut Problems, engine: EngineKind, port_type: PortType) {
+    pub(super) fn check(self, problems: &mut Problems, engine: EngineKind, port_type: PortType) {
         let field = format!("spec.port.{}", self.name);
         match (self.types)(engine.traits()) {
             [] => problems.add(field, self.not_in(engine)),

@@ -20,6 +20,7 @@ pub(crate) fn program(roots: &NodePaths, network: NodeNetwork, engine_socket: &P
         engine_socket: engine_socket.to_owned(),
         epoch: 1,
         memif_socket_ids: MemifSocketIds::default(),
+        checksum_offload: false,
         numa_node: None,
     };
     NetworkFiles::new(roots).write(&NetworkFile::Programmed(programmed)).expect("the network file");

@@ -1,6 +1,8 @@
 //! What guards and policies cost the packets of programs: two vhost-user ports of Open vSwitch,
-//! between which a DPDK program sends frames back and forth as fast as they come.
+//! between which a DPDK program sends frames back and forth as fast as they come. Then
+//! [`kernel_ports`].
 
+mod kernel_ports;
 mod mode;
 mod program;
 
@@ -57,6 +59,8 @@ pub(crate) fn run(targets: &mut Targets) {
     }
     compare_modes(&switch, targets);
     compare_rings(&switch);
+    drop(switch);
+    kernel_ports::run(targets);
 }
 
 fn turns() -> usize {

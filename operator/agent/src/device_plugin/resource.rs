@@ -87,6 +87,7 @@ mod tests {
             engine_socket: "/run/x".into(),
             epoch: 1,
             memif_socket_ids: MemifSocketIds::default(),
+            checksum_offload: false,
             numa_node: None,
         });
         [(network.name.clone(), file)].into()

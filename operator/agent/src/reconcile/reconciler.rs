@@ -29,6 +29,7 @@ use std::time::Instant;
 use usnet_crds::{NetworkName, NodeNetwork, UplinkName};
 use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::network_file;
+use usnet_dataplane::observed::Observed;
 use usnet_dataplane::paths::NodePaths;
 use usnet_dataplane::plan::{Cause, Op, PlanContext, SpecOrigin, blockers};
 
@@ -178,6 +179,9 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         for (id, cause) in self.programs.update(&reconciled.records, &reconciled.view, &missing, now) {
             degraded.entry(id).or_insert(cause);
         }
+        for (id, cause) in verify::without_af_xdp(&reconciled.records) {
+            degraded.entry(id).or_insert(cause);
+        }
         self.report_at = self.programs.next_due(now).into_iter().chain(self.gateway_holds.next_end(now)).min();
         let facts = engine_report::report(Facts {
             engine: W::ENGINE,
@@ -207,7 +211,7 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         let mut network_health = BTreeMap::new();
         if let (Some(spec), EngineView::Down(outage)) = (spec, &view) {
             network_health = engine_report::health_during_outage(spec, outage);
-            self.publish(spec, &self.files(spec, &network_health, &BTreeMap::new()))?;
+            self.publish(spec, &self.files(spec, &network_health, &BTreeMap::new(), None))?;
         }
         Ok(Reconciled::without_engine(network_health, journal.records, view))
     }
@@ -369,7 +373,10 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         if let Some(problem) = &problem {
             verify::without_writable_directories(&mut network_health, problem);
         }
-        let published = self.publish(spec, &self.files(spec, &network_health, &links.uplinks.numa_nodes()));
+        let published = {
+            let numa_nodes = links.uplinks.numa_nodes();
+            self.publish(spec, &self.files(spec, &network_health, &numa_nodes, Some(&engine.observed)))
+        };
         let is_published = publish::unless_reported(published, problem.as_deref())?;
         self.transition_log.networks(&network_health);
         let is_complete = remaining.is_empty() && engine_error.is_none() && is_published;
@@ -387,11 +394,15 @@ impl<W: EngineWatcher> EngineReconciler<W> {
         spec: &EngineSpec,
         network_health: &BTreeMap<NetworkName, NetworkHealth>,
         numa_nodes: &BTreeMap<UplinkName, u32>,
+        observed: Option<&Observed>,
     ) -> Files {
+        let none = BTreeSet::new();
         let access = Access {
             engine_socket: self.observer.watcher.socket(),
             epoch: self.epoch(),
             memif_socket_ids: self.agent_state.memif_socket_ids,
+            has_af_xdp: observed.is_none_or(|observed| observed.without_af_xdp.is_none()),
+            finishing_bridges: observed.map_or(&none, |observed| &observed.finishing_bridges),
             numa_nodes,
         };
         let mut files = publish::files_after_observe(&spec.networks, network_health, access);

@@ -215,7 +215,22 @@ fn text(report: &Report) -> String {
         let rows: Vec<_> = report.without_counters.iter().map(row).collect();
         text = table(["POD", "INTERFACE", "NETWORK", "NODE", "ADDRESSES"], &rows);
     }
-    text + &unread_text(&report.not_read)
+    text + &full_rings_text(report, per_second) + &unread_text(&report.not_read)
+}
+
+/// Returns the section about the interfaces whose programs are too slow; empty if none is.
+fn full_rings_text(report: &Report, per_second: &str) -> String {
+    let full = report.ports.iter().filter(|entry| entry.port.counters.dropped_by_full_ring() > 0);
+    let row = |NodePort { node, port }: &NodePort| {
+        let dropped = units::counted(port.counters.dropped_by_full_ring());
+        [line(&format!("{}/{}", port.namespace, port.pod)), line(&port.interface), node.clone(), dropped + per_second]
+    };
+    let rows: Vec<_> = full.map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let table = table_of_numbers(["POD", "INTERFACE", "NODE", "DROPPED"], &[3], &rows);
+    format!("\nFULL RINGS: the programs take frames more slowly than they come (docs/fast-programs.md)\n{table}")
 }
 
 /// Returns the row of an interface, with a hyphen for what the engine does not count.
@@ -273,6 +288,21 @@ mod tests {
         let options = Options { node: None, network: None, interval: 5, totals: false, sort, limit };
         let text = text(&report(answers, Vec::new(), &options, namespace));
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn an_interface_whose_program_is_too_slow_is_named() {
+        let agent = usnet_pod(AGENT, "node-a");
+        let mut slow = port("slow", 10, 3012);
+        slow.counters.drop_causes = [("ovs_tx_failure_drops".to_owned(), 3000), ("x".to_owned(), 12)].into();
+        let ports = vec![slow, port("quick", 20, 0)];
+        let options = Options::all(None);
+        let text =
+            text(&report(vec![(&agent, Ok(Reading { ports, failures: Vec::new() }))], Vec::new(), &options, None));
+        let (_, section) = text.split_once("\n\nFULL RINGS: ").expect("a section");
+        let last = section.lines().last().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(last.starts_with("web/slow net1 node-a 3") && section.lines().count() == 3, "{text}");
+        assert!(!super::text(&Report::default()).contains("FULL RINGS"));
     }
 
     #[test]

@@ -15,7 +15,8 @@
 //! 4. [`report`] (IO) appends what was done to a file, from which the agent counts and `usnet node
 //!    history` prints.
 //!
-//! Because the process may mount, it also serves [`device_mounts`] (IO).
+//! Because the process may mount, it also serves [`device_mounts`] (IO), and because it may enter
+//! the network namespaces of pods, it also runs [`checksums`](crate::checksums).
 
 mod collector;
 pub mod device_mounts;

@@ -2,6 +2,7 @@
 
 use super::collector::Collector;
 use super::device_mounts;
+use crate::checksums::{self, Follower};
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::io;
@@ -41,7 +42,7 @@ pub enum Error {
     #[error("the run folder of usnet cannot be used: is it mounted, and writable?")]
     RunFolder(#[source] io::Error),
     /// A bug in this program.
-    #[error("a pass of the garbage collection failed; this is a defect of usnet, please report it")]
+    #[error("a pass over the records of the node failed; this is a defect of usnet, please report it")]
     Pass(#[from] JoinError),
 }
 
@@ -52,8 +53,10 @@ pub async fn run(options: Options) -> Result<Infallible, Error> {
     let collector = Collector::new(&paths, options.plugin_folders, grace)?;
     let listener = device_mounts::listen(&paths).map_err(Error::RunFolder)?;
     tracing::info!(grace_seconds = options.grace_seconds, "collecting garbage");
+    let follower = Follower::new(&paths);
+    let checksums = async { Ok(checksums::run(follower).await?) };
     let mounts = async { Ok(device_mounts::serve(listener, paths).await) };
-    tokio::try_join!(collect(collector), mounts).map(|(never, _)| never)
+    tokio::try_join!(collect(collector), mounts, checksums).map(|(never, ..)| never)
 }
 
 async fn collect(mut collector: Collector) -> Result<Infallible, Error> {

@@ -105,5 +105,6 @@ fn port(interface: &LegacyInterface, FoundPort { network, name, backend, .. }: F
         ring_size: settings.ring_size.unwrap_or_default(),
         secret: None,
         settings: PortSettings::of_pod(network, &interface.pod.namespace, &interface.pod.name, RateLimit::default()),
+        without_af_xdp: None,
     }
 }

@@ -45,6 +45,7 @@ mod qos;
 mod quarantine;
 mod queues;
 pub mod refused_frames;
+mod segmentation;
 mod server_socket;
 mod snapshot;
 mod tags;

@@ -64,6 +64,10 @@ pub struct ProgrammedNetwork {
     /// The memif socket ids that usnet owns, if the engine is VPP.
     #[serde(default)]
     pub memif_socket_ids: MemifSocketIds,
+    /// Whether its pods leave checksums and the splitting of packets to the engine, as soon as that
+    /// takes such packets from their devices.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub checksum_offload: bool,
     /// The NUMA node of the NIC by which the network leaves the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,

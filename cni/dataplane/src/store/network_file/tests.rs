@@ -11,6 +11,7 @@ fn programmed(name: &str) -> NetworkFile {
         engine_socket: "/run/openvswitch/db.sock".into(),
         epoch: 1,
         memif_socket_ids: "7-9".parse().unwrap(),
+        checksum_offload: false,
         numa_node: None,
     })
 }

@@ -1,5 +1,6 @@
 //! The cases on the real Open vSwitch, and those that are about it alone.
 
+mod af_xdp;
 mod forwarding;
 mod guard;
 mod limits;
@@ -19,7 +20,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole};
+use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole, XdpMode};
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::port::{DeviceName, PortBackend, PortName, SocketPath};
 use usnet_ovsdb::Transaction;
@@ -35,6 +36,8 @@ enum Kind {
     /// Where programs can connect.
     Connectable,
     Veth,
+    /// Veth ports whose frames the packet threads have.
+    VethByAfXdp,
 }
 
 /// Open vSwitch, with vhost-user or veth ports.
@@ -93,10 +96,13 @@ impl Switch for OneSwitch {
 
     fn backend(&self, container: &str) -> PortBackend {
         match self.kind {
-            Kind::Veth => {
+            Kind::Veth | Kind::VethByAfXdp => {
                 let device = DeviceName::of(&attachment(container));
                 create_veth_pair(&device, |program| self.command(program));
-                PortBackend::Device { device }
+                match self.kind {
+                    Kind::VethByAfXdp => PortBackend::AfXdp { device, mode: XdpMode::BestEffort },
+                    _ => PortBackend::Device { device },
+                }
             }
             Kind::Connectable => {
                 let socket = SocketPath::try_from(self.folder().join(format!("{container}.sock")));

@@ -27,4 +27,8 @@ pub struct AttachedPort {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<MemifSecret>,
     pub settings: PortSettings,
+    /// Why the engine has the device by packet sockets, although the network asks for AF_XDP;
+    /// `None` if it has what was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_af_xdp: Option<String>,
 }

@@ -37,8 +37,9 @@ pub enum PortBackend {
     /// An engine does not distinguish them; their owners do.
     #[serde(rename = "Veth")]
     Device { device: DeviceName },
-    /// A NIC whose frames the engine has by AF_XDP, before the kernel.
-    #[serde(skip)]
+    /// A kernel device whose frames the engine has by AF_XDP, before the kernel: the engine's end
+    /// of a pod's veth pair, or a NIC.
+    #[serde(rename = "VethByAfXdp")]
     AfXdp { device: DeviceName, mode: XdpMode },
     /// A NIC that the engine drives itself by DPDK.
     #[serde(skip)]
@@ -120,14 +121,11 @@ impl PortBackend {
                 Some(PodBackend::VhostUser { socket, engine_role: *engine_role })
             }
             Self::Memif { socket, mode } => Some(PodBackend::Memif { socket, mode: *mode }),
-            Self::Device { device } => Some(PodBackend::Veth { device }),
+            Self::Device { device } | Self::AfXdp { device, .. } => Some(PodBackend::Veth { device }),
             Self::Tap { device } => Some(PodBackend::Tap { device }),
-            Self::AfXdp { .. }
-            | Self::Dpdk { .. }
-            | Self::Bond { .. }
-            | Self::Patch { .. }
-            | Self::SubInterface
-            | Self::Vxlan { .. } => None,
+            Self::Dpdk { .. } | Self::Bond { .. } | Self::Patch { .. } | Self::SubInterface | Self::Vxlan { .. } => {
+                None
+            }
         }
     }
 
@@ -182,7 +180,7 @@ impl PortBackend {
 
     /// Whether the pod's interface is one of its kernel, which has the addresses.
     pub const fn is_of_kernel(&self) -> bool {
-        matches!(self, Self::Device { .. } | Self::Tap { .. })
+        matches!(self, Self::Device { .. } | Self::AfXdp { .. } | Self::Tap { .. })
     }
 
     /// The file of the socket; `None` without a socket, or for one without a file.

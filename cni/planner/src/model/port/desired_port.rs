@@ -81,7 +81,7 @@ impl DesiredPort {
     /// The port of a pod, with what is recorded of it.
     pub fn of_attachment(record: &Record) -> Self {
         let Record { network, id, port, mac, .. } = record;
-        let AttachedPort { name, bridge, ownership, backend, queues, ring_size, secret, settings } = port.clone();
+        let AttachedPort { name, bridge, ownership, backend, queues, ring_size, secret, settings, .. } = port.clone();
         let guard = guard(&settings, record);
         let settings = DesiredSettings { guard, ..settings.desired(&backend, queues) };
         let is_tap = matches!(backend, PortBackend::Tap { .. });

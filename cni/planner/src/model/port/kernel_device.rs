@@ -32,3 +32,19 @@ impl DeviceRole {
         }
     }
 }
+
+/// The kinds of merged packets, by the kernel's names, that no engine knows to take apart: where
+/// packets are left to the engine, the kernel splits these before they are sent. What a packet
+/// socket says of them (`struct virtio_net_hdr`) is read as something else by Open vSwitch 3.1, or
+/// drops them.
+pub const UNKNOWN_SEGMENTATION: &[&str] = &[
+    "tx-gre-segmentation",
+    "tx-gre-csum-segmentation",
+    "tx-ipxip4-segmentation",
+    "tx-ipxip6-segmentation",
+    "tx-udp_tnl-segmentation",
+    "tx-udp_tnl-csum-segmentation",
+    "tx-sctp-segmentation",
+    "tx-udp-segmentation",
+    "tx-gso-list",
+];

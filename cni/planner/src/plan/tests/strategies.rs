@@ -170,7 +170,9 @@ fn desired_attachment_strategy(id: &AttachmentId) -> impl Strategy<Value = Desir
         move |(network, (bridge, ownership), (name, backend, queues, settings), policy)| {
             let bridge = bridge.unwrap_or_else(|| BridgeName::default_for(&network));
             let ring_size = RingSize::default();
-            let port = AttachedPort { name, bridge, ownership, backend, queues, ring_size, secret: None, settings };
+            let (secret, without_af_xdp) = (None, None);
+            let port =
+                AttachedPort { name, bridge, ownership, backend, queues, ring_size, secret, settings, without_af_xdp };
             DesiredPort { policy, ..desired_port(&network, &id, &port) }
         },
     )

@@ -5,6 +5,8 @@ use super::drivers::sets_promiscuous;
 use super::error::EngineClientError;
 use crate::attachment::interface;
 use usnet_dataplane::attachment::Record;
+use usnet_dataplane::engine::OpError;
+use usnet_dataplane::port::{DeviceName, PortBackend};
 
 #[derive(Debug)]
 pub struct NewPort(State);
@@ -40,7 +42,13 @@ impl NewPort {
     /// It is not certain that the port works.
     pub fn complete(&mut self, record: &mut Record) -> Result<(), EngineClientError> {
         match std::mem::replace(&mut self.0, State::Idle) {
-            State::Requested(port) => record.interface_index = port.complete()?,
+            State::Requested(port) => match (port.complete(), by_af_xdp(record)) {
+                (Ok(index), _) => record.interface_index = index,
+                (Err(EngineClientError::Operation(OpError::Refused { reason, .. })), Some(device)) => {
+                    return fall_back(record, device, reason);
+                }
+                (Err(error), _) => return Err(error),
+            },
             other => {
                 self.0 = other;
                 return Ok(());
@@ -53,6 +61,24 @@ impl NewPort {
         record.interface_index = EngineClient::connect(record)?.create_port(record)?;
         Ok(())
     }
+}
+
+/// The device that the engine is to have by AF_XDP.
+fn by_af_xdp(record: &Record) -> Option<DeviceName> {
+    match &record.port.backend {
+        PortBackend::AfXdp { device, .. } => Some(device.clone()),
+        _ => None,
+    }
+}
+
+/// Creates the port by packet sockets, which need nothing of the kernel that AF_XDP may lack: a pod
+/// whose interface is slower is better than one that does not start. The record says why.
+fn fall_back(record: &mut Record, device: DeviceName, reason: String) -> Result<(), EngineClientError> {
+    EngineClient::connect(record)?.remove_port_and_wait(record)?;
+    record.port.backend = PortBackend::Device { device };
+    record.port.without_af_xdp = Some(reason);
+    record.interface_index = EngineClient::connect(record)?.create_port(record)?;
+    Ok(())
 }
 
 /// Whether the engine uses the device that ADD created.

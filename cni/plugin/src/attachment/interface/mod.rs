@@ -23,6 +23,7 @@ mod remove;
 pub mod tap;
 
 pub use check::{ExpectedInterface, differences};
+pub use checksums::{Permission, follow as follow_checksums};
 pub use create::{assign, check_namespace, create};
 pub use error::InterfaceError;
 pub use owner::device_mac;

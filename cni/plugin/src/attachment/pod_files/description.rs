@@ -5,7 +5,7 @@
 //! of the socket listens and the other connects, and reconnects when one of them restarts; `role`
 //! is the program's side. The memif driver of DPDK takes `role`, `id`, `secret` and the socket
 //! unchanged and the binary logarithm of `ringSize` (`rsize`); its virtio driver takes `ringSize`
-//! itself (`queue_size`).
+//! itself (`queue_size`), and `packedRings` as `packed_vq`.
 //!
 //! A memif with an abstract socket and no secret needs no volume and has no description: its socket
 //! has the interface's name, in the network namespace of the pod, and its id is 0.
@@ -76,7 +76,7 @@ impl Description {
     /// The description of an attachment; none for a veth, which is described by the kernel.
     pub fn new(record: &Record, mac: MacAddress, assignment: &Assignment) -> Option<Self> {
         let (interface, port) = (&record.id.interface, &record.port);
-        let (endpoint, role) = pod_endpoint(port)?;
+        let (endpoint, role) = pod_endpoint(record.engine, port)?;
         Some(Self {
             version: Self::VERSION,
             network: record.network.clone(),
@@ -140,7 +140,8 @@ mod tests {
         let written = serde_json::to_value(&description).unwrap();
         let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(keys(&written), keys(&example), "the example has each key");
-        for key in keys(&written).iter().map(String::as_str).chain(["abstractSocket", "address", "gateway"]) {
+        let others = ["abstractSocket", "address", "gateway", "packedRings"];
+        for key in keys(&written).iter().map(String::as_str).chain(others) {
             assert!(section.contains(&format!("`{key}`")), "docs/getting-started.md does not have the key {key}");
         }
     }

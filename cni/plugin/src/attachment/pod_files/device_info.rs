@@ -135,7 +135,7 @@ mod tests {
             assert_eq!(found, json!({"type": "memif", "version": "1.1.0", "memif": expected}));
         }
         let device = PodSocket { folder: "/run/usnet.dev/blue-3", socket: "net1.sock" };
-        let vhost = device_info(&EndpointType::VhostUser, Role::Server, device);
+        let vhost = device_info(&EndpointType::VhostUser { packed_rings: true }, Role::Server, device);
         let expected = json!({"mode": "server", "path": "/run/usnet.dev/blue-3/net1.sock"});
         assert_eq!(vhost, json!({"type": "vhost-user", "version": "1.1.0", "vhost-user": expected}));
         let hidden = device_info(&memif(MemifMode::Ethernet), Role::Client, in_volume("@net1"));

@@ -20,7 +20,8 @@ pub fn port(
     location: SocketLocation<'_>,
 ) -> Result<AttachedPort, PortError> {
     check_tag(network.engine, attachment)?;
-    let backend = backend(network, attachment, location)?;
+    let settings = PortSettings::of_pod(network, &pod.namespace, &pod.name, requested);
+    let backend = backend(network, attachment, location, settings.rate_limit)?;
     Ok(AttachedPort {
         name: PortName::of(attachment),
         bridge: network.bridge.name.clone(),
@@ -29,7 +30,8 @@ pub fn port(
         queues: network.port.queues,
         ring_size: network.port.ring_size,
         secret: secret(&network.port)?,
-        settings: PortSettings::of_pod(network, &pod.namespace, &pod.name, requested),
+        settings,
+        without_af_xdp: None,
     })
 }
 

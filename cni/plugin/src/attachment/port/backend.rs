@@ -3,7 +3,7 @@
 use super::error::PortError;
 use super::memif;
 use std::path::Path;
-use usnet_crds::{EngineKind, NodeNetwork, Port, PortType};
+use usnet_crds::{EngineKind, NodeNetwork, Port, PortType, RateLimit, VethDatapath, XdpMode};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::memif::MemifSecret;
 use usnet_dataplane::port::{DeviceName, PortBackend, SocketPath, TapDevice};
@@ -23,6 +23,7 @@ pub(super) fn backend(
     network: &NodeNetwork,
     attachment: &AttachmentId,
     location: SocketLocation<'_>,
+    rate_limit: RateLimit,
 ) -> Result<PortBackend, PortError> {
     if let Some(port) = unsupported(network.engine, &network.port) {
         return Err(PortError::UnsupportedByEngine { network: network.name.clone(), engine: network.engine, port });
@@ -33,7 +34,7 @@ pub(super) fn backend(
             let engine_role = network.port.vhost_user.engine_role;
             PortBackend::VhostUser { socket: SocketPath::try_from(file())?, engine_role }
         }
-        PortType::Veth => PortBackend::Device { device: DeviceName::of(attachment) },
+        PortType::Veth => veth(network, attachment, rate_limit),
         PortType::Tap => {
             let namespace = location.network_namespace;
             PortBackend::Tap { device: TapDevice::new(&attachment.interface, namespace)? }
@@ -43,6 +44,18 @@ pub(super) fn backend(
             mode: network.port.memif.mode,
         },
     })
+}
+
+/// The device, by AF_XDP where the network has that: not where what the pod receives is limited,
+/// which the kernel does.
+fn veth(network: &NodeNetwork, attachment: &AttachmentId, rate_limit: RateLimit) -> PortBackend {
+    let device = DeviceName::of(attachment);
+    match network.port.veth.datapath {
+        VethDatapath::AfXdp if rate_limit.ingress_kbps.is_none() => {
+            PortBackend::AfXdp { device, mode: XdpMode::BestEffort }
+        }
+        VethDatapath::AfXdp | VethDatapath::Kernel => PortBackend::Device { device },
+    }
 }
 
 /// The port type that an engine does not support, if it is that. The API rejects such networks.

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
+use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;
 use usnet_plugin::attachment::attach::Step;
 use usnet_test_vpp::Kind;
@@ -52,7 +53,9 @@ fn add_creates_port_mount_and_description_and_del_removes_them(node: &mut TestNo
     assert_eq!(result, json!({"cniVersion": "1.1.0", "interfaces": [interface]}));
     let described = json!({
         "version": 1, "network": NETWORK, "interface": "net1", "type": "vhost-user", "role": "server",
-        "socket": "net1.sock", "mac": mac, "mtu": 1500, "queues": 1, "ringSize": 1024, "ips": []
+        "socket": "net1.sock", "mac": mac, "mtu": 1500, "queues": 1, "ringSize": 1024, "ips": [],
+        // docs/fast-programs.md
+        "packedRings": node.engine.kind() == EngineKind::OpenVswitch,
     });
     assert_eq!(pod.description("net1"), described);
 

@@ -16,7 +16,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
-use usnet_crds::{EngineKind, Mtu, NodeNetwork, Vlan};
+use usnet_crds::{EngineKind, KilobitsPerSecond, Mtu, NodeNetwork, RateLimit, VethDatapath, Vlan};
 use usnet_test_abuse::{PORT, Target, frames, send};
 use usnet_test_vpp::Kind;
 
@@ -145,6 +145,29 @@ fn exchange_packets(node: &mut TestNode) {
     assert_they_talk();
     pods.iter().for_each(|pod| node.del(pod, "net1").assert_done());
     node.assert_clean();
+}
+
+/// AF_XDP passes by what would limit it.
+#[test]
+fn pods_by_af_xdp_talk_and_one_whose_receiving_is_limited_has_the_other_datapath() {
+    on_a_node(|node| {
+        program(node, |network| {
+            network.port.veth.datapath = VethDatapath::AfXdp;
+            let ingress_kbps = KilobitsPerSecond::try_from(100_000).ok();
+            network.attachments[1].rate_limit = Some(RateLimit { ingress_kbps, ..RateLimit::default() });
+        });
+        create_network_namespace(PODS[1].0);
+        let pods = ["p", "q"].map(|name| node.pod(name));
+        for (pod, (namespace, _)) in pods.iter().zip(PODS) {
+            add(node, pod, namespace);
+        }
+        let types = node.open_vswitch().vsctl(&["--bare", "--columns=type", "list", "Interface"]).unwrap();
+        let of = |kind: &str| types.split_whitespace().filter(|found| *found == kind).count();
+        assert_eq!((of("afxdp"), of("system")), (1, 1), "{types}");
+        assert_they_talk();
+        pods.iter().for_each(|pod| node.del(pod, "net1").assert_done());
+        node.assert_clean();
+    });
 }
 
 /// DEL returns before ovs-vswitchd has read the change. If ovs-vswitchd reads the change of the

@@ -40,6 +40,7 @@ impl TestNode {
             engine_socket: self.engine.socket(),
             epoch: 1,
             memif_socket_ids,
+            checksum_offload: false,
             numa_node: None,
         }));
     }

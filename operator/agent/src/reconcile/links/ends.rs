@@ -24,7 +24,9 @@ impl Ends {
         records: &[Record],
     ) -> BTreeSet<AttachmentId> {
         let has_end = |record: &&Record| {
-            record.progress == Progress::Attached && matches!(record.port.backend, PortBackend::Device { .. })
+            let backend = &record.port.backend;
+            let is_veth = matches!(backend, PortBackend::Device { .. } | PortBackend::AfXdp { .. });
+            record.progress == Progress::Attached && is_veth
         };
         self.attached = records.iter().filter(has_end).map(|record| record.id.clone()).collect();
         self.missing = self.find_missing(network_namespace).await;

@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use usnet_common::display::ErrorChain;
 use usnet_crds::conditions::message::node::BRIDGE_RECREATED;
 use usnet_crds::conditions::reason::WAITING;
-use usnet_crds::{NetworkName, NodeNetwork, Phase, UplinkName};
+use usnet_crds::{ChecksumOffload, NetworkName, NodeNetwork, Ownership, Phase, PortType, UplinkName, VethDatapath};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::network_file::{Error, FileStamp, NetworkFile, NetworkFiles, ProgrammedNetwork};
 use usnet_dataplane::plan::Op;
@@ -37,6 +37,10 @@ pub(crate) struct Access<'a> {
     pub epoch: u64,
     /// The memif socket ids that belong to usnet, for VPP.
     pub memif_socket_ids: MemifSocketIds,
+    /// Whether the engine can have devices of pods by AF_XDP.
+    pub has_af_xdp: bool,
+    /// The bridges on which pods may leave checksums to the engine.
+    pub finishing_bridges: &'a BTreeSet<String>,
     /// The NUMA nodes of the NICs of uplinks.
     pub numa_nodes: &'a BTreeMap<UplinkName, u32>,
 }
@@ -93,18 +97,37 @@ pub(crate) fn files_after_observe<'a>(
             }
             (Phase::Active, _) => NetworkFile::Programmed(ProgrammedNetwork {
                 version: ProgrammedNetwork::VERSION,
-                network: match (&network.overlay, &network.uplink) {
-                    (None, None) => Arc::clone(network),
-                    _ => Arc::new(network.for_plugin()),
-                },
+                network: for_plugin(network, access.has_af_xdp),
                 engine_socket: access.engine_socket.to_owned(),
                 epoch: access.epoch,
                 memif_socket_ids: access.memif_socket_ids,
+                checksum_offload: leaves_checksums(network, access.finishing_bridges),
                 numa_node: network.uplink.as_ref().and_then(|uplink| access.numa_nodes.get(&uplink.name)).copied(),
             }),
         })
     };
     networks.into_iter().filter_map(|network| Some((network.name.clone(), file(network)?))).collect()
+}
+
+/// The network as the plugin needs it, with the datapath that ports of pods can have.
+fn for_plugin(network: &Arc<NodeNetwork>, has_af_xdp: bool) -> Arc<NodeNetwork> {
+    let falls_back = !has_af_xdp && network.port.veth.datapath == VethDatapath::AfXdp;
+    if network.overlay.is_none() && network.uplink.is_none() && !falls_back {
+        return Arc::clone(network);
+    }
+    let mut published = network.for_plugin();
+    if falls_back {
+        published.port.veth.datapath = VethDatapath::Kernel;
+    }
+    Arc::new(published)
+}
+
+/// Whether the pods of a network leave checksums to the engine. On an adopted bridge others may
+/// have ports at any time.
+fn leaves_checksums(network: &NodeNetwork, finishing_bridges: &BTreeSet<String>) -> bool {
+    let NodeNetwork { port, bridge, .. } = network;
+    let is_asked_for = port.port_type == PortType::Veth && port.veth.checksum_offload == ChecksumOffload::Auto;
+    is_asked_for && bridge.ownership == Ownership::Managed && finishing_bridges.contains(bridge.name.as_str())
 }
 
 /// Returns the files of networks that cannot be applied on the node.

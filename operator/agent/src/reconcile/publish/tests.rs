@@ -11,11 +11,21 @@ fn draining(network_name: &str) -> NodeNetwork {
 }
 
 fn files(networks: &[NodeNetwork], health: &NetworkHealth) -> Files {
+    files_of_switch(networks, health, true)
+}
+
+fn files_of_switch(networks: &[NodeNetwork], health: &NetworkHealth, has_af_xdp: bool) -> Files {
     let network_health = networks.iter().map(|network| (network.name.clone(), health.clone())).collect();
     let memif_socket_ids = MemifSocketIds::default();
     let numa_nodes = BTreeMap::from([("fab".parse().unwrap(), 1)]);
-    let access =
-        Access { engine_socket: Path::new("/run/db.sock"), epoch: 3, memif_socket_ids, numa_nodes: &numa_nodes };
+    let access = Access {
+        engine_socket: Path::new("/run/db.sock"),
+        epoch: 3,
+        memif_socket_ids,
+        has_af_xdp,
+        finishing_bridges: &BTreeSet::from(["br-blue".to_owned()]),
+        numa_nodes: &numa_nodes,
+    };
     let networks: Vec<_> = networks.iter().cloned().map(Arc::new).collect();
     files_after_observe(&networks, &network_health, access)
 }
@@ -33,9 +43,39 @@ fn a_programmed_network_has_all_that_the_plugin_needs() {
         engine_socket: "/run/db.sock".into(),
         epoch: 3,
         memif_socket_ids: MemifSocketIds::default(),
+        checksum_offload: false,
         numa_node: None,
     };
     assert_eq!(files, [(name("blue"), NetworkFile::Programmed(expected))].into());
+}
+
+#[test]
+fn pods_leave_checksums_to_a_bridge_of_usnet_that_finishes_packets() {
+    let leaves = |name: &str, change: fn(&mut NodeNetwork)| {
+        let mut network = network(name);
+        network.port.port_type = PortType::Veth;
+        change(&mut network);
+        match files(&[network], &NetworkHealth::PROGRAMMED).into_values().next() {
+            Some(NetworkFile::Programmed(programmed)) => programmed.checksum_offload,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(leaves("blue", |_| {}));
+    assert!(!leaves("red", |_| {}), "its bridge does not finish them");
+    assert!(!leaves("blue", |network| network.port.port_type = PortType::VhostUser));
+    assert!(!leaves("blue", |network| network.bridge.ownership = Ownership::Adopted));
+    assert!(!leaves("blue", |network| network.port.veth.checksum_offload = ChecksumOffload::Off));
+}
+
+#[test]
+fn where_the_switch_has_no_af_xdp_pods_get_the_other_datapath() {
+    let mut fast = network("blue");
+    (fast.port.port_type, fast.port.veth.datapath) = (PortType::Veth, VethDatapath::AfXdp);
+    for (has_af_xdp, expected) in [(true, VethDatapath::AfXdp), (false, VethDatapath::Kernel)] {
+        let files = files_of_switch(&[fast.clone()], &NetworkHealth::PROGRAMMED, has_af_xdp);
+        let Some(NetworkFile::Programmed(found)) = files.get(&name("blue")) else { panic!("{files:?}") };
+        assert_eq!(found.network.port.veth.datapath, expected);
+    }
 }
 
 #[test]

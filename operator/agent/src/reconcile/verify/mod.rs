@@ -12,10 +12,10 @@ use usnet_crds::conditions::message::node::{self as message, PortChange};
 use usnet_crds::conditions::message::{overlay, policies};
 use usnet_crds::conditions::reason::{
     BRIDGE_EXISTS, BRIDGE_MISSING, BRIDGE_UNUSABLE, ENGINE_REFUSED, ENGINE_UNSUITABLE, GATEWAY_EXISTS,
-    POLICIES_UNKNOWN, POLICY_TOO_LARGE, PORT_FAILED, SOCKET_UNUSABLE, STATE_NOT_WRITABLE,
+    POLICIES_UNKNOWN, POLICY_TOO_LARGE, PORT_FAILED, SOCKET_UNUSABLE, STATE_NOT_WRITABLE, WITHOUT_AF_XDP,
 };
-use usnet_crds::{EngineKind, NetworkName, NodeNetwork};
-use usnet_dataplane::attachment::AttachmentId;
+use usnet_crds::{EngineKind, NetworkName, NodeNetwork, VethDatapath};
+use usnet_dataplane::attachment::{AttachmentId, Record};
 use usnet_dataplane::desired::Desired;
 use usnet_dataplane::engine::OpError;
 use usnet_dataplane::observed::{ElementState, Observed, ObservedPort, PoliciesProblem};
@@ -170,8 +170,17 @@ fn port_health(evidence: Evidence<'_>, network: &NodeNetwork, name: &PortName) -
 /// checks what these claim to be where the network asks for that.
 fn ports_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<NetworkHealth> {
     let unguardable = evidence.observed.unguardable.as_ref().filter(|_| network.port.is_guarded());
-    let reason = evidence.observed.unusable_port_types.get(&network.port.port_type).or(unguardable)?;
-    Some(NetworkHealth::failed(ENGINE_UNSUITABLE, reason.clone()))
+    let unusable = evidence.observed.unusable_port_types.get(&network.port.port_type).or(unguardable);
+    let asks_for_af_xdp = network.port.veth.datapath == VethDatapath::AfXdp;
+    let without_af_xdp = evidence.observed.without_af_xdp.as_ref().filter(|_| asks_for_af_xdp);
+    match (unusable, without_af_xdp) {
+        (Some(reason), _) => Some(NetworkHealth::failed(ENGINE_UNSUITABLE, reason.clone())),
+        // Its ports have the other datapath, and are slower.
+        (None, Some(reason)) => {
+            Some(NetworkHealth { attachable: true, ..NetworkHealth::failed(ENGINE_UNSUITABLE, reason.clone()) })
+        }
+        (None, None) => None,
+    }
 }
 
 /// Returns none if the policies of the network are enforced, or there are none.
@@ -180,6 +189,16 @@ fn policies_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<Netw
     Some(match problem {
         PoliciesProblem::Unknown => NetworkHealth::failed(POLICIES_UNKNOWN, policies::UNKNOWN),
         PoliciesProblem::TooLarge(why) => NetworkHealth::failed(POLICY_TOO_LARGE, policies::too_large(why)),
+    })
+}
+
+/// Returns the attachments whose device the engine should have by AF_XDP, and could not have so
+/// when they were attached.
+pub(crate) fn without_af_xdp(records: &[Record]) -> impl Iterator<Item = (AttachmentId, Cause)> {
+    records.iter().filter_map(|record| {
+        let why = record.port.without_af_xdp.as_ref()?;
+        let message = message::without_af_xdp(&record.id.interface, why);
+        Some((record.id.clone(), Cause { reason: WITHOUT_AF_XDP, message }))
     })
 }
 

@@ -173,6 +173,27 @@ fn a_network_whose_type_of_ports_the_engine_lacks_fails_without_any_pod() {
 }
 
 #[test]
+fn a_network_that_asks_for_af_xdp_says_that_the_switch_has_none_and_takes_pods() {
+    let observed = Observed { without_af_xdp: Some("it is built without".to_owned()), ..healthy() };
+    assert_eq!(evaluate_one(&observed, &[], &[]), NetworkHealth::PROGRAMMED, "it does not ask for it");
+    let mut fast = network("blue");
+    fast.port.veth.datapath = VethDatapath::AfXdp;
+    let desired = Desired::new([fast], []);
+    let evidence = Evidence {
+        engine: EngineKind::OpenVswitch,
+        desired: &desired,
+        observed: &observed,
+        remaining: &[],
+        blockers: &BTreeMap::new(),
+        failures: &[],
+        engine_error: None,
+    };
+    let health = evaluate(evidence).into_values().next().expect("one network");
+    assert_eq!((health.state, health.attachable), (NetworkState::Failed, true));
+    assert_eq!(health.cause.expect("a reason").reason, ENGINE_UNSUITABLE);
+}
+
+#[test]
 fn a_network_whose_pods_the_engine_cannot_check_fails_without_any_pod() {
     let observed = Observed { unguardable: Some("VPP: it is too old".to_owned()), ..healthy() };
     assert_eq!(evaluate_one(&observed, &[], &[]), NetworkHealth::PROGRAMMED, "it asks for no check");

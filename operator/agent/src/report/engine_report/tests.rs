@@ -7,7 +7,7 @@ use prometheus::Registry;
 use prometheus::proto::Metric;
 use usnet_crds::conditions::OVS_CONNECTED;
 use usnet_crds::conditions::reason::{
-    CPUS_NOT_ISOLATED, DISCONNECTED, NEVER_SEEN, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE,
+    CPUS_NOT_ISOLATED, DISCONNECTED, NEVER_SEEN, NOT_CONNECTED, PORT_FAILED, SOCKET_UNUSABLE, WITHOUT_AF_XDP,
 };
 use usnet_dataplane::observed::Observed;
 use usnet_dataplane::owner::{NetworkDevice, NetworkDeviceRole, PortOwner};
@@ -109,7 +109,8 @@ fn attachments_with_a_problem_are_counted_and_named_up_to_a_limit() {
             (NO_MEMORY, 0),
             (NOT_CONNECTED, 40),
             (PORT_FAILED, 0),
-            (SOCKET_UNUSABLE, 0)
+            (SOCKET_UNUSABLE, 0),
+            (WITHOUT_AF_XDP, 0)
         ])
     );
     let counted = [NOT_CONNECTED, SOCKET_UNUSABLE].map(|reason| gauge(&facts, "attachments_degraded", Some(reason)));

@@ -39,6 +39,15 @@ impl Namespace {
         assert!(self.run(run).join().expect("a thread"), "ip {arguments}");
     }
 
+    /// Runs a program in the network namespace; returns what it printed.
+    pub(crate) fn output(&self, command: &str) -> String {
+        let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+        let run = move || Command::new(&words[0]).args(&words[1..]).output().expect("a program");
+        let output = self.run(run).join().expect("a thread");
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
     pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
         let file = self.0.try_clone().expect("the namespace");
         thread::spawn(move || {

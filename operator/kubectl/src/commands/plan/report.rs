@@ -58,13 +58,14 @@ impl NetworkChange {
 }
 
 /// The settings that running pods keep until they end.
-const FOR_NEW_PODS: [&str; 9] = [
+const FOR_NEW_PODS: [&str; 10] = [
     "spec.port.type",
     "spec.port.queues",
     "spec.port.ringSize",
     "spec.port.volume",
     "spec.port.memif",
     "spec.port.vhostUser",
+    "spec.port.veth.datapath",
     "spec.ipam",
     "spec.devicePlugin",
     "spec.bridge.mtu",

@@ -185,7 +185,7 @@ impl Batch {
             interfaces.iter().map(|interface| self.insert_interface(operation, interface, &port.settings)).collect();
         let columns = ports::port_row(&port.backend, port_settings::port_columns(&port.settings));
         let mut columns = bonds::port_row(&port.backend, columns);
-        let shaper = interfaces.first().map(|(_, interface, _)| interface.shaper());
+        let shaper = interfaces.first().and_then(|(_, interface, _)| interface.shaper());
         if let Some((limits, shaper)) = port.settings.rate_limit.zip(shaper) {
             columns = columns.with("qos", qos::replace(&mut self.transaction, limits, shaper, &port.owner));
         }

@@ -3,7 +3,7 @@
 use super::bonds;
 use super::bridge_settings::{self, NETDEV};
 use super::snapshot::OvsSnapshot;
-use super::{port_settings, ports, tags};
+use super::{port_settings, ports, segmentation, tags};
 use crate::model::observed::{ElementState, Observed, ObservedBridge, ObservedMember, ObservedPort, Peer};
 use crate::model::port::PortName;
 use crate::model::routing::ObservedRouting;
@@ -30,6 +30,8 @@ pub(super) fn observe(snapshot: &OvsSnapshot) -> Observed {
         // Only its flows say so.
         unenforced: BTreeMap::new(),
         dpdk: snapshot.dpdk.clone(),
+        without_af_xdp: snapshot.without_af_xdp.clone(),
+        finishing_bridges: segmentation::bridges(snapshot),
     }
 }
 

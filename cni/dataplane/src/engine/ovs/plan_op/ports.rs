@@ -85,6 +85,10 @@ enum Unfit {
     Differs(String),
 }
 
+/// Open vSwitch accepts such a limit, and the kernel sends past it.
+const WITHOUT_LIMIT: &str = "what a pod receives by AF_XDP cannot be limited, and the interface was attached by it: \
+     delete the pod, whose successor has the datapath Kernel";
+
 fn unfit(snapshot: &OvsSnapshot, port: &DesiredPort, row: &Port) -> Option<Unfit> {
     let observed = observe_port(snapshot, row);
     let is_on_bridge = || {
@@ -115,6 +119,14 @@ fn change<'a>(snapshot: &OvsSnapshot, row: &Port, port: &'a DesiredPort) -> Deci
     if observed.match_desired(&port.settings) {
         return Decision::NoOp;
     }
-    let shaper = snapshot.interface_of(row).and_then(ports::shaper).unwrap_or(Shaper::Policer);
+    let interface = snapshot.interface_of(row);
+    let is_limited = port.settings.rate_limit.is_some_and(|limit| limit.ingress_kbps.is_some());
+    if is_limited && interface.is_some_and(ports::is_af_xdp) {
+        return Decision::Reject(OpError::Refused {
+            what: format!("port {}", port.name),
+            reason: WITHOUT_LIMIT.to_owned(),
+        });
+    }
+    let shaper = interface.and_then(ports::shaper).unwrap_or(Shaper::Policer);
     Decision::Apply(Action::UpdatePort { port, shaper })
 }

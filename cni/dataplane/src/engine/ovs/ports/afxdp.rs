@@ -1,5 +1,5 @@
-//! NICs by AF_XDP: the switch has a socket for each of their queues, and the kernel receives what
-//! comes on others.
+//! Devices by AF_XDP, NICs and the ends of pods' veth pairs: the switch has a socket for each of
+//! their queues, and the kernel receives what comes on others.
 
 use crate::model::port::{DeviceName, PortBackend};
 use usnet_crds::XdpMode;
@@ -36,6 +36,6 @@ fn name_of(mode: XdpMode) -> &'static str {
 /// The error of an interface: the reasons of drivers are in the log of the kernel alone.
 pub(super) fn create_error(error: &str) -> String {
     format!(
-        "{error}: the driver of the NIC has no AF_XDP in this mode, or not with the MTU of the NIC (see dmesg): use afxdp.mode: BestEffort, or a smaller MTU"
+        "{error}: the driver of the device has no AF_XDP in this mode, or not with the MTU of the device (see dmesg), or the switch may not load programs into the kernel (CAP_BPF, CAP_NET_ADMIN): use afxdp.mode: BestEffort, a smaller MTU, or veth.datapath: Kernel"
     )
 }

@@ -9,6 +9,8 @@ use usnet_ovsdb::{Interface, Row};
 /// The interface type of kernel devices. None at all is the same, it is the default.
 pub(super) const INTERFACE_TYPE: &str = "system";
 const DEFAULT_TYPE: &str = "";
+/// Devices that the switch creates: the local port of a bridge, and others of its kind.
+const LOCAL_TYPES: [&str; 2] = ["internal", "tap"];
 
 pub(super) const SHAPER: Shaper = Shaper::Queue;
 
@@ -18,6 +20,11 @@ pub(super) const OTHER_NAME: &str =
 
 pub(super) fn is_type(interface_type: &str) -> bool {
     [DEFAULT_TYPE, INTERFACE_TYPE].contains(&interface_type)
+}
+
+/// Whether the switch creates the device.
+pub(super) fn is_local(interface_type: &str) -> bool {
+    LOCAL_TYPES.contains(&interface_type)
 }
 
 pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {

@@ -16,7 +16,7 @@ use super::qos::Shaper;
 use crate::model::port::{PortBackend, PortName, SocketPath, TunnelEnds};
 pub(super) use dpdk::{options as interface_options, receive_queues, refusal};
 use std::collections::BTreeMap;
-pub(super) use unusable::unusable_types;
+pub(super) use unusable::{unusable_types, without_af_xdp};
 use usnet_crds::{PciAddress, SocketRole, XdpMode};
 use usnet_ovsdb::{Condition, Interface, Port, Row};
 pub(crate) use vhost_user::INTERFACE_TYPE as VHOST_USER_CLIENT;
@@ -61,13 +61,12 @@ impl<'a> NewInterface<'a> {
         }
     }
 
-    /// What limits the frames that the switch sends through it.
-    pub(super) const fn shaper(self) -> Shaper {
+    /// What limits the frames that the switch sends through it; `None` if nothing does.
+    pub(super) const fn shaper(self) -> Option<Shaper> {
         match self {
-            Self::Device => device::SHAPER,
-            Self::VhostUser(..) | Self::AfXdp(_) | Self::Dpdk(_) | Self::Patch(_) | Self::Vxlan(_) => {
-                vhost_user::SHAPER
-            }
+            Self::Device => Some(device::SHAPER),
+            Self::AfXdp(_) => None,
+            Self::VhostUser(..) | Self::Dpdk(_) | Self::Patch(_) | Self::Vxlan(_) => Some(vhost_user::SHAPER),
         }
     }
 
@@ -133,6 +132,16 @@ pub(super) fn is_tunnel(interface: &Interface) -> bool {
     vxlan::ends(interface).is_some()
 }
 
+/// Whether an interface is a device of the kernel, or one that the kernel has from the switch.
+pub(super) fn is_of_kernel(interface: &Interface) -> bool {
+    device::is_type(&interface.interface_type) || device::is_local(&interface.interface_type)
+}
+
+/// The name of the interface at the other end of a patch; none if it is none.
+pub(super) fn patch_peer(interface: &Interface) -> Option<&str> {
+    (interface.interface_type == patch::INTERFACE_TYPE).then(|| patch::peer(interface)).flatten()
+}
+
 /// The error of an interface, with what its cause may be where the switch does not say it.
 pub(super) fn explained(interface: &Interface, error: String) -> String {
     match interface.interface_type.as_str() {
@@ -140,6 +149,11 @@ pub(super) fn explained(interface: &Interface, error: String) -> String {
         dpdk::INTERFACE_TYPE => dpdk::attach_error(&error),
         _ => error,
     }
+}
+
+/// Whether the frames of an interface are those of a kernel device, by AF_XDP.
+pub(super) fn is_af_xdp(interface: &Interface) -> bool {
+    interface.interface_type == afxdp::INTERFACE_TYPE
 }
 
 /// Whether an interface is a NIC that the switch drives itself.
@@ -159,7 +173,8 @@ pub(super) fn has_peer(interface: &Interface) -> bool {
 /// Whether the other end of an interface is there. Types that usnet does not support report it as
 /// vhost-user does.
 pub(crate) fn is_connected(interface_type: &str, status: &BTreeMap<String, String>) -> bool {
-    if device::is_type(interface_type) { device::is_connected(status) } else { vhost_user::is_connected(status) }
+    let is_of_device = device::is_type(interface_type) || interface_type == afxdp::INTERFACE_TYPE;
+    if is_of_device { device::is_connected(status) } else { vhost_user::is_connected(status) }
 }
 
 /// What limits the frames that the switch sends through an interface; `None` if usnet limits none

@@ -8,7 +8,12 @@ pub(super) const INTERFACE_TYPE: &str = "patch";
 const PEER_KEY: &str = "peer";
 
 pub(super) fn backend(interface: &Interface) -> Option<PortBackend> {
-    Some(PortBackend::Patch { peer: PortName::observed(interface.options.get(PEER_KEY)?) })
+    Some(PortBackend::Patch { peer: PortName::observed(peer(interface)?) })
+}
+
+/// The name of the port at the other end.
+pub(super) fn peer(interface: &Interface) -> Option<&str> {
+    interface.options.get(PEER_KEY).map(String::as_str)
 }
 
 /// The columns of an interface to create.

@@ -1,6 +1,6 @@
 //! The types of ports that the running switch cannot have. Pure.
 
-use super::{device, vhost_user};
+use super::{afxdp, device, vhost_user};
 use crate::engine::ovs::dpdk_support::has_dpdk;
 use std::collections::BTreeMap;
 use usnet_crds::{EngineKind, PortType};
@@ -43,6 +43,16 @@ fn unusable(open_vswitch: &OpenVswitch, port_type: PortType) -> Option<String> {
     })
 }
 
+/// Why a switch cannot have devices by AF_XDP, if it cannot.
+pub(in crate::engine::ovs) fn without_af_xdp(open_vswitch: &OpenVswitch) -> Option<String> {
+    let types = &open_vswitch.iface_types;
+    let is_lacking = !types.is_empty() && !types.contains(afxdp::INTERFACE_TYPE);
+    is_lacking.then(|| {
+        let name = afxdp::INTERFACE_TYPE;
+        format!("Open vSwitch is built without AF_XDP and has no interfaces of the type {name}: install one that has them (of Debian and Ubuntu: openvswitch-switch-dpdk), or set port.veth.datapath to Kernel")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +79,17 @@ mod tests {
         assert!(reason.len() + "interface net1: ".len() <= 256, "{}", reason.len());
         let found = unusable_of_version("none", &["internal", "system"]);
         assert!(found[0].1.contains("built without DPDK") && found[0].1.contains("install"), "{found:?}");
+    }
+
+    #[test]
+    fn a_switch_without_af_xdp_says_so_once_it_has_written_what_it_has() {
+        let without = |types: &[&str]| {
+            let row = Row::new().with("iface_types", Value::set(types.iter().copied()));
+            let uuid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
+            without_af_xdp(&OpenVswitch::from_row(uuid, &row).unwrap())
+        };
+        assert_eq!((without(&[]), without(&["afxdp", "system"])), (None, None));
+        assert!(without(&["system"]).unwrap().contains("built without AF_XDP"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod port_rows;
 use super::dpdk_support::dpdk_support;
 use super::error::EmptyDatabase;
 use super::ports;
+use super::segmentation;
 use crate::engine::error::EngineError;
 use crate::model::observed::DpdkSupport;
 use crate::plan::Op;
@@ -31,6 +32,10 @@ pub(super) struct OvsSnapshot {
     pub(super) next_cfg: i64,
     /// What the switch cannot have as it runs now; nothing where that was not read.
     pub(super) unusable_port_types: BTreeMap<PortType, String>,
+    /// Why it cannot have devices by AF_XDP; it can where that was not read.
+    pub(super) without_af_xdp: Option<String>,
+    /// Whether the switch is to have segmentation offload; not where that was not read.
+    pub(super) has_segmentation: bool,
     /// What it can do with NICs that it drives itself; everything where that was not read.
     pub(super) dpdk: DpdkSupport,
 }
@@ -105,6 +110,8 @@ impl OvsSnapshot {
         Ok(Self {
             next_cfg: open_vswitch.next_cfg,
             unusable_port_types: ports::unusable_types(open_vswitch),
+            without_af_xdp: ports::without_af_xdp(open_vswitch),
+            has_segmentation: segmentation::is_configured(open_vswitch),
             dpdk: dpdk_support(open_vswitch),
             port_names: ports.iter().map(|port| (port.name.clone(), port.uuid)).collect(),
             interface_names: interfaces.iter().map(|interface| (interface.name.clone(), interface.uuid)).collect(),

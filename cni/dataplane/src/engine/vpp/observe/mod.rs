@@ -41,6 +41,9 @@ pub(super) fn observe(snapshot: &VppSnapshot, own_socket_ids: MemifSocketIds) ->
         unguardable: None,
         unenforced: BTreeMap::new(),
         dpdk: DpdkSupport::default(),
+        // The API offers it for Open vSwitch alone.
+        without_af_xdp: None,
+        finishing_bridges: BTreeSet::new(),
     }
 }
 
