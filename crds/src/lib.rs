@@ -10,6 +10,7 @@
 //! - [`userspace_engine`]: `UserspaceEngine`, an engine that usnet runs on nodes.
 //! - [`compiled_network`]: what the controller makes of a network for the nodes.
 //! - [`node_slice`]: the addresses of nodes, for overlays.
+//! - [`pod_slice`]: the pods of networks with policies, and which selectors select them.
 //! - [`node_state`]: the spec and the status of one node.
 //! - [`conditions`]: the conditions of all objects, with their reasons and the texts of their
 //!   messages.
@@ -50,6 +51,8 @@ pub mod nad;
 pub mod node_slice;
 #[cfg(feature = "api")]
 pub mod node_state;
+#[cfg(feature = "api")]
+pub mod pod_slice;
 #[cfg(feature = "api")]
 pub mod problem;
 #[cfg(feature = "api")]
@@ -115,6 +118,8 @@ pub use network::{UserspaceNetwork, UserspaceNetworkSpec, UserspaceNetworkStatus
 pub use node_slice::{UserspaceNodeSlice, UserspaceNodeSliceSpec};
 #[cfg(feature = "api")]
 pub use node_state::{UserspaceNodeState, UserspaceNodeStateSpec, UserspaceNodeStateStatus};
+#[cfg(feature = "api")]
+pub use pod_slice::{UserspacePodSlice, UserspacePodSliceSpec};
 #[cfg(feature = "api")]
 pub use reservation::spec::{UserspaceReservation, UserspaceReservationSpec};
 #[cfg(feature = "api")]

@@ -8,13 +8,15 @@
 use crate::EngineKind;
 use crate::attachment::node::{AttachmentReport, REPORTED_MAX, REQUESTED_MAX, RequestedAttachment};
 use crate::names::{NAMESPACE_NAME_MAX, NETWORK_NAME_MAX, POD_NAME_MAX};
+use crate::pod_slice::{UID_MAX, addresses};
 use crate::types::limits::{NUMBER_MAX, REASON_PATTERN};
 use crate::uplink::report::{UPLINK_REPORTS_MAX, UplinkReport};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 pub use crate::types::limits::{MESSAGE_MAX, REASON_MAX};
 
@@ -29,6 +31,9 @@ pub const DEGRADED_OF_NODE_MAX: usize = 100;
 pub const AFFECTED_PODS_MAX: usize = 100;
 /// Longest message of an attachment, in characters.
 pub const ATTACHMENT_MESSAGE_MAX: usize = 256;
+/// Most pods whose addresses a node reports: kubelets run 110, or some hundreds. The ports of
+/// others stay closed if a policy could select them by labels.
+pub const POLICY_PODS_MAX: usize = 1024;
 /// Most networks that a status lists. An agent with more reports a lower `programmedThrough`, so
 /// that the others count as pending.
 pub const REPORTS_MAX: usize = 512;
@@ -151,9 +156,31 @@ pub struct UserspaceNodeStateStatus {
     #[schemars(length(max = REPORTED_MAX))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub attachments: Vec<AttachmentReport>,
+    /// The attached pods of networks with policies, with their addresses, by network and uid. The
+    /// controller of policies tells all nodes of these networks whose addresses these are, if the
+    /// pods are on the node. The list is replaced whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = POLICY_PODS_MAX))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub policy_pods: Vec<PolicyPod>,
     /// For users: the columns of `kubectl get`.
     #[serde(default)]
     pub summary: NodeSummary,
+}
+
+/// A pod that is attached to a network with policies.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PolicyPod {
+    /// The name of the network.
+    #[schemars(length(max = NETWORK_NAME_MAX))]
+    pub network: String,
+    /// The uid of the pod.
+    #[schemars(length(max = UID_MAX))]
+    pub uid: String,
+    /// Its addresses on the network.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[schemars(schema_with = "addresses")]
+    pub addresses: BTreeSet<IpAddr>,
 }
 
 /// One network as the node has it.

@@ -6,6 +6,7 @@ use super::name::OBJECT_NAME_MAX;
 use crate::cel::rule;
 use crate::multi_network_policy::spec::DEFINITIONS_MAX;
 use crate::names::NETWORK_NAME_MAX;
+use crate::policy::pods::{SELECTOR_ID_LENGTH, SelectorId};
 use crate::policy::rule::TransportProtocol;
 use crate::policy::{PEERS_MAX, PORTS_MAX, RULES_MAX};
 use crate::types::limits::{CIDR_MAX, NUMBER_MAX};
@@ -46,7 +47,7 @@ pub struct CompiledPolicySpec {
     /// The networks that the policy is for, sorted.
     #[schemars(schema_with = "networks")]
     pub networks: BTreeSet<NetworkName>,
-    /// The namespace of the policy, whose pods it restricts.
+    /// The namespace of the policy, of whose pods it restricts all, or some.
     pub namespace: NamespaceName,
     /// The name of the policy.
     #[schemars(length(max = OBJECT_NAME_MAX))]
@@ -66,15 +67,42 @@ pub struct CompiledPolicySpec {
     #[schemars(length(max = RULES_MAX))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub egress: Option<Vec<CompiledRule>>,
+    /// A policy for some pods of the namespace has its rules here. `ingress` and `egress` are empty
+    /// then or left out, so that agents that know no labels close all pods of the namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<SelectedPods>,
+}
+
+/// Some pods of a namespace, and which connections they may have.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+pub struct SelectedPods {
+    /// The id of the selector of the pods. Which pods it selects is in UserspacePodSlices.
+    #[schemars(schema_with = "selector_id")]
+    pub selector: SelectorId,
+    /// As `ingress` of a policy for all pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = RULES_MAX))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub ingress: Option<Vec<CompiledRule>>,
+    /// As `egress` of a policy for all pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = RULES_MAX))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub egress: Option<Vec<CompiledRule>>,
 }
 
 /// Connections with any of the peers to any of the ports.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 pub struct CompiledRule {
-    /// The addresses of the other side, as prefixes; any if it is left out.
+    /// The addresses of the other side, as prefixes; any if it is left out, and none if it is
+    /// empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "peers")]
     pub peers: Option<BTreeSet<IpNet>>,
+    /// The other side besides: pods that any of these selectors selects, by their ids.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[schemars(schema_with = "peer_pods")]
+    pub pods: BTreeSet<SelectorId>,
     /// The ports of the destination; any, and protocols without ports, if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "ports")]
@@ -101,8 +129,20 @@ fn networks(_: &mut SchemaGenerator) -> Schema {
     list(&json_schema!({"type": "string", "maxLength": NETWORK_NAME_MAX}), DEFINITIONS_MAX)
 }
 
+/// Empty if the peers are pods: without it, they would be any.
 fn peers(_: &mut SchemaGenerator) -> Schema {
-    list(&json_schema!({"type": "string", "maxLength": CIDR_MAX}), PEERS_MAX)
+    json_schema!({
+        "type": "array", "items": {"type": "string", "maxLength": CIDR_MAX}, "maxItems": PEERS_MAX,
+        "x-kubernetes-list-type": "atomic",
+    })
+}
+
+fn peer_pods(generator: &mut SchemaGenerator) -> Schema {
+    list(&selector_id(generator), PEERS_MAX)
+}
+
+pub(crate) fn selector_id(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "string", "maxLength": SELECTOR_ID_LENGTH, "pattern": "^[0-9a-f]{32}$"})
 }
 
 fn ports(generator: &mut SchemaGenerator) -> Schema {

@@ -5,6 +5,7 @@ use super::name::{OBJECT_NAME_MAX, object_name};
 use super::spec::{CompiledPolicy, CompiledPolicySpec};
 use crate::multi_network_policy::spec::DEFINITIONS_MAX;
 use crate::policy::Policy;
+use crate::policy::pods::SelectorId;
 use crate::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 use crate::policy::{PEERS_MAX, PORTS_MAX, RULES_MAX};
 use crate::types::names::POD_NAME_MAX;
@@ -50,15 +51,17 @@ fn largest() -> CompiledPolicySpec {
         let first = 10_000 + u16::try_from(place).unwrap();
         PortRange { protocol: TransportProtocol::Tcp, first, last: u16::MAX }
     };
-    let mut rules: Vec<PolicyRule> =
-        (0..RULES_MAX - 1).map(|_| PolicyRule { peers: PeerAddresses::Any, ports: DestinationPorts::Any }).collect();
+    let mut rules: Vec<PolicyRule> = (0..RULES_MAX - 1)
+        .map(|_| PolicyRule { peers: PeerAddresses::Any, peer_pods: BTreeSet::new(), ports: DestinationPorts::Any })
+        .collect();
     rules.push(PolicyRule {
         peers: PeerAddresses::Within((0..PEERS_MAX).map(prefix).collect()),
+        peer_pods: BTreeSet::new(),
         ports: DestinationPorts::Within((0..PORTS_MAX).map(range).collect()),
     });
     let network = |place: usize| NetworkName::try_from(format!("{place:a<63}")).unwrap();
     let namespace = "n".repeat(63).parse().unwrap();
-    let policy = Policy { namespace, name: "p".repeat(POD_NAME_MAX), ingress: Some(rules), egress: None };
+    let policy = Policy { namespace, name: "p".repeat(POD_NAME_MAX), pods: None, ingress: Some(rules), egress: None };
     CompiledPolicySpec::new((100..100 + DEFINITIONS_MAX).map(network).collect(), i64::MAX, policy)
 }
 
@@ -89,11 +92,37 @@ fn what_is_left_out_is_any_and_what_is_empty_is_nothing() {
         policy.ingress.unwrap()
     };
     assert_eq!(with(json!([])), []);
-    assert_eq!(with(json!([{}])), [PolicyRule { peers: PeerAddresses::Any, ports: DestinationPorts::Any }]);
-    let nothing = PolicyRule { peers: PeerAddresses::Within([].into()), ports: DestinationPorts::Within([].into()) };
+    assert_eq!(
+        with(json!([{}])),
+        [PolicyRule { peers: PeerAddresses::Any, peer_pods: BTreeSet::new(), ports: DestinationPorts::Any }]
+    );
+    let nothing = PolicyRule {
+        peers: PeerAddresses::Within([].into()),
+        peer_pods: BTreeSet::new(),
+        ports: DestinationPorts::Within([].into()),
+    };
     let backwards = json!([{"protocol": "TCP", "first": 2, "last": 1}]);
     assert_eq!(with(json!([{"peers": [], "ports": backwards}])), [nothing]);
+    let of_pods = json!([{"peers": [], "pods": ["0000000000000000000000000000000a"]}]);
+    let [PolicyRule { peers, peer_pods, .. }] = with(of_pods).try_into().unwrap();
+    assert_eq!((peers, peer_pods), (PeerAddresses::Within([].into()), [SelectorId::new(10)].into()));
     let host_bits = with(json!([{"peers": ["10.0.0.7/24"]}]));
     let prefixes = PeerAddresses::Within(["10.0.0.0/24".parse().unwrap()].into());
-    assert_eq!(host_bits, [PolicyRule { peers: prefixes, ports: DestinationPorts::Any }]);
+    assert_eq!(host_bits, [PolicyRule { peers: prefixes, peer_pods: BTreeSet::new(), ports: DestinationPorts::Any }]);
+}
+
+/// Agents of before know neither selectors of pods nor pods that are peers.
+#[test]
+fn what_agents_without_labels_read_of_a_policy_with_labels_allows_nothing() {
+    let peers = PeerAddresses::Within([].into());
+    let rule = PolicyRule { peers, peer_pods: [SelectorId::new(1)].into(), ports: DestinationPorts::Any };
+    let any = PolicyRule { peers: PeerAddresses::Any, peer_pods: [].into(), ports: DestinationPorts::Any };
+    let spec = |pods| {
+        let (namespace, ingress) = ("db".parse().unwrap(), Some(vec![rule.clone(), any.clone()]));
+        let policy = Policy { namespace, name: "p".to_owned(), pods, ingress, egress: None };
+        serde_json::to_value(CompiledPolicySpec::new(["blue".parse().unwrap()].into(), 1, policy)).unwrap()
+    };
+    let of_some = spec(Some(SelectorId::new(2)));
+    assert_eq!((&of_some["ingress"], of_some.get("egress")), (&json!([]), None));
+    assert_eq!(spec(None)["ingress"][0]["peers"], json!([]));
 }

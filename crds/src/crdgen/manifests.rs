@@ -5,7 +5,7 @@ use crate::conditions::{READY, Status, reason};
 use crate::uplink::spec::UserspaceUplink;
 use crate::{
     CompiledNetwork, CompiledPolicy, UserspaceAttachment, UserspaceEngine, UserspaceNetwork, UserspaceNodeSlice,
-    UserspaceNodeState, UserspaceReservation,
+    UserspaceNodeState, UserspacePodSlice, UserspaceReservation,
 };
 use kube::CustomResourceExt;
 use serde_json::{Value, json};
@@ -74,6 +74,7 @@ pub(super) fn with_defaults() -> Result<Vec<Value>, ManifestError> {
         CompiledPolicy::crd(),
         UserspaceNodeState::crd(),
         UserspaceNodeSlice::crd(),
+        UserspacePodSlice::crd(),
     ];
     let json = crds.iter().map(|crd| Ok(simplified(serde_json::to_value(crd)?)));
     let mut json: Vec<Value> = json.collect::<Result<_, ManifestError>>()?;

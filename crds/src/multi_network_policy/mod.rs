@@ -6,6 +6,7 @@
 //! - [`spec`]: what users write;
 //! - [`definitions`]: the NADs that a policy is for, by its annotation;
 //! - [`read`]: a spec, as the [`Policy`](crate::policy::Policy) that nodes enforce;
+//! - [`selector`]: which pods it is for, and which are peers;
 //! - [`problem`]: what cannot be enforced. It matches nothing, and never more than it says.
 
 pub mod definitions;
@@ -14,6 +15,7 @@ mod ports;
 pub mod problem;
 pub mod read;
 mod reading;
+pub mod selector;
 mod size;
 pub mod spec;
 

@@ -1,34 +1,61 @@
-//! Peers of rules, as prefixes.
+//! Peers of rules, as prefixes and as selectors of pods.
 
 use super::problem::PolicyProblem;
 use super::reading::Reading;
+use super::selector::{PodSelector, SelectedNamespaces, labels};
 use super::spec::{IpBlock, RulePeer};
+use crate::NamespaceName;
+use crate::policy::pods::SelectorId;
 use crate::policy::prefixes::without;
 use crate::policy::rule::PeerAddresses;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
 
-/// The addresses of peers. No peer means any; peers of which none can be enforced mean none.
-pub(super) fn addresses(reading: &mut Reading, field: &str, peers: &[RulePeer]) -> PeerAddresses {
-    if peers.is_empty() {
-        return PeerAddresses::Any;
-    }
-    let mut all = BTreeSet::new();
-    for (place, peer) in peers.iter().enumerate() {
-        let field = format!("{field}[{place}]");
-        all.extend(reading.check(&field, of_peer(peer)).into_iter().flatten());
-    }
-    PeerAddresses::Within(all)
+/// What a peer stands for.
+enum Peer {
+    Addresses(Vec<IpNet>),
+    Pods(PodSelector),
 }
 
-fn of_peer(peer: &RulePeer) -> Result<Vec<IpNet>, PolicyProblem> {
-    let has_selector = peer.pod_selector.is_some() || peer.namespace_selector.is_some();
-    match &peer.ip_block {
-        Some(_) if has_selector => Err(PolicyProblem::BlockWithSelector),
-        None if has_selector => Err(PolicyProblem::PeerSelector),
-        None => Err(PolicyProblem::EmptyPeer),
-        Some(block) => of_block(block),
+/// The peers of a rule: their addresses, and the selectors of pods. No peer means any; peers of
+/// which none can be enforced mean none. Pods without a selector of their namespaces are those of
+/// the policy's own.
+pub(super) fn peers(
+    reading: &mut Reading,
+    field: &str,
+    own: Option<&NamespaceName>,
+    peers: &[RulePeer],
+) -> (PeerAddresses, BTreeSet<SelectorId>) {
+    if peers.is_empty() {
+        return (PeerAddresses::Any, BTreeSet::new());
     }
+    let (mut addresses, mut pods) = (BTreeSet::new(), BTreeSet::new());
+    for (place, peer) in peers.iter().enumerate() {
+        match reading.check(&format!("{field}[{place}]"), of_peer(peer, own)) {
+            Some(Peer::Addresses(prefixes)) => addresses.extend(prefixes),
+            Some(Peer::Pods(selector)) => drop(pods.insert(reading.selector(selector))),
+            None => {}
+        }
+    }
+    (PeerAddresses::Within(addresses), pods)
+}
+
+fn of_peer(peer: &RulePeer, own: Option<&NamespaceName>) -> Result<Peer, PolicyProblem> {
+    let RulePeer { pod_selector, namespace_selector, ip_block } = peer;
+    let has_selector = pod_selector.is_some() || namespace_selector.is_some();
+    match ip_block {
+        Some(_) if has_selector => return Err(PolicyProblem::BlockWithSelector),
+        Some(block) => return of_block(block).map(Peer::Addresses),
+        None if !has_selector => return Err(PolicyProblem::EmptyPeer),
+        None => {}
+    }
+    let namespaces = match (namespace_selector, own) {
+        (Some(selector), _) => SelectedNamespaces::Labelled(labels(Some(selector))?),
+        (None, Some(own)) => SelectedNamespaces::Only(own.clone()),
+        // Such a policy is for no pods.
+        (None, None) => return Err(PolicyProblem::EmptyPeer),
+    };
+    Ok(Peer::Pods(PodSelector { namespaces, pods: labels(pod_selector.as_ref())? }))
 }
 
 fn of_block(IpBlock { cidr, except }: &IpBlock) -> Result<Vec<IpNet>, PolicyProblem> {

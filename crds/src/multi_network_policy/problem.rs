@@ -26,10 +26,8 @@ pub enum PolicyProblem {
     #[error(transparent)]
     Namespace(#[from] InvalidName),
     /// Its rules count for all pods as well.
-    #[error(
-        "policies for some pods of a namespace are not supported, and this one restricts all pods of the namespace and allows nothing: use podSelector: {{}}, or give the pods a namespace of their own"
-    )]
-    PodSelector,
+    #[error("it cannot be read, and the policy restricts all pods of the namespace and allows nothing: {0}")]
+    PodSelector(String),
     #[error(
         "the policy has more than {RULES_MAX} rules, {PEERS_MAX} peers (each exception of a block makes several) or {PORTS_MAX} ports, and allows nothing: write several policies"
     )]
@@ -38,9 +36,9 @@ pub enum PolicyProblem {
     Unreadable(String),
     #[error("{0:?} is no type of a policy: use Ingress or Egress")]
     PolicyType(String),
-    #[error("peers by labels are not supported, and this one allows nothing: use ipBlock")]
-    PeerSelector,
-    #[error("the peer has neither selectors nor ipBlock, and allows nothing: set ipBlock")]
+    #[error("the selector cannot be read, and the peer allows nothing: {0}")]
+    Selector(String),
+    #[error("the peer has neither selectors nor ipBlock, and allows nothing: set one of them")]
     EmptyPeer,
     #[error("a peer with ipBlock has no selectors, and this one allows nothing: write two peers")]
     BlockWithSelector,

@@ -1,17 +1,18 @@
 //! Reads the policies of users. What cannot be enforced matches nothing: a rule of which all peers
 //! or all ports are refused allows nothing, although one without peers or ports allows all. A
-//! policy for some pods restricts all pods of its namespace and allows nothing, and so does one
-//! that nodes cannot keep.
+//! policy whose selector cannot be read restricts all pods of its namespace and allows nothing; one
+//! that nodes cannot keep restricts its pods and allows nothing.
 
 use super::definitions::{DefinitionName, definitions};
 use super::problem::{FieldProblem, PolicyProblem};
 use super::reading::Reading;
+use super::selector::{PodSelector, SelectedNamespaces, labels};
 use super::spec::{EgressRule, IngressRule, MultiNetworkPolicy, MultiNetworkPolicySpec};
 use super::{peers, ports, size};
 use crate::NamespaceName;
 use crate::policy::Policy;
+use crate::policy::pods::SelectorId;
 use crate::policy::rule::PolicyRule;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::ResourceExt;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +26,8 @@ pub struct ReadPolicy {
     pub definitions: BTreeSet<DefinitionName>,
     /// `None` if its namespace cannot be one.
     pub policy: Option<Policy>,
+    /// The selectors that the policy names by their ids.
+    pub selectors: BTreeMap<SelectorId, PodSelector>,
     /// What cannot be enforced, in the order of the fields.
     pub problems: Vec<FieldProblem>,
 }
@@ -35,40 +38,51 @@ pub fn read(object: &MultiNetworkPolicy) -> ReadPolicy {
     let mut reading = Reading::new(problems);
     let namespace = NamespaceName::try_from(object.namespace().unwrap_or_default());
     let namespace = reading.check("metadata.namespace", namespace.map_err(PolicyProblem::from));
-    let selects_all = if selects_all(&object.spec.pod_selector) { Ok(()) } else { Err(PolicyProblem::PodSelector) };
-    let selects_all = reading.check("spec.podSelector", selects_all).is_some();
-    // What it allows is for some of the pods, and these cannot be distinguished from the others.
-    let allowed = |rules: Rules| if selects_all { rules } else { rules.map(|_| Vec::new()) };
-    let (ingress, egress) = rules(&mut reading, &object.spec);
+    let pods = labels(Some(&object.spec.pod_selector)).map_err(unreadable);
+    let pods = reading.check("spec.podSelector", pods);
+    // What it allows would be for some of the pods, and which these are is not known.
+    let is_readable = pods.is_some();
+    let allowed = |rules: Rules| if is_readable { rules } else { rules.map(|_| Vec::new()) };
+    let (ingress, egress) = rules(&mut reading, namespace.as_ref(), &object.spec);
     let (ingress, egress) = (allowed(ingress), allowed(egress));
-    let policy = namespace.map(|namespace| Policy { namespace, name: object.name_any(), ingress, egress });
-    ReadPolicy { definitions, policy, problems: reading.into_problems() }
+    let policy = namespace.map(|namespace| {
+        let pods = pods.filter(|pods| !pods.selects_all()).map(|pods| {
+            reading.selector(PodSelector { namespaces: SelectedNamespaces::Only(namespace.clone()), pods })
+        });
+        Policy { namespace, name: object.name_any(), pods, ingress, egress }
+    });
+    let (problems, selectors) = reading.finish();
+    ReadPolicy { definitions, policy, selectors, problems }
 }
 
-fn selects_all(selector: &LabelSelector) -> bool {
-    let LabelSelector { match_expressions, match_labels } = selector;
-    match_expressions.as_ref().is_none_or(Vec::is_empty) && match_labels.as_ref().is_none_or(BTreeMap::is_empty)
+fn unreadable(problem: PolicyProblem) -> PolicyProblem {
+    match problem {
+        PolicyProblem::Selector(why) => PolicyProblem::PodSelector(why),
+        other => other,
+    }
 }
 
 type Rules = Option<Vec<PolicyRule>>;
 
-fn rules(reading: &mut Reading, spec: &MultiNetworkPolicySpec) -> (Rules, Rules) {
+fn rules(reading: &mut Reading, own: Option<&NamespaceName>, spec: &MultiNetworkPolicySpec) -> (Rules, Rules) {
     let (has_ingress, has_egress) = directions(reading, spec);
     let nothing = (has_ingress.then(Vec::new), has_egress.then(Vec::new));
     if reading.check("spec", size::of_spec(spec)).is_none() {
         return nothing;
     }
     let ingress: Rules = has_ingress.then(|| {
-        let rule = |(place, rule): (usize, &IngressRule)| PolicyRule {
-            ports: ports::ranges(reading, &format!("spec.ingress[{place}].ports"), &rule.ports),
-            peers: peers::addresses(reading, &format!("spec.ingress[{place}].from"), &rule.from),
+        let rule = |(place, rule): (usize, &IngressRule)| {
+            let ports = ports::ranges(reading, &format!("spec.ingress[{place}].ports"), &rule.ports);
+            let (peers, peer_pods) = peers::peers(reading, &format!("spec.ingress[{place}].from"), own, &rule.from);
+            PolicyRule { peers, peer_pods, ports }
         };
         spec.ingress.iter().enumerate().map(rule).collect()
     });
     let egress: Rules = has_egress.then(|| {
-        let rule = |(place, rule): (usize, &EgressRule)| PolicyRule {
-            ports: ports::ranges(reading, &format!("spec.egress[{place}].ports"), &rule.ports),
-            peers: peers::addresses(reading, &format!("spec.egress[{place}].to"), &rule.to),
+        let rule = |(place, rule): (usize, &EgressRule)| {
+            let ports = ports::ranges(reading, &format!("spec.egress[{place}].ports"), &rule.ports);
+            let (peers, peer_pods) = peers::peers(reading, &format!("spec.egress[{place}].to"), own, &rule.to);
+            PolicyRule { peers, peer_pods, ports }
         };
         spec.egress.iter().enumerate().map(rule).collect()
     });

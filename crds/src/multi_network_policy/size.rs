@@ -17,11 +17,11 @@ pub(super) fn of_spec(spec: &MultiNetworkPolicySpec) -> Result<(), PolicyProblem
 
 /// Whether nodes can keep the rules: one peer may be many prefixes.
 pub(super) fn of_rules<'rule>(rules: impl Iterator<Item = &'rule PolicyRule>) -> Result<(), PolicyProblem> {
-    let prefixes = rules.map(|rule| match &rule.peers {
-        PeerAddresses::Any => 0,
-        PeerAddresses::Within(prefixes) => prefixes.len(),
+    let peers = rules.map(|rule| match &rule.peers {
+        PeerAddresses::Any => rule.peer_pods.len(),
+        PeerAddresses::Within(prefixes) => prefixes.len() + rule.peer_pods.len(),
     });
-    fits(prefixes.sum::<usize>() <= PEERS_MAX)
+    fits(peers.sum::<usize>() <= PEERS_MAX)
 }
 
 const fn fits(is_small: bool) -> Result<(), PolicyProblem> {

@@ -8,6 +8,7 @@ use super::spec::MultiNetworkPolicy;
 use crate::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
 use crate::policy::{PEERS_MAX, PORTS_MAX, RULES_MAX};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 fn policy(annotation: &str, spec: &Value) -> ReadPolicy {
     let metadata =
@@ -64,13 +65,30 @@ fn directions_follow_from_types_or_else_from_rules() {
 }
 
 #[test]
-fn a_policy_for_some_pods_restricts_all_and_allows_nothing() {
+fn a_policy_is_for_the_pods_of_its_selector() {
     for all in [json!({}), json!({"podSelector": {}}), json!({"podSelector": {"matchLabels": {}}})] {
-        assert!(of(&all).policy.is_some() && of(&all).problems.is_empty(), "{all}");
+        let read = of(&all);
+        assert!(read.policy.unwrap().pods.is_none() && read.problems.is_empty() && read.selectors.is_empty(), "{all}");
     }
-    for some in
-        [json!({"matchLabels": {"app": "db"}}), json!({"matchExpressions": [{"key": "app", "operator": "Exists"}]})]
-    {
+    let app = of(&json!({"podSelector": {"matchLabels": {"app": "db"}}, "ingress": [{"ports": [{"port": 80}]}]}));
+    let (id, selector) = app.selectors.iter().next().unwrap();
+    let (policy, labels) =
+        (app.policy.as_ref().unwrap(), |app: &str| BTreeMap::from([("app".to_owned(), app.to_owned())]));
+    assert_eq!((policy.pods, policy.ingress.as_ref().unwrap().len(), app.problems.len()), (Some(*id), 1, 0));
+    let selects = |namespace: &str, app: &str| selector.selects(&labels(app), namespace, &BTreeMap::new());
+    assert_eq!((selects("db", "db"), selects("db", "web"), selects("web", "db")), (true, false, false));
+    let other = of(&json!({"podSelector": {"matchExpressions": [{"key": "app", "operator": "In", "values": ["db"]}]}}));
+    assert_eq!(other.policy.unwrap().pods, Some(*id), "it says the same in other words");
+}
+
+#[test]
+fn a_policy_whose_selector_cannot_be_read_restricts_all_pods_and_allows_nothing() {
+    for some in [
+        json!({"matchLabels": {"app": "not a label"}}),
+        json!({"matchExpressions": [{"key": "app", "operator": "Like", "values": ["db"]}]}),
+        json!({"matchExpressions": [{"key": "app", "operator": "In"}]}),
+        json!({"matchExpressions": [{"key": "app", "operator": "Exists", "values": ["db"]}]}),
+    ] {
         let spec = json!({"podSelector": some, "ingress": [{"ports": [{"port": 80}]}]});
         let (read, all) = (of(&spec), of(&json!({"ingress": []})));
         let [problem] = problems(&read).try_into().unwrap();
@@ -80,11 +98,38 @@ fn a_policy_for_some_pods_restricts_all_and_allows_nothing() {
 }
 
 #[test]
+fn selectors_that_differ_have_different_ids() {
+    let peers = [
+        json!({"podSelector": {}}),
+        json!({"namespaceSelector": {}}),
+        json!({"podSelector": {"matchLabels": {"a": "b"}}}),
+        json!({"namespaceSelector": {"matchLabels": {"a": "b"}}}),
+        json!({"podSelector": {"matchLabels": {"a": "b"}}, "namespaceSelector": {}}),
+        json!({"podSelector": {"matchLabels": {"a": "b"}}, "namespaceSelector": {"matchLabels": {"a": "b"}}}),
+        json!({"podSelector": {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["b"]}]}}),
+        json!({"podSelector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}),
+        json!({"podSelector": {"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}}),
+        json!({"podSelector": {"matchLabels": {"a": "b", "c": "d"}}}),
+        json!({"podSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b", "c"]}]}}),
+    ];
+    let read = of(&json!({"ingress": [{"from": peers}]}));
+    assert_eq!((read.selectors.len(), read.problems.len()), (peers.len(), 0));
+    let ids: BTreeSet<_> = read.selectors.keys().copied().collect();
+    let [PolicyRule { peers: addresses, peer_pods, .. }] = ingress(read).try_into().unwrap();
+    assert_eq!((addresses, &peer_pods), (PeerAddresses::Within([].into()), &ids));
+    let in_another_order = of(&json!({"ingress": [{"from": peers.iter().rev().collect::<Vec<_>>()}]}));
+    assert_eq!(in_another_order.selectors.into_keys().collect::<BTreeSet<_>>(), ids);
+}
+
+#[test]
 fn a_peer_that_cannot_be_enforced_allows_nothing() {
     for (peer, field) in [
         (json!({}), "neither"),
-        (json!({"podSelector": {}}), "labels"),
-        (json!({"namespaceSelector": {}}), "labels"),
+        (json!({"podSelector": {"matchLabels": {"a b": "c"}}}), "selector cannot be read"),
+        (
+            json!({"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}}),
+            "selector cannot be read",
+        ),
         (json!({"podSelector": {}, "ipBlock": {"cidr": "10.0.0.0/8"}}), "two peers"),
         (json!({"ipBlock": {"cidr": "10.0.0.0"}}), "not a block"),
         (json!({"ipBlock": {"cidr": "10.0.0.0/33"}}), "not a block"),
@@ -97,8 +142,9 @@ fn a_peer_that_cannot_be_enforced_allows_nothing() {
         let read = of(&json!({"ingress": [{"from": [peer]}]}));
         let [problem] = problems(&read).try_into().unwrap();
         assert!(problem.starts_with("spec.ingress[0].from[0]: ") && problem.contains(field), "{peer}: {problem}");
-        let [PolicyRule { peers, ports }] = ingress(read).try_into().unwrap();
-        assert_eq!((peers, ports), (PeerAddresses::Within([].into()), DestinationPorts::Any), "{peer}");
+        let [PolicyRule { peers, peer_pods, ports }] = ingress(read).try_into().unwrap();
+        let nothing = (PeerAddresses::Within([].into()), [].into(), DestinationPorts::Any);
+        assert_eq!((peers, peer_pods, ports), nothing, "{peer}");
     }
 }
 
@@ -118,7 +164,7 @@ fn a_port_that_cannot_be_enforced_allows_nothing() {
         let read = of(&json!({"ingress": [{"ports": [port]}]}));
         let [problem] = problems(&read).try_into().unwrap();
         assert!(problem.starts_with("spec.ingress[0].ports[0]: ") && problem.contains(field), "{port}: {problem}");
-        let [PolicyRule { peers, ports }] = ingress(read).try_into().unwrap();
+        let [PolicyRule { peers, ports, .. }] = ingress(read).try_into().unwrap();
         assert_eq!((peers, ports), (PeerAddresses::Any, DestinationPorts::Within([].into())), "{port}");
     }
 }
@@ -127,10 +173,11 @@ fn a_port_that_cannot_be_enforced_allows_nothing() {
 fn what_can_be_enforced_of_a_rule_is() {
     let block = json!({"ipBlock": {"cidr": "10.0.0.7/30", "except": ["10.0.0.6/32"]}});
     let read = of(&json!({"ingress": [{
-        "from": [{"podSelector": {}}, block], "ports": [{"port": "x"}, {"port": 80, "endPort": 82}, {"protocol": "UDP"}],
+        "from": [{}, {"podSelector": {}}, block], "ports": [{"port": "x"}, {"port": 80, "endPort": 82}, {"protocol": "UDP"}],
     }]}));
     assert_eq!(read.problems.len(), 2);
-    let [PolicyRule { peers, ports }] = ingress(read).try_into().unwrap();
+    let [PolicyRule { peers, peer_pods, ports }] = ingress(read).try_into().unwrap();
+    assert_eq!(peer_pods.len(), 1);
     let PeerAddresses::Within(peers) = peers else { panic!("any") };
     let peers: Vec<String> = peers.iter().map(ToString::to_string).collect();
     assert_eq!(peers, ["10.0.0.4/31", "10.0.0.7/32"]);

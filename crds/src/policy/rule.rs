@@ -1,15 +1,18 @@
 //! What a rule of a policy allows.
 
+use super::pods::{PodAddresses, SelectorId};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 /// Connections with any of the peers to any of the destination ports. An empty set has no member,
-/// so the rule allows nothing then.
+/// so the rule allows nothing without peers or without ports.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyRule {
     pub peers: PeerAddresses,
+    /// Peers besides: pods that any of these selects.
+    pub peer_pods: BTreeSet<SelectorId>,
     pub ports: DestinationPorts,
 }
 
@@ -47,6 +50,16 @@ pub enum TransportProtocol {
 }
 
 impl PolicyRule {
+    /// Whether a peer is any address.
+    pub const fn has_any_peer(&self) -> bool {
+        matches!(self.peers, PeerAddresses::Any)
+    }
+
+    /// Whether connections with this address are among those that it allows.
+    pub fn has_peer(&self, address: IpAddr, pods: &PodAddresses) -> bool {
+        self.peers.contains(address) || pods.is_selected_by(address, &self.peer_pods)
+    }
+
     /// How many peers and ports it names.
     pub fn size(&self) -> usize {
         let peers = match &self.peers {
@@ -57,7 +70,7 @@ impl PolicyRule {
             DestinationPorts::Any => 0,
             DestinationPorts::Within(ranges) => ranges.len(),
         };
-        peers + ports
+        peers + self.peer_pods.len() + ports
     }
 }
 

@@ -1,11 +1,13 @@
 //! Sending frames (IO).
 
 use crate::frames::Frame;
+use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns};
-use smoltcp::phy::{Device, Medium, RawSocket, TxToken};
-use smoltcp::time::Instant;
+use nix::sys::socket::{self, MsgFlags};
+use smoltcp::phy::{Medium, RawSocket};
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::path::Path;
 use std::thread;
 
@@ -21,10 +23,14 @@ pub fn send(namespace: Option<&Path>, device: &str, frames: &[Frame]) -> io::Res
 }
 
 fn send_here(device: &str, frames: &[Frame]) -> io::Result<()> {
-    let mut socket = RawSocket::new(device, Medium::Ethernet)?;
+    let socket = RawSocket::new(device, Medium::Ethernet)?;
     for frame in frames {
-        let token = socket.transmit(Instant::now()).ok_or(io::ErrorKind::WouldBlock)?;
-        token.consume(frame.bytes.len(), |buffer| buffer.copy_from_slice(&frame.bytes));
+        // Not by the socket's own method, which panics when the device goes.
+        match socket::send(socket.as_raw_fd(), &frame.bytes, MsgFlags::empty()) {
+            // A queue that is full loses frames.
+            Ok(_) | Err(Errno::EAGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     Ok(())
 }

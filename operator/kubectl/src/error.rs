@@ -80,6 +80,7 @@ fn role(what: &str) -> Option<&'static str> {
         | "userspacenodestates"
         | "compilednetworks"
         | "compiledpolicies"
+        | "userspacepodslices"
         | "userspaceuplinks"
         | "userspaceengines" => Some("the ClusterRole usnet-networks-view, bound by a ClusterRoleBinding"),
         "network-attachment-definitions" => {

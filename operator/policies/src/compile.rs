@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::NetworkName;
 use usnet_crds::compiled_policy::spec::CompiledPolicySpec;
 use usnet_crds::multi_network_policy::problem::FieldProblem;
+use usnet_crds::multi_network_policy::selector::PodSelector;
+use usnet_crds::policy::pods::SelectorId;
 
 /// What follows from all policies.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub(crate) struct Compilation {
     pub(crate) compiled: BTreeMap<String, CompiledPolicySpec>,
     /// What nodes do not enforce of each policy that is for a network.
     pub(crate) problems: BTreeMap<ObjectName, Vec<Problem>>,
+    /// The selectors that the compiled policies name by their ids.
+    pub(crate) selectors: BTreeMap<SelectorId, PodSelector>,
 }
 
 /// Why nodes do not enforce a part of a policy.
@@ -48,6 +52,7 @@ pub(crate) fn compile(observed: &Observed) -> Compilation {
             && let Some(read) = policy.read.policy.clone()
         {
             let spec = CompiledPolicySpec::new(networks, policy.generation, read);
+            result.selectors.extend(policy.read.selectors.clone());
             result.compiled.insert(spec.object_name(), spec);
         }
     }

@@ -1,4 +1,5 @@
-//! Events on policies: what of them nodes do not enforce. MultiNetworkPolicies have no status.
+//! Events on policies, what of them nodes do not enforce, and on pods. MultiNetworkPolicies have no
+//! status.
 
 use crate::compile::Problem;
 use crate::object_name::ObjectName;
@@ -23,10 +24,11 @@ const PROBLEMS_MAX: usize = NOTE_MAX - 32;
 /// Capacity of the queue. What does not fit is dropped, and an event never delays a policy.
 const QUEUE: usize = 256;
 
-/// What is reported of a policy.
+/// What is reported of a policy or a pod.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Report {
     pub(crate) regarding: ObjectReference,
+    pub(crate) reason: &'static str,
     pub(crate) note: String,
 }
 
@@ -46,7 +48,7 @@ impl Reported {
             let Some(ObservedPolicy { uid, .. }) = policies.get(name) else { continue };
             let note = note(problems);
             if self.0.get(uid) != Some(&note) {
-                new.push(Report { regarding: reference(name, uid), note: note.clone() });
+                new.push(Report { regarding: reference(name, uid), reason: REASON, note: note.clone() });
             }
             now.insert(uid.clone(), note);
         }
@@ -91,10 +93,10 @@ pub(crate) fn queue() -> (Sender<Report>, Receiver<Report>) {
 /// Publishes reports until the queue ends. A failed event is not retried. `instance` names this
 /// replica.
 pub(crate) async fn publish(client: Client, instance: String, mut reports: Receiver<Report>) {
-    while let Some(Report { regarding, note }) = reports.recv().await {
+    while let Some(Report { regarding, reason, note }) = reports.recv().await {
         let event = Event {
             type_: EventType::Warning,
-            reason: REASON.to_owned(),
+            reason: reason.to_owned(),
             note: Some(note),
             action: "Compile".to_owned(),
             secondary: None,
@@ -107,8 +109,8 @@ pub(crate) async fn publish(client: Client, instance: String, mut reports: Recei
             Ok(Err(error)) => message(&error),
             Err(_) => format!("no response within {} s", REQUEST_TIMEOUT.as_secs()),
         };
-        let (namespace, policy) = (regarding.namespace, regarding.name);
-        tracing::warn!(namespace, policy, problem, "cannot write an event");
+        let (namespace, name) = (regarding.namespace, regarding.name);
+        tracing::warn!(namespace, name, problem, "cannot write an event");
     }
 }
 
@@ -139,7 +141,8 @@ mod tests {
     fn what_did_not_change_is_reported_once() {
         let name = |name: &str| ObjectName { namespace: "db".to_owned(), name: name.to_owned() };
         let policy = |uid: &str| {
-            let read = ReadPolicy { definitions: [].into(), policy: None, problems: Vec::new() };
+            let read =
+                ReadPolicy { definitions: [].into(), policy: None, selectors: BTreeMap::new(), problems: Vec::new() };
             ObservedPolicy { uid: uid.to_owned(), generation: 1, read }
         };
         let mut policies = BTreeMap::from([(name("p"), policy("1")), (name("q"), policy("2"))]);
@@ -166,7 +169,7 @@ mod tests {
         let name = ObjectName { namespace: "db".to_owned(), name: "p".to_owned() };
         for text in ["one", "two"] {
             let note = note(&[problem(text)]);
-            sender.try_send(Report { regarding: reference(&name, "1"), note }).unwrap();
+            sender.try_send(Report { reason: REASON, regarding: reference(&name, "1"), note }).unwrap();
         }
         drop(sender);
         publish(server.client(), "pod".to_owned(), receiver).await;

@@ -1,9 +1,13 @@
 //! The watches, and the loop that compiles all policies after each change (IO).
 
-use crate::compile::compile;
+use crate::compile::{Compilation, compile};
+use crate::conflicts::Conflicts;
 use crate::events::{Report, Reported, publish, queue};
 use crate::observed::Observed;
 use crate::plan::{Operation, plan};
+use crate::pods::{NetworkPods, classify};
+use crate::selectors::{UsedSelectors, used};
+use crate::slices::{Slices, pack};
 use crate::write::{WriteError, write};
 use futures::future::ready;
 use futures::stream::{SelectAll, select_all};
@@ -11,6 +15,7 @@ use futures::{Stream, StreamExt};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::pin::Pin;
 use std::time::Duration;
@@ -20,10 +25,16 @@ use usnet_common::api::client::{self, client, whole_client};
 use usnet_common::api::watch::watch;
 use usnet_common::backoff::Backoff;
 use usnet_common::display::FirstFailure;
+use usnet_crds::NetworkName;
+use usnet_crds::multi_network_policy::selector::PodSelector;
+use usnet_crds::policy::pods::SelectorId;
 
 /// How long changes are collected before they are acted on: a burst of policies is compiled at
 /// once, and a single one is on nodes soon.
 const SETTLE: Duration = Duration::from_millis(100);
+/// All of a cluster is computed again: after that, nothing is for this many times the duration, so
+/// that pods that come and go all the time take no more than a fifth of a core.
+const PAUSE: u32 = 4;
 /// The first and the longest interval between attempts after a failure.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
 
@@ -42,8 +53,11 @@ pub enum Error {
     Client(#[from] client::Error),
 }
 
-/// A change of what is observed.
-type Change = Box<dyn FnOnce(&mut Observed) + Send>;
+/// Pods that are on a node and have not ended.
+const PODS: &str = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed";
+
+/// A change of what is observed; returns whether anything is new.
+type Change = Box<dyn FnOnce(&mut Observed) -> bool + Send>;
 type Changes = Pin<Box<dyn Stream<Item = Change> + Send>>;
 
 /// Compiles policies indefinitely.
@@ -58,20 +72,25 @@ pub async fn run(options: Options) -> Result<std::convert::Infallible, Error> {
     let mut changes = changes(&whole, &pruned);
     let mut controller = Controller::new(pruned, reports);
     let (mut requests, mut backoff) = (FirstFailure::default(), Backoff::new(RETRY.0, RETRY.1));
-    let mut due: Option<Instant> = None;
+    let (mut due, mut not_before) = (None, Instant::now());
     loop {
         tokio::select! {
             Some(change) = changes.next() => {
-                change(&mut controller.observed);
-                due = due.or_else(|| Some(Instant::now() + SETTLE));
+                if change(&mut controller.observed) {
+                    due = due.or_else(|| Some(not_before.max(Instant::now() + SETTLE)));
+                }
             }
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
                 let result = controller.reconcile().await;
-                let has_failed = requests.log(&result, "cannot write compiled policies; retrying");
+                not_before = Instant::now() + controller.computed * PAUSE;
+                let has_failed = requests.log(&result, "cannot write what nodes enforce of policies; retrying");
                 if !has_failed {
                     backoff.reset();
                 }
-                due = has_failed.then(|| Instant::now() + backoff.wait());
+                // What had to wait for these writes follows.
+                let next = result.unwrap_or_default().then_some(SETTLE);
+                let delay = has_failed.then(|| backoff.wait()).or(next);
+                due = delay.map(|delay| not_before.max(Instant::now() + delay));
             }
             else => sleep(RETRY.1).await,
         }
@@ -84,10 +103,21 @@ fn changes(whole: &Client, pruned: &Client) -> SelectAll<Changes> {
         of(Api::all(pruned.clone()), Observed::network),
         of(Api::all(pruned.clone()), Observed::definition),
         of(Api::all(pruned.clone()), Observed::compiled),
+        of(Api::all(pruned.clone()), Observed::slice),
+        of(Api::all(pruned.clone()), Observed::node),
+        of(Api::all(pruned.clone()), Observed::namespace),
+        selected(Api::all(pruned.clone()), watcher::Config::default().fields(PODS), Observed::pod),
     ])
 }
 
-fn of<K>(api: Api<K>, observe: fn(&mut Observed, Event<K>)) -> Changes
+fn of<K>(api: Api<K>, observe: fn(&mut Observed, Event<K>) -> bool) -> Changes
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+{
+    selected(api, watcher::Config::default(), observe)
+}
+
+fn selected<K>(api: Api<K>, which: watcher::Config, observe: fn(&mut Observed, Event<K>) -> bool) -> Changes
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
@@ -102,7 +132,7 @@ where
         let event = event.ok()?;
         Some(Box::new(move |observed: &mut Observed| observe(observed, event)) as Change)
     };
-    watch(api, watcher::Config::default()).map(change).filter_map(ready).boxed()
+    watch(api, which).map(change).filter_map(ready).boxed()
 }
 
 pub(crate) struct Controller {
@@ -110,27 +140,43 @@ pub(crate) struct Controller {
     reports: Sender<Report>,
     pub(crate) observed: Observed,
     reported: Reported,
+    conflicts: Conflicts,
+    /// How long the last computation took, without requests.
+    computed: Duration,
+    /// The selectors of all policies that nodes may have.
+    selectors: BTreeMap<SelectorId, PodSelector>,
 }
 
 impl Controller {
     pub(crate) fn new(client: Client, reports: Sender<Report>) -> Self {
-        Self { client, reports, observed: Observed::default(), reported: Reported::default() }
+        Self {
+            client,
+            reports,
+            observed: Observed::default(),
+            reported: Reported::default(),
+            conflicts: Conflicts::default(),
+            computed: Duration::ZERO,
+            selectors: BTreeMap::new(),
+        }
     }
 
     /// Compiles all policies, and writes what differs. One that fails does not keep others from
-    /// their turn, unless the API server is away. Returns the first failure.
-    pub(crate) async fn reconcile(&mut self) -> Result<(), WriteError> {
+    /// their turn, unless the API server is away. Returns the first failure, or whether something
+    /// was written.
+    pub(crate) async fn reconcile(&mut self) -> Result<bool, WriteError> {
         if !self.observed.is_complete() {
-            return Ok(());
+            return Ok(false);
         }
+        let began = Instant::now();
         let compilation = compile(&self.observed);
-        for report in self.reported.new_of(&self.observed.policies.objects, &compilation.problems) {
-            if self.reports.try_send(report).is_err() {
-                tracing::debug!("an event was dropped");
-            }
-        }
-        let mut result = Ok(());
-        for operation in plan(&self.observed.compiled.objects, &compilation.compiled) {
+        let reports = self.reported.new_of(&self.observed.policies.objects, &compilation.problems);
+        self.report(reports);
+        let slices = self.slices(&compilation);
+        let Observed { slices: stored_slices, compiled: stored, .. } = &self.observed;
+        let operations = plan((&stored_slices.objects, &slices), (&stored.objects, &compilation.compiled));
+        self.computed = began.elapsed();
+        let mut result = Ok(!operations.is_empty());
+        for operation in operations {
             match write(&self.client, &operation).await {
                 Ok(()) => self.written(operation),
                 Err(error) if error.is_answer() => result = result.and(Err(error)),
@@ -140,12 +186,47 @@ impl Controller {
         result
     }
 
+    fn report(&self, reports: Vec<Report>) {
+        for report in reports {
+            if self.reports.try_send(report).is_err() {
+                tracing::debug!("an event was dropped");
+            }
+        }
+    }
+
+    /// The pods that nodes should know. Selectors of policies that nodes may still have count too:
+    /// a pod is closed of which it is not known whether such a policy is for it.
+    pub(crate) fn slices(&mut self, compilation: &Compilation) -> Slices {
+        let stored = self.observed.compiled.objects.values().flatten();
+        let used = used(compilation.compiled.values().chain(stored));
+        let mut selectors = std::mem::take(&mut self.selectors);
+        selectors.extend(compilation.selectors.clone());
+        let ids: BTreeSet<SelectorId> = used.values().flat_map(UsedSelectors::all).collect();
+        selectors.retain(|id, _| ids.contains(id));
+        let pods = classify(&self.observed, &used, &selectors);
+        self.selectors = selectors;
+        let conflicts = self.conflicts.new_of(&self.observed, &pods);
+        self.report(conflicts);
+        let mut stored: BTreeMap<&NetworkName, Slices> = BTreeMap::new();
+        for (name, slice) in &self.observed.slices.objects {
+            if let Some(slice) = slice {
+                stored.entry(&slice.network).or_default().insert(name.clone(), slice.clone());
+            }
+        }
+        let packed = |(network, pods): (&NetworkName, &NetworkPods)| {
+            pack(network, &stored.remove(network).unwrap_or_default(), pods)
+        };
+        pods.iter().flat_map(packed).collect()
+    }
+
     /// The watch says the same later.
     fn written(&mut self, operation: Operation) {
-        let objects = &mut self.observed.compiled.objects;
+        let Observed { compiled, slices, .. } = &mut self.observed;
         match operation {
-            Operation::Apply(name, spec) => drop(objects.insert(name, Some(spec))),
-            Operation::Delete(name) => drop(objects.remove(&name)),
+            Operation::ApplyPolicy(name, spec) => drop(compiled.objects.insert(name, Some(spec))),
+            Operation::DeletePolicy(name) => drop(compiled.objects.remove(&name)),
+            Operation::ApplySlice(name, spec) => drop(slices.objects.insert(name, Some(spec))),
+            Operation::DeleteSlice(name) => drop(slices.objects.remove(&name)),
         }
     }
 }

@@ -17,7 +17,8 @@ The fields that users read or write, of a status those of the first level: `kube
 Defaults are not stored in objects. `[]` is each item of a list.\n";
 /// The kinds that only usnet writes. Users look at the status of nodes, of which the fields of the
 /// first level are listed.
-const READ_ONLY: [&str; 4] = ["CompiledNetwork", "CompiledPolicy", "UserspaceNodeSlice", "UserspaceNodeState"];
+const READ_ONLY: [&str; 5] =
+    ["CompiledNetwork", "CompiledPolicy", "UserspaceNodeSlice", "UserspaceNodeState", "UserspacePodSlice"];
 
 /// The page as Markdown.
 pub fn page() -> Result<String, ManifestError> {

@@ -170,6 +170,7 @@ pub(super) fn status(facts: &Facts) -> UserspaceNodeStateStatus {
         engines: vec![EngineReport { engine: EngineKind::OpenVswitch, version: "3.5.0".to_owned(), epoch: 1 }],
         engine_ends: Vec::new(),
         affected_pods: Vec::new(),
+        policy_pods: Vec::new(),
         summary: NodeSummary {
             engines: "OVS 3.5.0".to_owned(),
             networks: format!("{selected}/{selected}"),

@@ -60,6 +60,9 @@ impl Setting {
     }
 }
 
+/// A figure of a sample.
+type Figure = fn(&Sample) -> f64;
+
 #[derive(Clone, Copy)]
 struct Sample {
     /// Thousands of frames that arrive each second.
@@ -269,8 +272,7 @@ fn print(samples: &[(Setting, Vec<Sample>)], targets: &mut Targets) {
         if setting.is_usnet {
             let place = format!("Open vSwitch, {}", setting.name());
             // By hand divided by usnet: at most as much more as 0.99 allows.
-            let values: [(&str, fn(&Sample) -> f64); 2] =
-                [("frames", |sample| sample.frames), ("TCP", |sample| sample.tcp)];
+            let values: [(&str, Figure); 2] = [("frames", |sample| sample.frames), ("TCP", |sample| sample.tcp)];
             for (what, value) in values {
                 let target = format!("kernel pods: {what} by hand / usnet");
                 let found = ratio(by_hand(*setting), *setting, value);

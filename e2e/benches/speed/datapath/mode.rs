@@ -1,12 +1,12 @@
 //! What the bridge checks.
 
 use super::{BRIDGE, PORTS};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use usnet_crds::policy::Policy;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
 use usnet_dataplane::attachment::AttachmentId;
-use usnet_dataplane::ovs::{BridgeFlows, FrameSource, GuardedPorts, NetworkPolicies, guarded_flows};
+use usnet_dataplane::ovs::{BridgeFlows, FrameSource, GuardedPorts, NetworkPolicies, PortOwner, guarded_flows};
 use usnet_dataplane::port::{Guard, GuardedAddresses};
 use usnet_openflow::PortNumber;
 use usnet_test_openvswitch::OpenVswitch;
@@ -82,15 +82,17 @@ impl Mode {
             Self::Policies => NAMESPACE,
         };
         let peers = PeerAddresses::Within(["10.9.0.0/24".parse().expect("a block")].into());
-        let rule = PolicyRule { peers, ports: DestinationPorts::Any };
+        let rule = PolicyRule { peers, peer_pods: BTreeSet::new(), ports: DestinationPorts::Any };
         let policy = Policy {
             namespace: namespace.parse().expect("a name"),
             name: "bench".to_owned(),
+            pods: None,
             ingress: Some(vec![rule.clone()]),
             egress: Some(vec![rule]),
         };
-        let namespaces = (0..PORTS.len()).map(|place| (attachment(place), NAMESPACE.parse().expect("a name")));
-        Some(NetworkPolicies { zone: ZONE, policies: [policy].into(), namespaces: namespaces.collect() })
+        let owner = |place: usize| PortOwner { namespace: NAMESPACE.parse().expect("a name"), uid: place.to_string() };
+        let owners = (0..PORTS.len()).map(|place| (attachment(place), owner(place))).collect();
+        Some(NetworkPolicies { zone: ZONE, policies: [policy].into(), pods: Default::default(), owners })
     }
 }
 

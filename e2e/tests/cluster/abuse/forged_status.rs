@@ -15,6 +15,7 @@ const STOLEN: RequestClient = RequestClient::Agent("node-b");
 const NETWORKS_MAX: usize = 512;
 const MESSAGE_MAX: usize = 512;
 const AFFECTED_PODS_MAX: usize = 100;
+const POLICY_PODS_MAX: usize = 1024;
 const COUNT_MAX: i64 = 100_000;
 /// Most characters of a node's message in the status of a network, with what the controller writes
 /// before it.
@@ -52,6 +53,13 @@ fn affected_pods(count: usize, part: &str, value: &Value) -> Value {
     let mut pod = json!({"pod": "any/pod", "uid": "any", "network": "any", "engine": "OVS", "reason": "Any"});
     pod[part] = value.clone();
     json!({"affectedPods": vec![pod; count]})
+}
+
+/// Returns this number of pods of networks with policies, each with one part replaced.
+fn policy_pods(count: usize, part: &str, value: &Value) -> Value {
+    let mut pod = json!({"network": "any", "uid": "any", "addresses": ["10.9.0.1"]});
+    pod[part] = value.clone();
+    json!({"policyPods": vec![pod; count]})
 }
 
 /// Statuses that no agent writes, each with the field that the API server has to name.
@@ -94,6 +102,10 @@ fn impossible() -> Vec<(&'static str, Value)> {
         ("status.affectedPods[0].uid", affected_pods(1, "uid", &large)),
         ("status.affectedPods[0].network", affected_pods(1, "network", &json!("n".repeat(64)))),
         ("status.affectedPods[0].reason", affected_pods(1, "reason", &json!("Two\nLines"))),
+        ("status.policyPods", policy_pods(POLICY_PODS_MAX + 1, "uid", &json!("any"))),
+        ("status.policyPods[0].network", policy_pods(1, "network", &json!("n".repeat(64)))),
+        ("status.policyPods[0].uid", policy_pods(1, "uid", &large)),
+        ("status.policyPods[0].addresses", policy_pods(1, "addresses", &json!(vec!["10.9.0.1"; 33]))),
         ("status.summary.problem", json!({"summary": {"problem": large}})),
         ("status.summary.attachments", json!({"summary": {"attachments": -1}})),
     ]

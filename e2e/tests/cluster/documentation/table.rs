@@ -52,6 +52,7 @@ pub(super) const NETWORK: &[Row] = &[
     ("usnet engines", NAME),
     ("usnet policies", NAME),
     ("kubectl get compiledpolicies", Run),
+    ("kubectl get userspacepodslices", Run),
     ("kubectl describe multi-networkpolicies -n db database", COMPILED_POLICY),
     ("kubectl get usnr -o wide", Run),
     ("kubectl wait --for=condition=Ready usna/web-extra", ATTACHMENTS),

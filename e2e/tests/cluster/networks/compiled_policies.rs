@@ -1,4 +1,4 @@
-//! Policies of namespaces, as their controller compiles them for the nodes, and what it says of
+//! Policies, as their controller compiles them for the nodes, and what it says of
 //! them.
 
 use crate::support::cluster::{apply, check, eventually, get, kubectl};
@@ -59,13 +59,23 @@ fn a_policy_is_compiled_while_it_is_there_and_says_what_is_not_enforced() {
         check(is_said, events)
     });
 
-    apply(&policy(&json!({"podSelector": {"matchLabels": {"app": "db"}}, "policyTypes": ["Ingress", "Egress"]})));
-    // Without rules both directions are closed, and the API server keeps the empty lists.
+    let of_some = json!({"podSelector": {"matchLabels": {"app": "db"}}, "policyTypes": ["Ingress", "Egress"]});
+    apply(&policy(&of_some));
+    // Agents that know no labels close all pods, and the API server keeps the empty lists.
     let spec = await_ingress(&json!([]));
     assert_eq!((&spec["egress"], &spec["generation"]), (&json!([]), &json!(2)));
-    eventually("another event", || {
-        let events = events();
-        check(events.contains("this one restricts all pods of the namespace"), events)
+    let selected = &spec["selected"];
+    assert_eq!((&selected["ingress"], &selected["egress"]), (&json!([]), &json!([])));
+    assert_eq!(selected["selector"].as_str().map(str::len), Some(32), "{spec}");
+
+    apply(&policy(&json!({"podSelector": {"matchLabels": {"app": "not a label"}}, "ingress": [{}]})));
+    eventually("a policy whose selector cannot be read allows nothing", || {
+        let (spec, events) = (compiled().unwrap_or_default(), events());
+        let is_closed = spec["ingress"] == json!([]) && spec.get("selected").is_none();
+        check(
+            is_closed && events.contains("the policy restricts all pods of the namespace"),
+            format!("{spec} {events}"),
+        )
     });
 
     kubectl(&["delete", "multi-networkpolicies", "database", "-n", NAME]);

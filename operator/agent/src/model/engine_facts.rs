@@ -4,7 +4,7 @@ use super::spec::NodeSpec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use usnet_crds::conditions::ConditionUpdate;
-use usnet_crds::node_state::{AffectedPod, EngineEnd, EngineReport, NetworkReport};
+use usnet_crds::node_state::{AffectedPod, EngineEnd, EngineReport, NetworkReport, PolicyPod};
 use usnet_crds::uplink::report::UplinkReport;
 
 /// The state of one engine of the node.
@@ -20,6 +20,8 @@ pub(crate) struct EngineFacts {
     pub degraded: BTreeMap<&'static str, i64>,
     /// Pods that get an event, because the engine is down or their network is being removed.
     pub affected_pods: Vec<AffectedPod>,
+    /// The attached pods of networks with policies, with their addresses.
+    pub policy_pods: Vec<PolicyPod>,
     /// The version and epoch of the engine; none while it is down.
     pub engine: Option<EngineReport>,
     /// The last end of its process; none if it did not end since the agent was started.

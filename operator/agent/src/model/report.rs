@@ -9,7 +9,7 @@ use usnet_common::display::OneLine;
 use usnet_crds::NetworkName;
 use usnet_crds::conditions::reason::NEVER_SEEN;
 use usnet_crds::conditions::{ConditionUpdate, NETWORKS_PROGRAMMED, Status};
-use usnet_crds::node_state::{AffectedPod, EngineEnd, EngineReport, NetworkReport};
+use usnet_crds::node_state::{AffectedPod, EngineEnd, EngineReport, NetworkReport, PolicyPod};
 use usnet_crds::uplink::report::UplinkReport;
 
 /// The actual state of the node.
@@ -28,6 +28,8 @@ pub struct Report {
     pub engine_ends: Vec<EngineEnd>,
     /// Pods that get an event, because their engine is down or their network is being removed.
     pub affected_pods: Vec<AffectedPod>,
+    /// The attached pods of networks with policies, with their addresses, sorted.
+    pub policy_pods: Vec<PolicyPod>,
     /// The conditions, without their transition times, which only a stored status has.
     pub findings: Vec<ConditionUpdate>,
 }
@@ -83,6 +85,14 @@ impl Report {
         // The message of this condition counts all networks, deferrable ones included.
         let findings = self.findings.iter().filter(|finding| finding.kind != NETWORKS_PROGRAMMED);
         findings.for_each(|finding| finding.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    /// A hash of the pods of networks with policies, whose ports may be closed until the controller
+    /// of policies knows them. Valid within this process.
+    pub fn policy_pods(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.policy_pods.hash(&mut hasher);
         hasher.finish()
     }
 

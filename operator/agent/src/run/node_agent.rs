@@ -7,7 +7,7 @@ use crate::claims;
 use crate::device_plugin::DevicePlugin;
 use crate::isolation::Isolation;
 use crate::legacy_pods;
-use crate::model::policies::CompiledPolicies;
+use crate::model::policies::{CompiledPolicies, PodSlices};
 use crate::model::report::Report;
 use crate::model::spec::NodeSpec;
 use crate::reconcile::agent_state::{AgentState, Inputs};
@@ -21,7 +21,7 @@ use crate::selection::persisted_state::PersistedState;
 use crate::selection::policy_store::PolicyStore;
 use crate::selection::spec_store::SpecStore;
 use crate::task_cell::TaskCell;
-use crate::watch::{Owners, PolicyChannels, folder_watch, link_watch};
+use crate::watch::{Owners, PodSliceChannels, PolicyChannels, folder_watch, link_watch};
 use crate::writable_directories::WritableDirectories;
 use futures::TryFutureExt;
 use futures::future::try_join_all;
@@ -76,7 +76,7 @@ impl Agent {
         // the API server is reached, although pods may have lost their ports.
         let persisted_state = PersistedState::load(paths);
         let specs = SpecStore::new(specs, persisted_state.spec());
-        let policies = PolicyStore::load(paths, specs.subscribe());
+        let policies = PolicyStore::load(paths, specs.subscribe(), reports.subscribe());
         let journal = open_journal(paths)?;
         let agent_state = Rc::new(AgentState {
             journal_reader: TaskCell::new(JournalReader::new(journal.clone())),
@@ -154,9 +154,15 @@ impl Agent {
         self.policies.objects()
     }
 
+    /// Sends the pods that policies select to the agent.
+    pub fn pod_slices(&self) -> Sender<PodSlices> {
+        self.policies.slices()
+    }
+
     /// The channels of the watch of policies.
     pub(super) fn policy_channels(&self) -> PolicyChannels {
-        PolicyChannels { needed: self.policies.needed(), updates: self.policies.objects() }
+        let pods = PodSliceChannels { networks: self.policies.networks(), updates: self.policies.slices() };
+        PolicyChannels { needed: self.policies.needed(), updates: self.policies.objects(), pods }
     }
 
     pub fn metrics(&self) -> Metrics {

@@ -43,6 +43,7 @@ pub(crate) fn report_of(spec: Option<Arc<NodeSpec>>, attachments: &[(&str, i64)]
         engines: Vec::new(),
         engine_ends: Vec::new(),
         affected_pods: Vec::new(),
+        policy_pods: Vec::new(),
         findings: Vec::new(),
     }
 }

@@ -1,24 +1,31 @@
 //! Follows the objects of the API server that concern the node (IO): all `CompiledNetwork`s and
 //! `UserspaceUplink`s, its own `UserspaceNodeState`, while there is an overlay all
-//! `UserspaceNodeSlice`s, and while a network has policies all `CompiledPolicy`s.
+//! `UserspaceNodeSlice`s, and while a network has policies all `CompiledPolicy`s and the
+//! `UserspacePodSlice`s of those that the node has pods on.
 
 use super::api_backoff::{ApiServerBackoff, with_jitter};
 use super::collect::Collector;
 use super::list_watch::{Event, ListWatch, Object};
 use super::node_slices::NodeSlices;
 use super::node_state::{OwnState, Owners, StoredStatus};
+use super::pod_slices::PodSliceList;
 use super::policies::CompiledPolicyList;
 use super::uplinks::Uplinks;
 use crate::attachments::Requested;
 use crate::model::input::Input;
-use crate::model::policies::CompiledPolicies;
+use crate::model::policies::{CompiledPolicies, PodSlices};
 use kube::Client;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::time::sleep;
 use usnet_common::display::ErrorChain;
-use usnet_crds::{CompiledNetwork, CompiledPolicy, UserspaceNodeSlice, UserspaceNodeState, UserspaceUplink};
+use usnet_crds::nad::NETWORK_LABEL;
+use usnet_crds::{
+    CompiledNetwork, CompiledPolicy, NetworkName, UserspaceNodeSlice, UserspaceNodeState, UserspacePodSlice,
+    UserspaceUplink,
+};
 
 /// After this time without an error the back-off starts again, even if nothing was received: the
 /// delays of a quiet watch that breaks once a minute must not grow.
@@ -44,6 +51,15 @@ pub(crate) struct PolicyChannels {
     /// Whether a network of the node has policies.
     pub needed: watch::Receiver<bool>,
     pub updates: watch::Sender<CompiledPolicies>,
+    pub pods: PodSliceChannels,
+}
+
+/// The channels of the pods that policies select.
+#[derive(Debug)]
+pub(crate) struct PodSliceChannels {
+    /// The networks with policies that the node has pods on.
+    pub networks: watch::Receiver<BTreeSet<NetworkName>>,
+    pub updates: watch::Sender<PodSlices>,
 }
 
 /// Follows the objects that concern `node`, indefinitely. It waits for an absent API server. A
@@ -67,7 +83,9 @@ pub(crate) async fn follow(client: Client, node: String, subscribers: Subscriber
         follow_kind(&mut list_watch, "UserspaceUplinks", |event| uplinks.on_event(event)).await;
     };
     let slices = follow_slices(&client, &node, &collector);
-    tokio::join!(networks, uplinks, node_state, slices, follow_policies(&client, subscribers.policies));
+    let PolicyChannels { needed, updates, pods } = subscribers.policies;
+    let policies = follow_policies(&client, needed, updates);
+    tokio::join!(networks, uplinks, node_state, slices, policies, follow_pod_slices(&client, pods));
 }
 
 /// Follows the node slices while they are needed, so that they cost the API server nothing
@@ -89,7 +107,7 @@ async fn follow_slices(client: &Client, node: &str, collector: &RefCell<Collecto
 }
 
 /// Follows the policies while they are needed.
-async fn follow_policies(client: &Client, PolicyChannels { mut needed, updates }: PolicyChannels) {
+async fn follow_policies(client: &Client, mut needed: watch::Receiver<bool>, updates: watch::Sender<CompiledPolicies>) {
     while needed.wait_for(|needed| *needed).await.is_ok() {
         let mut policies = CompiledPolicyList::new(updates.clone());
         let mut list_watch = ListWatch::<CompiledPolicy>::new(client.clone(), None);
@@ -100,6 +118,33 @@ async fn follow_policies(client: &Client, PolicyChannels { mut needed, updates }
             _ = needed.changed() => {}
         }
     }
+}
+
+/// Follows the slices of the networks that the node has pods on. Nodes that follow those of all
+/// networks would get as many events as there are pods in the cluster.
+async fn follow_pod_slices(client: &Client, PodSliceChannels { mut networks, updates }: PodSliceChannels) {
+    loop {
+        let names = networks.borrow_and_update().clone();
+        let follow = async {
+            if names.is_empty() {
+                return;
+            }
+            let mut slices = PodSliceList::new(updates.clone(), names.clone());
+            let mut list_watch = ListWatch::<UserspacePodSlice>::labelled(client.clone(), selector(&names));
+            follow_kind(&mut list_watch, "UserspacePodSlices", |event| slices.on_event(event)).await;
+        };
+        let changed = async { networks.wait_for(|now| *now != names).await.is_ok() };
+        tokio::select! {
+            is_alive = changed => if !is_alive { return },
+            () = async { follow.await; std::future::pending().await } => {}
+        }
+    }
+}
+
+/// Selects objects that are labelled with any of these networks.
+fn selector(networks: &BTreeSet<NetworkName>) -> String {
+    let names: Vec<&str> = networks.iter().map(NetworkName::as_str).collect();
+    format!("{NETWORK_LABEL} in ({})", names.join(","))
 }
 
 async fn follow_kind<K>(list_watch: &mut ListWatch<K>, kind: &str, mut on_event: impl FnMut(Event<K>))

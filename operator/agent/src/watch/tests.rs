@@ -1,10 +1,11 @@
 use super::collect::Collector;
-use super::follow::{PolicyChannels, Subscribers, follow};
+use super::follow::{PodSliceChannels, PolicyChannels, Subscribers, follow};
 use super::list_watch::{Event, Object};
 use super::node_state::{OwnState, StoredStatus};
 use super::policies::CompiledPolicyList;
 use super::uplinks::Uplinks;
 use crate::model::input::{Input, NodeAddresses};
+use crate::model::policies::SlicesOfNetworks;
 use crate::testing::name;
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -108,7 +109,7 @@ fn what_a_new_list_does_not_change_stays_the_same_in_memory() {
 }
 
 fn subscribers(inputs: watch::Sender<Option<Input>>, statuses: watch::Sender<Option<StoredStatus>>) -> Subscribers {
-    let policies = PolicyChannels { needed: channel(false).1, updates: channel(None).0 };
+    let policies = PolicyChannels { needed: channel(false).1, updates: channel(None).0, pods: no_pods() };
     Subscribers { inputs, statuses, attachments: channel(None).0, owners: channel(None).0, policies }
 }
 
@@ -302,6 +303,58 @@ async fn slices_of_nodes_are_watched_only_while_they_are_needed() {
     }
 }
 
+fn no_pods() -> PodSliceChannels {
+    PodSliceChannels { networks: channel([].into()).1, updates: channel(None).0 }
+}
+
+fn pod_slice(name: &str, network: &str) -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspacePodSlice",
+        "metadata": {"name": name, "resourceVersion": "3"},
+        "spec": {"network": network, "classes": [], "pods": []},
+    })
+}
+
+#[tokio::test]
+async fn the_pods_of_networks_that_the_node_has_pods_on_are_watched_by_their_label() {
+    let server = ApiServer::choosing(move |line| {
+        let is_watch = line.contains("watch=");
+        let kinds = [("userspacenodestates", "UserspaceNodeState"), ("userspaceuplinks", "UserspaceUplink")];
+        let kinds = kinds.into_iter().chain([("userspacepodslices", "UserspacePodSlice"), ("", "CompiledNetwork")]);
+        let (_, kind) = kinds.into_iter().find(|(plural, _)| line.contains(plural)).unwrap();
+        let items = match kind {
+            "UserspaceNodeState" => vec![node_state()],
+            "UserspacePodSlice" => vec![pod_slice("blue.0", "blue"), pod_slice("mislabelled", "red")],
+            _ => Vec::new(),
+        };
+        (!is_watch).then(|| list(kind, 10, &items))
+    });
+    let ((inputs, mut known_inputs), (statuses, _statuses)) = (channel(None), channel(None));
+    let (networks, (updates, mut known)) = (watch::Sender::new([].into()), channel(None));
+    let pods = PodSliceChannels { networks: networks.subscribe(), updates };
+    let policies = PolicyChannels { needed: channel(false).1, updates: channel(None).0, pods };
+    let follow = follow(server.client(), "node-a".into(), Subscribers { policies, ..subscribers(inputs, statuses) });
+    let check = async {
+        known_inputs.wait_for(Option::is_some).await.unwrap();
+        let of_pods = || server.requests().into_iter().filter(|line| line.contains("podslices")).collect::<Vec<_>>();
+        assert_eq!(of_pods(), Vec::<String>::new(), "the node has no pods");
+        for names in [["blue", "green"].as_slice(), &["blue"]] {
+            networks.send_replace(names.iter().map(|name| name.parse().unwrap()).collect());
+            let is_of_these = |slices: &Option<Arc<SlicesOfNetworks>>| {
+                slices.as_ref().is_some_and(|slices| slices.networks.len() == names.len())
+            };
+            let slices = known.wait_for(is_of_these).await.unwrap().clone().unwrap();
+            assert_eq!(slices.slices.len(), 1, "another one is not of the network of its label");
+            let selector = format!("usnet.dev%2Fnetwork+in+%28{}%29", names.join("%2C"));
+            assert!(of_pods().iter().any(|line| line.contains(&selector)), "{selector}: {:?}", of_pods());
+        }
+    };
+    tokio::select! {
+        () = follow => panic!("it ended"),
+        () = check => {}
+    }
+}
+
 #[tokio::test]
 async fn policies_are_watched_only_while_they_are_needed() {
     let server = ApiServer::choosing(move |line| {
@@ -318,7 +371,7 @@ async fn policies_are_watched_only_while_they_are_needed() {
     });
     let ((inputs, mut known_inputs), (statuses, _statuses)) = (channel(None), channel(None));
     let (needed, (updates, mut known)) = (watch::Sender::new(false), channel(None));
-    let policies = PolicyChannels { needed: needed.subscribe(), updates };
+    let policies = PolicyChannels { needed: needed.subscribe(), updates, pods: no_pods() };
     let follow = follow(server.client(), "node-a".into(), Subscribers { policies, ..subscribers(inputs, statuses) });
     let check = async {
         known_inputs.wait_for(Option::is_some).await.unwrap();

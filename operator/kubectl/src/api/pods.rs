@@ -10,7 +10,7 @@ use crate::output::{API_SERVER, waiting};
 use k8s_openapi::api::core::v1;
 use usnet_controller::cache::parse;
 use usnet_controller::cache::partial_objects::ReservationObject;
-use usnet_crds::{CompiledPolicy, Policies, UserspaceAttachment};
+use usnet_crds::{CompiledPolicy, Policies, UserspaceAttachment, UserspacePodSlice};
 
 /// Reads the pods of the chosen namespace, or of all namespaces, with their interfaces. For users
 /// who may not read those of all, it reads the ones in the namespace of the context.
@@ -63,6 +63,8 @@ pub(crate) async fn read_policies(cluster: &Cluster, snapshot: &mut Snapshot) {
     snapshot.unread_objects.remove(&Objects::Policies);
     let listed = cluster.list(Scope::Cluster, None, |object: CompiledPolicy| object.spec).await;
     snapshot.policies = optional(snapshot, Objects::Policies, "CompiledPolicies", listed);
+    let listed = cluster.list(Scope::Cluster, None, |object: UserspacePodSlice| object.spec).await;
+    snapshot.pod_slices = optional(snapshot, Objects::Policies, "UserspacePodSlices", existing(listed));
 }
 
 /// Where the API server does not know a kind, there are no objects of it.

@@ -14,7 +14,7 @@ use usnet_controller::cache::partial_objects::NodeStateObject;
 use usnet_controller::cache::{Cache, Nad, NadKey, Network, Node};
 use usnet_crds::legacy::NadConfig;
 use usnet_crds::userspace_engine::preparation::NodeFacts;
-use usnet_crds::{CompiledPolicySpec, UserspaceNodeStateStatus};
+use usnet_crds::{CompiledPolicySpec, UserspaceNodeStateStatus, UserspacePodSliceSpec};
 
 /// Objects that are not essential to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ pub(crate) enum Objects {
     Added,
     /// UserspaceReservations.
     Reservations,
-    /// CompiledPolicies.
+    /// CompiledPolicies, and the UserspacePodSlices with the pods that they select.
     Policies,
     /// ResourceClaims.
     Claims,
@@ -87,6 +87,8 @@ pub(crate) struct Snapshot {
     pub added: Vec<Added>,
     /// What nodes enforce of policies.
     pub policies: Vec<CompiledPolicySpec>,
+    /// The pods that policies select by labels.
+    pub pod_slices: Vec<UserspacePodSliceSpec>,
     /// The events of the pod that is explained, the latest last.
     pub events: Vec<Event>,
     /// The leader of the controllers.

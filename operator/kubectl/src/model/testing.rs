@@ -10,7 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use usnet_controller::cache::parse;
-use usnet_crds::{CompiledPolicy, UserspaceAttachment};
+use usnet_crds::{CompiledPolicy, UserspaceAttachment, UserspacePodSlice};
 
 /// A running pod of usnet with one container, of the image `usnet:test`.
 pub(crate) fn usnet_pod(component: &str, node: &str) -> Pod {
@@ -239,6 +239,7 @@ pub(crate) fn add(snapshot: &mut Snapshot, object: &Value) {
         "ResourceClaim" => snapshot.claims.push(Claim::from(read::<ResourceClaim>(object))),
         "UserspaceAttachment" => snapshot.added.push(Added::from(read::<UserspaceAttachment>(object))),
         "CompiledPolicy" => snapshot.policies.push(read::<CompiledPolicy>(object).spec),
+        "UserspacePodSlice" => snapshot.pod_slices.push(read::<UserspacePodSlice>(object).spec),
         "Pod" => snapshot.pods.push(Pod::from(read::<v1::Pod>(object))),
         kind => panic!("{kind}"),
     }

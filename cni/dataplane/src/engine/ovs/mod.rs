@@ -56,7 +56,7 @@ pub use channels::{NewGuardedPort, OvsChannels, flows_refused};
 pub use driver::{OpenVswitch, TIMEOUT, guarded_from, observed_from, ports_without_mtu};
 pub use error::EmptyDatabase;
 pub use guarded::{FrameSource, GuardedBridge, GuardedPorts, PolicyTag};
-pub use network_policies::{ClosedNamespaces, NetworkPolicies};
+pub use network_policies::{ClosedNamespaces, NetworkPolicies, PortOwner};
 pub(crate) use ports::{VHOST_USER_CLIENT, is_connected};
 pub use server_socket::{ServerSocket, ports_with_folders, take_again};
 pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, POLICY_ZONE_KEY, UPLINK_KEY};

@@ -4,12 +4,15 @@ use super::guarded::{FrameSource, GuardedPorts};
 use super::policy::limits::TooLarge;
 use super::policy::{self, BridgePolicies, PolicyFlows, PolicyPort, PolicyPortState};
 use crate::model::attachment::AttachmentId;
-use crate::model::port::Guard;
+use crate::model::port::{Guard, GuardedAddresses};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::NamespaceName;
-use usnet_crds::policy::Policy;
+use usnet_crds::policy::pods::{KnownPods, PodAddresses, PodClass, SelectorId};
+use usnet_crds::policy::verdict::is_known;
+use usnet_crds::policy::{Direction, Policy};
 use usnet_openflow::PortNumber;
 
 /// Most namespaces that are closed before all of them are: each of them costs a compilation.
@@ -21,8 +24,18 @@ pub struct NetworkPolicies {
     /// The zone of connections, which no other network of the node has.
     pub zone: u16,
     pub policies: Arc<[Policy]>,
-    /// The namespaces of the pods. The port of an attachment that is not here is closed.
-    pub namespaces: BTreeMap<AttachmentId, NamespaceName>,
+    /// The pods of the network, of this node and of others, that selectors of policies concern.
+    pub pods: Arc<KnownPods>,
+    /// The pods of ports. The port of an attachment that is not here is closed.
+    pub owners: BTreeMap<AttachmentId, PortOwner>,
+}
+
+/// The pod of a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortOwner {
+    pub namespace: NamespaceName,
+    /// The uid of the pod.
+    pub uid: String,
 }
 
 /// Namespaces whose policies need more than a switch takes, and whose ports are closed.
@@ -51,7 +64,9 @@ impl fmt::Display for ClosedNamespaces {
 impl NetworkPolicies {
     /// What the network's bridge has for them.
     pub(super) fn compile(&self, ports: &GuardedPorts) -> Result<PolicyFlows, TooLarge> {
-        policy::compile(&BridgePolicies { zone: self.zone, policies: &self.policies, ports: &self.ports(ports) })
+        let (zone, policies) = (self.zone, &self.policies);
+        let (ports, peers) = (&self.ports(ports), &self.peers(ports));
+        policy::compile(&BridgePolicies { zone, policies, ports, peers })
     }
 
     /// The same; if that is more than a switch takes, the pods of the namespaces with the most
@@ -64,7 +79,7 @@ impl NetworkPolicies {
         let (mut left, mut namespaces) = (self.clone(), BTreeSet::new());
         while let Some(largest) = left.largest().filter(|_| namespaces.len() < CLOSED_MAX) {
             left.policies = left.policies.iter().filter(|policy| policy.namespace != largest).cloned().collect();
-            left.namespaces.retain(|_, namespace| *namespace != largest);
+            left.owners.retain(|_, owner| owner.namespace != largest);
             namespaces.insert(largest);
             if let Ok(compiled) = left.compile(ports) {
                 return (compiled, Some(ClosedNamespaces { why, namespaces: Some(namespaces) }));
@@ -73,27 +88,81 @@ impl NetworkPolicies {
         (policy::close(self.zone, &self.ports(ports)), Some(ClosedNamespaces { why, namespaces: None }))
     }
 
-    /// The namespace whose policies have the most peers and ports.
+    /// The namespace whose policies have the most peers and ports. Each address of pods counts.
     fn largest(&self) -> Option<NamespaceName> {
+        let mut addresses: BTreeMap<SelectorId, usize> = BTreeMap::new();
+        for pod in self.pods.values() {
+            for selector in &pod.class.selected_by {
+                *addresses.entry(*selector).or_default() += pod.addresses.len();
+            }
+        }
         let mut sizes: BTreeMap<&NamespaceName, usize> = BTreeMap::new();
         for policy in self.policies.iter() {
-            *sizes.entry(&policy.namespace).or_default() += policy.size();
+            let rules = Direction::ALL.into_iter().filter_map(|direction| policy.rules(direction)).flatten();
+            let selectors = rules.flat_map(|rule| &rule.peer_pods);
+            let pods: usize = selectors.filter_map(|selector| addresses.get(selector)).sum();
+            *sizes.entry(&policy.namespace).or_default() += policy.size() + pods;
         }
         sizes.into_iter().max_by_key(|(_, size)| *size).map(|(namespace, _)| namespace.clone())
     }
 
     fn ports(&self, ports: &GuardedPorts) -> BTreeMap<PortNumber, PolicyPort> {
-        ports.iter().filter_map(|(number, source)| Some((*number, self.port(source)?))).collect()
+        let mut classes = Classes { policies: &self.policies, known: BTreeMap::new() };
+        ports.iter().filter_map(|(number, source)| Some((*number, self.port(source, &mut classes)?))).collect()
     }
 
     /// The port of a pod. In a VLAN it is closed: frames are sent to isolated ports whatever VLAN
     /// they are in.
-    fn port(&self, source: &FrameSource) -> Option<PolicyPort> {
+    fn port(&self, source: &FrameSource, classes: &mut Classes<'_>) -> Option<PolicyPort> {
         let FrameSource::Pod { guard: Guard { mac, pairs, .. }, is_trunk, is_in_vlan, attachment } = source else {
             return None;
         };
-        let namespace = self.namespaces.get(attachment).filter(|_| !is_trunk && !is_in_vlan);
-        let state = namespace.cloned().map_or(PolicyPortState::Closed, PolicyPortState::OfNamespace);
+        let owner = self.owners.get(attachment).filter(|_| !is_trunk && !is_in_vlan);
+        let class = owner.and_then(|owner| classes.checked(self.class(owner)));
+        let state = class.map_or(PolicyPortState::Closed, PolicyPortState::OfClass);
         Some(PolicyPort { mac: *mac, virtual_macs: pairs.iter().map(|pair| pair.mac).collect(), state })
+    }
+
+    /// What is known of a pod. Pods that no selector concerns are not among those that are known.
+    fn class(&self, PortOwner { namespace, uid }: &PortOwner) -> Arc<PodClass> {
+        let known = self.pods.get(uid).map(|pod| &pod.class).filter(|class| class.namespace == *namespace);
+        known.cloned().unwrap_or_else(|| Arc::new(PodClass::of_namespace(namespace.clone())))
+    }
+
+    /// The classes of addresses. An address of a port of this node is that port's pod's: what is
+    /// known of another pod is outdated.
+    fn peers(&self, ports: &GuardedPorts) -> PodAddresses {
+        let mut own: BTreeMap<IpAddr, Option<&str>> = BTreeMap::new();
+        for source in ports.values() {
+            let FrameSource::Pod { guard, attachment, .. } = source else { continue };
+            let GuardedAddresses::Only { addresses, .. } = &guard.addresses else { continue };
+            let uid = self.owners.get(attachment).map(|owner| owner.uid.as_str());
+            own.extend(addresses.iter().map(|address| (*address, uid)));
+        }
+        let of_others = PodAddresses::of(self.pods.values());
+        let mut all = of_others.0;
+        for (address, uid) in own {
+            let pod = uid.and_then(|uid| self.pods.get(uid)).filter(|pod| pod.addresses.contains(&address));
+            match pod {
+                Some(pod) => drop(all.insert(address, Arc::clone(&pod.class))),
+                None => drop(all.remove(&address)),
+            }
+        }
+        PodAddresses(all)
+    }
+}
+
+/// Classes of pods, and whether it is known which policies are for each.
+struct Classes<'a> {
+    policies: &'a [Policy],
+    known: BTreeMap<Arc<PodClass>, bool>,
+}
+
+impl Classes<'_> {
+    /// The class; `None` if it is not known of each policy whether it is for the pods.
+    fn checked(&mut self, class: Arc<PodClass>) -> Option<Arc<PodClass>> {
+        let policies = self.policies;
+        let is_known = *self.known.entry(Arc::clone(&class)).or_insert_with_key(|class| is_known(policies, class));
+        is_known.then_some(class)
     }
 }

@@ -4,7 +4,7 @@
 use super::attack::Attack;
 use super::claims::resource_claim_attacks;
 use super::objects::{
-    attachment, compiled, compiled_policy, definition, network, node_slice, node_state, requested_interface,
+    attachment, compiled, compiled_policy, definition, network, node_slice, node_state, pod_slice, requested_interface,
     with_resource_of_others,
 };
 use crate::support::control_plane::tokens::RequestClient::{self, Administrator, Agent, AgentWithoutNode, Controller};
@@ -107,6 +107,9 @@ fn compiled_attacks() -> Vec<Attack> {
         Attack::apply(Administrator, "", &compiled("guards")).policy(),
         Attack::apply(Administrator, "", &compiled("made")).policy(),
         Attack::delete(Administrator, ("ucn", "", "guards")).policy(),
+        Attack::apply(Agent("node-a"), "", &pod_slice()).role().policy(),
+        Attack::apply(Controller, "", &pod_slice()).role().policy(),
+        Attack::apply(Administrator, "", &pod_slice()).policy(),
         Attack::apply(Agent("node-a"), "", &node_slice()).role().policy(),
         Attack::apply(Administrator, "", &node_slice()).policy(),
     ]

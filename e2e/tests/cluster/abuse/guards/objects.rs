@@ -38,6 +38,18 @@ pub(crate) fn compiled_policy(name: &str) -> Value {
     })
 }
 
+/// A slice with a pod that all selectors select; there is none of that name.
+pub(crate) fn pod_slice() -> Value {
+    json!({
+        "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspacePodSlice",
+        "metadata": {"name": "made", "labels": {"usnet.dev/network": "guards"}},
+        "spec": {
+            "network": "guards", "classes": [{"namespace": "guards", "selectedBy": ["0".repeat(32)]}],
+            "pods": [{"uid": "0", "class": 0, "addresses": ["10.9.0.1"]}],
+        },
+    })
+}
+
 /// An attachment of the pod `own`; there is none of that name.
 pub(crate) fn attachment() -> Value {
     json!({

@@ -15,7 +15,7 @@ fn roles(namespace: &str, exec: &[&str]) -> Value {
     let everywhere = json!([
         {"apiGroups": ["usnet.dev"], "verbs": list,
          "resources": ["userspacenetworks", "userspacenodestates", "compilednetworks", "userspaceuplinks",
-                       "userspaceattachments", "userspacereservations", "userspaceengines", "compiledpolicies"]},
+                       "userspaceattachments", "userspacereservations", "userspaceengines", "compiledpolicies", "userspacepodslices"]},
         {"apiGroups": [""], "resources": ["nodes", "namespaces", "pods", "events"], "verbs": list},
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
         {"apiGroups": ["k8s.cni.cncf.io"], "resources": ["network-attachment-definitions"], "verbs": list},

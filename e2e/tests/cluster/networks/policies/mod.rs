@@ -3,6 +3,7 @@
 
 mod connections;
 mod flood;
+mod labels;
 
 use crate::support::cluster::{apply, check, eventually, kubectl, on_node, run, timeout};
 use crate::support::kubectl_usnet::ask;

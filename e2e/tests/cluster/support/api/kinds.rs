@@ -21,7 +21,7 @@ const fn kind(
 }
 
 const USNET: &str = "apis/usnet.dev/v1alpha1";
-const KINDS: [Kind; 26] = [
+const KINDS: [Kind; 27] = [
     kind(&["usn", "userspacenetworks"], "UserspaceNetwork", USNET, "userspacenetworks", false),
     kind(&["usns"], "UserspaceNodeState", USNET, "userspacenodestates", false),
     kind(&["usu"], "UserspaceUplink", USNET, "userspaceuplinks", false),
@@ -31,6 +31,7 @@ const KINDS: [Kind; 26] = [
     kind(&["usnr"], "UserspaceReservation", USNET, "userspacereservations", true),
     kind(&["ucn", "compilednetwork"], "CompiledNetwork", USNET, "compilednetworks", false),
     kind(&["ucp", "compiledpolicies"], "CompiledPolicy", USNET, "compiledpolicies", false),
+    kind(&["usps", "userspacepodslices"], "UserspacePodSlice", USNET, "userspacepodslices", false),
     kind(
         &["multi-networkpolicies"],
         "MultiNetworkPolicy",

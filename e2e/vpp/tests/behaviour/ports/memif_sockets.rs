@@ -110,7 +110,7 @@ fn file_that_is_used_is_refused() {
         let is_closed =
             || UnixStream::connect(&foreign).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused);
         assert!((0..2000).any(|_| {
-            std::thread::sleep(Duration::from_millis(5));
+            thread::sleep(Duration::from_millis(5));
             is_closed()
         }));
         vpp.memif_at(8, &foreign).expect("no process listens any more");

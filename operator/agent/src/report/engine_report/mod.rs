@@ -6,6 +6,7 @@ use crate::model::engine_view::{EngineView, Outage};
 use crate::model::health::{Cause, NetworkHealth};
 use crate::model::spec::EngineSpec;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_common::display::OneLine;
 use usnet_crds::conditions::message::node as message;
@@ -16,11 +17,12 @@ use usnet_crds::conditions::reason::{
 use usnet_crds::conditions::{ConditionUpdate, Status, engine_connected};
 use usnet_crds::node_state::{
     AFFECTED_PODS_MAX, AffectedPod, DEGRADED_MAX, DegradedAttachment, EngineEnd, EngineReport, NetworkReport,
-    NetworkState, PODS_MAX,
+    NetworkState, PODS_MAX, PolicyPod,
 };
+use usnet_crds::pod_slice::POD_ADDRESSES_MAX;
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 use usnet_crds::{EngineKind, NetworkName, NodeNetwork, NodeUplink, Phase};
-use usnet_dataplane::attachment::{AttachmentId, Record};
+use usnet_dataplane::attachment::{AttachmentId, Progress, Record};
 use usnet_dataplane::observed::{ObservedPort, Peer};
 use usnet_dataplane::plan::Blocker;
 
@@ -75,7 +77,38 @@ pub(crate) fn report(facts: Facts<'_>) -> EngineFacts {
     facts.degraded.values().for_each(|cause| *degraded.entry(cause.reason).or_default() += 1);
     let (uplinks, last_end) = (uplinks(facts), facts.last_end.cloned());
     let affected_pods = affected_pods(facts, &networks);
-    EngineFacts { spec, networks, uplinks, degraded, affected_pods, engine, last_end, connected: connected(facts) }
+    EngineFacts {
+        spec,
+        networks,
+        uplinks,
+        degraded,
+        affected_pods,
+        policy_pods: policy_pods(facts),
+        engine,
+        last_end,
+        connected: connected(facts),
+    }
+}
+
+/// Returns each pod once for each of its networks that has policies. Before an ADD has answered,
+/// the addresses of the pod are not all known; after a DEL has begun, they may be another pod's.
+fn policy_pods(facts: Facts<'_>) -> Vec<PolicyPod> {
+    let networks = facts.spec.map(|spec| spec.networks.as_slice()).unwrap_or_default();
+    let with_policies = networks.iter().filter(|network| network.policies.are_enabled());
+    let with_policies: BTreeSet<&NetworkName> = with_policies.map(|network| &network.name).collect();
+    let mut pods: BTreeMap<(&NetworkName, String), BTreeSet<IpAddr>> = BTreeMap::new();
+    for record in facts.records {
+        if record.progress == Progress::Attached && with_policies.contains(&record.network) {
+            let addresses = pods.entry((&record.network, record.pod.uid.to_string())).or_default();
+            addresses.extend(record.addresses.iter().map(|address| address.ip));
+        }
+    }
+    let reported = |((network, uid), addresses): ((&NetworkName, String), BTreeSet<IpAddr>)| PolicyPod {
+        network: network.to_string(),
+        uid,
+        addresses: addresses.into_iter().take(POD_ADDRESSES_MAX).collect(),
+    };
+    pods.into_iter().map(reported).collect()
 }
 
 /// Returns each pod once for each of its networks and reasons. Before the first spec, no network is

@@ -15,7 +15,9 @@ use usnet_crds::conditions::reason::{
 use usnet_crds::conditions::{
     CONFIGURATIONS_ACCEPTED, ConditionUpdate, METRICS_SERVED, NETWORKS_PROGRAMMED, READY, Status,
 };
-use usnet_crds::node_state::{AFFECTED_PODS_MAX, AffectedPod, DEGRADED_MAX, NetworkReport, NetworkState, PODS_MAX};
+use usnet_crds::node_state::{
+    AFFECTED_PODS_MAX, AffectedPod, DEGRADED_MAX, NetworkReport, NetworkState, PODS_MAX, POLICY_PODS_MAX, PolicyPod,
+};
 use usnet_crds::uplink::report::{UplinkReport, UplinkState};
 
 /// The last results of all engines.
@@ -156,6 +158,7 @@ fn merge(
         engines: engines.values().filter_map(|facts| facts.engine.clone()).collect(),
         engine_ends: engines.values().filter_map(|facts| facts.last_end.clone()).collect(),
         affected_pods: affected_pods(engines.values()),
+        policy_pods: policy_pods(engines.values()),
         findings: [ready, programmed].into_iter().chain(connected).collect(),
         networks,
         uplinks,
@@ -166,6 +169,13 @@ fn affected_pods<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Vec<Affe
     let mut pods: Vec<_> = engines.flat_map(|facts| facts.affected_pods.iter().cloned()).collect();
     pods.sort();
     pods.truncate(AFFECTED_PODS_MAX);
+    pods
+}
+
+fn policy_pods<'a>(engines: impl Iterator<Item = &'a EngineFacts>) -> Vec<PolicyPod> {
+    let mut pods: Vec<_> = engines.flat_map(|facts| facts.policy_pods.iter().cloned()).collect();
+    pods.sort();
+    pods.truncate(POLICY_PODS_MAX);
     pods
 }
 

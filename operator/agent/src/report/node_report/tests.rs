@@ -35,6 +35,7 @@ fn facts_of(engine: EngineKind, spec: NodeSpec, networks: &[NetworkReport]) -> E
         degraded: BTreeMap::new(),
         engine: None,
         affected_pods: Vec::new(),
+        policy_pods: Vec::new(),
         last_end: None,
         connected: ConditionUpdate::new(kind, Status::True, "Connected", ""),
     }

@@ -77,6 +77,7 @@ impl Report {
             engines: self.engines.iter().map(bounded_engine).collect(),
             engine_ends: self.engine_ends.iter().map(bounded_end).collect(),
             affected_pods: self.affected_pods.clone(),
+            policy_pods: self.policy_pods.clone(),
             // The status writer adds these: without an API server there are none.
             attachments: Vec::new(),
             summary: self.summary(),

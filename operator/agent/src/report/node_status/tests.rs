@@ -42,6 +42,7 @@ fn report(networks: Vec<NetworkReport>) -> Report {
         engines: Vec::new(),
         engine_ends: Vec::new(),
         affected_pods: Vec::new(),
+        policy_pods: Vec::new(),
         findings: Vec::new(),
     }
 }

@@ -26,7 +26,8 @@ const BURST: Delays = Delays { quiet: Duration::from_secs(1), longest: Duration:
 /// The delays of a changed attachment of a running pod: a user waits for it, and its own request
 /// began a burst just before. 100 ms combine an ADD or DEL with its effects.
 const ATTACHMENT: Delays = Delays { quiet: Duration::from_millis(100), longest: Duration::from_secs(1) };
-/// The delays of an attachment that was attached: failures in other namespaces must not delay it.
+/// The delays of an attachment that was attached, and of pods of networks with policies, whose
+/// ports are closed until they are reported: failures in other namespaces must not delay them.
 const ATTACHED: Delays = Delays { quiet: Duration::from_millis(100), longest: Duration::from_millis(100) };
 /// The delays of pods that were attached or detached, and of programs that connected or
 /// disconnected, while there are few such changes: a user waits for a pod also where a change of
@@ -111,7 +112,8 @@ impl Debounce {
         self.attachment = Some(Pending::merge(self.attachment, now));
     }
 
-    /// Called when the set of attached interfaces of running pods has changed.
+    /// Called when the set of attached interfaces of running pods, or the pods of networks with
+    /// policies, have changed.
     pub(super) fn attached_changed(&mut self, now: Instant) {
         self.attached = Some(Pending::merge(self.attached, now));
     }

@@ -84,6 +84,7 @@ pub(crate) async fn write(
                 pods: report.as_ref().filter(|_| present.is_some()).map(Report::pods),
                 attachments: attachments.as_ref().map(Reported::awaited),
                 attached: attachments.as_ref().map(Reported::attached),
+                policy_pods: report.as_ref().filter(|_| present.is_some()).map(Report::policy_pods),
             };
             let due = writer.due(report.as_ref(), attachments.as_ref(), present.as_ref());
             debounce.recovers(writer.is_recovery(due.as_ref(), present.as_ref()), Instant::now());
@@ -145,6 +146,7 @@ struct Awaited {
     pods: Option<u64>,
     attachments: Option<u64>,
     attached: Option<u64>,
+    policy_pods: Option<u64>,
 }
 
 impl Debounce {
@@ -153,7 +155,7 @@ impl Debounce {
         if !is_due {
             return self.reverted();
         }
-        if now.attached != before.attached {
+        if now.attached != before.attached || now.policy_pods != before.policy_pods {
             self.attached_changed(Instant::now());
         }
         if now.attachments != before.attachments {
@@ -195,6 +197,11 @@ impl Writer {
         let report = report.filter(|report| report.revision().is_none_or(|revision| revision > 0))?;
         let present = newest(present?, self.written.as_ref());
         let mut status = report.api_status(&present.status.conditions, &now());
+        // Before all engines were looked at, pods are missing in the report, and the ports of those
+        // that the controller does not find in the status are closed.
+        if report.spec.is_none() {
+            status.policy_pods.clone_from(&present.status.policy_pods);
+        }
         // The attachments are known as soon as the node state is.
         let attachments = attachments?;
         status.attachments.clone_from(&attachments.attachments);

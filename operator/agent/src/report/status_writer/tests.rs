@@ -5,7 +5,7 @@ use std::sync::Arc;
 use usnet_common::testing::api_server::{Answer, ApiServer};
 use usnet_crds::NodeNetwork;
 use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED};
-use usnet_crds::node_state::{NetworkReport, NetworkState};
+use usnet_crds::node_state::{NetworkReport, NetworkState, PolicyPod};
 
 fn report(revision: u64, status: Status) -> Report {
     Report {
@@ -15,6 +15,7 @@ fn report(revision: u64, status: Status) -> Report {
         engines: Vec::new(),
         engine_ends: Vec::new(),
         affected_pods: Vec::new(),
+        policy_pods: Vec::new(),
         findings: vec![ConditionUpdate::new(READY, status, "Reason", "text")],
     }
 }
@@ -60,6 +61,18 @@ async fn what_the_object_says_already_is_not_written() {
         None,
         "the watch does not show the write yet"
     );
+}
+
+#[tokio::test]
+async fn pods_of_networks_with_policies_stay_reported_until_all_engines_were_looked_at() {
+    let pod = PolicyPod { network: "blue".to_owned(), uid: "u".to_owned(), addresses: [].into() };
+    let known = Report { policy_pods: vec![pod.clone()], ..report(1, Status::True) };
+    let old = present(4, known.api_status(&[], &at(10)));
+    let pods = |spec| {
+        let next = Report { spec, ..report(1, Status::False) };
+        writer(None).due(Some(&next), Some(&no_attachments()), Some(&old)).expect("the condition changed").policy_pods
+    };
+    assert_eq!((pods(None), pods(report(1, Status::True).spec)), (vec![pod], vec![]));
 }
 
 #[tokio::test]

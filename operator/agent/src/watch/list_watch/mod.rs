@@ -87,10 +87,11 @@ struct LastChange {
     version: Option<String>,
 }
 
-/// All objects of one kind, or those with certain fields.
+/// All objects of one kind, or those with certain fields or labels.
 pub(crate) struct ListWatch<K> {
     api: Api<Object<K>>,
     fields: Option<String>,
+    labels: Option<String>,
     state: State<K>,
     last_change: Option<LastChange>,
 }
@@ -107,7 +108,12 @@ where
         kube::Resource<DynamicType = ()> + serde::de::DeserializeOwned + Clone + std::fmt::Debug + Send + 'static,
 {
     pub(crate) fn new(client: kube::Client, fields: Option<String>) -> Self {
-        Self { api: Api::all(client), fields, state: State::Unknown, last_change: None }
+        Self { api: Api::all(client), fields, labels: None, state: State::Unknown, last_change: None }
+    }
+
+    /// Those that a selector of labels selects.
+    pub(crate) fn labelled(client: kube::Client, labels: String) -> Self {
+        Self { labels: Some(labels), ..Self::new(client, None) }
     }
 
     /// Waits for the next event. After an error the caller waits for some time and calls again.
@@ -165,8 +171,13 @@ where
         page: Option<String>,
         fields: Option<String>,
     ) -> Result<ObjectList<Object<K>>, Error> {
-        let parameters =
-            ListParams { field_selector: fields, limit: Some(limit), continue_token: page, ..ListParams::default() };
+        let parameters = ListParams {
+            field_selector: fields,
+            label_selector: self.labels.clone(),
+            limit: Some(limit),
+            continue_token: page,
+            ..ListParams::default()
+        };
         in_time(self.api.list(&parameters)).await.map_err(Error::List)
     }
 
@@ -197,8 +208,12 @@ where
 
     async fn open(&mut self, version: String) -> Result<(), Error> {
         let seconds = fastrand::u32(WATCH_SECONDS);
-        let parameters =
-            WatchParams { field_selector: self.fields.clone(), timeout: Some(seconds), ..WatchParams::default() };
+        let parameters = WatchParams {
+            field_selector: self.fields.clone(),
+            label_selector: self.labels.clone(),
+            timeout: Some(seconds),
+            ..WatchParams::default()
+        };
         match in_time(self.api.watch(&parameters, &version)).await {
             Ok(events) => {
                 let events = events.into_stream().boxed();

@@ -54,7 +54,9 @@ fn answers(from: &Namespace, to: &Namespace, address: IpAddr) -> bool {
     let echoed = to.run(move || {
         let mut buffer = [0; 2000];
         (0..100).all(|_| {
-            echo.recv_from(&mut buffer).and_then(|(length, peer)| echo.send_to(&buffer[..length], peer)).is_ok()
+            echo.recv_from(&mut buffer)
+                .and_then(|(length, peer)| echo.send_to(buffer.get(..length).unwrap_or_default(), peer))
+                .is_ok()
         })
     });
     let asked = from.run(move || {

@@ -7,12 +7,12 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 use usnet_agent::Agent;
-use usnet_agent::model::policies::CompiledPolicies;
+use usnet_agent::model::policies::{CompiledPolicies, PodSlices, SlicesOfNetworks};
 use usnet_agent::model::report::Report;
 use usnet_agent::model::spec::NodeSpec;
 use usnet_crds::conditions::{ConditionUpdate, OVS_CONNECTED};
 use usnet_crds::node_state::NetworkReport;
-use usnet_crds::{CompiledPolicySpec, EngineKind, NodeNetwork, NodeUplink};
+use usnet_crds::{CompiledPolicySpec, EngineKind, NodeNetwork, NodeUplink, UserspacePodSliceSpec};
 use usnet_dataplane::memif::MemifSocketIds;
 use usnet_dataplane::paths::NodePaths;
 
@@ -20,6 +20,7 @@ use usnet_dataplane::paths::NodePaths;
 pub(crate) struct RunningAgent {
     specs: watch::Sender<Option<Arc<NodeSpec>>>,
     policies: watch::Sender<CompiledPolicies>,
+    pod_slices: watch::Sender<PodSlices>,
     reports: watch::Receiver<Option<Report>>,
     metrics: Registry,
     stop: Option<oneshot::Sender<()>>,
@@ -41,15 +42,15 @@ impl RunningAgent {
             runtime.block_on(async {
                 let agent = Agent::new(&paths, MemifSocketIds::default(), specs_in_agent, reports_of_agent).unwrap();
                 agent.metrics().register(&metrics_of_agent).unwrap();
-                policies_of_agent.send(agent.policies()).unwrap();
+                policies_of_agent.send((agent.policies(), agent.pod_slices())).unwrap();
                 tokio::select! {
                     ended = agent.run() => ended.err().map(|error| error.to_string()),
                     _ = stopped => None,
                 }
             })
         });
-        let policies = policies.recv().expect("an agent");
-        Self { specs, policies, reports, metrics, stop: Some(stop), thread: Some(thread) }
+        let (policies, pod_slices) = policies.recv().expect("an agent");
+        Self { specs, policies, pod_slices, reports, metrics, stop: Some(stop), thread: Some(thread) }
     }
 
     /// Gives the agent a spec with this revision, by which its report is recognised.
@@ -60,6 +61,12 @@ impl RunningAgent {
     /// Gives the agent all policies.
     pub(crate) fn set_policies(&self, policies: Vec<CompiledPolicySpec>) {
         self.policies.send_replace(Some(Arc::new(policies)));
+    }
+
+    /// Gives the agent the pods of the network blue.
+    pub(crate) fn set_pods(&self, slice: UserspacePodSliceSpec) {
+        let networks = [slice.network.clone()].into();
+        self.pod_slices.send_replace(Some(Arc::new(SlicesOfNetworks { networks, slices: vec![slice] })));
     }
 
     /// Gives the agent a spec with uplinks.

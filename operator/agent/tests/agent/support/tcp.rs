@@ -41,8 +41,10 @@ impl Namespace {
 
     /// Runs a program in the network namespace; returns what it printed.
     pub(crate) fn output(&self, command: &str) -> String {
-        let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
-        let run = move || Command::new(&words[0]).args(&words[1..]).output().expect("a program");
+        let (program, arguments) = command.split_once(' ').expect("arguments");
+        let words: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
+        let program = program.to_owned();
+        let run = move || Command::new(program).args(words).output().expect("a program");
         let output = self.run(run).join().expect("a thread");
         assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()

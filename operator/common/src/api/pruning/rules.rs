@@ -66,6 +66,7 @@ pub(super) fn of(path: &str) -> Rules {
         | "userspaceuplinks"
         | "userspacenodestates"
         | "userspacenodeslices"
+        | "userspacepodslices"
         | "compilednetworks"
         | "compiledpolicies" => SPEC_AND_STATUS,
         "network-attachment-definitions" => Rules {
@@ -80,9 +81,13 @@ pub(super) fn of(path: &str) -> Rules {
         "nodes" => {
             Rules { labels: Used::All, spec: NONE, status: Used::Only(&["conditions", "addresses"]), ..SPEC_AND_STATUS }
         }
-        "pods" => {
-            Rules { spec: Used::Only(&["nodeName", "hostNetwork"]), status: Used::Only(&["phase"]), ..SPEC_AND_STATUS }
-        }
+        // Policies select them by any label.
+        "pods" => Rules {
+            labels: Used::All,
+            spec: Used::Only(&["nodeName", "hostNetwork"]),
+            status: Used::Only(&["phase"]),
+            ..SPEC_AND_STATUS
+        },
         _ => {
             Rules { metadata: Used::All, labels: Used::All, annotations: Used::All, spec: Used::All, status: Used::All }
         }

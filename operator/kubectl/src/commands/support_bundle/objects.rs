@@ -49,6 +49,7 @@ fn kinds(usnet: &str) -> Vec<Kind> {
         kind("userspaceuplinks", of_usnet("userspaceuplinks"), all),
         kind("userspacenodestates", of_usnet("userspacenodestates"), all),
         kind("userspacenodeslices", of_usnet("userspacenodeslices"), all),
+        kind("userspacepodslices", of_usnet("userspacepodslices"), all),
         kind("userspaceattachments", of_usnet("userspaceattachments"), all),
         kind("userspacereservations", of_usnet("userspacereservations"), all),
         kind("userspaceengines", of_usnet("userspaceengines"), all),

@@ -6,10 +6,11 @@ use super::connection::Target;
 use super::facts::{Endpoint, Facts};
 use super::path::Path;
 use super::report::Conclusion;
-use crate::model::{Objects, Snapshot};
+use crate::model::{NetworkPolicies, Objects, Snapshot};
 use std::net::IpAddr;
+use usnet_crds::policy::Direction;
+use usnet_crds::policy::pods::PodClass;
 use usnet_crds::policy::verdict::{Connection, allowing, is_isolated};
-use usnet_crds::policy::{Direction, Policy};
 
 /// Adds a step for each side, if the network has policies.
 pub(super) fn add_policies(path: &mut Path, snapshot: &Snapshot, facts: &Facts<'_>, target: Option<Target>) {
@@ -21,18 +22,19 @@ pub(super) fn add_policies(path: &mut Path, snapshot: &Snapshot, facts: &Facts<'
     if !snapshot.has_read(Objects::Policies) {
         return path.unknown("", format!("policies of network {}: CompiledPolicies were not read", facts.network));
     }
-    let is_for = |policy: &&usnet_crds::CompiledPolicySpec| {
-        policy.networks.iter().any(|network| network.as_str() == facts.network)
-    };
-    let policies: Vec<Policy> =
-        snapshot.policies.iter().filter(is_for).map(usnet_crds::CompiledPolicySpec::policy).collect();
+    let known = NetworkPolicies::of(snapshot, &facts.network);
     for (endpoint, direction) in [(&facts.from, Direction::Egress), (&facts.to, Direction::Ingress)] {
-        if !is_isolated(&policies, &endpoint.pod.namespace, direction) {
+        let Some(class) = known.class(endpoint.pod) else { continue };
+        if add_undecided(path, endpoint, &known, &class) {
+            continue;
+        }
+        if !is_isolated(&known.policies, &class, direction) {
             path.passed(endpoint.node(), format!("no policy restricts {}", connections(endpoint, direction)));
             continue;
         }
+        let side = Side { endpoint, direction, class: &class };
         match target {
-            Some(target) => add_verdicts(path, facts, (endpoint, direction), &policies, target),
+            Some(target) => add_verdicts(path, facts, side, &known, target),
             None => path.unknown(
                 endpoint.node(),
                 format!(
@@ -52,12 +54,35 @@ fn connections(endpoint: &Endpoint<'_>, direction: Direction) -> String {
     format!("connections {preposition} {}", endpoint.name())
 }
 
+/// A pod whose port is closed, because it is not known which policies are for it. Returns whether
+/// it is one.
+fn add_undecided(path: &mut Path, endpoint: &Endpoint<'_>, known: &NetworkPolicies, class: &PodClass) -> bool {
+    let undecided = known.undecided(class);
+    if undecided.is_empty() {
+        return false;
+    }
+    let policies = undecided.join(", ");
+    let why = format!("it is not known yet whether {policies} select {} by its labels", endpoint.pod.reference());
+    let remedy = "nodes report new pods within a second: see whether component policies and the agent of the node run";
+    let what = format!("it is known which policies are for {}", endpoint.name());
+    path.failed(endpoint.node(), what, Conclusion::new("PodNotClassified", why, remedy));
+    true
+}
+
+/// One of the two sides of a connection.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    endpoint: &'a Endpoint<'a>,
+    direction: Direction,
+    class: &'a PodClass,
+}
+
 /// One step for each family in which both pods have an address.
 fn add_verdicts(
     path: &mut Path,
     facts: &Facts<'_>,
-    (endpoint, direction): (&Endpoint<'_>, Direction),
-    policies: &[Policy],
+    Side { endpoint, direction, class }: Side<'_>,
+    known: &NetworkPolicies,
     target: Target,
 ) {
     let pairs = address_pairs(facts);
@@ -68,7 +93,7 @@ fn add_verdicts(
     for (source, destination) in pairs {
         let connection = Connection { source, destination, port: target.port() };
         let what = format!("{target} from {source} to {destination}");
-        match allowing(policies, &endpoint.pod.namespace, direction, &connection) {
+        match allowing(&known.policies, class, direction, &connection, &known.addresses) {
             Some(policy) => {
                 let policy = format!("policy {}/{}", policy.namespace, policy.name);
                 path.passed(endpoint.node(), format!("{policy} allows {what}"));

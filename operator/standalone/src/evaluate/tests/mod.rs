@@ -46,6 +46,7 @@ impl Node {
             engines: Vec::new(),
             engine_ends: Vec::new(),
             affected_pods: Vec::new(),
+            policy_pods: Vec::new(),
             findings: Vec::new(),
         };
         Self { place, folder, last: None, builder: SpecBuilder::new(None), spec: None, report, attachments: 0 }

@@ -42,10 +42,10 @@ impl BridgeFlows {
         self.too_large.as_ref()
     }
 
-    /// Whether the namespaces of ports are known, so that not all are closed.
+    /// Whether the pods of ports are known, so that not all are closed.
     #[must_use]
     pub fn knows_ports(&self) -> bool {
-        self.policies.as_ref().is_some_and(|policies| !policies.namespaces.is_empty())
+        self.policies.as_ref().is_some_and(|policies| !policies.owners.is_empty())
     }
 
     /// With policies, the ports that were not there before.

@@ -1,20 +1,21 @@
 //! Tables 20, 39 and 40: what connections say of packets, and where packets go.
 
 use super::step::{
-    CONNECTION, DELIVER, DESTINATION_PORT, EGRESS, FORWARD, IS_COPY, MULTICAST, NORMAL, OUTPUT_PORT, SOURCE_PORT,
-    SPARE, flow, packets, with,
+    CONNECTION, DELIVER, DESTINATION_PORT, FORWARD, IS_COPY, MULTICAST, NORMAL, OUTPUT_PORT, SOURCE_PORT, SPARE, flow,
+    packets, with,
 };
 use usnet_openflow::flow::{ConnectionState, Flow, Match, Payload, Step};
 
-pub(super) fn flows(zone: u16) -> Vec<Flow> {
+/// The flows, by which packets of connections go to the table `rules`.
+pub(super) fn flows(zone: u16, rules: u8) -> Vec<Flow> {
     let forward = flow(FORWARD, 0, Match::default(), vec![NORMAL], None);
-    states().into_iter().chain(deliveries(zone)).chain([forward]).collect()
+    states(rules).into_iter().chain(deliveries(zone)).chain([forward]).collect()
 }
 
 /// Packets of no connection are dropped, and those that are about one pass. Rules are compared with
 /// the first packet of a connection, and so the ports of an answer change places. An answer goes to
 /// one receiver.
-fn states() -> [Flow; 6] {
+fn states(rules: u8) -> [Flow; 6] {
     let state = |connection| Match { connection, ..Match::default() };
     let to_several = Match { eth_dst: Some(MULTICAST), ..state(ConnectionState::Reply) };
     let exchange = vec![
@@ -27,8 +28,8 @@ fn states() -> [Flow; 6] {
         flow(CONNECTION, 99, state(ConnectionState::Untracked), Vec::new(), None),
         flow(CONNECTION, 90, state(ConnectionState::Related), Vec::new(), Some(DELIVER)),
         flow(CONNECTION, 85, to_several, Vec::new(), None),
-        flow(CONNECTION, 80, state(ConnectionState::Reply), exchange, Some(EGRESS)),
-        flow(CONNECTION, 0, Match::default(), Vec::new(), Some(EGRESS)),
+        flow(CONNECTION, 80, state(ConnectionState::Reply), exchange, Some(rules)),
+        flow(CONNECTION, 0, Match::default(), Vec::new(), Some(rules)),
     ]
 }
 

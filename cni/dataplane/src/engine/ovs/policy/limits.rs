@@ -1,11 +1,15 @@
 //! How much policies may need of a switch. What needs more is not enforced in part.
 
+use super::step::{DESTINATION_POD, SOURCE_POD};
 use usnet_openflow::flow::{Action, Flow, Step};
 
 /// Most rules that a match is a part of, which is one flow: a message of OpenFlow has room for some
 /// more.
 pub const RULES_OF_MATCH_MAX: usize = 4_000;
-/// Most flows of a bridge. Open vSwitch takes 12,000 in 0.1 s, and has 2 MB for them.
+/// Most addresses of pods that are peers of rules, in both directions together. Each of them is a
+/// flow.
+pub const ADDRESSES_MAX: usize = 20_000;
+/// Most flows of a bridge besides. Open vSwitch takes 12,000 in 0.1 s, and has 2 MB for them.
 pub const FLOWS_MAX: usize = 50_000;
 /// Most parts of all rules together, before equal ones are one flow.
 pub const PARTS_MAX: usize = 500_000;
@@ -15,6 +19,8 @@ pub const PARTS_MAX: usize = 500_000;
 pub enum TooLarge {
     #[error("{0} of their rules name the same peer, port or namespace, and at most {RULES_OF_MATCH_MAX} may")]
     RulesOfMatch(usize),
+    #[error("the pods that are their peers have {0} addresses, and at most {ADDRESSES_MAX} may be there")]
+    Addresses(usize),
     #[error("they need {0} flows, and at most {FLOWS_MAX} may be there")]
     Flows(usize),
     #[error("their rules have {0} peers and ports, and at most {PARTS_MAX} may be there")]
@@ -25,8 +31,12 @@ pub(super) fn check_parts(parts: usize) -> Result<(), TooLarge> {
     if parts > PARTS_MAX { Err(TooLarge::Parts(parts)) } else { Ok(()) }
 }
 
+pub(super) fn check_addresses(addresses: usize) -> Result<(), TooLarge> {
+    if addresses > ADDRESSES_MAX { Err(TooLarge::Addresses(addresses)) } else { Ok(()) }
+}
+
 pub(super) fn check(flows: &[Flow]) -> Result<(), TooLarge> {
-    let count = flows.len();
+    let count = flows.iter().filter(|flow| ![SOURCE_POD, DESTINATION_POD].contains(&flow.table)).count();
     if count > FLOWS_MAX {
         return Err(TooLarge::Flows(count));
     }
@@ -47,6 +57,7 @@ mod tests {
     use crate::engine::ovs::policy::{BridgePolicies, PolicyFlows, PolicyPort, PolicyPortState, compile};
     use std::collections::{BTreeMap, BTreeSet};
     use usnet_crds::policy::Policy;
+    use usnet_crds::policy::pods::PodAddresses;
     use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
     use usnet_openflow::PortNumber;
 
@@ -56,15 +67,20 @@ mod tests {
             let peer = |number: u32| std::net::Ipv4Addr::from(0x0a00_0000 + rule * peers + number);
             let peers = (0..peers).map(|number| std::net::IpAddr::V4(peer(number)).into()).collect();
             let port = PortRange { protocol: TransportProtocol::Tcp, first: 80, last: 80 };
-            PolicyRule { peers: PeerAddresses::Within(peers), ports: DestinationPorts::Within([port].into()) }
+            PolicyRule {
+                peers: PeerAddresses::Within(peers),
+                peer_pods: BTreeSet::new(),
+                ports: DestinationPorts::Within([port].into()),
+            }
         };
         let ingress = Some((0..rules).map(rule).collect());
-        let policies = [Policy { namespace: "a".parse().unwrap(), name: "p".to_owned(), ingress, egress: None }];
-        let state = PolicyPortState::OfNamespace("a".parse().unwrap());
+        let policies =
+            [Policy { namespace: "a".parse().unwrap(), name: "p".to_owned(), pods: None, ingress, egress: None }];
+        let state = PolicyPortState::of_namespace("a".parse().unwrap());
         let mac = "02:00:00:00:00:01".parse().unwrap();
         let port = PolicyPort { mac, virtual_macs: BTreeSet::new(), state };
         let ports = BTreeMap::from([(PortNumber::new(7).unwrap(), port)]);
-        compile(&BridgePolicies { zone: 1, policies: &policies, ports: &ports })
+        compile(&BridgePolicies { zone: 1, policies: &policies, ports: &ports, peers: &PodAddresses::default() })
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! | 11 | `destination` | the destination (1), fragments, what is looked up (20) |
 //! | 12 | `classify` | ARP and neighbor discovery, without which no packet finds its receiver |
 //! | 20 | `connections` | packets of no connection, answers: source and destination change places |
-//! | 21, 22 | | for peers that are pods |
+//! | 21, 22 | `pods` | the classes of source (2) and destination (4), as peers of rules |
 //! | 25 | `rules` | what the source may have |
 //! | 28 | `flood` | copies for each isolated port (5), of what several ports get |
 //! | 30 | `rules` | what the destination may have |
@@ -34,6 +34,7 @@ mod connections;
 mod destination;
 mod flood;
 pub mod limits;
+mod pods;
 mod port;
 mod port_mask;
 mod rules;
@@ -45,10 +46,12 @@ mod tests;
 pub use port::{PolicyPort, PolicyPortState};
 
 use limits::TooLarge;
+use pods::PeerClasses;
 use port::Subjects;
 use std::collections::{BTreeMap, BTreeSet};
 pub(super) use step::CONNECTION;
 use step::{CLASSIFY, DESTINATION, EGRESS, INGRESS};
+use usnet_crds::policy::pods::PodAddresses;
 use usnet_crds::policy::{Direction, Policy};
 use usnet_openflow::flow::{Action, CookieFilter, Flow, Group, GroupId};
 use usnet_openflow::{InstalledFlow, PortNumber};
@@ -61,6 +64,8 @@ pub struct BridgePolicies<'a> {
     pub policies: &'a [Policy],
     /// The ports of pods. Others are not restricted.
     pub ports: &'a BTreeMap<PortNumber, PolicyPort>,
+    /// The addresses of pods that may be peers.
+    pub peers: &'a PodAddresses,
 }
 
 /// What a bridge has for its policies.
@@ -82,9 +87,12 @@ pub const CHECK: Action = Action::goto(CLASSIFY);
 /// The policies need more than a switch takes.
 pub fn compile(bridge: &BridgePolicies<'_>) -> Result<PolicyFlows, TooLarge> {
     let subjects = Subjects::of(bridge);
-    let parts = Direction::ALL.map(|direction| rules::parts(&subjects, bridge.policies, direction));
+    let peers = Direction::ALL.map(|direction| PeerClasses::of(bridge, &subjects, direction));
+    let [ingress, egress] = &peers;
+    limits::check_addresses(ingress.addresses() + egress.addresses())?;
+    let parts = peers.each_ref().map(|peers| rules::parts(&subjects, bridge.policies, peers));
     limits::check_parts(parts.into_iter().sum())?;
-    let compiled = flows(bridge, &subjects);
+    let compiled = flows(bridge, &subjects, &peers);
     limits::check(&compiled.flows)?;
     Ok(compiled)
 }
@@ -94,19 +102,23 @@ pub fn compile(bridge: &BridgePolicies<'_>) -> Result<PolicyFlows, TooLarge> {
 pub fn close(zone: u16, ports: &BTreeMap<PortNumber, PolicyPort>) -> PolicyFlows {
     let closed = |port: &PolicyPort| PolicyPort { state: PolicyPortState::Closed, ..port.clone() };
     let ports = ports.iter().map(|(number, port)| (*number, closed(port))).collect();
-    let bridge = BridgePolicies { zone, policies: &[], ports: &ports };
-    flows(&bridge, &Subjects::of(&bridge))
+    let bridge = BridgePolicies { zone, policies: &[], ports: &ports, peers: &PodAddresses::default() };
+    let subjects = Subjects::of(&bridge);
+    let peers = Direction::ALL.map(|direction| PeerClasses::of(&bridge, &subjects, direction));
+    flows(&bridge, &subjects, &peers)
 }
 
-fn flows(bridge: &BridgePolicies<'_>, subjects: &Subjects<'_>) -> PolicyFlows {
+fn flows(bridge: &BridgePolicies<'_>, subjects: &Subjects<'_>, peers: &[PeerClasses; 2]) -> PolicyFlows {
     let flood = flood::Flood::of(subjects);
+    let [ingress, egress] = peers;
     let flows = [
         classify::flows(subjects, &flood),
         destination::flows(subjects, bridge.zone),
-        connections::flows(bridge.zone),
-        rules::flows(subjects, bridge.policies, Direction::Egress),
+        connections::flows(bridge.zone, pods::entry(peers)),
+        pods::flows(peers),
+        rules::flows(subjects, bridge.policies, egress),
         flood.flows(),
-        rules::flows(subjects, bridge.policies, Direction::Ingress),
+        rules::flows(subjects, bridge.policies, ingress),
     ];
     PolicyFlows { flows: flows.concat(), groups: flood.groups(), unflooded: subjects.unflooded() }
 }

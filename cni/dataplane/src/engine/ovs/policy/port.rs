@@ -2,9 +2,11 @@
 
 use super::BridgePolicies;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use usnet_crds::names::fnv1a;
-use usnet_crds::policy::Direction;
+use usnet_crds::policy::pods::{PodClass, SelectorId};
 use usnet_crds::policy::verdict::is_isolated;
+use usnet_crds::policy::{Direction, Policy};
 use usnet_crds::{MacAddress, NamespaceName};
 use usnet_openflow::PortNumber;
 use usnet_openflow::flow::Masked;
@@ -22,10 +24,18 @@ pub struct PolicyPort {
 /// Whether the policies of a port are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicyPortState {
-    /// Those of pods of this namespace.
-    OfNamespace(NamespaceName),
+    /// Those of pods of this class, of which is known whether each policy is for them.
+    OfClass(Arc<PodClass>),
     /// It gets and sends nothing.
     Closed,
+}
+
+impl PolicyPortState {
+    /// The port of a pod of which no selector is known.
+    #[must_use]
+    pub fn of_namespace(namespace: NamespaceName) -> Self {
+        Self::OfClass(Arc::new(PodClass::of_namespace(namespace)))
+    }
 }
 
 /// A port that policies restrict.
@@ -37,11 +47,13 @@ pub(super) struct Isolated {
     class: u16,
 }
 
-/// Isolated ports that have the same rules: those of a namespace. It is never 0, which is the class
-/// of other ports.
+/// Isolated ports that have the same rules: those of pods that the same policies are for. It is
+/// never 0, which is the class of other ports.
 #[derive(Debug)]
 pub(super) struct Class<'a> {
-    pub(super) namespace: &'a str,
+    /// The class of one of the pods. Those of others differ in selectors that no policy of the
+    /// namespace has.
+    pods: &'a PodClass,
     pub(super) number: u16,
     directions: [bool; 2],
 }
@@ -50,7 +62,7 @@ pub(super) struct Class<'a> {
 #[derive(Debug)]
 pub(super) struct Subjects<'a> {
     pub(super) isolated: Vec<Isolated>,
-    pub(super) classes: Vec<Class<'a>>,
+    classes: BTreeMap<Key<'a>, Class<'a>>,
     pub(super) closed: Vec<PortNumber>,
     /// Frames to these are dropped.
     pub(super) refused_macs: BTreeSet<MacAddress>,
@@ -78,10 +90,15 @@ impl Isolated {
     }
 }
 
+/// What of a class of pods decides which policies are for them: the namespace, and the selectors of
+/// its policies that select them.
+type Key<'a> = (&'a str, BTreeSet<SelectorId>);
+
 impl<'a> Subjects<'a> {
     pub(super) fn of(bridge: &BridgePolicies<'a>) -> Self {
-        let classes = classes(bridge);
-        let class_of: BTreeMap<&str, u16> = classes.iter().map(|class| (class.namespace, class.number)).collect();
+        let selectors = selectors(bridge.policies);
+        let keys = keys(bridge, &selectors);
+        let classes = classes(bridge, &keys);
         let mut subjects = Self { isolated: Vec::new(), classes, closed: Vec::new(), refused_macs: BTreeSet::new() };
         let mut holders: BTreeMap<MacAddress, usize> = BTreeMap::new();
         for port in bridge.ports.values() {
@@ -90,15 +107,16 @@ impl<'a> Subjects<'a> {
             }
         }
         for (number, port) in bridge.ports {
-            let namespace = match &port.state {
-                PolicyPortState::OfNamespace(namespace) => namespace.as_str(),
+            let pods = match &port.state {
+                PolicyPortState::OfClass(pods) => pods,
                 PolicyPortState::Closed => {
                     subjects.closed.push(*number);
                     subjects.refused_macs.extend(port.virtual_macs.iter().chain([&port.mac]));
                     continue;
                 }
             };
-            let Some(class) = class_of.get(namespace).copied() else { continue };
+            let class = keys.get(pods.as_ref()).and_then(|key| subjects.classes.get(key));
+            let Some(class) = class.map(|class| class.number) else { continue };
             subjects.refused_macs.extend(&port.virtual_macs);
             let is_only = holders.get(&port.mac) == Some(&1);
             if !is_only {
@@ -110,6 +128,14 @@ impl<'a> Subjects<'a> {
         subjects
     }
 
+    /// The classes that a policy is for.
+    pub(super) fn of_policy(&self, policy: &'a Policy) -> impl Iterator<Item = &Class<'a>> {
+        let of_namespace = self.classes.range((policy.namespace.as_str(), BTreeSet::new())..);
+        let of_namespace = of_namespace.take_while(|((namespace, _), _)| *namespace == policy.namespace.as_str());
+        let is_for = |class: &&Class<'_>| policy.pods.is_none_or(|pods| class.pods.selected_by.contains(&pods));
+        of_namespace.map(|(_, class)| class).filter(is_for)
+    }
+
     /// The isolated ports that have a MAC address of their own, with it.
     pub(super) fn with_mac(&self) -> impl Iterator<Item = (&Isolated, [u8; 6])> {
         self.isolated.iter().filter_map(|port| Some((port, port.mac?.octets())))
@@ -117,7 +143,7 @@ impl<'a> Subjects<'a> {
 
     /// The isolated ports whose connections are restricted in a direction.
     pub(super) fn isolated_in(&self, direction: Direction) -> impl Iterator<Item = &Isolated> {
-        let isolated = self.classes.iter().filter(move |class| class.is_isolated(direction));
+        let isolated = self.classes.values().filter(move |class| class.is_isolated(direction));
         let numbers: BTreeSet<u16> = isolated.map(|class| class.number).collect();
         self.isolated.iter().filter(move |port| numbers.contains(&port.class))
     }
@@ -127,27 +153,51 @@ impl<'a> Subjects<'a> {
     }
 }
 
-/// The namespaces with isolated ports. Their numbers follow from the names, so that another
-/// namespace changes none of them, unless the numbers are the same.
-fn classes<'a>(bridge: &BridgePolicies<'a>) -> Vec<Class<'a>> {
-    let namespace = |port: &'a PolicyPort| match &port.state {
-        PolicyPortState::OfNamespace(namespace) => Some(namespace.as_str()),
+/// The selectors of the policies of each namespace.
+fn selectors(policies: &[Policy]) -> BTreeMap<&str, BTreeSet<SelectorId>> {
+    let mut selectors: BTreeMap<&str, BTreeSet<SelectorId>> = BTreeMap::new();
+    for policy in policies {
+        selectors.entry(policy.namespace.as_str()).or_default().extend(policy.pods);
+    }
+    selectors
+}
+
+/// The keys of the classes of all ports. A namespace without policies has none.
+fn keys<'a>(
+    bridge: &BridgePolicies<'a>,
+    selectors: &BTreeMap<&str, BTreeSet<SelectorId>>,
+) -> BTreeMap<&'a PodClass, Key<'a>> {
+    let of_port = |port: &'a PolicyPort| match &port.state {
+        PolicyPortState::OfClass(class) => Some(class.as_ref()),
         PolicyPortState::Closed => None,
     };
-    let namespaces: BTreeSet<&str> = bridge.ports.values().filter_map(namespace).collect();
+    let all: BTreeSet<&PodClass> = bridge.ports.values().filter_map(of_port).collect();
+    let key = |class: &'a PodClass| {
+        let used = selectors.get(class.namespace.as_str())?;
+        Some((class, (class.namespace.as_str(), class.selected_by.intersection(used).copied().collect())))
+    };
+    all.into_iter().filter_map(key).collect()
+}
+
+/// The classes with isolated ports. Their numbers follow from what they are, so that another class
+/// changes none of them, unless the numbers are the same.
+fn classes<'a>(bridge: &BridgePolicies<'a>, keys: &BTreeMap<&'a PodClass, Key<'a>>) -> BTreeMap<Key<'a>, Class<'a>> {
+    let of_key: BTreeMap<&Key<'a>, &'a PodClass> = keys.iter().map(|(pods, key)| (key, *pods)).collect();
     let mut numbers = BTreeSet::from([0]);
-    let class = |namespace| {
-        let isolated = |direction| is_isolated(bridge.policies, namespace, direction);
+    let class = |(key, pods): (&Key<'a>, &'a PodClass)| {
+        let isolated = |direction| is_isolated(bridge.policies, pods, direction);
         let directions = [isolated(Direction::Ingress), isolated(Direction::Egress)];
         if directions == [false, false] {
             return None;
         }
-        let [.., high, low] = fnv1a(namespace.as_bytes()).to_be_bytes();
+        let (namespace, selected_by) = key;
+        let text: String = selected_by.iter().map(SelectorId::to_string).collect();
+        let [.., high, low] = fnv1a(format!("{namespace}{text}").as_bytes()).to_be_bytes();
         let mut number = u16::from_be_bytes([high, low]);
         while !numbers.insert(number) {
             number = number.wrapping_add(1);
         }
-        Some(Class { namespace, number, directions })
+        Some((key.clone(), Class { pods, number, directions }))
     };
-    namespaces.into_iter().filter_map(class).collect()
+    of_key.into_iter().filter_map(class).collect()
 }

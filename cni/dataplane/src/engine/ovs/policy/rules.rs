@@ -2,6 +2,7 @@
 //! its peers and its destination ports, so that flows are as many as these together, and not as
 //! their combinations. A match that several rules have is one flow for all of them.
 
+use super::pods::PeerClasses;
 use super::port::{Subjects, of_class};
 use super::port_mask::{blocks, masked};
 use super::step::{DELIVER, DESTINATION_PORT, EGRESS, FLOOD, INGRESS, SOURCE_PORT, flow, refusal, with};
@@ -22,8 +23,17 @@ const PASS: u16 = 0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Clause {
     Class(u16),
-    Peer { address: IpAddr, mask: IpAddr },
-    Port { is_ipv4: bool, protocol: TransportProtocol, block: (u16, u16) },
+    Peer {
+        address: IpAddr,
+        mask: IpAddr,
+    },
+    /// A class of pods that are peers.
+    PeerPods(u32),
+    Port {
+        is_ipv4: bool,
+        protocol: TransportProtocol,
+        block: (u16, u16),
+    },
 }
 
 /// What a direction compares, and where packets go on.
@@ -31,6 +41,7 @@ enum Clause {
 struct Side {
     table: u8,
     subject: Register,
+    peer: Register,
     next: u8,
 }
 
@@ -42,10 +53,11 @@ impl Side {
 }
 
 /// The flows of a direction.
-pub(super) fn flows(subjects: &Subjects<'_>, policies: &[Policy], direction: Direction) -> Vec<Flow> {
+pub(super) fn flows<'a>(subjects: &Subjects<'a>, policies: &'a [Policy], peers: &PeerClasses) -> Vec<Flow> {
+    let (direction, peer) = (peers.direction, peers.register());
     let side = match direction {
-        Direction::Egress => Side { table: EGRESS, subject: SOURCE_PORT, next: FLOOD },
-        Direction::Ingress => Side { table: INGRESS, subject: DESTINATION_PORT, next: DELIVER },
+        Direction::Egress => Side { table: EGRESS, subject: SOURCE_PORT, peer, next: FLOOD },
+        Direction::Ingress => Side { table: INGRESS, subject: DESTINATION_PORT, peer, next: DELIVER },
     };
     let mut flows = vec![flow(side.table, PASS, Match::default(), Vec::new(), Some(side.next))];
     for port in subjects.isolated_in(direction) {
@@ -56,7 +68,7 @@ pub(super) fn flows(subjects: &Subjects<'_>, policies: &[Policy], direction: Dir
     let mut ids = BTreeSet::new();
     let mut unrestricted = BTreeSet::new();
     for (rule, classes) in rules(subjects, policies, direction) {
-        let dimensions = dimensions(rule, &classes);
+        let dimensions = dimensions(rule, &classes, peers);
         if dimensions.iter().any(Vec::is_empty) {
             continue;
         }
@@ -81,36 +93,41 @@ pub(super) fn flows(subjects: &Subjects<'_>, policies: &[Policy], direction: Dir
 }
 
 /// How many parts all rules of a direction have.
-pub(super) fn parts(subjects: &Subjects<'_>, policies: &[Policy], direction: Direction) -> usize {
-    let parts = |(rule, classes): (&PolicyRule, BTreeSet<u16>)| dimensions(rule, &classes).iter().map(Vec::len).sum();
-    rules(subjects, policies, direction).into_iter().map(parts).fold(0, usize::saturating_add)
+pub(super) fn parts<'a>(subjects: &Subjects<'a>, policies: &'a [Policy], peers: &PeerClasses) -> usize {
+    let parts =
+        |(rule, classes): (&PolicyRule, BTreeSet<u16>)| dimensions(rule, &classes, peers).iter().map(Vec::len).sum();
+    rules(subjects, policies, peers.direction).into_iter().map(parts).fold(0, usize::saturating_add)
 }
 
 /// Each rule once, with the classes that have it.
 fn rules<'a>(
-    subjects: &Subjects<'_>,
+    subjects: &Subjects<'a>,
     policies: &'a [Policy],
     direction: Direction,
 ) -> BTreeMap<&'a PolicyRule, BTreeSet<u16>> {
-    let classes: BTreeMap<&str, u16> = subjects.classes.iter().map(|class| (class.namespace, class.number)).collect();
     let mut rules: BTreeMap<&PolicyRule, BTreeSet<u16>> = BTreeMap::new();
     for policy in policies {
-        let Some(class) = classes.get(policy.namespace.as_str()) else { continue };
+        let classes: Vec<u16> = subjects.of_policy(policy).map(|class| class.number).collect();
+        if classes.is_empty() {
+            continue;
+        }
         for rule in policy.rules(direction).unwrap_or_default() {
-            rules.entry(rule).or_default().insert(*class);
+            rules.entry(rule).or_default().extend(&classes);
         }
     }
     rules
 }
 
 /// The dimensions of a rule, of which the first is always there. An empty one matches nothing.
-fn dimensions(rule: &PolicyRule, classes: &BTreeSet<u16>) -> Vec<Vec<Clause>> {
+fn dimensions(rule: &PolicyRule, classes: &BTreeSet<u16>, peers: &PeerClasses) -> Vec<Vec<Clause>> {
     let mut dimensions = vec![classes.iter().copied().map(Clause::Class).collect()];
     let mut families = [true, true];
     if let PeerAddresses::Within(prefixes) = &rule.peers {
-        families = [true, false].map(|is_ipv4| prefixes.iter().any(|prefix| prefix.addr().is_ipv4() == is_ipv4));
+        let pods = peers.selected_by(&rule.peer_pods);
+        let has = |is_ipv4| prefixes.iter().any(|prefix| prefix.addr().is_ipv4() == is_ipv4);
+        families = [true, false].map(|is_ipv4| !pods.is_empty() || has(is_ipv4));
         let clauses = prefixes.iter().map(|prefix| Clause::Peer { address: prefix.network(), mask: prefix.netmask() });
-        dimensions.push(clauses.collect());
+        dimensions.push(clauses.chain(pods.into_iter().map(Clause::PeerPods)).collect());
     }
     if let DestinationPorts::Within(ranges) = &rule.ports {
         let families = [true, false].into_iter().zip(families).filter_map(|(is_ipv4, has)| has.then_some(is_ipv4));
@@ -135,6 +152,7 @@ fn id(rule: &PolicyRule, ids: &mut BTreeSet<u32>) -> u32 {
         PeerAddresses::Any => write!(text, "any"),
         PeerAddresses::Within(prefixes) => prefixes.iter().try_for_each(|prefix| write!(text, "{prefix},")),
     };
+    let _written = rule.peer_pods.iter().try_for_each(|selector| write!(text, "{selector},"));
     if let DestinationPorts::Within(ranges) = &rule.ports {
         let _written = ranges.iter().try_for_each(|range| {
             let protocol = if range.protocol == TransportProtocol::Tcp { "tcp" } else { "udp" };
@@ -157,6 +175,7 @@ impl Clause {
     fn matches(self, side: Side, direction: Direction) -> Match {
         let payload = match self {
             Self::Class(number) => return side.of_class(number),
+            Self::PeerPods(number) => return with(side.peer, number, Payload::Any),
             Self::Peer { address: IpAddr::V4(address), mask: IpAddr::V4(mask) } => {
                 ipv4(peer(direction, Masked::new(address, mask)))
             }

@@ -12,6 +12,8 @@ pub(super) const CLASSIFY: u8 = 10;
 pub(super) const DESTINATION: u8 = 11;
 pub(super) const NEIGHBOR: u8 = 12;
 pub(in crate::engine::ovs) const CONNECTION: u8 = 20;
+pub(super) const SOURCE_POD: u8 = 21;
+pub(super) const DESTINATION_POD: u8 = 22;
 pub(super) const EGRESS: u8 = 25;
 pub(super) const FLOOD: u8 = 28;
 pub(super) const INGRESS: u8 = 30;
@@ -19,9 +21,13 @@ pub(super) const DELIVER: u8 = 39;
 pub(super) const FORWARD: u8 = 40;
 
 /// The isolated port from which a connection comes, and the one to which it goes, in the lower 16
-/// bits. The upper ones are its class. Registers 2 and 4 are for peers that are pods.
+/// bits. The upper ones are its class.
 pub(super) const SOURCE_PORT: Register = Register::R0;
 pub(super) const DESTINATION_PORT: Register = Register::R1;
+/// The class of the pod with the address from which a connection comes, and of the one to which it
+/// goes: 0 if no rule has it as a peer.
+pub(super) const SOURCE_CLASS: Register = Register::R2;
+pub(super) const DESTINATION_CLASS: Register = Register::R4;
 /// Whether a frame comes from an isolated port.
 pub(super) const IS_RESTRICTED: Register = Register::R3;
 /// Whether a frame is a copy for one of several ports.

@@ -75,6 +75,7 @@ fn no_forged_frame_arrives_while_flows_are_replaced_with_several_packet_threads(
     run_with_threads(replace_flows_under_attack);
 }
 
+#[expect(clippy::print_stdout, reason = "the times are figures of a report")]
 fn replace_flows_under_attack(scene: &mut Scene) {
     let port = scene.guarded(AntiSpoofing::Address);
     scene.guard(&port);

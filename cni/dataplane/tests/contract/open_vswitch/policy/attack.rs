@@ -50,6 +50,7 @@ fn flows(scene: &Scene, first: u16, last: u16) -> BridgeFlows {
     BridgeFlows::new(ports(scene), Some(known))
 }
 
+#[expect(clippy::print_stdout, reason = "the times are figures of a report")]
 fn replace_policies_under_attack(scene: &mut Scene) {
     scene.closed.insert("c".to_owned());
     let mut before = flows(scene, 80, 80);

@@ -3,6 +3,8 @@
 use super::packets::{BROADCAST, Ends, TCP, UDP};
 use super::scene::{ENDS, Scene, ends, run};
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use usnet_crds::policy::pods::{PodClass, SelectorId};
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 use usnet_crds::policy::verdict::{Connection, is_allowed, is_isolated};
 use usnet_crds::policy::{Direction, Policy};
@@ -16,7 +18,21 @@ fn policy(random: &mut Random) -> Policy {
     let rules =
         |random: &mut Random| (random.below(3) > 0).then(|| (0..random.below(3)).map(|_| rule(random)).collect());
     let namespace = random.pick(&["a", "b"]).parse().expect("a namespace");
-    Policy { namespace, name: "p".to_owned(), ingress: rules(random), egress: rules(random) }
+    let pods = (random.below(2) == 0).then(|| SelectorId::new(random.below(3) as u128));
+    Policy { namespace, name: "p".to_owned(), pods, ingress: rules(random), egress: rules(random) }
+}
+
+fn selectors(random: &mut Random) -> BTreeSet<SelectorId> {
+    (0..3).filter(|_| random.below(2) == 0).map(SelectorId::new).collect()
+}
+
+/// The labels of all ends, as far as selectors tell them apart.
+fn classes(scene: &mut Scene, random: &mut Random) {
+    for (end, class) in &mut scene.classes {
+        let selected_by = selectors(random);
+        let not_selected_by = (0..3).map(SelectorId::new).filter(|id| !selected_by.contains(id)).collect();
+        *class = Arc::new(PodClass { namespace: end.parse().expect("a namespace"), selected_by, not_selected_by });
+    }
 }
 
 fn rule(random: &mut Random) -> PolicyRule {
@@ -37,7 +53,11 @@ fn rule(random: &mut Random) -> PolicyRule {
         0 => DestinationPorts::Any,
         _ => DestinationPorts::Within((0..=random.below(2)).map(|_| range(random)).collect()),
     };
-    PolicyRule { peers, ports }
+    let peer_pods = match &peers {
+        PeerAddresses::Within(_) if random.below(2) == 0 => selectors(random),
+        _ => BTreeSet::new(),
+    };
+    PolicyRule { peers, peer_pods, ports }
 }
 
 /// A packet, and what policies see of it.
@@ -68,9 +88,17 @@ fn packet(random: &mut Random, from: &'static str, number: u16) -> Sent {
 }
 
 /// Whether an end gets a packet.
-fn gets(policies: &[Policy], from: &str, end: &str, sent: &Sent) -> bool {
-    let isolated = |end| Direction::ALL.iter().any(|direction| is_isolated(policies, end, *direction));
-    let allows = |end, direction| is_allowed(policies, end, direction, &sent.connection);
+fn gets(scene: &Scene, policies: &[Policy], from: &str, end: &str, sent: &Sent) -> bool {
+    let peers = scene.peers();
+    // What is outside is restricted on its own node.
+    let class = |end| scene.classes.get(end).filter(|_| end != "u");
+    let isolated = |end| {
+        let isolated = |class| Direction::ALL.iter().any(|direction| is_isolated(policies, class, *direction));
+        class(end).is_some_and(|class| isolated(class))
+    };
+    let allows = |end, direction| {
+        class(end).is_none_or(|class| is_allowed(policies, class, direction, &sent.connection, &peers))
+    };
     let to_mac = &sent.frame[..6];
     let is_addressed = to_mac == BROADCAST || to_mac == super::scene::mac(end) || to_mac == UNKNOWN && !isolated(end);
     let is_restricted = isolated(from) || isolated(end);
@@ -91,7 +119,7 @@ fn check(scene: &mut Scene, policies: &[Policy], random: &mut Random) -> [usize;
         let frames: Vec<Vec<u8>> = sent.iter().map(|sent| sent.frame.clone()).collect();
         for (end, places) in scene.arrived(from, &frames) {
             for (place, sent) in sent.iter().enumerate() {
-                let expected = gets(policies, from, end, sent);
+                let expected = gets(scene, policies, from, end, sent);
                 let found = places.contains(&place) || expected && scene.arrives_again(from, end, &sent.frame);
                 let what = format!("{from} to {} at {end}: {:?} {:02x?}", sent.to, sent.connection, sent.frame);
                 assert_eq!(found, expected, "{what}\n{policies:#?}");
@@ -111,6 +139,7 @@ fn packets_reach_the_ends_that_random_policies_let_have_them() {
         for seed in 0..SETS {
             let mut random = Random::new(seed);
             let policies: Vec<Policy> = (0..random.below(5)).map(|_| policy(&mut random)).collect();
+            classes(scene, &mut random);
             scene.enforce(&policies, &[]);
             scene.forget_connections();
             let [refused, arrived] = check(scene, &policies, &mut random);

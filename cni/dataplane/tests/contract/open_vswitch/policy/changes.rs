@@ -2,6 +2,7 @@
 
 use super::packets::{BROADCAST, TCP, UDP};
 use super::scene::{Scene, ends, run, run_with_threads};
+use std::collections::BTreeSet;
 use usnet_crds::policy::Policy;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 
@@ -9,9 +10,9 @@ use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, Port
 pub(super) fn server(first: u16, last: u16) -> Vec<Policy> {
     let range = |protocol| PortRange { protocol, first, last };
     let ports = DestinationPorts::Within([TransportProtocol::Tcp, TransportProtocol::Udp].map(range).into());
-    let rule = PolicyRule { peers: PeerAddresses::Any, ports };
+    let rule = PolicyRule { peers: PeerAddresses::Any, peer_pods: BTreeSet::new(), ports };
     let namespace = "b".parse().expect("a namespace");
-    vec![Policy { namespace, name: "p".to_owned(), ingress: Some(vec![rule]), egress: Some(Vec::new()) }]
+    vec![Policy { namespace, name: "p".to_owned(), pods: None, ingress: Some(vec![rule]), egress: Some(Vec::new()) }]
 }
 
 /// Whether an answer of b arrives, and whether a further packet to it does.

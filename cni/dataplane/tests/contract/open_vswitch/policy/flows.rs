@@ -4,6 +4,7 @@ use super::scene::{BRIDGE, ZONE, run};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use usnet_crds::policy::Policy;
+use usnet_crds::policy::pods::PodAddresses;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 use usnet_dataplane::ovs::policy::{self, BridgePolicies, PolicyPort, PolicyPortState, compile};
 use usnet_openflow::{Change, Difference, FlowFilter, FlowMod, GroupMod, PortNumber};
@@ -20,17 +21,18 @@ fn policies() -> Vec<Policy> {
     let web = DestinationPorts::Within([range(TransportProtocol::Tcp, 80, 83)].into());
     let names = DestinationPorts::Within([range(TransportProtocol::Udp, 53, 53)].into());
     let ingress = vec![
-        PolicyRule { peers: within(&["10.9.0.12/32", "fd09::/64"]), ports: web },
-        PolicyRule { peers: PeerAddresses::Any, ports: names },
-        PolicyRule { peers: within(&["10.9.0.12/32"]), ports: DestinationPorts::Any },
+        PolicyRule { peers: within(&["10.9.0.12/32", "fd09::/64"]), peer_pods: BTreeSet::new(), ports: web },
+        PolicyRule { peers: PeerAddresses::Any, peer_pods: BTreeSet::new(), ports: names },
+        PolicyRule { peers: within(&["10.9.0.12/32"]), peer_pods: BTreeSet::new(), ports: DestinationPorts::Any },
     ];
     let policy = |namespace: &str, ingress, egress| Policy {
         namespace: namespace.parse().expect("a namespace"),
         name: "p".to_owned(),
+        pods: None,
         ingress,
         egress,
     };
-    let all = PolicyRule { peers: PeerAddresses::Any, ports: DestinationPorts::Any };
+    let all = PolicyRule { peers: PeerAddresses::Any, peer_pods: BTreeSet::new(), ports: DestinationPorts::Any };
     vec![policy("a", Some(ingress), None), policy("b", Some(Vec::new()), Some(vec![all]))]
 }
 
@@ -81,7 +83,7 @@ fn flows_of_many_ports_and_policies_are_written_in_a_second() {
         let port = |number: u16| {
             let [high, low] = number.to_be_bytes();
             let mac = format!("02:00:00:01:{high:02x}:{low:02x}").parse().expect("a MAC address");
-            let state = PolicyPortState::OfNamespace("a".parse().expect("a namespace"));
+            let state = PolicyPortState::of_namespace("a".parse().expect("a namespace"));
             (PortNumber::new(number + 10).expect("a port"), PolicyPort { mac, virtual_macs: BTreeSet::new(), state })
         };
         let policy = |number: u16| {
@@ -90,18 +92,21 @@ fn flows_of_many_ports_and_policies_are_written_in_a_second() {
             let block = format!("10.{high}.{low}.0/24").parse().expect("a block");
             let rule = PolicyRule {
                 peers: PeerAddresses::Within([block].into()),
+                peer_pods: BTreeSet::new(),
                 ports: DestinationPorts::Within([range].into()),
             };
             Policy {
                 namespace: "a".parse().expect("a namespace"),
                 name: format!("p{number}"),
+                pods: None,
                 ingress: Some(vec![rule.clone()]),
                 egress: Some(vec![rule]),
             }
         };
         let (ports, policies): (_, Vec<Policy>) = ((1..=PORTS).map(port).collect(), (1..=RULES).map(policy).collect());
         let since = Instant::now();
-        let desired = compile(&BridgePolicies { zone: ZONE, policies: &policies, ports: &ports }).expect("few");
+        let (peers, ports) = (&PodAddresses::default(), &ports);
+        let desired = compile(&BridgePolicies { zone: ZONE, policies: &policies, ports, peers }).expect("few");
         let compiled = since.elapsed();
         let count = desired.flows.len();
         let groups = desired.groups.into_iter().map(|group| Change::Group(GroupMod::Set(group)));

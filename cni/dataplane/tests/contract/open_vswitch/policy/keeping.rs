@@ -4,8 +4,7 @@ use super::changes::server;
 use super::packets::{BROADCAST, UDP};
 use super::scene::{BRIDGE, Scene, address, ends, mac_text, run};
 use crate::open_vswitch::TIMEOUT;
-use std::collections::BTreeMap;
-use usnet_dataplane::ovs::{BridgeFlows, FrameSource, GuardedPorts, NetworkPolicies, guarded_flows};
+use usnet_dataplane::ovs::{BridgeFlows, FrameSource, GuardedPorts, NetworkPolicies, PortOwner, guarded_flows};
 use usnet_openflow::FlowFilter;
 use usnet_planner::testing::attachment;
 
@@ -23,8 +22,9 @@ pub(super) fn ports(scene: &Scene) -> GuardedPorts {
 
 /// Pods of the namespace b are servers; the namespace of the pod c is not known.
 pub(super) fn policies() -> NetworkPolicies {
-    let namespaces = ["a", "b"].map(|end| (attachment(end), end.parse().expect("a namespace")));
-    NetworkPolicies { zone: ZONE, policies: server(80, 80).into(), namespaces: BTreeMap::from(namespaces) }
+    let owner = |end: &str| PortOwner { namespace: end.parse().expect("a namespace"), uid: end.to_owned() };
+    let owners = ["a", "b"].map(|end| (attachment(end), owner(end))).into();
+    NetworkPolicies { zone: ZONE, policies: server(80, 80).into(), pods: Default::default(), owners }
 }
 
 pub(super) fn restore(scene: &Scene, policies: Option<&NetworkPolicies>) -> usize {

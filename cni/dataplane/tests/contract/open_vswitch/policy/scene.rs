@@ -11,8 +11,10 @@ use std::fs::File;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use usnet_crds::policy::Policy;
+use usnet_crds::policy::pods::{PodAddresses, PodClass};
 use usnet_dataplane::ovs::generation;
 use usnet_dataplane::ovs::guard::{self, AntiSpoofing, GuardedPort};
 use usnet_dataplane::ovs::policy::{BridgePolicies, CHECK, PolicyFlows, PolicyPort, PolicyPortState, compile};
@@ -34,6 +36,8 @@ pub(super) struct Scene {
     pub(super) closed: BTreeSet<String>,
     /// Whether packet threads forward.
     has_threads: bool,
+    /// The classes of pods, and of what is outside, which is taken for a pod of another node.
+    pub(super) classes: BTreeMap<&'static str, Arc<PodClass>>,
 }
 
 /// Runs a case in the namespace of a new switch, which only its thread enters.
@@ -101,8 +105,9 @@ impl Scene {
             .expect("entered");
         let socket = |end| (end, RawSocket::new(&format!("end-{end}"), Medium::Ethernet).expect("a packet socket"));
         let sockets = ENDS.map(socket).into();
-        let mut scene =
-            Self { daemons, sockets, numbers: BTreeMap::new(), requests: 0, closed: BTreeSet::new(), has_threads };
+        let class = |end: &'static str| (end, Arc::new(PodClass::of_namespace(end.parse().expect("a namespace"))));
+        let (closed, classes) = (BTreeSet::new(), ENDS.map(class).into());
+        let mut scene = Self { daemons, sockets, numbers: BTreeMap::new(), requests: 0, closed, has_threads, classes };
         let ports = scene.connect().ports().expect("ports");
         let number = |end| ports.iter().find(|port| port.name == format!("port-{end}")).expect("a port").number;
         scene.numbers = ENDS.map(|end| (end, number(end))).into();
@@ -126,12 +131,20 @@ impl Scene {
             if closed.contains(&end) {
                 PolicyPortState::Closed
             } else {
-                PolicyPortState::OfNamespace(end.parse().expect("a namespace"))
+                PolicyPortState::OfClass(self.classes[end].clone())
             }
         };
         let port = |end: &&str| PolicyPort { mac: mac_text(end), virtual_macs: BTreeSet::new(), state: state(end) };
         let ports = ENDS[..3].iter().map(|end| (self.numbers[end], port(end))).collect();
-        compile(&BridgePolicies { zone: ZONE, policies, ports: &ports }).expect("few")
+        compile(&BridgePolicies { zone: ZONE, policies, ports: &ports, peers: &self.peers() }).expect("few")
+    }
+
+    /// The classes of all addresses.
+    pub(super) fn peers(&self) -> PodAddresses {
+        let of_end = |(end, class): (&&str, &Arc<PodClass>)| {
+            [true, false].map(|is_ipv4| (address(end, is_ipv4), Arc::clone(class)))
+        };
+        PodAddresses(self.classes.iter().flat_map(of_end).collect())
     }
 
     /// Has the bridge have these policies, and guards of its pods.

@@ -7,7 +7,7 @@ use super::packets::{TCP, UDP};
 use super::scene::{Scene, ends, run, run_with_threads};
 use crate::open_vswitch::TIMEOUT;
 use std::time::{Duration, Instant};
-use usnet_dataplane::ovs::{BridgeFlows, NetworkPolicies, guarded_flows};
+use usnet_dataplane::ovs::{BridgeFlows, NetworkPolicies, PortOwner, guarded_flows};
 use usnet_planner::testing::attachment;
 use usnet_test_fuzz::Random;
 
@@ -30,7 +30,8 @@ const STATES: [State; 4] = [State::Disabled, State::Unrestricted, State::Only(80
 impl State {
     fn flows(self, scene: &Scene) -> BridgeFlows {
         let mut known = policies();
-        known.namespaces.insert(attachment("c"), "c".parse().expect("a namespace"));
+        let owner = PortOwner { namespace: "c".parse().expect("a namespace"), uid: "uid-c".to_owned() };
+        known.owners.insert(attachment("c"), owner);
         let with = |policies: Vec<_>| Some(NetworkPolicies { policies: policies.into(), ..known });
         let policies = match self {
             Self::Disabled => None,

@@ -8,7 +8,7 @@ use crate::open_vswitch::TIMEOUT;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use usnet_crds::policy::Policy;
-use usnet_dataplane::ovs::{BridgeFlows, FrameSource, NetworkPolicies, guarded_flows};
+use usnet_dataplane::ovs::{BridgeFlows, FrameSource, NetworkPolicies, PortOwner, guarded_flows};
 use usnet_openflow::PortNumber;
 use usnet_planner::testing::attachment;
 
@@ -30,7 +30,7 @@ fn an_update_leaves_what_a_comparison_would() {
     run(|scene| {
         let known = policies();
         let others = NetworkPolicies { policies: server(80, 99).into(), ..known.clone() };
-        let unknown = NetworkPolicies { policies: [].into(), namespaces: BTreeMap::new(), ..known };
+        let unknown = NetworkPolicies { policies: [].into(), owners: BTreeMap::new(), ..known.clone() };
         let other_zone = NetworkPolicies { zone: known.zone - 1, ..known.clone() };
         let states = [
             flows(scene, Some(&known), &["a", "c"]),
@@ -118,8 +118,10 @@ fn many(scene: &Scene, count: u16) -> BridgeFlows {
         .flat_map(|number| server(number + 1, number + 9).into_iter().map(move |it| (number, it)))
         .map(|(number, policy)| Policy { namespace: namespace(number), ..policy })
         .collect();
-    let namespaces = numbers.map(|number| (id(number), namespace(number))).collect();
-    BridgeFlows::new(ports, Some(NetworkPolicies { zone: 64_999, policies: policies.into(), namespaces }))
+    let owner = |number: u16| PortOwner { namespace: namespace(number), uid: format!("uid-{number}") };
+    let owners = numbers.map(|number| (id(number), owner(number))).collect();
+    let (policies, pods) = (policies.into(), Default::default());
+    BridgeFlows::new(ports, Some(NetworkPolicies { zone: 64_999, policies, pods, owners }))
 }
 
 #[test]

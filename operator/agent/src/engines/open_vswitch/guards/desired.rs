@@ -1,7 +1,7 @@
 //! What a guarded bridge should have, by its row and the policies that are known. Pure.
 
 use super::namespaces::Namespaces;
-use crate::model::policies::KnownPolicies;
+use crate::model::policies::{KnownPolicies, NetworkKnowledge};
 use std::collections::BTreeMap;
 use usnet_dataplane::ovs::{GuardedBridge, GuardedPorts, NetworkPolicies, PolicyTag};
 
@@ -25,11 +25,11 @@ impl Desired {
             PolicyTag::Zone(zone) => zone.number(),
             PolicyTag::Invalid => return None,
         };
-        let (policies, namespaces) = match known {
+        let (NetworkKnowledge { policies, pods }, owners) = match known {
             Some(all) => (all.get(&network).cloned().unwrap_or_default(), namespaces.of(&ports)),
             None => (Default::default(), BTreeMap::new()),
         };
-        let policies = Some(NetworkPolicies { zone, policies, namespaces });
+        let policies = Some(NetworkPolicies { zone, policies, pods, owners });
         Some(Self { ports, policies, is_known: known.is_some() })
     }
 }

@@ -121,7 +121,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use usnet_dataplane::ovs::{FrameSource, GuardedPorts, NetworkPolicies};
+    use usnet_dataplane::ovs::{FrameSource, GuardedPorts, NetworkPolicies, PortOwner};
 
     /// What a bridge with these ports should have.
     fn desired(numbers: &[u16], is_known: bool) -> Desired {
@@ -134,9 +134,10 @@ mod tests {
         };
         let ports: GuardedPorts =
             numbers.iter().map(|number| (PortNumber::new(*number).unwrap(), pod(*number))).collect();
-        let namespaces = numbers.iter().filter(|_| is_known);
-        let namespaces = namespaces.map(|number| (attachment(*number), "db".parse().unwrap())).collect();
-        let policies = Some(NetworkPolicies { zone: 1, policies: [].into(), namespaces });
+        let owner = |number: u16| PortOwner { namespace: "db".parse().unwrap(), uid: format!("uid-{number}") };
+        let owners = numbers.iter().filter(|_| is_known);
+        let owners = owners.map(|number| (attachment(*number), owner(*number))).collect();
+        let policies = Some(NetworkPolicies { zone: 1, policies: [].into(), pods: Arc::default(), owners });
         Desired { ports, policies, is_known }
     }
 

@@ -1,19 +1,18 @@
-//! The namespaces of the pods of ports, from the records of attachments (IO). A record is written
-//! before its port exists, and no attachment gets another namespace.
+//! The pods of ports and their namespaces, from the records of attachments (IO). A record is
+//! written before its port exists, and no attachment gets another pod.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::task::spawn_blocking;
 use usnet_common::display::ErrorChain;
-use usnet_crds::NamespaceName;
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::journal::Journal;
-use usnet_dataplane::ovs::{FrameSource, GuardedPorts};
+use usnet_dataplane::ovs::{FrameSource, GuardedPorts, PortOwner};
 
-/// The namespaces that were read.
+/// The pods that were read.
 #[derive(Debug)]
 pub(super) struct Namespaces {
     journal: Journal,
-    known: BTreeMap<AttachmentId, NamespaceName>,
+    known: BTreeMap<AttachmentId, PortOwner>,
 }
 
 impl Namespaces {
@@ -38,7 +37,7 @@ impl Namespaces {
     }
 
     /// Those of the attachments of these ports, as far as they are known.
-    pub(super) fn of(&self, ports: &GuardedPorts) -> BTreeMap<AttachmentId, NamespaceName> {
+    pub(super) fn of(&self, ports: &GuardedPorts) -> BTreeMap<AttachmentId, PortOwner> {
         let ids = ports.values().filter_map(attachment);
         ids.filter_map(|id| Some((id.clone(), self.known.get(id)?.clone()))).collect()
     }
@@ -52,9 +51,12 @@ fn attachment(source: &FrameSource) -> Option<&AttachmentId> {
 }
 
 /// None if it is not known: the port is closed then.
-fn read(journal: &Journal, id: &AttachmentId) -> Option<NamespaceName> {
+fn read(journal: &Journal, id: &AttachmentId) -> Option<PortOwner> {
     match journal.read(id) {
-        Ok(record) => record?.pod.namespace.parse().ok(),
+        Ok(record) => {
+            let pod = record?.pod;
+            Some(PortOwner { namespace: pod.namespace.parse().ok()?, uid: pod.uid.to_string() })
+        }
         Err(error) => {
             tracing::warn!(attachment = %id, error = %ErrorChain(&error), "cannot read the record of an attachment: its port is closed, because the policies for it are not known");
             None

@@ -2,6 +2,7 @@
 
 use super::scene::{ALLOWED, LIMIT, REFUSED, Scene, blue, server, wait_for_reason, with_rules};
 use crate::support::node::until;
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 use usnet_crds::conditions::reason::{POLICIES_UNKNOWN, POLICY_TOO_LARGE};
@@ -90,7 +91,11 @@ fn policies_that_need_too_much_close_the_pods_until_they_are_fewer() {
     scene.wait_until("one port is open", [true, false]);
     let rule = |number: u32| {
         let peer = std::net::IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + number));
-        PolicyRule { peers: PeerAddresses::Within([peer.into()].into()), ports: DestinationPorts::Any }
+        PolicyRule {
+            peers: PeerAddresses::Within([peer.into()].into()),
+            peer_pods: BTreeSet::new(),
+            ports: DestinationPorts::Any,
+        }
     };
     agent.set_policies(with_rules((0..5_000).map(rule).collect()));
     let message = wait_for_reason(&agent, POLICY_TOO_LARGE);

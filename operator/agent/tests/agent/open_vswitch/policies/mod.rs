@@ -1,5 +1,6 @@
 //! Networks with policies: what pods get, and when.
 
 mod changes;
+mod labels;
 mod outages;
 mod scene;

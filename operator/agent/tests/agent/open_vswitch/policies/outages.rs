@@ -66,6 +66,7 @@ const VICTIMS: [Victim; 3] = [Victim::Switch, Victim::Database, Victim::Agent];
 
 /// Kills a part again and again while datagrams are sent that policies refuse: none of them
 /// arrives, and what is allowed does after each time.
+#[expect(clippy::print_stdout, reason = "the times are what make nightly is for")]
 fn kill_under_attack(victim: Victim, kills: usize) {
     let mut scene = Scene::new();
     let mut agent = Some(scene.agent(Policies::Enabled));

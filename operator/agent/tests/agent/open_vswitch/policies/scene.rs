@@ -7,6 +7,7 @@ use crate::support::node::{PATIENCE, network, until};
 use crate::support::running_agent::RunningAgent;
 use crate::support::tcp::Namespace;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ use usnet_dataplane::port::{DeviceName, PortBackend, PortName};
 /// A port that policies allow, and one that they do not.
 pub(super) const ALLOWED: u16 = 80;
 pub(super) const REFUSED: u16 = 81;
-const A: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 10);
+pub(super) const A: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 10);
 pub(super) const B: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 11);
 
 pub(super) struct Scene {
@@ -46,12 +47,16 @@ pub(super) fn blue(policies: Policies) -> NodeNetwork {
 /// Pods of `db` may be reached at these ports of UDP.
 pub(super) fn server(first: u16, last: u16) -> Vec<CompiledPolicySpec> {
     let range = PortRange { protocol: TransportProtocol::Udp, first, last };
-    with_rules(vec![PolicyRule { peers: PeerAddresses::Any, ports: DestinationPorts::Within([range].into()) }])
+    with_rules(vec![PolicyRule {
+        peers: PeerAddresses::Any,
+        peer_pods: BTreeSet::new(),
+        ports: DestinationPorts::Within([range].into()),
+    }])
 }
 
 pub(super) fn with_rules(rules: Vec<PolicyRule>) -> Vec<CompiledPolicySpec> {
     let namespace = "db".parse().unwrap();
-    let policy = Policy { namespace, name: "p".to_owned(), ingress: Some(rules), egress: None };
+    let policy = Policy { namespace, name: "p".to_owned(), pods: None, ingress: Some(rules), egress: None };
     vec![CompiledPolicySpec::new(["blue".parse().unwrap()].into(), 1, policy)]
 }
 
@@ -81,6 +86,16 @@ impl Scene {
     pub(super) fn ports(&self) -> Vec<String> {
         let ports = self.testbed.ovs.vsctl(&["list-ports", "br-blue"]).unwrap_or_default();
         ports.lines().map(str::to_owned).collect()
+    }
+
+    /// The pod `b`, as the journal has it.
+    pub(super) fn server(&self) -> &Record {
+        self.records.last().expect("the server")
+    }
+
+    /// The uid of the pod `a`.
+    pub(super) fn client_uid(&self) -> String {
+        self.records.first().expect("the client").pod.uid.to_string()
     }
 
     pub(super) fn server_port(&self) -> &PortName {

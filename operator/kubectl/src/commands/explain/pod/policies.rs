@@ -2,8 +2,9 @@
 //! (`spec.policies`). Pure.
 
 use super::context::Context;
-use crate::model::Objects;
-use usnet_crds::CompiledPolicySpec;
+use crate::model::{NetworkPolicies, Objects};
+use usnet_crds::policy::Direction;
+use usnet_crds::policy::verdict::of_class;
 
 /// A sentence for users; `None` if the network has no policies.
 pub(super) fn restricted(context: &Context<'_>) -> Option<String> {
@@ -17,11 +18,17 @@ pub(super) fn restricted(context: &Context<'_>) -> Option<String> {
             "network {network} has policies, and which of them restrict {name} is unknown: CompiledPolicies were not read"
         ));
     }
-    let is_for = |policy: &&CompiledPolicySpec| {
-        policy.namespace.as_str() == namespace && policy.networks.iter().any(|of| of.as_str() == network)
-    };
-    let restricted_by = |restricts: fn(&CompiledPolicySpec) -> bool| {
-        let policies = context.snapshot.policies.iter().filter(is_for).filter(|policy| restricts(policy));
+    let known = NetworkPolicies::of(context.snapshot, network);
+    let class = known.class(context.pod)?;
+    let undecided = known.undecided(&class);
+    if !undecided.is_empty() {
+        return Some(format!(
+            "network {network} has policies, and {name} is closed: it is not known yet whether {} select the pod by its labels (is component policies running, and is the agent of the node?)",
+            undecided.join(", ")
+        ));
+    }
+    let restricted_by = |direction| {
+        let policies = of_class(&known.policies, &class).filter(|policy| policy.rules(direction).is_some());
         let names: Vec<String> = policies.map(|policy| format!("{namespace}/{}", policy.name)).collect();
         if names.is_empty() {
             "all connections".to_owned()
@@ -31,7 +38,7 @@ pub(super) fn restricted(context: &Context<'_>) -> Option<String> {
     };
     Some(format!(
         "network {network} has policies: {name} may get {} and open {}",
-        restricted_by(|policy| policy.ingress.is_some()),
-        restricted_by(|policy| policy.egress.is_some()),
+        restricted_by(Direction::Ingress),
+        restricted_by(Direction::Egress),
     ))
 }

@@ -4,6 +4,7 @@ use super::random::{mac_address, number};
 use crate::engine::ovs::policy::{BridgePolicies, PolicyPort, PolicyPortState, compile};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_crds::policy::Policy;
+use usnet_crds::policy::pods::PodAddresses;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 use usnet_openflow::PortNumber;
 use usnet_openflow::flow::Group;
@@ -12,7 +13,7 @@ fn many(count: u16) -> BTreeMap<PortNumber, PolicyPort> {
     let port = |place: u16| {
         let [high, low] = place.to_be_bytes();
         let mac = mac_address([2, 0, 0, 0, high, low]);
-        let state = PolicyPortState::OfNamespace("a".parse().unwrap());
+        let state = PolicyPortState::of_namespace("a".parse().unwrap());
         (number(place), PolicyPort { mac, virtual_macs: BTreeSet::new(), state })
     };
     (1..=count).map(port).collect()
@@ -22,16 +23,24 @@ fn policy(place: u16) -> Policy {
     let range = PortRange { protocol: TransportProtocol::Tcp, first: place, last: place };
     let rule = PolicyRule {
         peers: PeerAddresses::Within([format!("10.{}.0.0/16", place % 200).parse().unwrap()].into()),
+        peer_pods: BTreeSet::new(),
         ports: DestinationPorts::Within([range].into()),
     };
-    Policy { namespace: "a".parse().unwrap(), name: format!("p{place}"), ingress: Some(vec![rule]), egress: None }
+    Policy {
+        namespace: "a".parse().unwrap(),
+        name: format!("p{place}"),
+        pods: None,
+        ingress: Some(vec![rule]),
+        egress: None,
+    }
 }
 
 #[test]
 fn flows_grow_with_ports_and_rules_and_not_with_their_product() {
     let count = |ports: u16, policies: u16| {
         let policies: Vec<Policy> = (1..=policies).map(policy).collect();
-        compile(&BridgePolicies { zone: 1, policies: &policies, ports: &many(ports) }).unwrap()
+        compile(&BridgePolicies { zone: 1, policies: &policies, ports: &many(ports), peers: &PodAddresses::default() })
+            .unwrap()
     };
     let base = count(100, 100).flows.len();
     let more_ports = count(200, 100).flows.len() - base;
@@ -44,9 +53,12 @@ fn flows_grow_with_ports_and_rules_and_not_with_their_product() {
 
 #[test]
 fn a_bridge_without_isolated_ports_forwards_all() {
-    let desired = compile(&BridgePolicies { zone: 1, policies: &[], ports: &many(3) }).unwrap();
+    let desired =
+        compile(&BridgePolicies { zone: 1, policies: &[], ports: &many(3), peers: &PodAddresses::default() }).unwrap();
     assert!(desired.unflooded.is_empty());
     let other = Policy { namespace: "z".parse().unwrap(), ..policy(1) };
-    let of_others = compile(&BridgePolicies { zone: 1, policies: &[other], ports: &many(3) }).unwrap();
+    let of_others =
+        compile(&BridgePolicies { zone: 1, policies: &[other], ports: &many(3), peers: &PodAddresses::default() })
+            .unwrap();
     assert_eq!(of_others, desired, "policies of namespaces without ports are no flows");
 }

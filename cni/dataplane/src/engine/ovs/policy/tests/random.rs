@@ -4,7 +4,9 @@ use super::frame::{BROADCAST, Content, Frame, ICMP, ICMPV6, TCP, Tuple, UDP};
 use crate::engine::ovs::policy::{PolicyPort, PolicyPortState};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 use usnet_crds::policy::Policy;
+use usnet_crds::policy::pods::{PodAddresses, PodClass, SelectorId};
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 use usnet_openflow::PortNumber;
 use usnet_test_fuzz::Random;
@@ -33,12 +35,42 @@ fn address(of: u16, is_ipv4: bool) -> IpAddr {
     }
 }
 
+/// The ids of selectors.
+const SELECTORS: u128 = 5;
+
+fn selectors(random: &mut Random) -> BTreeSet<SelectorId> {
+    (0..SELECTORS).filter(|_| random.below(3) == 0).map(SelectorId::new).collect()
+}
+
+fn class(random: &mut Random, namespace: &str) -> PodClass {
+    let selected_by = selectors(random);
+    let not_selected_by = (0..SELECTORS).map(SelectorId::new).filter(|id| !selected_by.contains(id)).collect();
+    PodClass { namespace: namespace.parse().unwrap(), selected_by, not_selected_by }
+}
+
+/// The addresses of the pods of ports, and of pods outside. Some are not known.
+pub(super) fn peers(random: &mut Random, ports: &BTreeMap<PortNumber, PolicyPort>) -> PodAddresses {
+    let mut all = BTreeMap::new();
+    for of in 1..16 {
+        let known = match ports.get(&number(of)).map(|port| &port.state) {
+            Some(PolicyPortState::OfClass(class)) => Some(class.clone()),
+            Some(PolicyPortState::Closed) => None,
+            None => Some(Arc::new(class(random, "other"))),
+        };
+        for is_ipv4 in [true, false] {
+            let known = known.clone().filter(|_| random.below(4) > 0);
+            all.extend(known.map(|class| (address(of, is_ipv4), class)));
+        }
+    }
+    PodAddresses(all)
+}
+
 /// The ports of pods, from 1.
-pub(super) fn ports() -> BTreeMap<PortNumber, PolicyPort> {
+pub(super) fn ports(random: &mut Random) -> BTreeMap<PortNumber, PolicyPort> {
     let port = |(place, namespace): (u16, &&str)| {
         let state = match *namespace {
             "" => PolicyPortState::Closed,
-            namespace => PolicyPortState::OfNamespace(namespace.parse().unwrap()),
+            namespace => PolicyPortState::OfClass(Arc::new(class(random, namespace))),
         };
         let virtual_macs = if place == 1 { [mac_address(VIRTUAL)].into() } else { BTreeSet::new() };
         (number(place), PolicyPort { mac: mac_address(mac(place)), virtual_macs, state })
@@ -51,7 +83,8 @@ pub(super) fn mac_address(octets: [u8; 6]) -> usnet_crds::MacAddress {
 }
 
 pub(super) fn all_ports() -> BTreeSet<PortNumber> {
-    ports().into_keys().chain([number(OUTSIDE)]).collect()
+    let pods = (1..).zip(NAMESPACES).map(|(place, _)| number(place));
+    pods.chain([number(OUTSIDE)]).collect()
 }
 
 pub(super) fn policies(random: &mut Random) -> Vec<Policy> {
@@ -64,6 +97,7 @@ fn policy(random: &mut Random, place: usize) -> Policy {
     Policy {
         namespace: random.pick(&["a", "b"]).parse().unwrap(),
         name: format!("p{place}"),
+        pods: (random.below(2) == 0).then(|| SelectorId::new(random.below(5) as u128)),
         ingress: rules(random),
         egress: rules(random),
     }
@@ -78,7 +112,11 @@ fn rule(random: &mut Random) -> PolicyRule {
         0 => DestinationPorts::Any,
         _ => DestinationPorts::Within((0..random.below(4)).map(|_| range(random)).collect()),
     };
-    PolicyRule { peers, ports }
+    let peer_pods = match &peers {
+        PeerAddresses::Within(_) if random.below(2) == 0 => selectors(random),
+        _ => BTreeSet::new(),
+    };
+    PolicyRule { peers, peer_pods, ports }
 }
 
 fn prefix(random: &mut Random) -> String {

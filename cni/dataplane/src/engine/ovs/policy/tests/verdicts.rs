@@ -2,9 +2,10 @@
 
 use super::frame::{Content, Frame, Tuple};
 use super::model::Switch;
-use super::random::{self, NAMESPACES, VIRTUAL, all_ports, mac, number, ports};
-use crate::engine::ovs::policy::{BridgePolicies, compile};
+use super::random::{self, VIRTUAL, all_ports, mac, number};
+use crate::engine::ovs::policy::{BridgePolicies, PolicyPort, PolicyPortState, compile};
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_crds::policy::pods::{PodAddresses, PodClass};
 use usnet_crds::policy::verdict::{is_allowed, is_isolated};
 use usnet_crds::policy::{Direction, Policy};
 use usnet_openflow::PortNumber;
@@ -15,25 +16,40 @@ const FRAMES: usize = 200;
 const ZONE: u16 = 9;
 
 /// What policies say of ports.
-struct Said<'a>(&'a [Policy]);
+struct Said {
+    policies: Vec<Policy>,
+    ports: BTreeMap<PortNumber, PolicyPort>,
+    peers: PodAddresses,
+}
 
-impl Said<'_> {
-    /// The namespace of a pod; none of others, and none of the closed one.
-    fn namespace(port: PortNumber) -> Option<&'static str> {
-        NAMESPACES.get(usize::from(port.number() - 1)).copied().filter(|name| !name.is_empty())
+impl Said {
+    fn random(random: &mut Random) -> Self {
+        let (policies, ports) = (random::policies(random), random::ports(random));
+        let peers = random::peers(random, &ports);
+        Self { policies, ports, peers }
     }
 
-    fn is_closed(port: PortNumber) -> bool {
-        NAMESPACES.get(usize::from(port.number() - 1)) == Some(&"")
+    /// The class of a pod; none of others, and none of the closed one.
+    fn class(&self, port: PortNumber) -> Option<&PodClass> {
+        match &self.ports.get(&port)?.state {
+            PolicyPortState::OfClass(class) => Some(class),
+            PolicyPortState::Closed => None,
+        }
+    }
+
+    fn is_closed(&self, port: PortNumber) -> bool {
+        self.ports.get(&port).is_some_and(|port| port.state == PolicyPortState::Closed)
     }
 
     fn is_isolated(&self, port: PortNumber) -> bool {
-        let isolated = |name| Direction::ALL.iter().any(|direction| is_isolated(self.0, name, *direction));
-        Self::namespace(port).is_some_and(isolated)
+        let isolated = |class| Direction::ALL.iter().any(|direction| is_isolated(&self.policies, class, *direction));
+        self.class(port).is_some_and(isolated)
     }
 
     fn allows(&self, port: PortNumber, direction: Direction, tuple: Tuple) -> bool {
-        Self::namespace(port).is_none_or(|name| is_allowed(self.0, name, direction, &tuple.connection()))
+        let (policies, peers) = (&self.policies, &self.peers);
+        let allows = |class| is_allowed(policies, class, direction, &tuple.connection(), peers);
+        self.class(port).is_none_or(allows)
     }
 
     /// Whether both ends allow a connection.
@@ -47,13 +63,13 @@ impl Said<'_> {
         let is_virtual = frame.dst_mac == VIRTUAL && self.is_isolated(number(1));
         let has_mac = |port: &PortNumber| frame.dst_mac == mac(port.number());
         let owner = all_ports().into_iter().find(has_mac);
-        if Self::is_closed(from) || is_virtual || owner.is_some_and(Self::is_closed) {
+        if self.is_closed(from) || is_virtual || owner.is_some_and(|owner| self.is_closed(owner)) {
             return BTreeSet::new();
         }
         // Only an isolated port is known before it sends.
         let is_known = owner.is_some_and(|port| self.is_isolated(port)) || learned.contains_key(&frame.dst_mac);
         let gets = |to: &PortNumber| {
-            if *to == from || Self::is_closed(*to) {
+            if *to == from || self.is_closed(*to) {
                 return false;
             }
             let is_flooded = frame.is_multicast() || !is_known && !self.is_isolated(*to);
@@ -77,9 +93,9 @@ fn learned() -> BTreeMap<[u8; 6], PortNumber> {
     all_ports().into_iter().map(|port| (mac(port.number()), port)).collect()
 }
 
-fn switch(policies: &[Policy], learned: BTreeMap<[u8; 6], PortNumber>) -> Switch {
-    let ports = ports();
-    let desired = compile(&BridgePolicies { zone: ZONE, policies, ports: &ports }).unwrap();
+fn switch(said: &Said, learned: BTreeMap<[u8; 6], PortNumber>) -> Switch {
+    let Said { policies, ports, peers } = said;
+    let desired = compile(&BridgePolicies { zone: ZONE, policies, ports, peers }).unwrap();
     let keys: BTreeSet<_> =
         desired.flows.iter().map(|flow| (flow.table, flow.priority, flow.matches.encode())).collect();
     assert_eq!(keys.len(), desired.flows.len(), "a flow replaces another one");
@@ -91,29 +107,29 @@ fn each_frame_reaches_the_ports_that_policies_let_have_it() {
     let mut received = [0_usize; 2];
     for seed in 0..SETS {
         let mut random = Random::new(seed);
-        let policies = random::policies(&mut random);
+        let said = Said::random(&mut random);
         let learned = if seed % 2 == 0 { learned() } else { BTreeMap::new() };
-        let mut switch = switch(&policies, learned.clone());
+        let mut switch = switch(&said, learned.clone());
         for _ in 0..FRAMES {
             let (frame, _) = random::frame(&mut random);
             // Each frame begins a connection.
             switch.connections.clear();
-            let expected = Said(&policies).receivers(&frame, &learned);
+            let expected = said.receivers(&frame, &learned);
             let found = switch.send(frame);
-            assert_eq!(found, expected, "seed {seed}: {frame:?}\n{policies:?}");
+            assert_eq!(found, expected, "seed {seed}: {frame:?}\n{:?}", said.policies);
             received[usize::from(!found.is_empty())] += 1;
         }
     }
     assert!(received.iter().all(|count| *count > 5_000), "{received:?}");
 }
 
-/// Policies change under connections that were remembered before.
+/// Policies and labels of pods change under connections that were remembered before.
 #[test]
 fn answers_and_errors_pass_while_the_first_packet_is_allowed() {
     let mut outcomes = [0_usize; 2];
     for seed in 0..SETS {
         let mut random = Random::new(seed);
-        let before = random::policies(&mut random);
+        let before = Said::random(&mut random);
         let mut switch = switch(&before, BTreeMap::new());
         let mut begun = Vec::new();
         for _ in 0..FRAMES / 4 {
@@ -123,16 +139,15 @@ fn answers_and_errors_pass_while_the_first_packet_is_allowed() {
             switch.send(frame);
             begun.push((number(from), number(to), tuple));
         }
-        let after = if seed % 3 == 0 { before.clone() } else { random::policies(&mut random) };
-        switch.desired = self::switch(&after, BTreeMap::new()).desired;
-        let said = Said(&after);
+        let said = if seed % 3 == 0 { before } else { Said::random(&mut random) };
+        switch.desired = self::switch(&said, BTreeMap::new()).desired;
         for (from, to, tuple) in begun {
             if switch.connections.contains(&tuple.reversed()) {
                 continue;
             }
             let is_remembered = switch.connections.contains(&tuple);
             let is_restricted = said.is_isolated(from) || said.is_isolated(to);
-            let is_closed = Said::is_closed(from) || Said::is_closed(to);
+            let is_closed = said.is_closed(from) || said.is_closed(to);
             let of_answer =
                 Frame { in_port: to, dst_mac: mac(from.number()), content: Content::Packet(tuple.reversed()) };
             let of_error = Frame { content: Content::ErrorAbout(tuple), ..of_answer };
@@ -143,7 +158,12 @@ fn answers_and_errors_pass_while_the_first_packet_is_allowed() {
                 (_, _, true) => said.allows_between(from, to, tuple),
                 (_, _, false) => said.allows_between(to, from, tuple.reversed()),
             };
-            assert_eq!(switch.send(of_answer).contains(&from), expected, "seed {seed}: {of_answer:?}\n{after:?}");
+            assert_eq!(
+                switch.send(of_answer).contains(&from),
+                expected,
+                "seed {seed}: {of_answer:?}\n{:?}",
+                said.policies
+            );
             outcomes[usize::from(expected)] += 1;
             switch.connections = known;
             let expected = !is_closed && (is_remembered || !is_restricted);

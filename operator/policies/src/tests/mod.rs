@@ -1,14 +1,23 @@
-//! What is observed, compiled and written of whole clusters.
+//! What is observed, compiled and written of whole clusters. Of pods in [`pods`], and of their
+//! addresses in [`slices`].
+
+mod pods;
+mod scale;
+mod slices;
 
 use crate::compile::{Compilation, compile};
 use crate::definitions::Definition;
 use crate::events::queue;
-use crate::observed::{CompiledObject, DefinitionObject, NetworkObject, Observed, PolicyObject};
+use crate::observed::{
+    CompiledObject, DefinitionObject, NamespaceObject, NetworkObject, NodeStateObject, Observed, PodObject,
+    PolicyObject,
+};
 use crate::plan::{Operation, plan};
 use crate::run::Controller;
 use kube::runtime::watcher::Event;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use usnet_common::testing::api_server::{Answer, ApiServer};
 use usnet_crds::multi_network_policy::spec::POLICY_FOR_ANNOTATION;
 use usnet_crds::nad;
@@ -50,6 +59,10 @@ fn cluster() -> Observed {
     observed.network(Event::InitDone);
     observed.definition(Event::InitDone);
     observed.compiled(Event::InitDone);
+    observed.slice(Event::InitDone);
+    observed.node(Event::InitDone);
+    observed.pod(Event::InitDone);
+    observed.namespace(Event::InitDone);
     observed
 }
 
@@ -72,8 +85,12 @@ fn everything_has_to_be_listed_once() {
     observed.policy(Event::InitDone);
     observed.network(Event::InitDone);
     observed.definition(Event::InitDone);
-    assert!(!observed.is_complete());
     observed.compiled(Event::InitDone);
+    observed.slice(Event::InitDone);
+    observed.node(Event::InitDone);
+    observed.namespace(Event::InitDone);
+    assert!(!observed.is_complete());
+    observed.pod(Event::InitDone);
     observed.policy(Event::Init);
     assert!(observed.is_complete(), "it was listed before");
 }
@@ -133,7 +150,7 @@ fn a_policy_is_for_the_networks_of_its_definitions() {
 #[test]
 fn only_policies_for_networks_have_problems() {
     let mut observed = cluster();
-    let labels = json!({"podSelector": {"matchLabels": {"app": "db"}}});
+    let labels = json!({"podSelector": {"matchLabels": {"app": "not a label"}}});
     observed.definition(Event::Apply(definition("db/lan", r#"{"type": "macvlan"}"#)));
     observed.definition(Event::Apply(definition("db/bad", r#"{"type": "userspace"}"#)));
     for (name, policy_for) in [("db/a", "lan"), ("db/b", "other"), ("db/c", ""), ("db/d", "blue"), ("db/e", "bad")] {
@@ -160,11 +177,28 @@ fn what_differs_is_applied_and_what_is_left_is_deleted_last() {
     for (name, spec) in [("a.left", &same), ("db.a", &same), ("db.b", &edited), ("db.c", &json!({"networks": 1}))] {
         observed.compiled(Event::Apply(compiled(name, spec)));
     }
-    let operations = plan(&observed.compiled.objects, &desired);
-    let apply = |name: &str| Operation::Apply(name.to_owned(), desired[name].clone());
-    assert_eq!(operations, [apply("db.b"), apply("db.c"), Operation::Delete("a.left".to_owned())]);
+    let none = (&BTreeMap::new(), &BTreeMap::new());
+    let operations = plan(none, (&observed.compiled.objects, &desired));
+    let apply = |name: &str| Operation::ApplyPolicy(name.to_owned(), desired[name].clone());
+    assert_eq!(operations, [apply("db.b"), apply("db.c"), Operation::DeletePolicy("a.left".to_owned())]);
     let applied = desired.into_iter().map(|(name, spec)| (name, Some(spec))).collect();
-    assert_eq!(plan(&applied, &compile(&observed).compiled), []);
+    assert_eq!(plan(none, (&applied, &compile(&observed).compiled)), []);
+}
+
+fn node(name: &str, labels: &Value, pods: &Value) -> NodeStateObject {
+    object(
+        &json!({"metadata": {"name": name}, "spec": {"number": 1, "labels": labels}, "status": {"policyPods": pods}}),
+    )
+}
+
+fn pod(name: &str, node: &str, labels: &Value) -> PodObject {
+    let mut metadata = named(name);
+    metadata["labels"] = labels.clone();
+    object(&json!({"metadata": metadata, "spec": {"nodeName": node}}))
+}
+
+fn namespace(name: &str, labels: &Value) -> NamespaceObject {
+    object(&json!({"metadata": {"name": name, "labels": labels}}))
 }
 
 /// An API server that refuses requests with this text in their path, and the requests so far
@@ -177,6 +211,13 @@ async fn reconciled(observed: Observed, refused: Option<(&'static str, u16)>) ->
         };
         Some(match refused {
             Some((text, code)) if request.contains(text) => status(code),
+            _ if request.contains("userspacepodslices") => Answer::ok(
+                json!({
+                    "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspacePodSlice", "metadata": {"name": "x"},
+                    "spec": {"network": "blue", "classes": [], "pods": []},
+                })
+                .to_string(),
+            ),
             _ => Answer::ok(
                 json!({
                     "apiVersion": "usnet.dev/v1alpha1", "kind": "CompiledPolicy", "metadata": {"name": "x"},
@@ -192,7 +233,8 @@ async fn reconciled(observed: Observed, refused: Option<(&'static str, u16)>) ->
     let has_failed = controller.reconcile().await.is_err();
     let line = |request: String| {
         let (request, _query) = request.split_once('?').unwrap_or((request.as_str(), ""));
-        request.replace("/apis/usnet.dev/v1alpha1/compiledpolicies/", "")
+        let request = request.replace("/apis/usnet.dev/v1alpha1/compiledpolicies/", "");
+        request.replace("/apis/usnet.dev/v1alpha1/userspacepodslices/", "pods ")
     };
     let first = server.requests().into_iter().map(line).collect();
     let before = server.requests().len();

@@ -1,0 +1,210 @@
+//! The policies for the flows of bridges, and the pods that they select: those of the API server,
+//! and until they are read those of a copy on disk (IO). They are only read, and only kept, while a
+//! network of the node has policies; the pods only of networks that the node has pods on.
+
+use crate::model::policies::{CompiledPolicies, KnownPolicies, PodSlices, by_network};
+use crate::model::report::Report;
+use crate::model::spec::NodeSpec;
+use crate::selection::policy_file::{self, Copy};
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::future::pending;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::watch::{Receiver, Sender};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep_until;
+use usnet_common::display::ErrorChain;
+use usnet_crds::{NetworkName, UserspacePodSliceSpec};
+use usnet_dataplane::paths::NodePaths;
+
+/// How long after a change the copy is written: policies usually change together.
+const WRITE_DELAY: Duration = Duration::from_secs(1);
+
+/// The policies that the node knows.
+#[derive(Debug)]
+pub(crate) struct PolicyStore {
+    path: PathBuf,
+    specs: Receiver<Option<Arc<NodeSpec>>>,
+    reports: Receiver<Option<Report>>,
+    needed: Sender<bool>,
+    /// The networks with policies that the node has pods on.
+    networks: Sender<BTreeSet<NetworkName>>,
+    /// What the API server has.
+    objects: Sender<CompiledPolicies>,
+    slices: Sender<PodSlices>,
+    current: Sender<KnownPolicies>,
+    /// The slices of each network whose pods are known.
+    pods: BTreeMap<NetworkName, Vec<UserspacePodSliceSpec>>,
+}
+
+impl PolicyStore {
+    /// Starts with the copy that an earlier agent wrote.
+    pub(crate) fn load(
+        paths: &NodePaths,
+        specs: Receiver<Option<Arc<NodeSpec>>>,
+        reports: Receiver<Option<Report>>,
+    ) -> Self {
+        let path = paths.policies_file();
+        let copy = policy_file::read(&path).unwrap_or_else(|error| {
+            tracing::warn!(error = %ErrorChain(&error), "cannot read the copy of policies; new ports of networks with policies stay closed until the API server is reached");
+            None
+        });
+        let needed = Sender::new(is_needed(&specs));
+        let known = copy.as_ref().map(|copy| Arc::new(by_network(&copy.policies, &copy.pods)));
+        let mut pods: BTreeMap<NetworkName, Vec<UserspacePodSliceSpec>> = BTreeMap::new();
+        for slice in copy.into_iter().flat_map(|copy| copy.pods) {
+            pods.entry(slice.network.clone()).or_default().push(slice);
+        }
+        Self {
+            path,
+            specs,
+            reports,
+            needed,
+            networks: Sender::new(pods.keys().cloned().collect()),
+            objects: Sender::new(None),
+            slices: Sender::new(None),
+            current: Sender::new(known),
+            pods,
+        }
+    }
+
+    /// Subscribes to the policies.
+    pub(crate) fn subscribe(&self) -> Receiver<KnownPolicies> {
+        self.current.subscribe()
+    }
+
+    /// Whether a network of the node has policies.
+    pub(crate) fn needed(&self) -> Receiver<bool> {
+        self.needed.subscribe()
+    }
+
+    /// The networks with policies that the node has pods on.
+    pub(crate) fn networks(&self) -> Receiver<BTreeSet<NetworkName>> {
+        self.networks.subscribe()
+    }
+
+    /// Sends what the API server has of policies.
+    pub(crate) fn objects(&self) -> Sender<CompiledPolicies> {
+        self.objects.clone()
+    }
+
+    /// Sends what the API server has of pods.
+    pub(crate) fn slices(&self) -> Sender<PodSlices> {
+        self.slices.clone()
+    }
+
+    /// Runs indefinitely.
+    pub(crate) async fn run(mut self) -> Infallible {
+        let (mut objects, mut slices) = (self.objects.subscribe(), self.slices.subscribe());
+        // They may have been sent before.
+        let mut has_objects = true;
+        let mut unsaved: Option<Instant> = None;
+        loop {
+            let needed = is_needed(&self.specs);
+            self.needed.send_if_modified(|known| std::mem::replace(known, needed) != needed);
+            self.follow_networks();
+            let is_changed = self.keep_pods(&slices.borrow_and_update()) | std::mem::take(&mut has_objects);
+            if !needed {
+                unsaved = None;
+                self.forget();
+            } else if (is_changed || self.current.borrow().is_none()) && self.update(&objects.borrow_and_update()) {
+                unsaved.get_or_insert_with(|| Instant::now() + WRITE_DELAY);
+            }
+            let due = async {
+                match unsaved {
+                    Some(due) => sleep_until(due.into()).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                changed = objects.changed() => match changed {
+                    Ok(()) => has_objects = true,
+                    Err(_) => pending().await,
+                },
+                changed = slices.changed() => if changed.is_err() { pending().await },
+                changed = self.specs.changed() => if changed.is_err() { pending().await },
+                changed = self.reports.changed() => if changed.is_err() { pending().await },
+                () = due => {
+                    unsaved = None;
+                    let objects = objects.borrow().clone();
+                    self.write(objects).await;
+                }
+            }
+        }
+    }
+
+    /// Sets whose pods are followed. Before all engines were looked at, pods may be missing in the
+    /// report.
+    fn follow_networks(&mut self) {
+        let report = self.reports.borrow_and_update();
+        let Some(report) = report.as_ref().filter(|report| report.spec.is_some()) else { return };
+        let names = report.policy_pods.iter().filter_map(|pod| pod.network.parse().ok());
+        let names: BTreeSet<NetworkName> = names.collect();
+        self.networks.send_if_modified(|known| {
+            let differs = *known != names;
+            if differs {
+                *known = names;
+            }
+            differs
+        });
+    }
+
+    /// Keeps the pods of networks that are followed. Those of others would be outdated when the
+    /// node has a pod there again; those that are not read yet are as they were. Returns whether
+    /// they changed.
+    fn keep_pods(&mut self, slices: &PodSlices) -> bool {
+        let networks = self.networks.borrow().clone();
+        let mut is_changed = self.pods.extract_if(.., |network, _| !networks.contains(network)).count() > 0;
+        for network in slices.iter().flat_map(|slices| slices.networks.intersection(&networks)) {
+            let all = slices.iter().flat_map(|slices| &slices.slices);
+            let of_network: Vec<_> = all.filter(|slice| slice.network == *network).cloned().collect();
+            if self.pods.get(network) != Some(&of_network) {
+                self.pods.insert(network.clone(), of_network);
+                is_changed = true;
+            }
+        }
+        is_changed
+    }
+
+    /// Passes on what is known. What the API server has not been asked for yet is as it was.
+    /// Returns whether it changed.
+    fn update(&self, objects: &CompiledPolicies) -> bool {
+        let Some(objects) = objects else { return false };
+        let policies = Some(Arc::new(by_network(objects.iter(), self.pods.values().flatten())));
+        self.current.send_if_modified(|current| {
+            let differs = *current != policies;
+            if differs {
+                *current = policies;
+            }
+            differs
+        })
+    }
+
+    /// A copy that is not kept up to date would be enforced when a network has policies again.
+    fn forget(&self) {
+        self.current.send_if_modified(|current| current.take().is_some());
+        self.objects.send_if_modified(|objects| objects.take().is_some());
+        if let Err(error) = policy_file::remove(&self.path) {
+            tracing::warn!(error = %ErrorChain(&error), "cannot remove the copy of policies");
+        }
+    }
+
+    async fn write(&self, objects: CompiledPolicies) {
+        let Some(objects) = objects else { return };
+        let copy = Copy { policies: objects.to_vec(), pods: self.pods.values().flatten().cloned().collect() };
+        let path = self.path.clone();
+        let written = spawn_blocking(move || policy_file::write(&path, copy)).await;
+        if let Ok(Err(error)) = written {
+            tracing::warn!(error = %ErrorChain(&error), "cannot write the copy of policies; an agent that starts now leaves ports of networks with policies closed until it reaches the API server");
+        }
+    }
+}
+
+fn is_needed(specs: &Receiver<Option<Arc<NodeSpec>>>) -> bool {
+    specs.borrow().as_ref().is_some_and(|spec| spec.networks.iter().any(|network| network.policies.are_enabled()))
+}
+
+#[cfg(test)]
+mod tests;
