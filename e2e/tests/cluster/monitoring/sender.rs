@@ -5,6 +5,7 @@ use crate::support::pods::{NODE, pod_without_volume, start};
 use crate::support::scene::Scene;
 use crate::support::station::Station;
 use serde_json::{Value, json};
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -19,6 +20,10 @@ const ADDRESS: [u8; 4] = [10, 56, 97, 4];
 const OTHER: [u8; 4] = [10, 56, 97, 5];
 /// How many connections its network may have: many more would take minutes.
 const CONNECTIONS_MAX: u32 = 10;
+
+/// How many forged frames are sent at once: two hundred times a second they are more than enough
+/// for the alert, and on a busy machine still enough.
+const FORGED: usize = 10;
 
 /// Sends until it is dropped.
 pub(super) struct Sender {
@@ -41,13 +46,12 @@ impl Sender {
         let is_ending = Arc::clone(&ends);
         let work = move || {
             for port in (1024..=u16::MAX).cycle() {
-                let frames = [datagram(ADDRESS, port), datagram(OTHER, port)];
-                let frames = frames.map(|bytes| Frame { name: "a datagram".to_owned(), bytes });
+                let frame = |source| Frame { name: "a datagram".to_owned(), bytes: datagram(source, port) };
+                let frames: Vec<Frame> = iter::once(ADDRESS).chain([OTHER; FORGED]).map(frame).collect();
                 send(None, "net1", &frames).unwrap();
                 if is_ending.load(Ordering::Relaxed) {
                     return;
                 }
-                // Two hundred frames a second are ten times as many as the alert needs.
                 thread::sleep(Duration::from_millis(5));
             }
         };

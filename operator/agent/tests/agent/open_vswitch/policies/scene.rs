@@ -209,7 +209,8 @@ fn attach(
     netns.ip(&format!("addr add {address}/24 dev net1"));
     // The switch takes packets without a checksum for invalid ones.
     netns.run(|| std::process::Command::new("ethtool").args(["-K", "net1", "tx", "off"]).output()).join().unwrap().ok();
-    let pod = Pod { namespace: namespace.to_owned(), name: pod.to_owned(), ..record.pod.clone() };
+    let uid = format!("0-{container}").parse().unwrap();
+    let pod = Pod { namespace: namespace.to_owned(), name: pod.to_owned(), uid };
     Record { mac, addresses: vec![Address { ip: address.into(), prefix: 24 }], pod, ..record }
 }
 
