@@ -1,6 +1,6 @@
 //! Metrics of networks with guards and policies.
 
-use super::metrics::options;
+use super::metric_options::options;
 use prometheus::core::Collector;
 use prometheus::{IntCounterVec, IntGaugeVec, Registry};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,6 +2,7 @@
 //! use them.
 
 use super::guard_metrics::GuardMetrics;
+use super::metric_options::options;
 use crate::model::engine_facts::EngineFacts;
 use prometheus::core::Collector;
 use prometheus::{
@@ -243,10 +244,6 @@ impl Metrics {
     pub(crate) fn status_write(&self, succeeded: bool) {
         self.status_writes.with_label_values(&[result(succeeded)]).inc();
     }
-}
-
-pub(super) fn options(name: &str, help: &str) -> Opts {
-    Opts::new(format!("usnet_agent_{name}"), help)
 }
 
 fn operation_options() -> Result<HistogramOpts, prometheus::Error> {

@@ -17,6 +17,7 @@ pub(crate) mod garbage_counter;
 mod guard_metrics;
 pub(crate) mod history_recorder;
 pub(crate) mod log_subject;
+mod metric_options;
 pub mod metrics;
 pub(crate) mod node_report;
 pub mod node_status;

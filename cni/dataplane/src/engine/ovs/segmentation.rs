@@ -11,15 +11,7 @@ use super::ports;
 use super::snapshot::OvsSnapshot;
 use std::collections::BTreeSet;
 use std::iter;
-use usnet_ovsdb::{Bridge, OpenVswitch, Port};
-
-/// The switch reads it when it starts: what it has now may differ until the next start.
-const KEY: &str = "userspace-tso-enable";
-
-/// Whether the switch is to have segmentation offload.
-pub(super) fn is_configured(open_vswitch: &OpenVswitch) -> bool {
-    open_vswitch.other_config.get(KEY).is_some_and(|value| value == "true")
-}
+use usnet_ovsdb::{Bridge, Port};
 
 /// The names of the bridges.
 pub(super) fn bridges(snapshot: &OvsSnapshot) -> BTreeSet<String> {
@@ -65,7 +57,7 @@ mod tests {
             let change = Change::Insert(row);
             cache.apply([RowUpdate { table: table.to_owned(), uuid: uuid(number), change }]).unwrap();
         };
-        let other_config = Value::map([(KEY, setting)]);
+        let other_config = Value::map([("userspace-tso-enable", setting)]);
         let bridges = Value::set([uuid(2), uuid(3)]);
         insert("Open_vSwitch", 1, Row::new().with("other_config", other_config).with("bridges", bridges));
         for (bridge, name, ports) in [(2, "br0", 10..13), (3, "br1", 13..15)] {

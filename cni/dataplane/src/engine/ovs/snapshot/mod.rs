@@ -7,7 +7,6 @@ mod port_rows;
 use super::dpdk_support::dpdk_support;
 use super::error::EmptyDatabase;
 use super::ports;
-use super::segmentation;
 use crate::engine::error::EngineError;
 use crate::model::observed::DpdkSupport;
 use crate::plan::Op;
@@ -111,7 +110,7 @@ impl OvsSnapshot {
             next_cfg: open_vswitch.next_cfg,
             unusable_port_types: ports::unusable_types(open_vswitch),
             without_af_xdp: ports::without_af_xdp(open_vswitch),
-            has_segmentation: segmentation::is_configured(open_vswitch),
+            has_segmentation: has_segmentation(open_vswitch),
             dpdk: dpdk_support(open_vswitch),
             port_names: ports.iter().map(|port| (port.name.clone(), port.uuid)).collect(),
             interface_names: interfaces.iter().map(|interface| (interface.name.clone(), interface.uuid)).collect(),
@@ -158,4 +157,10 @@ impl OvsSnapshot {
 
 fn cache_rows<T: TableRow>(cache: &Cache) -> Result<Vec<T>, EngineError> {
     cache.rows().map_err(|error| ReplyError::from(error).into())
+}
+
+/// Whether the switch is to have segmentation offload. It reads the setting when it starts: what it
+/// has now may differ until the next start.
+fn has_segmentation(open_vswitch: &OpenVswitch) -> bool {
+    open_vswitch.other_config.get("userspace-tso-enable").is_some_and(|value| value == "true")
 }
