@@ -11,7 +11,7 @@ use crate::policy::rule::PeerAddresses;
 use ipnet::IpNet;
 use std::collections::BTreeSet;
 
-/// What a peer stands for.
+/// What a peer of a rule selects.
 enum Peer {
     Addresses(Vec<IpNet>),
     Pods(PodSelector),

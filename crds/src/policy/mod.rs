@@ -1,5 +1,5 @@
 //! Policies of a network, as nodes enforce them: which connections its pods may have. No labels are
-//! in them: a selector is an id, and which pods it selects is told besides.
+//! in them: a selector is an id, and `UserspacePodSlice`s say which pods it selects.
 //!
 //! - [`rule`]: what a rule allows, in values that every engine can match;
 //! - [`pods`]: pods, by the selectors that select them;

@@ -69,7 +69,7 @@ struct Classes<'a> {
 type Key<'a> = (&'a NetworkName, &'a str, *const BTreeMap<String, String>);
 
 impl<'a> Classes<'a> {
-    /// None if no selector concerns the pod, or if it cannot be told whether one does.
+    /// None if no selector concerns the pod, or if it is not known whether one does.
     fn of(&mut self, network: &'a NetworkName, used: &UsedSelectors, pod: &'a ObservedPod) -> Option<Arc<PodClass>> {
         let key = (network, pod.namespace.as_str(), Arc::as_ptr(&pod.labels));
         if let Some(class) = self.known.get(&key) {
