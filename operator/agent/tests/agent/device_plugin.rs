@@ -114,6 +114,8 @@ fn after_a_reboot_devices_are_offered_before_the_engine_runs() {
     let agent = RunningAgent::start(&node.paths);
     agent.set_spec(1, &[counted("blue", 1)]);
     kubelet.await_devices("blue", &["blue-0 Unhealthy"]);
+    // A network without a file counts as one from before a reboot.
+    node.wait_until_unavailable("blue");
     drop(agent);
     kubelet.await_none("blue");
     let agent = RunningAgent::start(&node.paths);
