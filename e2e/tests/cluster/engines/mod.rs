@@ -4,6 +4,7 @@ mod bare_node;
 mod guest;
 mod guest_node;
 mod node;
+mod numa;
 mod traffic;
 mod updates;
 mod vpp;
