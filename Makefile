@@ -1,6 +1,6 @@
 # What a person types. Each target sets up all that it needs; see README.md.
 
-.PHONY: demo test unit-test screenshots world-test nightly upgrade-test life faults across real-nics engine-guest virtual-machines hot-plug resource-claims engines gitops fuzz lint docs bench shell crds image release release-test clean
+.PHONY: demo test unit-test screenshots world-test nightly versions upgrade-test life faults across real-nics engine-guest virtual-machines hot-plug resource-claims engines gitops fuzz lint docs bench shell crds image release release-test clean
 
 # A cluster with a network and two pods whose packets are counted; nothing of it is left.
 demo:
@@ -87,6 +87,12 @@ gitops:
 fuzz:
 	USNET_FUZZ_SECONDS=$${USNET_FUZZ_SECONDS:-600} cargo test --profile fuzz -p usnet-ovsdb -p usnet-openflow -p usnet-vpp -p usnet-crds -p usnet-dataplane -p usnet-plugin \
 	  --test integration -- --nocapture malformed::
+
+# A short set of tests with each version of Open vSwitch and DPDK (from releases of Debian), Kubernetes and containerd that users have, and a
+# table of it; then what is behind the newest versions. ROWS="trixie kubernetes-1.37" runs some (e2e/scripts/versions). Each row takes three
+# minutes at most, and what it needs is built before: about ten minutes for a Kubernetes. It is not in `make test`.
+versions: setup
+	e2e/scripts/versions
 
 # Agent and plugin of USNET_PREVIOUS=REVISION (default: the commit before this one) are replaced by this version's under running pods, and back.
 upgrade-test: setup

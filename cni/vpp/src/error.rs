@@ -139,7 +139,7 @@ impl Display for Remedy {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::LoadPlugin(plugin) => write!(formatter, "load the plugin {plugin} in its startup.conf"),
-            Self::UseRelease => formatter.write_str("use a VPP release from 23.06 to 26.06"),
+            Self::UseRelease => formatter.write_str("use VPP 26.06"),
         }
     }
 }

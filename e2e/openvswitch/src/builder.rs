@@ -87,8 +87,8 @@ impl Builder {
         // given.
         let extra = format!("--no-pci --no-huge --legacy-mem -m {}", self.dpdk_memory);
         // The packet thread runs on the last CPU, so that it does not share one with DPDK's main
-        // thread on CPU 0. It would poll without end; with pmd-maxsleep (microseconds) an idle one
-        // leaves the CPU to the other tests.
+        // thread on CPU 0. It would poll without end; with pmd-sleep-max (microseconds), which is
+        // pmd-maxsleep until Open vSwitch 3.1, an idle one leaves the CPU to the other tests.
         let last_cpu = std::thread::available_parallelism().map_or(0, |cpus| cpus.get() - 1).min(63);
         let mask = 1_u64 << last_cpu;
         ["--no-wait", "set", "Open_vSwitch", "."]
@@ -100,6 +100,7 @@ impl Builder {
                 "other_config:per-port-memory=true".to_owned(),
                 format!("other_config:pmd-cpu-mask=0x{mask:x}"),
                 "other_config:pmd-maxsleep=500".to_owned(),
+                "other_config:pmd-sleep-max=500".to_owned(),
             ])
             .collect()
     }

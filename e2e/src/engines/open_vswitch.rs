@@ -110,7 +110,9 @@ pub fn configure(node: &Node) -> Result<(), OpenVSwitchError> {
         "other_config:per-port-memory=true".to_owned(),
         format!("other_config:dpdk-lcore-mask={:#x}", cpu_mask(first)),
         format!("other_config:pmd-cpu-mask={:#x}", cpu_mask(last)),
+        // Until Open vSwitch 3.1, and since.
         format!("other_config:pmd-maxsleep={MAX_SLEEP_US}"),
+        format!("other_config:pmd-sleep-max={MAX_SLEEP_US}"),
         format!("external_ids:system-id={}", node.name()),
         format!("external_ids:hostname={}", node.name()),
         format!("ovs_version={version}"),

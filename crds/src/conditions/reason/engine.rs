@@ -22,9 +22,9 @@ reasons! {
     ENGINE_STALLED = "NotActing" ends within 60 {
         Node "OVSConnected False": "`ovs-vswitchd` ended or applied no change for 10 s, or its database is empty or cannot be parsed"
         Node "VPPConnected False": "VPP is connected, but lacks the message that the condition names, or answers it in another format"
-        => "start ovs-vswitchd on the node and look at its log; for VPP use a release from 23.06 to 26.06"
+        => "start ovs-vswitchd on the node and look at its log; for VPP use the release 26.06"
         OVS "start ovs-vswitchd on the node and look at its log"
-        VPP "use a release of VPP from 23.06 to 26.06, and look at its log on the node"
+        VPP "use VPP 26.06, and look at its log on the node"
     }
     ENGINE_UNREACHABLE = "EngineUnreachable" ends within 60 {
         Node "Ready False": "an engine that was connected is not connected any more, or does not act"

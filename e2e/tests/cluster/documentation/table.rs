@@ -125,7 +125,7 @@ pub(super) const NETWORK: &[Row] = &[
     ),
     ("ovs-vsctl --no-wait set Open_vSwitch . other_config:per-port-memory=true", ENGINE),
     ("ovs-vsctl set Open_vSwitch . other_config:pmd-cpu-mask=0x4", ENGINE),
-    ("ovs-vsctl set Open_vSwitch . other_config:pmd-maxsleep=200", ENGINE),
+    ("ovs-vsctl set Open_vSwitch . other_config:pmd-maxsleep=200 other_config:pmd-sleep-max=200", ENGINE),
     (
         "ovs-vsctl get Open_vSwitch . dpdk_initialized",
         As("on-node node-a ovs-vsctl get Open_vSwitch . dpdk_initialized | grep -qx true"),

@@ -105,7 +105,8 @@ impl OpenVswitch {
     }
 }
 
-/// The name of the setting until Open vSwitch 3.1, and since. Each version ignores the other.
+/// The name of the setting until Open vSwitch 3.1, and since: there the first is deprecated, and
+/// read only without the second.
 const SLEEP_KEYS: [&str; 2] = ["pmd-maxsleep", "pmd-sleep-max"];
 /// All settings that are usnet's (ovs-vswitchd.conf.db(5), other_config of Open_vSwitch).
 const KEYS: [&str; 8] = [

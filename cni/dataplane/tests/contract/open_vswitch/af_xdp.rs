@@ -15,8 +15,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn start() -> Option<OneSwitch> {
     let mut daemons = Daemons::builder().without_vswitchd().start().expect("Open vSwitch");
     let last_cpu = available_parallelism().map_or(0, |cpus| cpus.get() - 1).min(63);
-    let settings = format!("other_config:pmd-cpu-mask=0x{:x} other_config:pmd-maxsleep=200", 1_u64 << last_cpu);
-    vsctl(&daemons, &format!("--no-wait set Open_vSwitch . {settings}"));
+    let mask = format!("other_config:pmd-cpu-mask=0x{:x}", 1_u64 << last_cpu);
+    // Until Open vSwitch 3.1, and since.
+    let sleeps = "other_config:pmd-maxsleep=200 other_config:pmd-sleep-max=200";
+    vsctl(&daemons, &format!("--no-wait set Open_vSwitch . {mask} {sleeps}"));
     daemons.start_vswitchd().expect("ovs-vswitchd");
     Some(OneSwitch { daemons, kind: Kind::VethByAfXdp })
 }

@@ -85,7 +85,7 @@ fn a_removed_bridge_is_recreated() {
 #[test]
 fn a_bridge_not_owned_by_usnet_is_reported_and_left_alone_until_it_is_removed() {
     let testbed = OvsTestbed::start();
-    testbed.vsctl("add-br br-blue -- set Bridge br-blue external_ids:owner=another");
+    testbed.vsctl("add-br br-blue -- set Bridge br-blue datapath_type=netdev external_ids:owner=another");
     let columns = ["_version", "name", "datapath_type", "external_ids", "ports"];
     let before = testbed.rows("Bridge", &columns);
     let agent = RunningAgent::start(&testbed.paths);
@@ -101,7 +101,8 @@ fn a_bridge_not_owned_by_usnet_is_reported_and_left_alone_until_it_is_removed() 
 
     testbed.vsctl("del-br br-blue");
     testbed.wait_until_programmed("blue");
-    assert_eq!(testbed.vsctl("get Bridge br-blue datapath_type"), "netdev");
+    let tags = testbed.vsctl("get Bridge br-blue external_ids");
+    assert!(tags.contains("usnet.dev/network") && !tags.contains("another"), "{tags}");
 }
 
 #[test]

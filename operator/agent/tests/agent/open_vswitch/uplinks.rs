@@ -231,8 +231,8 @@ fn each_reason_names_nic_and_remedy_and_passes() {
         ("ip addr add 10.0.0.7/24 dev eth1", "ip addr flush dev eth1", "NicCarriesNode", ["10.0.0.7", "Shared"]),
         ("ip route add default dev eth1", "ip route del default", "NicCarriesNode", ["default route", "Shared"]),
         ("ip link set eth1 master br0", "ip link set eth1 nomaster", "NicCarriesNode", ["br0", "Shared"]),
-        ("vsctl add-br ovs0 -- add-port ovs0 eth1", "vsctl del-br ovs0", "NicTaken", ["ovs0", "another NIC"]),
-        ("vsctl add-br br-up-fab", "vsctl del-br br-up-fab", "BridgeExists", ["br-up-fab", "remove it"]),
+        ("vsctl --no-wait add-br ovs0 -- add-port ovs0 eth1", "vsctl del-br ovs0", "NicTaken", ["ovs0", "another NIC"]),
+        ("vsctl --no-wait add-br br-up-fab", "vsctl del-br br-up-fab", "BridgeExists", ["br-up-fab", "remove it"]),
     ];
     let run = |command: &str| match command.split_once(' ').unwrap() {
         ("ip", arguments) => drop(ip(&testbed, arguments)),

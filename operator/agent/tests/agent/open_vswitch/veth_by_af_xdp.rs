@@ -28,7 +28,9 @@ fn testbed() -> OvsTestbed {
     let mut ovs = OpenVswitch::builder().without_vswitchd().start().unwrap();
     let last_cpu = available_parallelism().map_or(0, |cpus| cpus.get() - 1).min(63);
     let mask = format!("other_config:pmd-cpu-mask=0x{:x}", 1_u64 << last_cpu);
-    ovs.vsctl(&["--no-wait", "set", "Open_vSwitch", ".", &mask, "other_config:pmd-maxsleep=100"]).unwrap();
+    // Until Open vSwitch 3.1, and since.
+    let sleeps = ["other_config:pmd-maxsleep=100", "other_config:pmd-sleep-max=100"];
+    ovs.vsctl(&["--no-wait", "set", "Open_vSwitch", ".", &mask, sleeps[0], sleeps[1]]).unwrap();
     ovs.start_vswitchd().unwrap();
     OvsTestbed::with(ovs)
 }

@@ -45,7 +45,7 @@ pub(crate) fn a_vpp_that_is_too_old_is_distinguished_from_one_without_the_plugin
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
     let results = apply(&mut engine, &[switch.create_port("c1", &blue)]);
     let text = results[0].as_ref().expect_err("it cannot").to_string();
-    assert!(text.contains("memif_create_v2") && text.contains("23.06"), "{text}");
+    assert!(text.contains("memif_create_v2") && text.contains("use VPP 26.06"), "{text}");
     assert!(!text.contains("plugin"), "{text}");
 }
 
