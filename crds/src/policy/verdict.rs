@@ -16,12 +16,16 @@ pub struct Connection {
 
 /// Whether it is known of each policy whether it is for pods of the class. If it is not, they may
 /// not have any connection.
-pub fn is_known(policies: &[Policy], class: &PodClass) -> bool {
+pub fn is_known<'policy>(policies: impl IntoIterator<Item = &'policy Policy>, class: &PodClass) -> bool {
     of_namespace(policies, class).all(|policy| selects(policy, class).is_some())
 }
 
 /// Whether any of the policies restricts what pods of the class may have in a direction.
-pub fn is_isolated(policies: &[Policy], class: &PodClass, direction: Direction) -> bool {
+pub fn is_isolated<'policy>(
+    policies: impl IntoIterator<Item = &'policy Policy>,
+    class: &PodClass,
+    direction: Direction,
+) -> bool {
     of_class(policies, class).any(|policy| policy.rules(direction).is_some())
 }
 
@@ -56,7 +60,10 @@ pub fn allowing<'policy>(
 }
 
 /// The policies that are for pods of a class, as far as that is known.
-pub fn of_class<'policy>(policies: &'policy [Policy], class: &PodClass) -> impl Iterator<Item = &'policy Policy> {
+pub fn of_class<'policy>(
+    policies: impl IntoIterator<Item = &'policy Policy>,
+    class: &PodClass,
+) -> impl Iterator<Item = &'policy Policy> {
     of_namespace(policies, class).filter(|policy| selects(policy, class) == Some(true))
 }
 
@@ -65,6 +72,9 @@ fn selects(policy: &Policy, class: &PodClass) -> Option<bool> {
     policy.pods.map_or(Some(true), |selector| class.is_selected_by(selector))
 }
 
-fn of_namespace<'policy>(policies: &'policy [Policy], class: &PodClass) -> impl Iterator<Item = &'policy Policy> {
-    policies.iter().filter(|policy| policy.namespace == class.namespace)
+fn of_namespace<'policy>(
+    policies: impl IntoIterator<Item = &'policy Policy>,
+    class: &PodClass,
+) -> impl Iterator<Item = &'policy Policy> {
+    policies.into_iter().filter(|policy| policy.namespace == class.namespace)
 }

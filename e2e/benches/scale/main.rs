@@ -17,6 +17,8 @@
 //! `USNET_SCALE` says what is run, as a list of sizes with commas:
 //! - `200x1000`: 200 nodes and 1,000 networks, rows 1, 2, 4, 5, 7 and 8;
 //! - `1000x1000x1000`: and 1,000 selected namespaces, row 3;
+//! - `policies`: [the controller of policies](policies), with 20 pods/s, or as many as
+//!   `policies@50` says;
 //! - `definitions`: row 6; `real`: rows 1, 2 and 8 with 20 real agents and simulated VPPs;
 //! - `full`: all of them at the sizes of the table, which takes an hour or more. The default takes
 //!   less than half an hour on two cores.
@@ -41,6 +43,7 @@ mod agents;
 mod api_server;
 mod cluster;
 mod measure;
+mod policies;
 mod real_agents;
 mod report;
 mod rows;
@@ -85,6 +88,7 @@ async fn run(scene: Scene, settings: &Settings, report: &mut Report) {
         Scene::Networks(size) => scenes::networks::run(size, settings, report).await,
         Scene::Sizes(size) => scenes::sizes::run(size, report).await,
         Scene::Definitions => scenes::definitions::run(report).await,
+        Scene::Policies(load) => policies::run(load, report).await,
         Scene::RealAgents => scenes::real::run(settings, report).await,
     }
 }

@@ -7,9 +7,9 @@
 //! - [`compile`](mod@compile): all compiled policies, and what each policy asks for in vain. Pure;
 //! - [`selectors`]: those that policies use, [`pods`]: which pods they select, [`slices`]: these
 //!   pods as nodes get them, and [`conflicts`]: addresses that several pods have. Pure;
-//! - [`plan`](mod@plan): what is written and deleted. Pure;
+//! - [`plan`](mod@plan): what is written and deleted, and [`pace`]: when. Pure;
 //! - [`write`](mod@write) and [`events`] (IO): the requests;
-//! - [`run`](mod@run) (IO): the watches and the loop.
+//! - [`run`](mod@run) (IO): the watches and the loop; [`metrics`].
 //!
 //! Policies are compiled whether or not their networks have them: so they are on nodes before a
 //! network gets them. There is one replica: while none runs, nodes enforce what is compiled.
@@ -18,8 +18,10 @@ mod compile;
 mod conflicts;
 mod definitions;
 mod events;
+pub mod metrics;
 mod object_name;
 mod observed;
+mod pace;
 mod plan;
 mod pods;
 mod run;

@@ -117,6 +117,9 @@ pub(crate) struct Observed {
     texts: Shared<String>,
 }
 
+/// Objects of this program by name; `None` is one that cannot be read.
+pub(crate) type Stored<T> = BTreeMap<String, Option<T>>;
+
 /// What is kept of the objects of one kind.
 #[derive(Debug)]
 pub(crate) struct Kept<K, T> {
@@ -141,15 +144,23 @@ impl<K: Ord + Clone, T: PartialEq> Kept<K, T> {
 
 impl Observed {
     /// Whether everything was listed once: what is missing is not there.
-    pub(crate) const fn is_complete(&self) -> bool {
-        self.policies.reflector.is_complete()
-            && self.networks.reflector.is_complete()
-            && self.definitions.reflector.is_complete()
-            && self.compiled.reflector.is_complete()
-            && self.slices.reflector.is_complete()
-            && self.nodes.reflector.is_complete()
-            && self.pods.reflector.is_complete()
-            && self.namespaces.reflector.is_complete()
+    pub(crate) fn is_complete(&self) -> bool {
+        self.missing().is_empty()
+    }
+
+    /// The kinds that were not listed yet.
+    pub(crate) fn missing(&self) -> Vec<&'static str> {
+        let kinds = [
+            ("MultiNetworkPolicies", self.policies.reflector.is_complete()),
+            ("UserspaceNetworks", self.networks.reflector.is_complete()),
+            ("NetworkAttachmentDefinitions", self.definitions.reflector.is_complete()),
+            ("CompiledPolicies", self.compiled.reflector.is_complete()),
+            ("UserspacePodSlices", self.slices.reflector.is_complete()),
+            ("UserspaceNodeStates", self.nodes.reflector.is_complete()),
+            ("Pods", self.pods.reflector.is_complete()),
+            ("Namespaces", self.namespaces.reflector.is_complete()),
+        ];
+        kinds.into_iter().filter(|(_, is_complete)| !is_complete).map(|(kind, _)| kind).collect()
     }
 
     pub(crate) fn policy(&mut self, event: Event<PolicyObject>) -> bool {

@@ -1,5 +1,6 @@
 //! What is written and deleted, so that nodes get what was compiled. Pure.
 
+use crate::observed::Stored;
 use crate::slices::Slices;
 use std::collections::BTreeMap;
 use usnet_crds::compiled_policy::spec::CompiledPolicySpec;
@@ -14,7 +15,15 @@ pub(crate) enum Operation {
     DeletePolicy(String),
 }
 
-type Stored<T> = BTreeMap<String, Option<T>>;
+impl Operation {
+    /// The name of the slice that it changes.
+    pub(crate) fn slice(&self) -> Option<&str> {
+        match self {
+            Self::ApplySlice(name, _) | Self::DeleteSlice(name) => Some(name),
+            Self::ApplyPolicy(..) | Self::DeletePolicy(_) => None,
+        }
+    }
+}
 
 /// What differs. Slices come first: with a policy before them, pods that it may select are closed
 /// until nodes know whether it does. Deletions of policies come last: a policy that is created

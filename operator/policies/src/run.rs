@@ -1,23 +1,28 @@
-//! The watches, and the loop that compiles all policies after each change (IO).
+//! The watches, and the loop that compiles all policies after each change (IO). Telemetry is that
+//! of all programs.
 
 use crate::compile::{Compilation, compile};
 use crate::conflicts::Conflicts;
 use crate::events::{Report, Reported, publish, queue};
+use crate::metrics::Metrics;
 use crate::observed::Observed;
+use crate::pace::{Admitted, Pace};
 use crate::plan::{Operation, plan};
 use crate::pods::{NetworkPods, classify};
 use crate::selectors::{UsedSelectors, used};
 use crate::slices::{Slices, pack};
 use crate::write::{WriteError, write};
 use futures::future::ready;
-use futures::stream::{SelectAll, select_all};
+use futures::stream::{self, SelectAll, select_all};
 use futures::{Stream, StreamExt};
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 use std::fmt::Debug;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -25,6 +30,8 @@ use usnet_common::api::client::{self, client, whole_client};
 use usnet_common::api::watch::watch;
 use usnet_common::backoff::Backoff;
 use usnet_common::display::FirstFailure;
+use usnet_common::telemetry::access::reviewer::{self, Reviewer};
+use usnet_common::telemetry::{self, Telemetry};
 use usnet_crds::NetworkName;
 use usnet_crds::multi_network_policy::selector::PodSelector;
 use usnet_crds::policy::pods::SelectorId;
@@ -35,6 +42,9 @@ const SETTLE: Duration = Duration::from_millis(100);
 /// All of a cluster is computed again: after that, nothing is for this many times the duration, so
 /// that pods that come and go all the time take no more than a fifth of a core.
 const PAUSE: u32 = 4;
+/// How many slices are written at once: the API server takes some milliseconds for each. None
+/// depends on another one.
+const SLICES_AT_ONCE: usize = 8;
 /// The first and the longest interval between attempts after a failure.
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
 
@@ -44,6 +54,8 @@ pub struct Options {
     /// The name of this pod, which is in its events.
     #[arg(long, env = "POD_NAME", default_value = "usnet-policies")]
     pub pod_name: String,
+    #[command(flatten)]
+    telemetry: telemetry::ListenOptions,
 }
 
 /// Why the controller of policies ends.
@@ -51,6 +63,12 @@ pub struct Options {
 pub enum Error {
     #[error(transparent)]
     Client(#[from] client::Error),
+    /// Metrics and probes cannot be served.
+    #[error(transparent)]
+    Telemetry(#[from] telemetry::Error),
+    /// A metric is registered twice, which is a bug in this program.
+    #[error("cannot register the metrics")]
+    Metrics(#[from] prometheus::Error),
 }
 
 /// Pods that are on a node and have not ended.
@@ -63,20 +81,35 @@ type Changes = Pin<Box<dyn Stream<Item = Change> + Send>>;
 /// Compiles policies indefinitely.
 ///
 /// # Errors
-/// The API server is not configured.
-pub async fn run(options: Options) -> Result<std::convert::Infallible, Error> {
+/// The API server is not configured, or metrics cannot be served.
+pub async fn run(options: Options) -> Result<Infallible, Error> {
     // The annotations of policies may be longer than what other programs use of any.
     let (whole, pruned) = (whole_client().await?, client().await?);
+    let telemetry = Arc::new(Telemetry::of_program()?);
+    let metrics = Metrics::register(telemetry.registry())?;
+    let reviewer: Arc<dyn Reviewer> = Arc::new(reviewer::ApiServer::new(pruned.clone()));
     let (reports, received) = queue();
     tokio::spawn(publish(whole.clone(), options.pod_name, received));
-    let mut changes = changes(&whole, &pruned);
-    let mut controller = Controller::new(pruned, reports);
+    let changes = changes(&whole, &pruned);
+    let controller = Controller::new(pruned, reports, metrics);
+    tokio::select! {
+        never = follow(controller, changes, &telemetry) => match never {},
+        result = Arc::clone(&telemetry).serve(options.telemetry, Some(reviewer)) => Ok(result?),
+    }
+}
+
+async fn follow(mut controller: Controller, mut changes: SelectAll<Changes>, telemetry: &Telemetry) -> Infallible {
     let (mut requests, mut backoff) = (FirstFailure::default(), Backoff::new(RETRY.0, RETRY.1));
     let (mut due, mut not_before) = (None, Instant::now());
     loop {
         tokio::select! {
             Some(change) = changes.next() => {
                 if change(&mut controller.observed) {
+                    let missing = controller.observed.missing();
+                    if missing.is_empty() {
+                        telemetry.set_ready();
+                    }
+                    telemetry.set_problems(missing.into_iter().map(|kind| format!("waits for a list of {kind}")).collect());
                     due = due.or_else(|| Some(not_before.max(Instant::now() + SETTLE)));
                 }
             }
@@ -87,10 +120,8 @@ pub async fn run(options: Options) -> Result<std::convert::Infallible, Error> {
                 if !has_failed {
                     backoff.reset();
                 }
-                // What had to wait for these writes follows.
-                let next = result.unwrap_or_default().then_some(SETTLE);
-                let delay = has_failed.then(|| backoff.wait()).or(next);
-                due = delay.map(|delay| not_before.max(Instant::now() + delay));
+                let next = if has_failed { Some(Instant::now() + backoff.wait()) } else { result.unwrap_or_default() };
+                due = next.map(|next| not_before.max(next));
             }
             else => sleep(RETRY.1).await,
         }
@@ -141,6 +172,8 @@ pub(crate) struct Controller {
     pub(crate) observed: Observed,
     reported: Reported,
     conflicts: Conflicts,
+    pace: Pace,
+    metrics: Metrics,
     /// How long the last computation took, without requests.
     computed: Duration,
     /// The selectors of all policies that nodes may have.
@@ -148,24 +181,26 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    pub(crate) fn new(client: Client, reports: Sender<Report>) -> Self {
+    pub(crate) fn new(client: Client, reports: Sender<Report>, metrics: Metrics) -> Self {
         Self {
             client,
             reports,
             observed: Observed::default(),
             reported: Reported::default(),
             conflicts: Conflicts::default(),
+            pace: Pace::default(),
+            metrics,
             computed: Duration::ZERO,
             selectors: BTreeMap::new(),
         }
     }
 
     /// Compiles all policies, and writes what differs. One that fails does not keep others from
-    /// their turn, unless the API server is away. Returns the first failure, or whether something
-    /// was written.
-    pub(crate) async fn reconcile(&mut self) -> Result<bool, WriteError> {
+    /// their turn, unless the API server is away. Returns the first failure, or when there may be
+    /// more to write although nothing changes.
+    pub(crate) async fn reconcile(&mut self) -> Result<Option<Instant>, WriteError> {
         if !self.observed.is_complete() {
-            return Ok(false);
+            return Ok(None);
         }
         let began = Instant::now();
         let compilation = compile(&self.observed);
@@ -174,16 +209,44 @@ impl Controller {
         let slices = self.slices(&compilation);
         let Observed { slices: stored_slices, compiled: stored, .. } = &self.observed;
         let operations = plan((&stored_slices.objects, &slices), (&stored.objects, &compilation.compiled));
+        let pods = slices.values().map(|slice| slice.pods.len()).sum();
+        let counts = [compilation.compiled.len(), pods, slices.len()];
+        let Admitted { operations, next } = self.pace.admit(operations, &stored_slices.objects, Instant::now());
         self.computed = began.elapsed();
-        let mut result = Ok(!operations.is_empty());
-        for operation in operations {
-            match write(&self.client, &operation).await {
+        self.metrics.evaluated(self.computed, counts);
+        let (slices, policies): (Vec<_>, Vec<_>) = operations.into_iter().partition(|it| it.slice().is_some());
+        // What had to wait for these writes follows.
+        let after_these = (!slices.is_empty() || !policies.is_empty()).then(|| Instant::now() + SETTLE);
+        let of_slices = self.write_all(slices, SLICES_AT_ONCE).await?;
+        let of_policies = self.write_all(policies, 1).await?;
+        of_slices.and(of_policies).map(|()| next.into_iter().chain(after_these).min())
+    }
+
+    /// Writes so many at once. The outer failure is that of an API server that is away, the inner
+    /// one the first that it refused.
+    async fn write_all(
+        &mut self,
+        operations: Vec<Operation>,
+        at_once: usize,
+    ) -> Result<Result<(), WriteError>, WriteError> {
+        let client = self.client.clone();
+        let requests = stream::iter(operations).map(|operation| {
+            let client = client.clone();
+            async move {
+                let result = write(&client, &operation).await;
+                (operation, result)
+            }
+        });
+        let (mut requests, mut refused) = (requests.buffered(at_once), Ok(()));
+        while let Some((operation, result)) = requests.next().await {
+            self.metrics.wrote(&operation, result.is_ok());
+            match result {
                 Ok(()) => self.written(operation),
-                Err(error) if error.is_answer() => result = result.and(Err(error)),
+                Err(error) if error.is_answer() => refused = refused.and(Err(error)),
                 Err(error) => return Err(error),
             }
         }
-        result
+        Ok(refused)
     }
 
     fn report(&self, reports: Vec<Report>) {
@@ -221,6 +284,7 @@ impl Controller {
 
     /// The watch says the same later.
     fn written(&mut self, operation: Operation) {
+        self.pace.written(&operation, Instant::now());
         let Observed { compiled, slices, .. } = &mut self.observed;
         match operation {
             Operation::ApplyPolicy(name, spec) => drop(compiled.objects.insert(name, Some(spec))),

@@ -58,6 +58,12 @@ impl CookieFilter {
     /// Any cookie.
     pub const ANY: Self = Self { value: 0, mask: 0 };
 
+    /// Exactly this cookie.
+    #[must_use]
+    pub const fn of(cookie: Cookie) -> Self {
+        Self { value: cookie.0, mask: u64::MAX }
+    }
+
     /// Cookies with this mark.
     #[must_use]
     pub const fn of_mark(mark: u16) -> Self {

@@ -1,7 +1,7 @@
 //! Changes that a bundle may have.
 
 use super::{FLOW_MOD, FlowMod, GROUP_MOD, GroupMod};
-use crate::flow::{Action, GroupId, Step};
+use crate::flow::GroupId;
 use std::collections::BTreeSet;
 
 /// A change of a bridge.
@@ -26,7 +26,7 @@ impl Change {
 pub(crate) fn unset_group(changes: &[Change]) -> Option<GroupId> {
     let mut present = BTreeSet::new();
     for change in changes {
-        let steps = match change {
+        let unset = match change {
             Change::Group(GroupMod::Set(group)) => {
                 present.insert(group.id);
                 continue;
@@ -35,16 +35,8 @@ pub(crate) fn unset_group(changes: &[Change]) -> Option<GroupId> {
                 present.remove(id);
                 continue;
             }
-            Change::Flow(FlowMod::Add(flow)) => match &flow.action {
-                Action::Apply { steps, .. } => steps,
-                Action::Drop | Action::Output(_) => continue,
-            },
-            Change::Flow(FlowMod::Delete(_) | FlowMod::DeleteCookies(_) | FlowMod::DeleteStrict { .. }) => continue,
+            Change::Flow(flow) => flow.groups().find(|id| !present.contains(id)),
         };
-        let unset = steps.iter().find_map(|step| match step {
-            Step::Group(id) if !present.contains(id) => Some(*id),
-            _ => None,
-        });
         if unset.is_some() {
             return unset;
         }

@@ -1,7 +1,7 @@
 //! Changes of flows.
 
 use super::{ALL_TABLES, ANY, oxm_match};
-use crate::flow::{CookieFilter, Flow, Match, Oxm};
+use crate::flow::{Action, CookieFilter, Flow, GroupId, Match, Oxm, Step};
 
 const ADD: u8 = 0;
 const DELETE: u8 = 3;
@@ -23,6 +23,30 @@ pub enum FlowMod {
 }
 
 impl FlowMod {
+    /// Deletes a flow.
+    #[must_use]
+    pub fn strict_deletion(Flow { table, priority, matches, .. }: &Flow) -> Self {
+        Self::DeleteStrict { table: *table, priority: *priority, matches: matches.encode() }
+    }
+
+    /// Whether this adds a flow that sends to a group, which a bundle has to set before.
+    #[must_use]
+    pub fn sends_to_group(&self) -> bool {
+        self.groups().next().is_some()
+    }
+
+    /// The groups to which an added flow sends.
+    pub(super) fn groups(&self) -> impl Iterator<Item = GroupId> {
+        let steps = match self {
+            Self::Add(Flow { action: Action::Apply { steps, .. }, .. }) => steps.as_slice(),
+            Self::Add(_) | Self::Delete(_) | Self::DeleteCookies(_) | Self::DeleteStrict { .. } => &[],
+        };
+        steps.iter().filter_map(|step| match step {
+            Step::Group(id) => Some(*id),
+            _ => None,
+        })
+    }
+
     /// The content of the message.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = match self {
@@ -57,7 +81,7 @@ fn head(cookies: CookieFilter, (table, command): (u8, u8), priority: u16, matche
 mod tests {
     use super::*;
     use crate::PortNumber;
-    use crate::flow::{Action, Cookie, Output};
+    use crate::flow::{Cookie, Output};
 
     #[test]
     fn a_flow_is_written_as_the_standard_says() {

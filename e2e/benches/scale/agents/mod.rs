@@ -9,6 +9,7 @@ mod agent;
 mod agent_state;
 mod counters;
 pub(crate) mod fleet;
+pub(crate) mod node_report;
 pub(crate) mod process;
 pub(crate) mod protocol;
 mod report_schedule;

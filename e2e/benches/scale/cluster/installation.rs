@@ -24,6 +24,17 @@ pub(crate) fn apply(server: &ApiServer) {
     server.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
 }
 
+/// What the component of policies adds, but for its workload, and the CRD of MultiNetworkPolicies.
+pub(crate) fn apply_policies(server: &ApiServer) {
+    let e2e = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let component = e2e.join("../config/components/policies");
+    let crd = e2e.join("src/nodes/multi-network-policy.yaml");
+    for path in [crd, component.join("rights.yaml"), component.join("compiled-policy-writers.yaml")] {
+        server.kubectl(&["apply", "--server-side", "-f", &path.display().to_string()]);
+    }
+    server.kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+}
+
 /// The way from one folder to another; kustomize accepts no absolute paths.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let up = from.components().skip(1).map(|_| Path::new("..")).collect::<PathBuf>();

@@ -11,6 +11,7 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum User {
     Controller,
+    Policies,
     Agent,
 }
 
@@ -77,6 +78,7 @@ impl Audit {
 fn write(event: &Value) -> Option<Write> {
     let user = match event["user"]["username"].as_str()? {
         "system:serviceaccount:usnet-system:usnet-controller" => User::Controller,
+        "system:serviceaccount:usnet-system:usnet-policies" => User::Policies,
         "system:serviceaccount:usnet-system:usnet-agent" => User::Agent,
         _ => return None,
     };
@@ -125,6 +127,15 @@ impl Writes {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for write in self.done(user, resource) {
             *counts.entry(write.time.split('.').next().unwrap_or_default()).or_default() += 1;
+        }
+        counts.into_values().max().unwrap_or_default()
+    }
+
+    /// The most writes of one object in one second of the clock.
+    pub(crate) fn most_in_a_second_of_one(&self, user: User, resource: &str) -> usize {
+        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for write in self.done(user, resource) {
+            *counts.entry((&write.name, write.time.split('.').next().unwrap_or_default())).or_default() += 1;
         }
         counts.into_values().max().unwrap_or_default()
     }

@@ -33,31 +33,41 @@ pub(crate) type PoliciesByNetwork = BTreeMap<NetworkName, NetworkKnowledge>;
 /// All policies; none while they are not known, which is not the same as no policies.
 pub(crate) type KnownPolicies = Option<Arc<PoliciesByNetwork>>;
 
-/// The policies and the pods of each network that any of these objects names.
-pub(crate) fn by_network<'a>(
+/// The policies of each network that any of these objects names.
+pub(crate) fn policies_by_network<'a>(
     objects: impl IntoIterator<Item = &'a CompiledPolicySpec>,
-    slices: impl IntoIterator<Item = &'a UserspacePodSliceSpec>,
-) -> PoliciesByNetwork {
+) -> BTreeMap<NetworkName, Arc<[Policy]>> {
     let mut policies: BTreeMap<NetworkName, Vec<Policy>> = BTreeMap::new();
     for object in objects {
         for network in &object.networks {
             policies.entry(network.clone()).or_default().push(object.policy());
         }
     }
-    let mut pods: BTreeMap<NetworkName, KnownPods> = BTreeMap::new();
+    policies.into_iter().map(|(network, policies)| (network, policies.into())).collect()
+}
+
+/// The pods of these slices.
+pub(crate) fn pods_of<'a>(slices: impl IntoIterator<Item = &'a UserspacePodSliceSpec>) -> KnownPods {
+    let mut pods = KnownPods::new();
     for slice in slices {
         let classes: Vec<Arc<PodClass>> = slice.classes.iter().map(|class| Arc::new(class.class())).collect();
-        let of_network = pods.entry(slice.network.clone()).or_default();
         for pod in &slice.pods {
             let Some(class) = classes.get(pod.class).cloned() else { continue };
-            of_network.insert(pod.uid.clone(), KnownPod { class, addresses: pod.addresses.clone() });
+            pods.insert(pod.uid.clone(), KnownPod { class, addresses: pod.addresses.clone() });
         }
     }
-    let names: BTreeSet<NetworkName> = policies.keys().chain(pods.keys()).cloned().collect();
-    let known = |name: NetworkName| {
-        let policies = policies.remove(&name).unwrap_or_default().into();
-        let pods = Arc::new(pods.remove(&name).unwrap_or_default());
-        (name, NetworkKnowledge { policies, pods })
+    pods
+}
+
+/// What is known of each network that has policies or pods.
+pub(crate) fn joined(
+    policies: &BTreeMap<NetworkName, Arc<[Policy]>>,
+    pods: &BTreeMap<NetworkName, Arc<KnownPods>>,
+) -> PoliciesByNetwork {
+    let names: BTreeSet<&NetworkName> = policies.keys().chain(pods.keys()).collect();
+    let known = |name: &NetworkName| {
+        let policies = policies.get(name).cloned().unwrap_or_else(|| [].into());
+        (name.clone(), NetworkKnowledge { policies, pods: pods.get(name).cloned().unwrap_or_default() })
     };
     names.into_iter().map(known).collect()
 }

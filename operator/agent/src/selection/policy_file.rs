@@ -14,7 +14,7 @@ const SIZE_MAX: u64 = 256 << 20;
 const VERSION: u32 = 1;
 
 /// What is kept. It names policies, their rules and pods as the API server has them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Copy {
     pub(super) policies: Vec<CompiledPolicySpec>,
     /// Those of networks that the node had pods on.

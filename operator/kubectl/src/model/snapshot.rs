@@ -178,6 +178,7 @@ impl Snapshot {
 
 pub(crate) const AGENT: &str = "agent";
 pub(crate) const CONTROLLER: &str = "controller";
+pub(crate) const POLICIES: &str = "policies";
 
 pub(crate) fn name_of<K, Spec, Status>(object: &PartialObject<K, Spec, Status>) -> String {
     object.metadata.name.clone().unwrap_or_default()

@@ -3,11 +3,13 @@
 use super::{cluster, namespace, node, pod, policy, reconciled};
 use crate::compile::compile;
 use crate::events::queue;
+use crate::metrics::Metrics;
 use crate::observed::Observed;
 use crate::pods::{NetworkPods, classify};
 use crate::run::Controller;
 use crate::selectors::used;
 use kube::runtime::watcher::Event;
+use prometheus::Registry;
 use serde_json::{Value, json};
 use usnet_common::testing::api_server::ApiServer;
 use usnet_crds::policy::pods::PodClass;
@@ -116,7 +118,8 @@ fn of_server(controller: &mut Controller) -> usize {
 #[tokio::test]
 async fn the_selector_of_a_policy_stays_while_nodes_may_have_the_policy() {
     let (reports, _queue) = queue();
-    let mut controller = Controller::new(ApiServer::choosing(|_| None).client(), reports);
+    let metrics = Metrics::register(&Registry::new()).unwrap();
+    let mut controller = Controller::new(ApiServer::choosing(|_| None).client(), reports, metrics);
     controller.observed = labelled();
     assert_eq!(of_server(&mut controller), 1);
     store(&mut controller.observed);

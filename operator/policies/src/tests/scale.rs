@@ -3,9 +3,11 @@
 use super::{cluster, namespace, network, object, policy};
 use crate::compile::compile;
 use crate::events::queue;
+use crate::metrics::Metrics;
 use crate::observed::Observed;
 use crate::run::Controller;
 use kube::runtime::watcher::Event;
+use prometheus::Registry;
 use serde_json::{Value, json};
 use std::time::Instant;
 use usnet_common::testing::api_server::{Answer, ApiServer};
@@ -89,7 +91,7 @@ async fn a_hundred_thousand_pods_are_computed_in_seconds() {
     let server = ApiServer::choosing(move |_| Some(Answer::new(503, refuse.to_string())));
     let before = memory();
     let (reports, _queue) = queue();
-    let mut controller = Controller::new(server.client(), reports);
+    let mut controller = Controller::new(server.client(), reports, Metrics::register(&Registry::new()).unwrap());
     controller.observed = large();
     println!("{} policies; observed: {} MB", compile(&controller.observed).compiled.len(), memory() - before);
     for _ in 0..2 {

@@ -22,6 +22,9 @@ const MARK: u16 = 0x7567;
 /// Where packets begin, and where they go on when their connection was looked up: for the datapath
 /// these are two packets.
 const TABLES: [u8; 2] = [0, policy::CONNECTION];
+/// All of them have this one: the switch finds flows with exactly one cookie without looking at all
+/// others, of which there are thousands.
+const COOKIE: Cookie = Cookie((MARK as u64) << 48);
 /// Before all other flows.
 const PRIORITY: u16 = u16::MAX;
 /// How many of 32 bits are compared. Sets of as many bits do not contain each other; there are ten
@@ -47,8 +50,7 @@ impl Generation {
     fn flows(self) -> impl Iterator<Item = Flow> {
         TABLES.into_iter().map(move |table| {
             let matches = Match { packet_mark: Some(Masked::new(self.0, self.0)), ..Match::default() };
-            let cookie = Cookie::of_bridge(MARK, &matches, &Action::Drop);
-            Flow { table, priority: PRIORITY, cookie, matches, action: Action::Drop }
+            Flow { table, priority: PRIORITY, cookie: COOKIE, matches, action: Action::Drop }
         })
     }
 }
@@ -56,17 +58,28 @@ impl Generation {
 /// The changes to be made in the bundle of all others, by which no flow of the datapath stays.
 #[must_use]
 pub fn renewal() -> Vec<FlowMod> {
-    let next = Generation::of(RandomState::new().build_hasher().finish());
-    let deletion = FlowMod::DeleteCookies(CookieFilter::of_mark(MARK));
-    std::iter::once(deletion).chain(next.flows().map(FlowMod::Add)).collect()
+    renewal_of(CookieFilter::of(COOKIE))
 }
 
-/// Takes these flows out of those that a bridge has, and returns how many of them it lacks.
+/// The same for a bridge that may have such flows of an earlier version, with other cookies.
+pub(super) fn first_renewal() -> Vec<FlowMod> {
+    renewal_of(CookieFilter::of_mark(MARK))
+}
+
+fn renewal_of(former: CookieFilter) -> Vec<FlowMod> {
+    let next = Generation::of(RandomState::new().build_hasher().finish());
+    std::iter::once(FlowMod::DeleteCookies(former)).chain(next.flows().map(FlowMod::Add)).collect()
+}
+
+/// Takes these flows out of those that a bridge has, and returns how many of them are wrong or
+/// missing.
 pub(super) fn take_from(installed: &mut Vec<InstalledFlow>) -> usize {
     let found = installed.extract_if(.., |flow| flow.cookie.mark() == MARK);
-    let is_right = |flow: &InstalledFlow| flow.priority == PRIORITY && flow.instructions.is_drop();
-    let tables: BTreeSet<u8> = found.filter(is_right).map(|flow| flow.table).collect();
-    TABLES.iter().filter(|table| !tables.contains(table)).count()
+    let is_right =
+        |flow: &InstalledFlow| flow.cookie == COOKIE && flow.priority == PRIORITY && flow.instructions.is_drop();
+    let (right, wrong): (Vec<_>, Vec<_>) = found.partition(is_right);
+    let tables: BTreeSet<u8> = right.into_iter().map(|flow| flow.table).collect();
+    wrong.len() + TABLES.iter().filter(|table| !tables.contains(table)).count()
 }
 
 #[cfg(test)]
@@ -86,9 +99,12 @@ mod tests {
         let [first, second] = [renewal(), renewal()];
         assert_ne!(first, second);
         let [FlowMod::DeleteCookies(cookies), added @ ..] = first.as_slice() else { panic!("{first:?}") };
-        assert_eq!((*cookies, added.len()), (CookieFilter::of_mark(MARK), TABLES.len()));
+        assert_eq!((*cookies, added.len()), (CookieFilter::of(COOKIE), TABLES.len()));
+        assert_eq!(first_renewal()[0], FlowMod::DeleteCookies(CookieFilter::of_mark(MARK)));
         let mut installed: Vec<InstalledFlow> = added.iter().map(installed).collect();
         let other = InstalledFlow { cookie: Cookie(7), ..installed[0].clone() };
+        let earlier = InstalledFlow { cookie: Cookie(COOKIE.0 + 7), ..installed[0].clone() };
+        assert_eq!(take_from(&mut vec![earlier, installed[1].clone()]), 2, "one is of an earlier version");
         installed.push(other.clone());
         assert_eq!((take_from(&mut installed), &installed), (0, &vec![other.clone()]));
         assert_eq!((take_from(&mut installed), &installed), (2, &vec![other]));

@@ -136,7 +136,7 @@ fn commit(
     let wrong = difference.missing.len() + difference.surplus.len() + missing + surplus.len();
     if wrong > 0 || renews {
         let groups = groups.iter().cloned().map(|group| Change::Group(GroupMod::Set(group)));
-        let flows = difference.changes().into_iter().chain(generation::renewal()).map(Change::Flow);
+        let flows = difference.changes().into_iter().chain(generation::first_renewal()).map(Change::Flow);
         let deletions = surplus.into_iter().map(|id| Change::Group(GroupMod::Delete(id)));
         connection.commit_all(&groups.chain(flows).chain(deletions).collect::<Vec<_>>())?;
     }
@@ -196,21 +196,16 @@ fn update_policies(
     before: &BridgeFlows,
     desired: &BridgeFlows,
 ) -> Result<usize, OpenFlowError> {
-    let changed = |is_flooded: bool| {
-        let mut ports = desired.flooded(is_flooded);
-        let then = before.flooded(is_flooded);
-        let changed_ports = desired.changed_ports(before);
-        ports.retain(|number, _| changed_ports.contains(number) || !then.contains_key(number));
-        ports
-    };
-    let unflooded = set_flooding(socket, timeout, &changed(false))?;
-    let mut changes = desired.changes_since(before);
+    let changed = desired.changed_ports(before);
+    let flooded = |is_flooded| desired.flooded_since(before, &changed, is_flooded);
+    let unflooded = set_flooding(socket, timeout, &flooded(false))?;
+    let mut changes = desired.changes_since(before, &changed);
     let count = changes.len();
     if count + unflooded > 0 {
         changes.extend(generation::renewal().into_iter().map(Change::Flow));
         Connection::open(socket, timeout)?.commit_all(&changes)?;
     }
-    Ok(unflooded + count + set_flooding(socket, timeout, &changed(true))?)
+    Ok(unflooded + count + set_flooding(socket, timeout, &flooded(true))?)
 }
 
 /// Looks again at new ports of a bridge with policies: the plugin may have closed one when its

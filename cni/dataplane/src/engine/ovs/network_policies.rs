@@ -1,8 +1,9 @@
 //! The policies of a network on its bridge: which ports of the database they are for. Pure.
 
 use super::guarded::{FrameSource, GuardedPorts};
+use super::policy::by_namespace::PoliciesByNamespace;
 use super::policy::limits::TooLarge;
-use super::policy::{self, BridgePolicies, PolicyFlows, PolicyPort, PolicyPortState};
+use super::policy::{BridgePolicies, PolicyParts, PolicyPort, PolicyPortState};
 use crate::model::attachment::AttachmentId;
 use crate::model::port::{Guard, GuardedAddresses};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,16 +64,20 @@ impl fmt::Display for ClosedNamespaces {
 
 impl NetworkPolicies {
     /// What the network's bridge has for them.
-    pub(super) fn compile(&self, ports: &GuardedPorts) -> Result<PolicyFlows, TooLarge> {
+    pub(super) fn compile(&self, ports: &GuardedPorts, before: Option<&PolicyParts>) -> Result<PolicyParts, TooLarge> {
         let (zone, policies) = (self.zone, &self.policies);
         let (ports, peers) = (&self.ports(ports), &self.peers(ports));
-        policy::compile(&BridgePolicies { zone, policies, ports, peers })
+        PolicyParts::of(&BridgePolicies { zone, policies, ports, peers }, before)
     }
 
     /// The same; if that is more than a switch takes, the pods of the namespaces with the most
     /// rules are closed, so that what one tenant writes does not close the pods of others.
-    pub(super) fn compile_what_fits(&self, ports: &GuardedPorts) -> (PolicyFlows, Option<ClosedNamespaces>) {
-        let why = match self.compile(ports) {
+    pub(super) fn compile_what_fits(
+        &self,
+        ports: &GuardedPorts,
+        before: Option<&PolicyParts>,
+    ) -> (PolicyParts, Option<ClosedNamespaces>) {
+        let why = match self.compile(ports, before) {
             Ok(compiled) => return (compiled, None),
             Err(why) => why,
         };
@@ -81,11 +86,11 @@ impl NetworkPolicies {
             left.policies = left.policies.iter().filter(|policy| policy.namespace != largest).cloned().collect();
             left.owners.retain(|_, owner| owner.namespace != largest);
             namespaces.insert(largest);
-            if let Ok(compiled) = left.compile(ports) {
+            if let Ok(compiled) = left.compile(ports, before) {
                 return (compiled, Some(ClosedNamespaces { why, namespaces: Some(namespaces) }));
             }
         }
-        (policy::close(self.zone, &self.ports(ports)), Some(ClosedNamespaces { why, namespaces: None }))
+        (PolicyParts::closed(self.zone, &self.ports(ports)), Some(ClosedNamespaces { why, namespaces: None }))
     }
 
     /// The namespace whose policies have the most peers and ports. Each address of pods counts.
@@ -107,7 +112,7 @@ impl NetworkPolicies {
     }
 
     fn ports(&self, ports: &GuardedPorts) -> BTreeMap<PortNumber, PolicyPort> {
-        let mut classes = Classes { policies: &self.policies, known: BTreeMap::new() };
+        let mut classes = Classes { policies: PoliciesByNamespace::of(&self.policies), known: BTreeMap::new() };
         ports.iter().filter_map(|(number, source)| Some((*number, self.port(source, &mut classes)?))).collect()
     }
 
@@ -154,15 +159,16 @@ impl NetworkPolicies {
 
 /// Classes of pods, and whether it is known which policies are for each.
 struct Classes<'a> {
-    policies: &'a [Policy],
+    policies: PoliciesByNamespace<'a>,
     known: BTreeMap<Arc<PodClass>, bool>,
 }
 
 impl Classes<'_> {
     /// The class; `None` if it is not known of each policy whether it is for the pods.
     fn checked(&mut self, class: Arc<PodClass>) -> Option<Arc<PodClass>> {
-        let policies = self.policies;
-        let is_known = *self.known.entry(Arc::clone(&class)).or_insert_with_key(|class| is_known(policies, class));
+        let policies = &self.policies;
+        let is_known = |class: &Arc<PodClass>| is_known(policies.of_namespace(class.namespace.as_str()), class);
+        let is_known = *self.known.entry(Arc::clone(&class)).or_insert_with_key(is_known);
         is_known.then_some(class)
     }
 }

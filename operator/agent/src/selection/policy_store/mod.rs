@@ -2,7 +2,9 @@
 //! and until they are read those of a copy on disk (IO). They are only read, and only kept, while a
 //! network of the node has policies; the pods only of networks that the node has pods on.
 
-use crate::model::policies::{CompiledPolicies, KnownPolicies, PodSlices, by_network};
+use crate::model::policies::{
+    CompiledPolicies, KnownPolicies, PodSlices, PoliciesByNetwork, joined, pods_of, policies_by_network,
+};
 use crate::model::report::Report;
 use crate::model::spec::NodeSpec;
 use crate::selection::policy_file::{self, Copy};
@@ -16,6 +18,8 @@ use tokio::sync::watch::{Receiver, Sender};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep_until;
 use usnet_common::display::ErrorChain;
+use usnet_crds::policy::Policy;
+use usnet_crds::policy::pods::KnownPods;
 use usnet_crds::{NetworkName, UserspacePodSliceSpec};
 use usnet_dataplane::paths::NodePaths;
 
@@ -35,8 +39,24 @@ pub(crate) struct PolicyStore {
     objects: Sender<CompiledPolicies>,
     slices: Sender<PodSlices>,
     current: Sender<KnownPolicies>,
-    /// The slices of each network whose pods are known.
-    pods: BTreeMap<NetworkName, Vec<UserspacePodSliceSpec>>,
+    /// The policies of each network, and the objects that they were read from.
+    policies: BTreeMap<NetworkName, Arc<[Policy]>>,
+    read_from: CompiledPolicies,
+    /// Each network whose pods are known.
+    pods: BTreeMap<NetworkName, FollowedPods>,
+}
+
+/// The pods of a network, as its slices have them, and as its flows need them.
+#[derive(Debug)]
+struct FollowedPods {
+    slices: Vec<UserspacePodSliceSpec>,
+    known: Arc<KnownPods>,
+}
+
+impl FollowedPods {
+    fn of(slices: Vec<UserspacePodSliceSpec>) -> Self {
+        Self { known: Arc::new(pods_of(&slices)), slices }
+    }
 }
 
 impl PolicyStore {
@@ -52,11 +72,16 @@ impl PolicyStore {
             None
         });
         let needed = Sender::new(is_needed(&specs));
-        let known = copy.as_ref().map(|copy| Arc::new(by_network(&copy.policies, &copy.pods)));
+        let has_copy = copy.is_some();
+        let Copy { policies, pods: all } = copy.unwrap_or_default();
+        let policies = policies_by_network(&policies);
         let mut pods: BTreeMap<NetworkName, Vec<UserspacePodSliceSpec>> = BTreeMap::new();
-        for slice in copy.into_iter().flat_map(|copy| copy.pods) {
+        for slice in all {
             pods.entry(slice.network.clone()).or_default().push(slice);
         }
+        let followed = |(network, slices)| (network, FollowedPods::of(slices));
+        let pods: BTreeMap<NetworkName, FollowedPods> = pods.into_iter().map(followed).collect();
+        let known = has_copy.then(|| known(&policies, &pods));
         Self {
             path,
             specs,
@@ -66,6 +91,8 @@ impl PolicyStore {
             objects: Sender::new(None),
             slices: Sender::new(None),
             current: Sender::new(known),
+            policies,
+            read_from: None,
             pods,
         }
     }
@@ -160,8 +187,8 @@ impl PolicyStore {
         for network in slices.iter().flat_map(|slices| slices.networks.intersection(&networks)) {
             let all = slices.iter().flat_map(|slices| &slices.slices);
             let of_network: Vec<_> = all.filter(|slice| slice.network == *network).cloned().collect();
-            if self.pods.get(network) != Some(&of_network) {
-                self.pods.insert(network.clone(), of_network);
+            if self.pods.get(network).map(|pods| &pods.slices) != Some(&of_network) {
+                self.pods.insert(network.clone(), FollowedPods::of(of_network));
                 is_changed = true;
             }
         }
@@ -170,20 +197,25 @@ impl PolicyStore {
 
     /// Passes on what is known. What the API server has not been asked for yet is as it was.
     /// Returns whether it changed.
-    fn update(&self, objects: &CompiledPolicies) -> bool {
-        let Some(objects) = objects else { return false };
-        let policies = Some(Arc::new(by_network(objects.iter(), self.pods.values().flatten())));
+    fn update(&mut self, objects: &CompiledPolicies) -> bool {
+        let Some(read) = objects else { return false };
+        if self.read_from.as_ref().is_none_or(|before| !Arc::ptr_eq(before, read)) {
+            self.policies = policies_by_network(read.iter());
+            self.read_from.clone_from(objects);
+        }
+        let known = Some(known(&self.policies, &self.pods));
         self.current.send_if_modified(|current| {
-            let differs = *current != policies;
+            let differs = *current != known;
             if differs {
-                *current = policies;
+                *current = known;
             }
             differs
         })
     }
 
     /// A copy that is not kept up to date would be enforced when a network has policies again.
-    fn forget(&self) {
+    fn forget(&mut self) {
+        self.read_from = None;
         self.current.send_if_modified(|current| current.take().is_some());
         self.objects.send_if_modified(|objects| objects.take().is_some());
         if let Err(error) = policy_file::remove(&self.path) {
@@ -193,13 +225,24 @@ impl PolicyStore {
 
     async fn write(&self, objects: CompiledPolicies) {
         let Some(objects) = objects else { return };
-        let copy = Copy { policies: objects.to_vec(), pods: self.pods.values().flatten().cloned().collect() };
+        let pods = self.pods.values().flat_map(|pods| &pods.slices).cloned().collect();
+        let copy = Copy { policies: objects.to_vec(), pods };
         let path = self.path.clone();
         let written = spawn_blocking(move || policy_file::write(&path, copy)).await;
         if let Ok(Err(error)) = written {
             tracing::warn!(error = %ErrorChain(&error), "cannot write the copy of policies; an agent that starts now leaves ports of networks with policies closed until it reaches the API server");
         }
     }
+}
+
+/// What is known of each network, of which what has not changed is shared with what was known
+/// before.
+fn known(
+    policies: &BTreeMap<NetworkName, Arc<[Policy]>>,
+    pods: &BTreeMap<NetworkName, FollowedPods>,
+) -> Arc<PoliciesByNetwork> {
+    let pods = pods.iter().map(|(network, pods)| (network.clone(), Arc::clone(&pods.known))).collect();
+    Arc::new(joined(policies, &pods))
 }
 
 fn is_needed(specs: &Receiver<Option<Arc<NodeSpec>>>) -> bool {

@@ -24,7 +24,7 @@ fn object(namespace: &str) -> CompiledPolicySpec {
 }
 
 fn known(object: &CompiledPolicySpec) -> KnownPolicies {
-    Some(Arc::new(by_network([object], [])))
+    Some(Arc::new(joined(&policies_by_network([object]), &BTreeMap::new())))
 }
 
 async fn wait(receiver: &mut Receiver<KnownPolicies>, expected: &KnownPolicies) {

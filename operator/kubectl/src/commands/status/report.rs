@@ -3,10 +3,11 @@
 
 use super::problems::{Owner, Problem, Problems, seconds_between};
 use crate::model::placements::{Placement, placements};
-use crate::model::snapshot::{AGENT, CONTROLLER};
+use crate::model::snapshot::{AGENT, CONTROLLER, POLICIES};
 use crate::model::{Objects, Pod, Snapshot, Unread};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use usnet_controller::cache::Network;
 use usnet_controller::status::tally::NodeProgress;
 use usnet_crds::conditions::reason::{ENGINE_UNREACHABLE, NOT_CONNECTED};
 use usnet_crds::conditions::{
@@ -31,6 +32,9 @@ pub(crate) struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leader: Option<String>,
     pub agents: Count,
+    /// The controller of policies; none if it is neither there nor needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policies: Option<Count>,
     pub networks: Networks,
     pub nodes: Count,
     pub engines: Vec<Engine>,
@@ -123,6 +127,13 @@ fn programs(snapshot: &Snapshot, report: &mut Report, problems: &mut Problems) {
         Count { ready: pods.iter().filter(|pod| pod.is_ready).count(), total: pods.len() }
     };
     (report.controllers, report.agents) = (count(CONTROLLER), count(AGENT));
+    let of_policies = count(POLICIES);
+    let needs_policies = snapshot.cache.networks.values().any(has_policies);
+    if needs_policies && of_policies.ready == 0 {
+        let message = "no controller of policies is ready, so changes of policies and labels have no effect: is config/components/policies installed (docs/policies.md)? kubectl logs -n usnet-system deployment/usnet-policies";
+        problems.add(true, Problem::of("policies", "NoController", message));
+    }
+    report.policies = Some(of_policies).filter(|found| needs_policies || found.total > 0);
     let is_young =
         |pod: &Pod, seconds| pod.created.is_none_or(|created| seconds_between(created, snapshot.now) < seconds);
     if report.controllers.ready == 0 {
@@ -134,7 +145,9 @@ fn programs(snapshot: &Snapshot, report: &mut Report, problems: &mut Problems) {
         problems.add(!is_starting, Problem::of("controllers", "NoLeader", message));
     }
     for pod in snapshot.usnet_pods.iter().filter(|pod| !pod.is_ready && !pod.has_ended()) {
-        let Some(component) = pod.component.as_deref().filter(|it| [AGENT, CONTROLLER].contains(it)) else { continue };
+        let Some(component) = pod.component.as_deref().filter(|it| [AGENT, CONTROLLER, POLICIES].contains(it)) else {
+            continue;
+        };
         let message =
             format!("pod {} is not ready ({}): kubectl logs -n {} {}", pod.name, pod.state(), pod.namespace, pod.name);
         let has_restarted = pod.node.is_some() && pod.containers.iter().any(|it| it.restarts > 0);
@@ -146,6 +159,10 @@ fn programs(snapshot: &Snapshot, report: &mut Report, problems: &mut Problems) {
             "the node has no agent, so its networks are not updated: kubectl get daemonset -n usnet-system usnet-agent";
         problems.add(true, Problem::of("agent", "NoAgent", message).on([node]));
     }
+}
+
+fn has_policies(network: &Network) -> bool {
+    network.spec.as_ref().is_ok_and(|spec| spec.policies.are_enabled())
 }
 
 fn nodes(snapshot: &Snapshot, report: &mut Report, problems: &mut Problems) {

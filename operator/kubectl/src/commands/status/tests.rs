@@ -34,6 +34,22 @@ fn a_cluster_without_a_problem_is_a_few_lines() {
 }
 
 #[test]
+fn the_controller_of_policies_is_missed_where_a_network_has_policies() {
+    let row = |snapshot: &Snapshot| lines(snapshot).into_iter().find(|line| line.starts_with("Policies"));
+    let mut snapshot = snapshot();
+    add_network(&mut snapshot, &network_object("blue", &json!({})));
+    assert_eq!(row(&snapshot), None, "nothing needs it");
+    let ipam = json!({"type": "host-local", "ranges": [[{"subnet": "10.9.0.0/24"}]]});
+    let spec = json!({"port": {"antiSpoofing": "Address"}, "policies": "Enabled", "ipam": ipam});
+    add_network(&mut snapshot, &network_object("red", &spec));
+    assert_eq!(row(&snapshot).as_deref(), Some("Policies 0 of 0 controllers ready"));
+    assert_eq!(report(&snapshot).needs_action[0].reason, "NoController");
+    snapshot.usnet_pods.push(usnet_pod("policies", "node-a"));
+    assert_eq!(row(&snapshot).as_deref(), Some("Policies 1 of 1 controllers ready"));
+    assert!(report(&snapshot).is_ok());
+}
+
+#[test]
 fn problems_are_listed_by_what_they_need() {
     let mut snapshot = snapshot();
     let mut mine = network_object("mine", &json!({}));

@@ -37,7 +37,12 @@ pub(crate) fn text(report: &Report) -> String {
             format!("{}, {} with a connected program", interfaces.attached, interfaces.connected),
         ],
     ];
-    let mut text: String = rows.iter().map(|[name, value]| format!("{name:<12} {value}\n")).collect();
+    let policies = report
+        .policies
+        .iter()
+        .map(|found| ["Policies".to_owned(), format!("{} of {} controllers ready", found.ready, found.total)]);
+    let rows = rows.into_iter().chain(policies);
+    let mut text: String = rows.map(|[name, value]| format!("{name:<12} {value}\n")).collect();
     problems(&mut text, "NEEDS ACTION", &report.needs_action);
     problems(&mut text, "RECOVERS WITHOUT ACTION", &report.recovers);
     not_connected(&mut text, &report.not_connected);

@@ -24,6 +24,17 @@ fn a_controller_without_an_api_server_is_healthy_and_neither_ready_nor_leader() 
 }
 
 #[test]
+fn a_controller_of_policies_without_an_api_server_is_healthy_and_says_what_it_waits_for() {
+    let controller = Program::start(&["policies"]);
+    assert_eq!(controller.get("/healthz").0, 200);
+    let (status, text) = controller.get("/readyz");
+    assert_eq!(status, 503, "{text}");
+    let metrics = parse(&controller.get("/metrics").1).unwrap();
+    assert_eq!(metrics["usnet_policies_slices"], 0.0);
+    assert_program(&metrics);
+}
+
+#[test]
 fn an_agent_without_engines_is_ready_and_says_of_none_that_it_ended() {
     let agent = Program::start(&["agent", "--node-name", "test"]);
     assert_eq!(agent.get("/healthz").0, 200);

@@ -16,6 +16,7 @@ fn names(text: &str) -> BTreeSet<&str> {
 fn registry() -> Registry {
     let registry = Registry::new();
     usnet_controller::run::metrics::Metrics::register(&registry).unwrap();
+    usnet_policies::metrics::Metrics::register(&registry).unwrap();
     usnet_agent::report::metrics::Metrics::new().unwrap().register(&registry).unwrap();
     registry
 }

@@ -4,7 +4,7 @@
 use super::guard::{self, FORWARD};
 use super::guarded::{FrameSource, GuardedPorts};
 use super::network_policies::{ClosedNamespaces, NetworkPolicies};
-use super::policy::{self, PolicyFlows};
+use super::policy::{self, ChangedFlows, PolicyParts};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_openflow::flow::{Flow, Group, GroupId};
 use usnet_openflow::{Change, Difference, FlowMod, GroupMod, PortNumber};
@@ -15,7 +15,8 @@ pub struct BridgeFlows {
     ports: GuardedPorts,
     /// `None` if no policies restrict the ports.
     policies: Option<NetworkPolicies>,
-    compiled: PolicyFlows,
+    /// What the flows of the policies follow from; `None` without policies.
+    compiled: Option<PolicyParts>,
     too_large: Option<ClosedNamespaces>,
 }
 
@@ -23,9 +24,22 @@ impl BridgeFlows {
     /// Compiles the flows. If the policies need more than a switch takes, ports of pods are closed.
     #[must_use]
     pub fn new(ports: GuardedPorts, policies: Option<NetworkPolicies>) -> Self {
+        Self::compiled(ports, policies, None)
+    }
+
+    /// The same flows. What is as it is in these is not compiled again.
+    #[must_use]
+    pub fn after(&self, ports: GuardedPorts, policies: Option<NetworkPolicies>) -> Self {
+        Self::compiled(ports, policies, self.compiled.as_ref())
+    }
+
+    fn compiled(ports: GuardedPorts, policies: Option<NetworkPolicies>, before: Option<&PolicyParts>) -> Self {
         let (compiled, too_large) = match &policies {
-            None => (PolicyFlows::default(), None),
-            Some(policies) => policies.compile_what_fits(&ports),
+            None => (None, None),
+            Some(policies) => {
+                let (compiled, too_large) = policies.compile_what_fits(&ports, before);
+                (Some(compiled), too_large)
+            }
         };
         Self { ports, policies, compiled, too_large }
     }
@@ -63,7 +77,8 @@ impl BridgeFlows {
 
     /// Whether a bridge that differs by this has not tracked connections in the zone before.
     pub(super) fn is_new_zone(&self, difference: &Difference) -> bool {
-        self.compiled.flows.iter().filter(|flow| policy::is_of_zone(flow)).all(|flow| difference.missing.contains(flow))
+        let fixed = self.compiled.as_ref().map(PolicyParts::fixed).unwrap_or_default();
+        fixed.iter().filter(|flow| policy::is_of_zone(flow)).all(|flow| difference.missing.contains(flow))
     }
 
     pub(super) const fn ports(&self) -> &GuardedPorts {
@@ -73,7 +88,7 @@ impl BridgeFlows {
     /// The flows of all tables.
     pub(super) fn all(&self) -> Vec<Flow> {
         let of_ports = self.ports.iter().flat_map(|(number, source)| self.of_port(*number, source));
-        of_ports.chain(self.compiled.flows.iter().cloned()).collect()
+        of_ports.chain(self.compiled.iter().flat_map(PolicyParts::flows)).collect()
     }
 
     /// What a port may send.
@@ -82,16 +97,35 @@ impl BridgeFlows {
         source.flows(number, &allowed)
     }
 
-    pub(super) fn groups(&self) -> &[Group] {
-        &self.compiled.groups
+    pub(super) fn groups(&self) -> Vec<Group> {
+        self.compiled.as_ref().map(PolicyParts::groups).unwrap_or_default()
     }
 
     /// The ports that get what is flooded, or those that do not. The agent sets that nothing is
     /// flooded to the local ports of all bridges.
     pub(super) fn flooded(&self, is_flooded: bool) -> BTreeMap<PortNumber, bool> {
         let others = self.ports.keys().filter(|number| **number != PortNumber::LOCAL);
-        let numbers = others.filter(|number| self.compiled.unflooded.contains(number) != is_flooded);
+        let numbers = others.filter(|number| self.is_flooded(**number) == is_flooded);
         numbers.map(|number| (*number, is_flooded)).collect()
+    }
+
+    /// The same, of these ports and of those of which it was otherwise before.
+    pub(super) fn flooded_since(
+        &self,
+        before: &Self,
+        changed: &BTreeSet<PortNumber>,
+        is_flooded: bool,
+    ) -> BTreeMap<PortNumber, bool> {
+        let others = self.ports.keys().filter(|number| **number != PortNumber::LOCAL);
+        let is_new = |number: &&PortNumber| {
+            let was_same = before.ports.contains_key(number) && before.is_flooded(**number) == is_flooded;
+            self.is_flooded(**number) == is_flooded && (changed.contains(number) || !was_same)
+        };
+        others.filter(is_new).map(|number| (*number, is_flooded)).collect()
+    }
+
+    fn is_flooded(&self, number: PortNumber) -> bool {
+        !self.compiled.as_ref().is_some_and(|compiled| compiled.is_unflooded(number))
     }
 
     /// The ports whose senders are others than before, and those that are gone.
@@ -101,38 +135,54 @@ impl BridgeFlows {
     }
 
     /// The changes, for one bundle, by which a bridge with the flows `before` has these, if both
-    /// are with policies. Groups come before the flows that send to them, and are deleted after
-    /// these.
-    pub(super) fn changes_since(&self, before: &Self) -> Vec<Change> {
-        let flows = self.flow_changes_since(before);
-        if flows.is_empty() && self.groups() == before.groups() {
-            return Vec::new();
+    /// are with policies: of the `changed` ports, and what differs besides. Groups come before the
+    /// flows that send to them, and are deleted after these.
+    pub(super) fn changes_since(&self, before: &Self, changed: &BTreeSet<PortNumber>) -> Vec<Change> {
+        let flows = self.flow_changes_since(before, changed);
+        let has_groups = self.has_groups_of(before);
+        if has_groups && !flows.iter().any(FlowMod::sends_to_group) {
+            return flows.into_iter().map(Change::Flow).collect();
         }
-        let groups = self.groups().iter().cloned().map(|group| Change::Group(GroupMod::Set(group)));
-        let ids = |flows: &Self| flows.groups().iter().map(|group| group.id).collect::<BTreeSet<GroupId>>();
-        let gone: Vec<GroupId> = ids(before).difference(&ids(self)).copied().collect();
-        let gone = gone.into_iter().map(|id| Change::Group(GroupMod::Delete(id)));
+        let (groups, former) = (self.groups(), before.groups());
+        let is_there = |id: GroupId| groups.iter().any(|group| group.id == id);
+        let gone = former.iter().map(|group| group.id).filter(|id| !is_there(*id));
+        let gone: Vec<Change> = gone.map(|id| Change::Group(GroupMod::Delete(id))).collect();
+        let groups = groups.into_iter().map(|group| Change::Group(GroupMod::Set(group)));
         groups.chain(flows.into_iter().map(Change::Flow)).chain(gone).collect()
     }
 
-    fn flow_changes_since(&self, before: &Self) -> Vec<FlowMod> {
-        let changed = self.changed_ports(before);
+    fn has_groups_of(&self, before: &Self) -> bool {
+        match (&self.compiled, &before.compiled) {
+            (Some(now), Some(before)) => now.has_groups_of(before),
+            (now, before) => now.is_none() && before.is_none(),
+        }
+    }
+
+    fn flow_changes_since(&self, before: &Self, changed: &BTreeSet<PortNumber>) -> Vec<FlowMod> {
         let is_of_changed = |flow: &Flow| flow.matches.in_port.is_some_and(|number| changed.contains(&number));
-        let [now, then] = [self, before].map(|flows| by_match(&flows.compiled.flows));
+        let differing = self.differing_from(before, changed);
+        let [now, then] = [&differing.now, &differing.before].map(|flows| by_match(flows));
         // The plugin may have written flows of a port, and a former port of its number may have
         // left some.
         let mut changes: Vec<FlowMod> = changed.iter().map(|number| guard::deletion(*number)).collect();
         let surplus = then.iter().filter(|(key, flow)| !now.contains_key(*key) && !is_of_changed(flow));
-        changes.extend(surplus.map(|(_, flow)| {
-            let Flow { table, priority, matches, .. } = flow;
-            FlowMod::DeleteStrict { table: *table, priority: *priority, matches: matches.encode() }
-        }));
+        changes.extend(surplus.map(|(_, flow)| FlowMod::strict_deletion(flow)));
         for (number, source) in self.ports.iter().filter(|(number, _)| changed.contains(number)) {
             changes.extend(self.of_port(*number, source).into_iter().map(FlowMod::Add));
         }
         let missing = now.iter().filter(|(key, flow)| then.get(*key) != Some(flow) || is_of_changed(flow));
         changes.extend(missing.map(|(_, flow)| FlowMod::Add((*flow).clone())));
         changes
+    }
+
+    fn differing_from(&self, before: &Self, changed: &BTreeSet<PortNumber>) -> ChangedFlows {
+        match (&self.compiled, &before.compiled) {
+            (Some(now), Some(before)) => now.changed_since(before, changed),
+            (now, before) => {
+                let all = |parts: &Option<PolicyParts>| parts.as_ref().map(PolicyParts::flows).unwrap_or_default();
+                ChangedFlows { before: all(before), now: all(now) }
+            }
+        }
     }
 }
 

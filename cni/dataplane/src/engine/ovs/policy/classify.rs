@@ -1,8 +1,10 @@
 //! Tables 10 and 12: closed ports, what needs no rule, and the source of other frames.
 
 use super::flood::Flood;
-use super::port::Subjects;
+use super::port::Isolated;
 use super::step::{CLASSIFY, DESTINATION, FORWARD, IS_RESTRICTED, MULTICAST, NEIGHBOR, SOURCE_PORT, flow, refusal, to};
+use usnet_crds::MacAddress;
+use usnet_openflow::PortNumber;
 use usnet_openflow::flow::{Arp, Flow, Icmpv6, Ipv6, Ipv6Payload, Match, Output, Payload, Step};
 
 const CLOSED: u16 = 200;
@@ -15,29 +17,42 @@ const REST: u16 = 0;
 /// Listeners of groups (RFC 2710, RFC 3810) and neighbor discovery (RFC 4861).
 const NEIGHBOR_TYPES: [u8; 9] = [130, 131, 132, 133, 134, 135, 136, 137, 143];
 
-pub(super) fn flows(subjects: &Subjects<'_>, flood: &Flood) -> Vec<Flow> {
-    let from = |number| Match { in_port: Some(number), ..Match::default() };
-    let closed = subjects.closed.iter().map(|number| refusal(*number, CLASSIFY, CLOSED, from(*number)));
-    let mut flows: Vec<Flow> = closed.collect();
-    let mut add = |priority, matches, steps, next| flows.push(flow(CLASSIFY, priority, matches, steps, next));
-    for mac in &subjects.refused_macs {
-        add(CLOSED, to(mac.octets(), Payload::Any), Vec::new(), None);
-    }
-    for payload in neighbors() {
-        add(NEIGHBORS, Match { payload, ..Match::default() }, Vec::new(), Some(NEIGHBOR));
-    }
-    for port in &subjects.isolated {
-        let steps = vec![Step::Set(SOURCE_PORT, port.register()), Step::Set(IS_RESTRICTED, 1)];
-        add(FROM_ISOLATED, from(port.number), steps, Some(DESTINATION));
-    }
-    add(REST, Match::default(), Vec::new(), Some(DESTINATION));
-    flows.push(flow(NEIGHBOR, TO_SEVERAL, to(MULTICAST, Payload::Any), flood.neighbor_steps(), None));
-    for (port, mac) in subjects.with_mac() {
-        let steps = vec![Step::Output(Output::Port(port.number))];
-        flows.push(flow(NEIGHBOR, TO_ISOLATED, to(mac, Payload::Any), steps, None));
-    }
-    flows.push(flow(NEIGHBOR, REST, Match::default(), Vec::new(), Some(FORWARD)));
+/// The flows of every bridge.
+pub(super) fn fixed(flood: &Flood<'_>) -> Vec<Flow> {
+    let neighbor =
+        |payload| flow(CLASSIFY, NEIGHBORS, Match { payload, ..Match::default() }, Vec::new(), Some(NEIGHBOR));
+    let mut flows: Vec<Flow> = neighbors().map(neighbor).collect();
+    flows.extend([
+        flow(CLASSIFY, REST, Match::default(), Vec::new(), Some(DESTINATION)),
+        flow(NEIGHBOR, TO_SEVERAL, to(MULTICAST, Payload::Any), flood.neighbor_steps(), None),
+        flow(NEIGHBOR, REST, Match::default(), Vec::new(), Some(FORWARD)),
+    ]);
     flows
+}
+
+/// The flow of a closed port.
+pub(super) fn closed(number: PortNumber) -> Flow {
+    refusal(number, CLASSIFY, CLOSED, from(number))
+}
+
+/// The flow of a MAC address to which nothing is sent.
+pub(super) fn refused_mac(mac: MacAddress) -> Flow {
+    flow(CLASSIFY, CLOSED, to(mac.octets(), Payload::Any), Vec::new(), None)
+}
+
+/// The flows of an isolated port.
+pub(super) fn of_port(port: &Isolated) -> Vec<Flow> {
+    let steps = vec![Step::Set(SOURCE_PORT, port.register()), Step::Set(IS_RESTRICTED, 1)];
+    let mut flows = vec![flow(CLASSIFY, FROM_ISOLATED, from(port.number), steps, Some(DESTINATION))];
+    flows.extend(port.own_mac().map(|mac| {
+        let steps = vec![Step::Output(Output::Port(port.number))];
+        flow(NEIGHBOR, TO_ISOLATED, to(mac, Payload::Any), steps, None)
+    }));
+    flows
+}
+
+fn from(number: PortNumber) -> Match {
+    Match { in_port: Some(number), ..Match::default() }
 }
 
 /// Without which no packet finds its receiver.

@@ -6,8 +6,8 @@ use super::step::{
 };
 use usnet_openflow::flow::{ConnectionState, Flow, Match, Payload, Step};
 
-/// The flows, by which packets of connections go to the table `rules`.
-pub(super) fn flows(zone: u16, rules: u8) -> Vec<Flow> {
+/// The flows of every bridge, by which packets of connections go to the table `rules`.
+pub(super) fn fixed(zone: u16, rules: u8) -> Vec<Flow> {
     let forward = flow(FORWARD, 0, Match::default(), vec![NORMAL], None);
     states(rules).into_iter().chain(deliveries(zone)).chain([forward]).collect()
 }

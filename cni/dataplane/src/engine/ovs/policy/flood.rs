@@ -1,7 +1,7 @@
 //! What several ports get: groups, and table 28, in which each isolated port gets a copy whose
 //! rules are its own.
 
-use super::port::{Isolated, Subjects};
+use super::port::{Isolated, Ports};
 use super::step::{DESTINATION_PORT, FLOOD, INGRESS, IS_COPY, MULTICAST, NORMAL, flow, to};
 use std::ops::Range;
 use usnet_openflow::flow::{Flow, Group, GroupId, Match, Output, Payload, Step};
@@ -12,30 +12,18 @@ const PACKETS: u32 = 0x200;
 /// The ids of all groups: there are fewer of each kind than in between.
 pub(super) const IDS: Range<u32> = NEIGHBORS..0x300;
 
-/// Groups with as many isolated ports as there is room for. The others get what is flooded.
-pub(super) struct Flood {
-    neighbors: Vec<Group>,
-    packets: Vec<Group>,
-}
+/// The isolated ports that get copies: groups have as many of them as there is room for.
+pub(super) struct Flood<'a>(pub(super) &'a Ports);
 
-impl Flood {
-    pub(super) fn of(subjects: &Subjects<'_>) -> Self {
-        let output = |port: &Isolated| vec![Step::Output(Output::Port(port.number))];
-        let copy = |port: &Isolated| vec![Step::Set(DESTINATION_PORT, port.register()), Step::Resubmit(INGRESS)];
-        Self {
-            neighbors: groups(NEIGHBORS, subjects.isolated.iter().map(output).collect()),
-            packets: groups(PACKETS, subjects.isolated.iter().map(copy).collect()),
-        }
-    }
-
+impl Flood<'_> {
     /// The steps by which all ports get a frame without rules.
     pub(super) fn neighbor_steps(&self) -> Vec<Step> {
-        steps(&self.neighbors)
+        self.steps(NEIGHBORS)
     }
 
     pub(super) fn flows(&self) -> Vec<Flow> {
         let mut copies = vec![Step::Set(IS_COPY, 1)];
-        copies.extend(steps(&self.packets));
+        copies.extend(self.steps(PACKETS));
         vec![
             flow(FLOOD, 100, to(MULTICAST, Payload::Any), copies, None),
             flow(FLOOD, 0, Match::default(), Vec::new(), Some(INGRESS)),
@@ -43,17 +31,25 @@ impl Flood {
     }
 
     pub(super) fn groups(&self) -> Vec<Group> {
-        [self.neighbors.as_slice(), &self.packets].concat()
+        let output = |port: &Isolated| vec![Step::Output(Output::Port(port.number))];
+        let copy = |port: &Isolated| vec![Step::Set(DESTINATION_PORT, port.register()), Step::Resubmit(INGRESS)];
+        let neighbors = groups(NEIGHBORS, self.0.isolated.values().map(output).collect());
+        let packets = groups(PACKETS, self.0.isolated.values().map(copy).collect());
+        [neighbors, packets].concat()
+    }
+
+    /// How many groups of each kind there are: one bucket is for all ports that are not isolated.
+    fn count(&self) -> usize {
+        (self.0.isolated.len() + 1).div_ceil(Group::BUCKETS_MAX)
+    }
+
+    fn steps(&self, first: u32) -> Vec<Step> {
+        (first..).take(self.count()).map(|id| Step::Group(GroupId(id))).collect()
     }
 }
 
-/// One bucket is for all ports that are not isolated.
 fn groups(first: u32, mut buckets: Vec<Vec<Step>>) -> Vec<Group> {
     buckets.insert(0, vec![NORMAL]);
     let parts = buckets.chunks(Group::BUCKETS_MAX);
     (first..).zip(parts).map(|(id, part)| Group { id: GroupId(id), buckets: part.to_vec() }).collect()
-}
-
-fn steps(groups: &[Group]) -> Vec<Step> {
-    groups.iter().map(|group| Step::Group(group.id)).collect()
 }

@@ -1,8 +1,5 @@
 //! How much policies may need of a switch. What needs more is not enforced in part.
 
-use super::step::{DESTINATION_POD, SOURCE_POD};
-use usnet_openflow::flow::{Action, Flow, Step};
-
 /// Most rules that a match is a part of, which is one flow: a message of OpenFlow has room for some
 /// more.
 pub const RULES_OF_MATCH_MAX: usize = 4_000;
@@ -27,28 +24,20 @@ pub enum TooLarge {
     Parts(usize),
 }
 
-pub(super) fn check_parts(parts: usize) -> Result<(), TooLarge> {
+pub(super) const fn check_parts(parts: usize) -> Result<(), TooLarge> {
     if parts > PARTS_MAX { Err(TooLarge::Parts(parts)) } else { Ok(()) }
 }
 
-pub(super) fn check_addresses(addresses: usize) -> Result<(), TooLarge> {
+pub(super) const fn check_addresses(addresses: usize) -> Result<(), TooLarge> {
     if addresses > ADDRESSES_MAX { Err(TooLarge::Addresses(addresses)) } else { Ok(()) }
 }
 
-pub(super) fn check(flows: &[Flow]) -> Result<(), TooLarge> {
-    let count = flows.iter().filter(|flow| ![SOURCE_POD, DESTINATION_POD].contains(&flow.table)).count();
-    if count > FLOWS_MAX {
-        return Err(TooLarge::Flows(count));
+/// Checks the number of flows, besides those of addresses, and of the most rules of one match.
+pub(super) const fn check(flows: usize, most_rules: usize) -> Result<(), TooLarge> {
+    if flows > FLOWS_MAX {
+        return Err(TooLarge::Flows(flows));
     }
-    let most = flows.iter().map(conjunctions).max().unwrap_or_default();
-    if most > RULES_OF_MATCH_MAX { Err(TooLarge::RulesOfMatch(most)) } else { Ok(()) }
-}
-
-fn conjunctions(flow: &Flow) -> usize {
-    match &flow.action {
-        Action::Apply { steps, .. } => steps.iter().filter(|step| matches!(step, Step::Conjunction { .. })).count(),
-        Action::Drop | Action::Output(_) => 0,
-    }
+    if most_rules > RULES_OF_MATCH_MAX { Err(TooLarge::RulesOfMatch(most_rules)) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -80,7 +69,7 @@ mod tests {
         let mac = "02:00:00:00:00:01".parse().unwrap();
         let port = PolicyPort { mac, virtual_macs: BTreeSet::new(), state };
         let ports = BTreeMap::from([(PortNumber::new(7).unwrap(), port)]);
-        compile(&BridgePolicies { zone: 1, policies: &policies, ports: &ports, peers: &PodAddresses::default() })
+        compile(&BridgePolicies { zone: 1, policies: &policies.into(), ports: &ports, peers: &PodAddresses::default() })
     }
 
     #[test]

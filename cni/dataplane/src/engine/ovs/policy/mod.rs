@@ -28,12 +28,19 @@
 //!   its own, are dropped: at which port the switch has seen it last says nothing.
 //! - A closed port gets and sends nothing: its rules are not known or too many, or it is in a VLAN,
 //!   in which these flows would not keep it.
+//!
+//! [`parts`](PolicyParts) has what these flows follow from: of a change only flows are made whose
+//! part it changes.
 
+mod assigned;
+pub(super) mod by_namespace;
 mod classify;
 mod connections;
 mod destination;
+mod differing;
 mod flood;
 pub mod limits;
+mod parts;
 mod pods;
 mod port;
 mod port_mask;
@@ -43,12 +50,13 @@ mod step;
 #[cfg(test)]
 mod tests;
 
+pub(super) use parts::ChangedFlows;
+pub use parts::PolicyParts;
 pub use port::{PolicyPort, PolicyPortState};
 
 use limits::TooLarge;
-use pods::PeerClasses;
-use port::Subjects;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 pub(super) use step::CONNECTION;
 use step::{CLASSIFY, DESTINATION, EGRESS, INGRESS};
 use usnet_crds::policy::pods::PodAddresses;
@@ -61,7 +69,7 @@ use usnet_openflow::{InstalledFlow, PortNumber};
 pub struct BridgePolicies<'a> {
     /// The zone of connections, which no other network of the node has.
     pub zone: u16,
-    pub policies: &'a [Policy],
+    pub policies: &'a Arc<[Policy]>,
     /// The ports of pods. Others are not restricted.
     pub ports: &'a BTreeMap<PortNumber, PolicyPort>,
     /// The addresses of pods that may be peers.
@@ -86,41 +94,8 @@ pub const CHECK: Action = Action::goto(CLASSIFY);
 /// # Errors
 /// The policies need more than a switch takes.
 pub fn compile(bridge: &BridgePolicies<'_>) -> Result<PolicyFlows, TooLarge> {
-    let subjects = Subjects::of(bridge);
-    let peers = Direction::ALL.map(|direction| PeerClasses::of(bridge, &subjects, direction));
-    let [ingress, egress] = &peers;
-    limits::check_addresses(ingress.addresses() + egress.addresses())?;
-    let parts = peers.each_ref().map(|peers| rules::parts(&subjects, bridge.policies, peers));
-    limits::check_parts(parts.into_iter().sum())?;
-    let compiled = flows(bridge, &subjects, &peers);
-    limits::check(&compiled.flows)?;
-    Ok(compiled)
-}
-
-/// The flows of a bridge whose policies are not known: all ports of pods are closed.
-#[must_use]
-pub fn close(zone: u16, ports: &BTreeMap<PortNumber, PolicyPort>) -> PolicyFlows {
-    let closed = |port: &PolicyPort| PolicyPort { state: PolicyPortState::Closed, ..port.clone() };
-    let ports = ports.iter().map(|(number, port)| (*number, closed(port))).collect();
-    let bridge = BridgePolicies { zone, policies: &[], ports: &ports, peers: &PodAddresses::default() };
-    let subjects = Subjects::of(&bridge);
-    let peers = Direction::ALL.map(|direction| PeerClasses::of(&bridge, &subjects, direction));
-    flows(&bridge, &subjects, &peers)
-}
-
-fn flows(bridge: &BridgePolicies<'_>, subjects: &Subjects<'_>, peers: &[PeerClasses; 2]) -> PolicyFlows {
-    let flood = flood::Flood::of(subjects);
-    let [ingress, egress] = peers;
-    let flows = [
-        classify::flows(subjects, &flood),
-        destination::flows(subjects, bridge.zone),
-        connections::flows(bridge.zone, pods::entry(peers)),
-        pods::flows(peers),
-        rules::flows(subjects, bridge.policies, egress),
-        flood.flows(),
-        rules::flows(subjects, bridge.policies, ingress),
-    ];
-    PolicyFlows { flows: flows.concat(), groups: flood.groups(), unflooded: subjects.unflooded() }
+    let parts = PolicyParts::of(bridge, None)?;
+    Ok(PolicyFlows { flows: parts.flows(), groups: parts.groups(), unflooded: parts.unflooded() })
 }
 
 /// Whether a group is one of policies.

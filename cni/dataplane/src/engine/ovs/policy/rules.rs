@@ -2,16 +2,19 @@
 //! its peers and its destination ports, so that flows are as many as these together, and not as
 //! their combinations. A match that several rules have is one flow for all of them.
 
-use super::pods::PeerClasses;
-use super::port::{Subjects, of_class};
+use super::assigned::Assigned;
+use super::differing::differing;
+use super::pods::{PeerClasses, SelectedClasses, peer_register, selected_by};
+use super::port::{Isolated, of_class};
 use super::port_mask::{blocks, masked};
 use super::step::{DELIVER, DESTINATION_PORT, EGRESS, FLOOD, INGRESS, SOURCE_PORT, flow, refusal, with};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 use usnet_crds::names::fnv1a;
+use usnet_crds::policy::Direction;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, TransportProtocol};
-use usnet_crds::policy::{Direction, Policy};
 use usnet_openflow::flow::{Flow, Ipv4, Ipv6, Masked, Match, Original, OriginalPayload, Payload, Register, Step};
 
 const ALLOW_ALL: u16 = 110;
@@ -46,84 +49,127 @@ struct Side {
 }
 
 impl Side {
+    const fn of(direction: Direction) -> Self {
+        let peer = peer_register(direction);
+        match direction {
+            Direction::Egress => Self { table: EGRESS, subject: SOURCE_PORT, peer, next: FLOOD },
+            Direction::Ingress => Self { table: INGRESS, subject: DESTINATION_PORT, peer, next: DELIVER },
+        }
+    }
+
     /// A match on ports of a class.
     fn of_class(self, number: u16) -> Match {
         with(self.subject, of_class(number), Payload::Any)
     }
 }
 
-/// The flows of a direction.
-pub(super) fn flows<'a>(subjects: &Subjects<'a>, policies: &'a [Policy], peers: &PeerClasses) -> Vec<Flow> {
-    let (direction, peer) = (peers.direction, peers.register());
-    let side = match direction {
-        Direction::Egress => Side { table: EGRESS, subject: SOURCE_PORT, peer, next: FLOOD },
-        Direction::Ingress => Side { table: INGRESS, subject: DESTINATION_PORT, peer, next: DELIVER },
-    };
-    let mut flows = vec![flow(side.table, PASS, Match::default(), Vec::new(), Some(side.next))];
-    for port in subjects.isolated_in(direction) {
-        let of_port = with(side.subject, port.register(), Payload::Any);
-        flows.push(refusal(port.number, side.table, REFUSE, of_port));
+/// The flow of every bridge.
+pub(super) fn fixed(direction: Direction) -> Flow {
+    let side = Side::of(direction);
+    flow(side.table, PASS, Match::default(), Vec::new(), Some(side.next))
+}
+
+/// The flows that count what a port may not have.
+pub(super) fn of_port(port: &Isolated) -> impl Iterator<Item = Flow> {
+    Direction::ALL.into_iter().filter(move |direction| port.is_isolated_in(*direction)).map(move |direction| {
+        let side = Side::of(direction);
+        refusal(port.number, side.table, REFUSE, with(side.subject, port.register(), Payload::Any))
+    })
+}
+
+/// The rules of one direction, as the matches that they share.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Rules {
+    direction: Direction,
+    /// The ids of the conjunctions.
+    ids: BTreeSet<u32>,
+    /// The classes whose connections are not restricted.
+    unrestricted: BTreeSet<u16>,
+    clauses: BTreeMap<Clause, Vec<Step>>,
+}
+
+impl Rules {
+    /// The rules of policies with these classes of peers.
+    pub(super) fn new(assigned: &Assigned, PeerClasses { direction, numbers: peers, .. }: &PeerClasses) -> Self {
+        let mut clauses: BTreeMap<Clause, Vec<Step>> = BTreeMap::new();
+        let mut ids = BTreeSet::new();
+        let mut unrestricted = BTreeSet::new();
+        for (rule, classes) in assigned.rules(*direction) {
+            let dimensions = dimensions(rule, &classes, peers);
+            if dimensions.iter().any(Vec::is_empty) {
+                continue;
+            }
+            if dimensions.len() == 1 {
+                unrestricted.extend(classes);
+                continue;
+            }
+            let id = id(rule, &mut ids);
+            let count = u8::try_from(dimensions.len()).unwrap_or(u8::MAX);
+            for (dimension, alternatives) in (0..).zip(&dimensions) {
+                let step = Step::Conjunction { id, dimension, dimensions: count };
+                alternatives.iter().for_each(|clause| clauses.entry(*clause).or_default().push(step));
+            }
+        }
+        Self { direction: *direction, ids, unrestricted, clauses }
     }
-    let mut clauses: BTreeMap<Clause, Vec<Step>> = BTreeMap::new();
-    let mut ids = BTreeSet::new();
-    let mut unrestricted = BTreeSet::new();
-    for (rule, classes) in rules(subjects, policies, direction) {
-        let dimensions = dimensions(rule, &classes, peers);
-        if dimensions.iter().any(Vec::is_empty) {
-            continue;
-        }
-        if dimensions.len() == 1 {
-            unrestricted.extend(classes);
-            continue;
-        }
-        let id = id(rule, &mut ids);
-        flows.push(flow(side.table, RULE, conjunction(id), Vec::new(), Some(side.next)));
-        let count = u8::try_from(dimensions.len()).unwrap_or(u8::MAX);
-        for (dimension, alternatives) in (0..).zip(&dimensions) {
-            let step = Step::Conjunction { id, dimension, dimensions: count };
-            alternatives.iter().for_each(|clause| clauses.entry(*clause).or_default().push(step));
-        }
+
+    /// How many flows they have.
+    pub(super) fn count(&self) -> usize {
+        self.ids.len() + self.unrestricted.len() + self.clauses.len()
     }
-    let allow_all = |class| flow(side.table, ALLOW_ALL, side.of_class(class), Vec::new(), Some(side.next));
-    flows.extend(unrestricted.into_iter().map(allow_all));
-    let flow_of =
-        |(clause, steps): (Clause, Vec<Step>)| flow(side.table, RULE, clause.matches(side, direction), steps, None);
-    flows.extend(clauses.into_iter().map(flow_of));
-    flows
+
+    /// The most rules that a match is a part of.
+    pub(super) fn most_of_match(&self) -> usize {
+        self.clauses.values().map(Vec::len).max().unwrap_or_default()
+    }
+
+    pub(super) fn flows(&self) -> Vec<Flow> {
+        let ids = self.ids.iter().map(|id| self.rule(*id));
+        let unrestricted = self.unrestricted.iter().map(|class| self.all_of(*class));
+        ids.chain(unrestricted).chain(self.clauses.iter().map(|clause| self.clause(clause))).collect()
+    }
+
+    /// The flows that others have not, or not so.
+    pub(super) fn flows_besides(self: &Arc<Self>, others: &Arc<Self>) -> Vec<Flow> {
+        if Arc::ptr_eq(self, others) {
+            return Vec::new();
+        }
+        let ids = self.ids.difference(&others.ids).map(|id| self.rule(*id));
+        let unrestricted = self.unrestricted.difference(&others.unrestricted).map(|class| self.all_of(*class));
+        let clauses = differing(&self.clauses, &others.clauses).map(|clause| self.clause(clause));
+        ids.chain(unrestricted).chain(clauses).collect()
+    }
+
+    fn rule(&self, id: u32) -> Flow {
+        let side = Side::of(self.direction);
+        flow(side.table, RULE, conjunction(id), Vec::new(), Some(side.next))
+    }
+
+    fn all_of(&self, class: u16) -> Flow {
+        let side = Side::of(self.direction);
+        flow(side.table, ALLOW_ALL, side.of_class(class), Vec::new(), Some(side.next))
+    }
+
+    fn clause(&self, (clause, steps): (&Clause, &Vec<Step>)) -> Flow {
+        let side = Side::of(self.direction);
+        flow(side.table, RULE, clause.matches(side, self.direction), steps.clone(), None)
+    }
 }
 
 /// How many parts all rules of a direction have.
-pub(super) fn parts<'a>(subjects: &Subjects<'a>, policies: &'a [Policy], peers: &PeerClasses) -> usize {
-    let parts =
-        |(rule, classes): (&PolicyRule, BTreeSet<u16>)| dimensions(rule, &classes, peers).iter().map(Vec::len).sum();
-    rules(subjects, policies, peers.direction).into_iter().map(parts).fold(0, usize::saturating_add)
-}
-
-/// Each rule once, with the classes that have it.
-fn rules<'a>(
-    subjects: &Subjects<'a>,
-    policies: &'a [Policy],
-    direction: Direction,
-) -> BTreeMap<&'a PolicyRule, BTreeSet<u16>> {
-    let mut rules: BTreeMap<&PolicyRule, BTreeSet<u16>> = BTreeMap::new();
-    for policy in policies {
-        let classes: Vec<u16> = subjects.of_policy(policy).map(|class| class.number).collect();
-        if classes.is_empty() {
-            continue;
-        }
-        for rule in policy.rules(direction).unwrap_or_default() {
-            rules.entry(rule).or_default().extend(&classes);
-        }
-    }
-    rules
+pub(super) fn parts(assigned: &Assigned, peers: &PeerClasses) -> usize {
+    let parts = |(rule, classes): (&PolicyRule, BTreeSet<u16>)| {
+        dimensions(rule, &classes, &peers.numbers).iter().map(Vec::len).sum()
+    };
+    assigned.rules(peers.direction).into_iter().map(parts).fold(0, usize::saturating_add)
 }
 
 /// The dimensions of a rule, of which the first is always there. An empty one matches nothing.
-fn dimensions(rule: &PolicyRule, classes: &BTreeSet<u16>, peers: &PeerClasses) -> Vec<Vec<Clause>> {
+fn dimensions(rule: &PolicyRule, classes: &BTreeSet<u16>, peers: &SelectedClasses) -> Vec<Vec<Clause>> {
     let mut dimensions = vec![classes.iter().copied().map(Clause::Class).collect()];
     let mut families = [true, true];
     if let PeerAddresses::Within(prefixes) = &rule.peers {
-        let pods = peers.selected_by(&rule.peer_pods);
+        let pods = selected_by(peers, &rule.peer_pods);
         let has = |is_ipv4| prefixes.iter().any(|prefix| prefix.addr().is_ipv4() == is_ipv4);
         families = [true, false].map(|is_ipv4| !pods.is_empty() || has(is_ipv4));
         let clauses = prefixes.iter().map(|prefix| Clause::Peer { address: prefix.network(), mask: prefix.netmask() });

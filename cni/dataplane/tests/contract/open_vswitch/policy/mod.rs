@@ -9,4 +9,5 @@ mod keeping;
 mod packets;
 mod scene;
 mod sequences;
+mod thousand;
 mod updates;

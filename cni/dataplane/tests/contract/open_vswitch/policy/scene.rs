@@ -136,6 +136,7 @@ impl Scene {
         };
         let port = |end: &&str| PolicyPort { mac: mac_text(end), virtual_macs: BTreeSet::new(), state: state(end) };
         let ports = ENDS[..3].iter().map(|end| (self.numbers[end], port(end))).collect();
+        let policies = &Arc::from(policies);
         compile(&BridgePolicies { zone: ZONE, policies, ports: &ports, peers: &self.peers() }).expect("few")
     }
 

@@ -18,15 +18,16 @@ pub(super) struct Desired {
 
 impl Desired {
     /// None if the row of the bridge is being repaired: its flows are left as they are.
-    pub(super) fn of(bridge: GuardedBridge, known: &KnownPolicies, namespaces: &Namespaces) -> Option<Self> {
+    pub(super) fn of(bridge: &GuardedBridge, known: &KnownPolicies, namespaces: &Namespaces) -> Option<Self> {
         let GuardedBridge { network, policies, ports } = bridge;
+        let ports = ports.clone();
         let zone = match policies {
             PolicyTag::None => return Some(Self { ports, policies: None, is_known: true }),
             PolicyTag::Zone(zone) => zone.number(),
             PolicyTag::Invalid => return None,
         };
         let (NetworkKnowledge { policies, pods }, owners) = match known {
-            Some(all) => (all.get(&network).cloned().unwrap_or_default(), namespaces.of(&ports)),
+            Some(all) => (all.get(network).cloned().unwrap_or_default(), namespaces.of(&ports)),
             None => (Default::default(), BTreeMap::new()),
         };
         let policies = Some(NetworkPolicies { zone, policies, pods, owners });

@@ -101,17 +101,22 @@ impl GuardKeeper {
         let mut ticks = interval(INTERVAL);
         let counted = Counted::new(&self.folder, metrics);
         let mut round = Round { keeper: self, kept: Kept::default(), namespaces: Namespaces::new(journal), counted };
+        // The rows may be thousands: with the same ones as before they are not read again.
+        let (mut bridges, mut has_rows) = (None, false);
         loop {
             let next = round.kept.next().unwrap_or_else(|| Instant::now() + INTERVAL);
             let is_about_all = tokio::select! {
                 _ = ticks.tick() => true,
                 changed = process.changed() => if changed.is_err() { return } else { round.forget(); true },
-                changed = states.changed() => if changed.is_err() { return } else { false },
+                changed = states.changed() => if changed.is_err() { return } else { has_rows = false; false },
                 changed = policies.changed() => if changed.is_err() { return } else { false },
                 () = round.keeper.requests.notified() => true,
                 () = sleep_until(next.into()) => false,
             };
-            let Some(bridges) = guarded(&states.borrow_and_update()) else { continue };
+            if !std::mem::replace(&mut has_rows, true) || states.has_changed().unwrap_or(true) {
+                bridges = guarded(&states.borrow_and_update());
+            }
+            let Some(bridges) = &bridges else { continue };
             let known = policies.borrow_and_update().clone();
             let began = Instant::now();
             round.keep(bridges, &known, is_about_all).await;
@@ -193,20 +198,19 @@ impl Round {
         self.counted.forget();
     }
 
-    async fn keep(&mut self, bridges: BTreeMap<String, GuardedBridge>, known: &KnownPolicies, is_about_all: bool) {
+    async fn keep(&mut self, bridges: &BTreeMap<String, GuardedBridge>, known: &KnownPolicies, is_about_all: bool) {
         self.kept.retain(|name| bridges.contains_key(name));
         self.counted.retain(|name| bridges.contains_key(name));
-        let networks = zones(&bridges);
+        let networks = zones(bridges);
         let with_policies = bridges.values().filter(|bridge| bridge.policies != PolicyTag::None);
         let is_complete = self.namespaces.update(with_policies.map(|bridge| &bridge.ports)).await;
         let mut complete = ByBridge::new();
         for (name, bridge) in bridges {
-            let network = bridge.network.clone();
             let enforcement = match Desired::of(bridge, known, &self.namespaces) {
-                Some(desired) => self.keep_one((&name, network.as_str()), desired, is_about_all).await,
+                Some(desired) => self.keep_one((name.as_str(), bridge.network.as_str()), desired, is_about_all).await,
                 None => Enforcement::Missing,
             };
-            complete.insert(name, enforcement);
+            complete.insert(name.clone(), enforcement);
         }
         self.look_at_new_ports(&mut complete).await;
         self.counted.limit(&networks, is_about_all).await;
@@ -229,7 +233,7 @@ impl Round {
         }
         if is_about_all || !self.kept.has(name, &desired) {
             let before = self.kept.flows(name).cloned();
-            match self.write(name, before.clone().filter(|_| !is_about_all), desired).await {
+            match self.write(name, before.clone(), desired, is_about_all).await {
                 Ok(Written { flows, repaired, drops }) => {
                     if let Some(drops) = drops {
                         self.counted.dropped(name, network, drops);
@@ -269,16 +273,21 @@ impl Round {
     }
 
     /// Writes what a bridge lacks, and deletes what it has besides. With the flows that it has,
-    /// only what differs is written, and nothing is compared.
+    /// only what differs is written, and nothing is compared unless it `compares`.
     async fn write(
         &self,
         name: &str,
         before: Option<Arc<BridgeFlows>>,
-        desired: Desired,
+        Desired { ports, policies, .. }: Desired,
+        compares: bool,
     ) -> Result<Written, OpenFlowError> {
         let write = move |socket: &Path| {
-            let flows = Arc::new(BridgeFlows::new(desired.ports, desired.policies));
-            let Some(before) = before else {
+            let flows = match &before {
+                Some(before) => before.after(ports, policies),
+                None => BridgeFlows::new(ports, policies),
+            };
+            let flows = Arc::new(flows);
+            let Some(before) = before.filter(|_| !compares) else {
                 let restored = guarded_flows::restore(socket, TIMEOUT, &flows)?;
                 return Ok(Written { flows, repaired: restored.wrong, drops: Some(restored.drops) });
             };

@@ -3,6 +3,7 @@
 use super::random::{mac_address, number};
 use crate::engine::ovs::policy::{BridgePolicies, PolicyPort, PolicyPortState, compile};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use usnet_crds::policy::Policy;
 use usnet_crds::policy::pods::PodAddresses;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
@@ -38,7 +39,7 @@ fn policy(place: u16) -> Policy {
 #[test]
 fn flows_grow_with_ports_and_rules_and_not_with_their_product() {
     let count = |ports: u16, policies: u16| {
-        let policies: Vec<Policy> = (1..=policies).map(policy).collect();
+        let policies: Arc<[Policy]> = (1..=policies).map(policy).collect();
         compile(&BridgePolicies { zone: 1, policies: &policies, ports: &many(ports), peers: &PodAddresses::default() })
             .unwrap()
     };
@@ -54,11 +55,16 @@ fn flows_grow_with_ports_and_rules_and_not_with_their_product() {
 #[test]
 fn a_bridge_without_isolated_ports_forwards_all() {
     let desired =
-        compile(&BridgePolicies { zone: 1, policies: &[], ports: &many(3), peers: &PodAddresses::default() }).unwrap();
+        compile(&BridgePolicies { zone: 1, policies: &[].into(), ports: &many(3), peers: &PodAddresses::default() })
+            .unwrap();
     assert!(desired.unflooded.is_empty());
     let other = Policy { namespace: "z".parse().unwrap(), ..policy(1) };
-    let of_others =
-        compile(&BridgePolicies { zone: 1, policies: &[other], ports: &many(3), peers: &PodAddresses::default() })
-            .unwrap();
+    let of_others = compile(&BridgePolicies {
+        zone: 1,
+        policies: &[other].into(),
+        ports: &many(3),
+        peers: &PodAddresses::default(),
+    })
+    .unwrap();
     assert_eq!(of_others, desired, "policies of namespaces without ports are no flows");
 }

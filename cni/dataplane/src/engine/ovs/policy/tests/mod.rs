@@ -4,5 +4,6 @@
 mod examples;
 mod frame;
 mod model;
+mod parts;
 mod random;
 mod verdicts;

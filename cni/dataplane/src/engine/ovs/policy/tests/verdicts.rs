@@ -5,6 +5,7 @@ use super::model::Switch;
 use super::random::{self, VIRTUAL, all_ports, mac, number};
 use crate::engine::ovs::policy::{BridgePolicies, PolicyPort, PolicyPortState, compile};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use usnet_crds::policy::pods::{PodAddresses, PodClass};
 use usnet_crds::policy::verdict::{is_allowed, is_isolated};
 use usnet_crds::policy::{Direction, Policy};
@@ -95,6 +96,7 @@ fn learned() -> BTreeMap<[u8; 6], PortNumber> {
 
 fn switch(said: &Said, learned: BTreeMap<[u8; 6], PortNumber>) -> Switch {
     let Said { policies, ports, peers } = said;
+    let policies = &Arc::from(policies.as_slice());
     let desired = compile(&BridgePolicies { zone: ZONE, policies, ports, peers }).unwrap();
     let keys: BTreeSet<_> =
         desired.flows.iter().map(|flow| (flow.table, flow.priority, flow.matches.encode())).collect();
