@@ -40,8 +40,9 @@ impl Daemon {
         Self { program, arguments: all, lacking: "", folder: folder.to_owned(), control_socket, process: None }
     }
 
-    pub(crate) fn without_capabilities(self, capabilities: &'static str) -> Self {
-        Self { lacking: capabilities, ..self }
+    pub(crate) fn without_capabilities(mut self, capabilities: &'static str) -> Self {
+        self.lacking = capabilities;
+        self
     }
 
     pub(crate) fn program(&self) -> &'static str {
