@@ -19,11 +19,12 @@ pub struct Builder {
     dpdk: bool,
     dpdk_memory: u32,
     vswitchd: bool,
+    lacking: &'static str,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Self { dpdk: false, dpdk_memory: 256, vswitchd: true }
+        Self { dpdk: false, dpdk_memory: 256, vswitchd: true, lacking: "" }
     }
 }
 
@@ -48,6 +49,12 @@ impl Builder {
         self
     }
 
+    /// Runs `ovs-vswitchd` without these capabilities, as setpriv(1) names them: `bpf,sys_admin`.
+    pub fn without_capabilities(mut self, capabilities: &'static str) -> Self {
+        self.lacking = capabilities;
+        self
+    }
+
     /// Starts Open vSwitch, and returns when its daemons answer.
     pub fn start(self) -> Result<OpenVswitch, Error> {
         let temporary = std::env::temp_dir();
@@ -57,7 +64,8 @@ impl Builder {
             .map_err(|source| Error::File { path: temporary, source })?;
         let path = folder.path();
         let socket = path.join("db.sock");
-        let vswitchd = Daemon::new(self.vswitchd_program(), path, vec![format!("unix:{}", socket.display())]);
+        let vswitchd = Daemon::new(self.vswitchd_program(), path, vec![format!("unix:{}", socket.display())])
+            .without_capabilities(self.lacking);
         if vswitchd.control_socket().as_os_str().len() > SOCKET_PATH_MAX {
             return Err(Error::PathTooLong(vswitchd.control_socket().to_owned()));
         }

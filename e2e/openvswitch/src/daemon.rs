@@ -17,6 +17,8 @@ const TAIL_LINES: usize = 40;
 pub(crate) struct Daemon {
     program: &'static str,
     arguments: Vec<String>,
+    /// The capabilities that it does not have.
+    lacking: &'static str,
     folder: PathBuf,
     control_socket: PathBuf,
     /// The process of `nsenter`, whose only child is the daemon. It ends with the daemon.
@@ -35,7 +37,12 @@ impl Daemon {
         all.push(format!("--pidfile={}", file("pid").display()));
         all.push(format!("--log-file={}", file("log").display()));
         all.push("--verbose=console:off".to_owned());
-        Self { program, arguments: all, folder: folder.to_owned(), control_socket, process: None }
+        Self { program, arguments: all, lacking: "", folder: folder.to_owned(), control_socket, process: None }
+    }
+
+    pub(crate) fn without_capabilities(mut self, capabilities: &'static str) -> Self {
+        self.lacking = capabilities;
+        self
     }
 
     pub(crate) fn program(&self) -> &'static str {
@@ -63,7 +70,7 @@ impl Daemon {
         let path = self.control_socket.with_extension("out");
         let output = File::create(&path).map_err(|source| Error::File { path, source })?;
         let errors = output.try_clone().map_err(|source| Error::File { path: self.folder.clone(), source })?;
-        let mut command = namespaces.command(self.program);
+        let mut command = self.command(namespaces);
         command.args(&self.arguments).stdin(Stdio::null()).stdout(output).stderr(errors);
         for variable in ["OVS_RUNDIR", "OVS_LOGDIR", "OVS_DBDIR", "OVS_SYSCONFDIR", "RUNTIME_DIRECTORY"] {
             // DPDK keeps its files in the last one: two instances in one folder would disturb each
@@ -72,6 +79,16 @@ impl Daemon {
         }
         self.process = Some(command.spawn().map_err(|source| Error::program(&command, source))?);
         self.wait_for(socket)
+    }
+
+    fn command(&self, namespaces: &Namespaces) -> Command {
+        if self.lacking.is_empty() {
+            return namespaces.command(self.program);
+        }
+        let lacking = self.lacking.split(',').map(|name| format!("-{name}")).collect::<Vec<_>>().join(",");
+        let mut command = namespaces.command("setpriv");
+        command.args(["--bounding-set", &lacking, self.program]);
+        command
     }
 
     fn wait_for(&mut self, socket: &Path) -> Result<(), Error> {

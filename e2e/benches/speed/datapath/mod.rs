@@ -1,7 +1,8 @@
 //! What guards and policies cost the packets of programs: two vhost-user ports of Open vSwitch,
 //! between which a DPDK program sends frames back and forth as fast as they come. Then
-//! [`kernel_ports`].
+//! [`flooding`] and [`kernel_ports`].
 
+mod flooding;
 mod kernel_ports;
 mod mode;
 mod program;
@@ -59,6 +60,7 @@ pub(crate) fn run(targets: &mut Targets) {
     }
     compare_modes(&switch, targets);
     compare_rings(&switch);
+    flooding::compare(&switch, targets);
     drop(switch);
     kernel_ports::run(targets);
 }

@@ -1,26 +1,19 @@
 //! The cases with kernel devices whose frames the packet threads of the switch have by AF_XDP.
 
+use super::packet_threads::FramesBy;
 use super::{Daemons, Kind, OneSwitch, vsctl};
 use crate::cases::counters::{FRAMES, received_by_pod, send};
 use crate::switch::{Switch, contract};
 use crate::values::{Values, apply, bridge, converge, observe, port_name};
-use std::thread::{available_parallelism, sleep};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 use usnet_crds::{KilobitsPerSecond, NodeNetwork};
 use usnet_dataplane::observed::{ElementState, Peer};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The packet thread runs on the last CPU, and sleeps while there is nothing to do.
 fn start() -> Option<OneSwitch> {
-    let mut daemons = Daemons::builder().without_vswitchd().start().expect("Open vSwitch");
-    let last_cpu = available_parallelism().map_or(0, |cpus| cpus.get() - 1).min(63);
-    let mask = format!("other_config:pmd-cpu-mask=0x{:x}", 1_u64 << last_cpu);
-    // Until Open vSwitch 3.1, and since.
-    let sleeps = "other_config:pmd-maxsleep=200 other_config:pmd-sleep-max=200";
-    vsctl(&daemons, &format!("--no-wait set Open_vSwitch . {mask} {sleeps}"));
-    daemons.start_vswitchd().expect("ovs-vswitchd");
-    Some(OneSwitch { daemons, kind: Kind::VethByAfXdp })
+    Some(OneSwitch { daemons: FramesBy::AfXdp.daemons(), kind: Kind::VethByAfXdp })
 }
 
 contract!(start();
@@ -36,6 +29,18 @@ contract!(start();
     refusals::a_failing_operation_does_not_block_the_others,
     outages::a_stalled_switch_is_an_error_and_converges_later,
     outages::a_switch_that_does_not_answer_never_looks_empty,
+);
+
+/// What receives copies is a vhost-user port, which needs DPDK.
+fn start_with_dpdk() -> Option<OneSwitch> {
+    let daemons = Daemons::builder().dpdk(true).dpdk_memory(256).start().expect("Open vSwitch");
+    Some(OneSwitch { daemons, kind: Kind::VethByAfXdp })
+}
+
+contract!(start_with_dpdk();
+    captures::a_captured_port_and_its_network_are_removed,
+    captured_frames::every_frame_of_both_directions_is_copied_in_order,
+    captured_frames::only_frames_of_the_direction_are_copied,
 );
 
 /// Frames of one pod arrive at the other.

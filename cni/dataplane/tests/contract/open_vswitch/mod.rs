@@ -7,10 +7,12 @@ mod limits;
 mod mac_learning;
 mod own;
 mod packet_threads;
+mod packets_of_ip;
 mod policy;
 mod queues;
 mod server;
 mod tunnels;
+mod unfinished;
 mod uplinks;
 mod veth;
 

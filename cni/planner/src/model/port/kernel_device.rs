@@ -33,6 +33,11 @@ impl DeviceRole {
     }
 }
 
+/// What the pod's end of a pair does not leave to the other end where the engine has the frames
+/// before the kernel (AF_XDP), by the kernel's names: the tag of a VLAN device of the pod would be
+/// beside its frame, where the engine does not see it.
+pub const TAGS_BESIDE_FRAMES: &[&str] = &["tx-vlan-hw-insert", "tx-vlan-stag-hw-insert"];
+
 /// The kinds of merged packets, by the kernel's names, that no engine knows to take apart: where
 /// packets are left to the engine, the kernel splits these before they are sent. What a packet
 /// socket says of them (`struct virtio_net_hdr`) is read as something else by Open vSwitch 3.1, or

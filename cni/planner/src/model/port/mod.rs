@@ -21,7 +21,7 @@ pub use attached::AttachedPort;
 pub use backend::{Bond, BondMember, PortBackend, TunnelEnds};
 pub use desired_port::{CreationOptions, DesiredPort, PortBridge, PortPolicy};
 pub use guard::{Guard, GuardedAddresses, GuardedPair, InvalidGuard};
-pub use kernel_device::{DeviceRole, UNKNOWN_SEGMENTATION};
+pub use kernel_device::{DeviceRole, TAGS_BESIDE_FRAMES, UNKNOWN_SEGMENTATION};
 pub use name::{DeviceName, NODE_END_PREFIX, PortName};
 pub use pod_backend::PodBackend;
 pub use queue_settings::{ObservedQueues, QueueSettings};

@@ -10,15 +10,17 @@ use netlink_sys::protocols::NETLINK_ROUTE;
 use usnet_crds::EngineKind;
 use usnet_dataplane::attachment::Record;
 use usnet_dataplane::netlink::{Ethtool, Netlink, NetlinkError, PacketSockets};
-use usnet_dataplane::port::{DeviceName, DeviceRole, PortBackend, UNKNOWN_SEGMENTATION};
+use usnet_dataplane::port::{DeviceName, DeviceRole, PortBackend, TAGS_BESIDE_FRAMES, UNKNOWN_SEGMENTATION};
 
 /// What tells whether a device leaves checksums to others.
 const CHECKSUMS: &str = "tx-checksum-ip-generic";
 
 /// Makes the kernel compute the checksums of all packets that are sent over a device with this
-/// index.
-pub(super) fn disable_offload(device: u32, role: DeviceRole) -> Result<(), NetlinkError> {
-    let off: Vec<_> = role.offloads_off().iter().map(|offload| (*offload, false)).collect();
+/// index, and put the tags of VLANs into those that a pod sends by AF_XDP.
+pub(super) fn disable_offload(device: u32, role: DeviceRole, backend: &PortBackend) -> Result<(), NetlinkError> {
+    let is_sent_by_af_xdp = role == DeviceRole::PodEndpoint && matches!(backend, PortBackend::AfXdp { .. });
+    let tags = TAGS_BESIDE_FRAMES.iter().filter(|_| is_sent_by_af_xdp);
+    let off: Vec<_> = role.offloads_off().iter().chain(tags).map(|offload| (*offload, false)).collect();
     Ethtool::open()?.set_features(device, &off)
 }
 
@@ -69,9 +71,7 @@ pub fn follow(
     let interface = record.id.interface.as_str();
     let in_pod = || {
         let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("find", interface))?;
-        let found = link::find(&mut netlink, interface).map_err(failed("find", interface))?;
-        // Another device of this name is the pod's own.
-        match found.filter(|found| found.peer == Some(on_node.index)) {
+        match link::find_other_end(&mut netlink, interface, on_node.index).map_err(failed("find", interface))? {
             Some(found) => set(interface, found.index, is_left),
             None => Ok(false),
         }

@@ -61,20 +61,21 @@ pub fn create(
         }
         Err(error) => return Err(failed("create", device.as_str())(error)),
     }
-    set_up_device(&mut netlink, device, &ownership_alias(&record.id))?;
-    namespace.within(|| set_up_interface(interface, assignment, default_route))
+    set_up_device(&mut netlink, device, record)?;
+    namespace.within(|| set_up_interface(record, assignment, default_route))
 }
 
-fn set_up_device(netlink: &mut Netlink, device: &DeviceName, ownership_alias: &str) -> Result<(), InterfaceError> {
+fn set_up_device(netlink: &mut Netlink, device: &DeviceName, record: &Record) -> Result<(), InterfaceError> {
     let name = device.as_str();
     let index = index_of(netlink, name)?;
-    checksums::disable_offload(index, DeviceRole::EngineEndpoint)
+    checksums::disable_offload(index, DeviceRole::EngineEndpoint, &record.port.backend)
         .map_err(failed("disable checksum offload of", name))?;
     // The device is isolated before it is up: from then on the pod could reach the node over it.
     isolation::isolate(name).map_err(|source| InterfaceError::not_isolated(device, source))?;
     settings::disable_ipv6(name);
     link::set_isolated(netlink, index);
-    link::set_link_up(netlink, index, Some(ownership_alias)).map_err(failed("tag and set up", name))
+    let alias = ownership_alias(&record.id);
+    link::set_link_up(netlink, index, Some(alias.as_str())).map_err(failed("tag and set up", name))
 }
 
 /// Configures the addresses that were assigned after the interface was created.
@@ -90,15 +91,13 @@ pub fn assign(record: &Record, assignment: &Assignment, default_route: &[IpAddr]
 
 /// Configures the interface. The caller is in the pod's network namespace. Routes need a device
 /// that is up.
-fn set_up_interface(
-    interface: &InterfaceName,
-    assignment: &Assignment,
-    default_route: &[IpAddr],
-) -> Result<(), InterfaceError> {
+fn set_up_interface(record: &Record, assignment: &Assignment, default_route: &[IpAddr]) -> Result<(), InterfaceError> {
+    let interface = &record.id.interface;
     let name = interface.as_str();
     let mut netlink = Netlink::open(NETLINK_ROUTE).map_err(failed("configure", name))?;
     let index = index_of(&mut netlink, name)?;
-    checksums::disable_offload(index, DeviceRole::PodEndpoint).map_err(failed("disable checksum offload of", name))?;
+    checksums::disable_offload(index, DeviceRole::PodEndpoint, &record.port.backend)
+        .map_err(failed("disable checksum offload of", name))?;
     add_addresses(&mut netlink, index, interface, assignment)?;
     link::set_link_up(&mut netlink, index, None).map_err(failed("set up", name))?;
     add_routes(&mut netlink, index, interface, assignment, default_route)

@@ -1,6 +1,6 @@
 //! Network devices: the veth pair and its attributes.
 
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use nix::errno::Errno;
@@ -84,10 +84,27 @@ pub(super) fn find(netlink: &mut Netlink, name: &str) -> Result<Option<Link>, Ne
         Err(error) if error.is(Errno::ENODEV) => return Ok(None),
         other => other?,
     };
-    Ok(answers.into_iter().find_map(|answer| match answer {
+    Ok(answers.into_iter().find_map(link))
+}
+
+/// Finds the end of a pair in the thread's network namespace by the index of the other end, which
+/// is in another one. It has this name unless its pod has renamed it, and another device of this
+/// name is the pod's own.
+pub(super) fn find_other_end(netlink: &mut Netlink, name: &str, peer: u32) -> Result<Option<Link>, NetlinkError> {
+    let is_end = |link: &Link| link.is_veth && link.peer == Some(peer);
+    if let Some(found) = find(netlink, name)?.filter(is_end) {
+        return Ok(Some(found));
+    }
+    let all: Vec<RouteNetlinkMessage> =
+        netlink.request(RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP)?;
+    Ok(all.into_iter().filter_map(link).find(is_end))
+}
+
+fn link(answer: RouteNetlinkMessage) -> Option<Link> {
+    match answer {
         RouteNetlinkMessage::NewLink(message) => Some(read(message)),
         _ => None,
-    }))
+    }
 }
 
 fn read(message: LinkMessage) -> Link {

@@ -3,7 +3,7 @@
 use super::error::PortError;
 use super::memif;
 use std::path::Path;
-use usnet_crds::{EngineKind, NodeNetwork, Port, PortType, RateLimit, VethDatapath, XdpMode};
+use usnet_crds::{AF_XDP_MTU_MAX, EngineKind, NodeNetwork, Port, PortType, RateLimit, VethDatapath, XdpMode};
 use usnet_dataplane::attachment::AttachmentId;
 use usnet_dataplane::memif::MemifSecret;
 use usnet_dataplane::port::{DeviceName, PortBackend, SocketPath, TapDevice};
@@ -47,11 +47,12 @@ pub(super) fn backend(
 }
 
 /// The device, by AF_XDP where the network has that: not where what the pod receives is limited,
-/// which the kernel does.
+/// which the kernel does, nor with an MTU that the API would refuse: Open vSwitch 3.1 has such a
+/// device by AF_XDP all the same, whose frames have a page each.
 fn veth(network: &NodeNetwork, attachment: &AttachmentId, rate_limit: RateLimit) -> PortBackend {
     let device = DeviceName::of(attachment);
     match network.port.veth.datapath {
-        VethDatapath::AfXdp if rate_limit.ingress_kbps.is_none() => {
+        VethDatapath::AfXdp if rate_limit.ingress_kbps.is_none() && network.bridge.mtu.get() <= AF_XDP_MTU_MAX => {
             PortBackend::AfXdp { device, mode: XdpMode::BestEffort }
         }
         VethDatapath::AfXdp | VethDatapath::Kernel => PortBackend::Device { device },

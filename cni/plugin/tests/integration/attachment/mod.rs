@@ -14,3 +14,4 @@ mod server_sockets;
 mod static_ips;
 mod tap;
 mod veth;
+mod veth_by_af_xdp;

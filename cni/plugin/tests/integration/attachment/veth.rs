@@ -16,16 +16,16 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
-use usnet_crds::{EngineKind, KilobitsPerSecond, Mtu, NodeNetwork, RateLimit, VethDatapath, Vlan};
+use usnet_crds::{EngineKind, Mtu, NodeNetwork, Vlan};
 use usnet_test_abuse::{PORT, Target, frames, send};
 use usnet_test_vpp::Kind;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// The network namespaces of two pods, and their names for `ip`.
-const PODS: [(&str, &str); 2] = [("/run/netns/p", "p"), ("/run/netns/q", "q")];
+pub(super) const PODS: [(&str, &str); 2] = [("/run/netns/p", "p"), ("/run/netns/q", "q")];
 
 /// Programs the network with veth ports and static addresses by the pods' names.
-fn program(node: &TestNode, change: impl FnOnce(&mut NodeNetwork)) {
+pub(super) fn program(node: &TestNode, change: impl FnOnce(&mut NodeNetwork)) {
     let mut network = node.program_network_with(NETWORK, &port_types::veth(), None);
     let static_attachment = |pod: &str, last: u8| json!({"namespace": "db", "pod": pod, "ips": [format!("10.56.0.{last}/24"), format!("fd00:1::{last}/64")]});
     network.attachments =
@@ -34,7 +34,7 @@ fn program(node: &TestNode, change: impl FnOnce(&mut NodeNetwork)) {
     node.publish(network);
 }
 
-fn add(node: &TestNode, pod: &Pod, namespace: &str) -> Value {
+pub(super) fn add(node: &TestNode, pod: &Pod, namespace: &str) -> Value {
     node.call_with("ADD", pod, "net1", &[("CNI_NETNS", namespace)]).result()
 }
 
@@ -45,7 +45,10 @@ fn observed(namespace: &str) -> Value {
 }
 
 /// Runs something in a pod's network namespace.
-fn within<T: Send + 'static>(namespace: &str, act: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
+pub(super) fn within<T: Send + 'static>(
+    namespace: &str,
+    act: impl FnOnce() -> T + Send + 'static,
+) -> thread::JoinHandle<T> {
     let namespace = File::open(namespace).unwrap();
     thread::spawn(move || {
         setns(namespace, CloneFlags::CLONE_NEWNET).unwrap();
@@ -147,29 +150,6 @@ fn exchange_packets(node: &mut TestNode) {
     node.assert_clean();
 }
 
-/// AF_XDP passes by what would limit it.
-#[test]
-fn pods_by_af_xdp_talk_and_one_whose_receiving_is_limited_has_the_other_datapath() {
-    on_a_node(|node| {
-        program(node, |network| {
-            network.port.veth.datapath = VethDatapath::AfXdp;
-            let ingress_kbps = KilobitsPerSecond::try_from(100_000).ok();
-            network.attachments[1].rate_limit = Some(RateLimit { ingress_kbps, ..RateLimit::default() });
-        });
-        create_network_namespace(PODS[1].0);
-        let pods = ["p", "q"].map(|name| node.pod(name));
-        for (pod, (namespace, _)) in pods.iter().zip(PODS) {
-            add(node, pod, namespace);
-        }
-        let types = node.open_vswitch().vsctl(&["--bare", "--columns=type", "list", "Interface"]).unwrap();
-        let of = |kind: &str| types.split_whitespace().filter(|found| *found == kind).count();
-        assert_eq!((of("afxdp"), of("system")), (1, 1), "{types}");
-        assert_they_talk();
-        pods.iter().for_each(|pod| node.del(pod, "net1").assert_done());
-        node.assert_clean();
-    });
-}
-
 /// DEL returns before ovs-vswitchd has read the change. If ovs-vswitchd reads the change of the
 /// next ADD together with it, it takes the port for the former one.
 #[test]
@@ -194,33 +174,36 @@ fn an_interface_that_is_deleted_and_added_while_the_switch_is_busy_works() {
 }
 
 /// Asserts that the two pods reach each other by UDP and TCP.
-fn assert_they_talk() {
+pub(super) fn assert_they_talk() {
     let server = within(PODS[1].0, || {
-        let udp = UdpSocket::bind("10.56.0.2:7000").unwrap();
-        let tcp = TcpListener::bind("[fd00:1::2]:7000").unwrap();
+        let udp = UdpSocket::bind("10.56.0.2:0").unwrap();
+        let tcp = TcpListener::bind("[fd00:1::2]:0").unwrap();
+        let addresses = (udp.local_addr().unwrap(), tcp.local_addr().unwrap());
+        udp.set_read_timeout(Some(PATIENCE)).unwrap();
         thread::spawn(move || {
             let mut datagram = [0; 2000];
             while let Ok((length, from)) = udp.recv_from(&mut datagram) {
                 udp.send_to(&datagram[..length], from).unwrap();
             }
         });
-        thread::spawn(move || {
+        let received = thread::spawn(move || {
             let (mut stream, _) = tcp.accept().unwrap();
             let mut all = Vec::new();
             stream.read_to_end(&mut all).unwrap();
             all.len()
-        })
+        });
+        (addresses, received)
     });
-    let received = server.join().unwrap();
-    let client = within(PODS[0].0, || {
+    let (addresses, received) = server.join().unwrap();
+    let client = within(PODS[0].0, move || {
         let udp = UdpSocket::bind("10.56.0.1:0").unwrap();
         udp.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-        udp.connect("10.56.0.2:7000").unwrap();
+        udp.connect(addresses.0).unwrap();
         let echoed = (0..20).any(|_| {
             udp.send(&[1; 1000]).unwrap();
             udp.recv(&mut [0; 2000]).is_ok_and(|length| length == 1000)
         });
-        let mut tcp = TcpStream::connect_timeout(&"[fd00:1::2]:7000".parse().unwrap(), PATIENCE).unwrap();
+        let mut tcp = TcpStream::connect_timeout(&addresses.1, PATIENCE).unwrap();
         tcp.write_all(&vec![2; 1_000_000]).unwrap();
         echoed
     });

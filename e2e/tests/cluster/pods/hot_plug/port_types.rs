@@ -2,7 +2,7 @@
 //! packets after, and nothing left. `USNET_HOT_PLUG_CYCLES` sets how often; the times are printed.
 
 use super::{HotPlug, await_gone, element, ports, remains, tools_pod};
-use crate::support::cluster::{apply, check, eventually, on_node};
+use crate::support::cluster::{apply, check, eventually, on_node, vsctl};
 use crate::support::pods::{NODE, in_pod, pod_without_volume, uid, wait_running};
 use crate::support::scene::wait_ready;
 use crate::support::tools::run_tool;
@@ -22,19 +22,35 @@ const MAC: &str = "02:71:00:00:00:07";
 struct Kind {
     engine: &'static str,
     port: &'static str,
+    /// How the engine has the frames of kernel ports, where that can be chosen.
+    datapath: Option<&'static str>,
 }
 
-const KINDS: [Kind; 5] = [
-    Kind { engine: "OVS", port: "VhostUser" },
-    Kind { engine: "OVS", port: "Veth" },
-    Kind { engine: "VPP", port: "Memif" },
-    Kind { engine: "VPP", port: "VhostUser" },
-    Kind { engine: "VPP", port: "Veth" },
+const KINDS: [Kind; 6] = [
+    Kind { engine: "OVS", port: "VhostUser", datapath: None },
+    Kind { engine: "OVS", port: "Veth", datapath: Some("Kernel") },
+    Kind { engine: "OVS", port: "Veth", datapath: Some("AFXDP") },
+    Kind { engine: "VPP", port: "Memif", datapath: None },
+    Kind { engine: "VPP", port: "VhostUser", datapath: None },
+    Kind { engine: "VPP", port: "Veth", datapath: None },
 ];
 
 impl Kind {
+    /// The type of port, and the datapath.
+    fn name(&self) -> String {
+        self.datapath.map_or_else(|| self.port.to_owned(), |datapath| format!("{}-{datapath}", self.port))
+    }
+
     fn network(&self) -> String {
-        format!("plug-{}-{}", self.engine, self.port).to_lowercase()
+        format!("plug-{}-{}", self.engine, self.name()).to_lowercase()
+    }
+
+    fn spec(&self) -> Value {
+        let mut spec = json!({"engine": self.engine, "port": {"type": self.port}});
+        if let Some(datapath) = self.datapath {
+            spec["port"]["veth"] = json!({"datapath": datapath});
+        }
+        spec
     }
 
     fn is_of_kernel(&self) -> bool {
@@ -47,7 +63,7 @@ impl Kind {
     }
 
     fn peer(&self) -> String {
-        format!("peer-{}-{}", self.engine, self.port).to_lowercase()
+        format!("peer-{}-{}", self.engine, self.name()).to_lowercase()
     }
 
     fn manifest_of_peer(&self, plug: &HotPlug) -> Value {
@@ -96,7 +112,7 @@ fn each_type_of_port_is_plugged_and_unplugged_again_and_again() {
     let scene = &plug.scene;
     scene.apply_network("plug-base", &json!({}));
     for kind in &KINDS {
-        scene.apply_network(&kind.network(), &json!({"engine": kind.engine, "port": {"type": kind.port}}));
+        scene.apply_network(&kind.network(), &kind.spec());
     }
     wait_ready("plug-base");
     KINDS.iter().for_each(|kind| wait_ready(&kind.network()));
@@ -151,6 +167,10 @@ fn cycle(plug: &HotPlug, kind: &Kind, has_packets: bool) -> Duration {
     let took = if has_packets { to_packet } else { begun.elapsed() };
     assert_eq!((&status["mac"], &status["ips"]), (&json!(MAC), &json!([ADDRESS])));
     assert!(remains(&uid(&plug.scene, pod), "net7").contains("net7.json"));
+    if kind.datapath == Some("AFXDP") {
+        let ports = vsctl(NODE, &["--bare", "--columns=name", "find", "Interface", "type=afxdp"]);
+        assert_eq!(ports.split_whitespace().count(), 2, "the pod and its peer: {ports}");
+    }
     if has_packets {
         // A busy machine may delay some of them for too long.
         eventually("each packet is answered", || {
@@ -167,7 +187,7 @@ fn cycle(plug: &HotPlug, kind: &Kind, has_packets: bool) -> Duration {
 fn report(plug: &HotPlug, kind: &Kind, has_packets: bool, mut times: Vec<Duration>) {
     times.sort_unstable();
     let (count, median, max) = (times.len(), times[times.len() / 2].as_millis(), times[times.len() - 1].as_millis());
-    let Kind { engine, port } = kind;
+    let (engine, port) = (kind.engine, kind.name());
     let packets = format!("0 packets before, {PACKETS} of {PACKETS} answered after; from the annotation to a packet");
     let what = if has_packets { packets.as_str() } else { "from the annotation to the status" };
     println!(

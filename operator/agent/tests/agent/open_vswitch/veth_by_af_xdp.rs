@@ -1,6 +1,6 @@
 //! Kernel pods whose frames the packet threads of the switch have by AF_XDP.
 
-use super::segmentation::pod;
+use super::segmentation::scene::pod;
 use super::testbed::OvsTestbed;
 use crate::support::node::{network, until};
 use crate::support::running_agent::RunningAgent;
@@ -10,6 +10,7 @@ use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 use usnet_crds::{NodeNetwork, PortType, VethDatapath, XdpMode};
 use usnet_dataplane::attachment::Record;
+use usnet_dataplane::network_file::NetworkFile;
 use usnet_dataplane::port::PortBackend;
 use usnet_test_openvswitch::OpenVswitch;
 
@@ -104,6 +105,28 @@ fn tcp_and_udp_do_not_stall_whatever_happens_to_the_switch() {
         }
     }
     println!("{rounds} rounds, {} MB by TCP in {:?}", bytes / 1_000_000, started.elapsed());
+}
+
+/// By AF_XDP Open vSwitch 3.1 sends packets that other ports would finish with wrong checksums, and
+/// bytes of them as frames.
+#[test]
+fn a_switch_with_segmentation_offload_has_no_ports_by_af_xdp() {
+    let testbed = testbed();
+    let agent = RunningAgent::start(&testbed.paths);
+    agent.set_spec(1, &[blue()]);
+    let wait_until = |datapath| {
+        until(&format!("ports are by {datapath:?}"), || match testbed.file("blue") {
+            Some(NetworkFile::Programmed(file)) if file.network.port.veth.datapath == datapath => Some(()),
+            _ => None,
+        });
+    };
+    wait_until(VethDatapath::AfXdp);
+    testbed.vsctl("--no-wait set Open_vSwitch . other_config:userspace-tso-enable=true");
+    wait_until(VethDatapath::Kernel);
+    let found = agent.wait_for_network("blue", "unsuitable", |entry| entry.reason == "EngineUnsuitable");
+    assert!(found.message.contains("userspace-tso-enable"), "{}", found.message);
+    testbed.vsctl("--no-wait set Open_vSwitch . other_config:userspace-tso-enable=false");
+    wait_until(VethDatapath::AfXdp);
 }
 
 /// What the plugin writes when a port by AF_XDP was refused.

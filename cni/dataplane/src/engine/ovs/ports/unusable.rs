@@ -15,6 +15,12 @@ const WITHOUT_DPDK: &str = "Open vSwitch runs without DPDK, which vhost-user por
 const BUILT_WITHOUT_DPDK: &str = "Open vSwitch is built without DPDK, which vhost-user ports need: install an \
      ovs-vswitchd with DPDK (of Debian and Ubuntu: openvswitch-switch-dpdk), and set \
      other_config:dpdk-socket-mem=1024 and other_config:dpdk-init=true with ovs-vsctl set Open_vSwitch .";
+/// Why a switch with segmentation offload has no devices by AF_XDP. Open vSwitch 3.1 takes such
+/// ports for ones that finish packets: it sends them with wrong checksums, and copies those of 64
+/// KiB over the frames beside theirs, so that bytes of them leave as frames of their own, whatever
+/// guards and policies allow.
+const WITH_SEGMENTATION: &str = "Open vSwitch has segmentation offload (userspace-tso-enable=true), and AF_XDP would send unfinished packets: \
+     set it to false, or port.veth.datapath to Kernel; delete pods that have AF_XDP";
 /// What Open vSwitch gives as its version of DPDK if it was built without.
 const NO_VERSION: &str = "none";
 
@@ -44,7 +50,10 @@ fn unusable(open_vswitch: &OpenVswitch, port_type: PortType) -> Option<String> {
 }
 
 /// Why a switch cannot have devices by AF_XDP, if it cannot.
-pub(in crate::engine::ovs) fn without_af_xdp(open_vswitch: &OpenVswitch) -> Option<String> {
+pub(in crate::engine::ovs) fn without_af_xdp(open_vswitch: &OpenVswitch, has_segmentation: bool) -> Option<String> {
+    if has_segmentation {
+        return Some(WITH_SEGMENTATION.to_owned());
+    }
     let types = &open_vswitch.iface_types;
     let is_lacking = !types.is_empty() && !types.contains(afxdp::INTERFACE_TYPE);
     is_lacking.then(|| {
@@ -86,7 +95,7 @@ mod tests {
         let without = |types: &[&str]| {
             let row = Row::new().with("iface_types", Value::set(types.iter().copied()));
             let uuid = "00000000-0000-4000-8000-000000000001".parse().unwrap();
-            without_af_xdp(&OpenVswitch::from_row(uuid, &row).unwrap())
+            without_af_xdp(&OpenVswitch::from_row(uuid, &row).unwrap(), false)
         };
         assert_eq!((without(&[]), without(&["afxdp", "system"])), (None, None));
         assert!(without(&["system"]).unwrap().contains("built without AF_XDP"));

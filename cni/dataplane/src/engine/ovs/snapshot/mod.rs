@@ -109,7 +109,7 @@ impl OvsSnapshot {
         Ok(Self {
             next_cfg: open_vswitch.next_cfg,
             unusable_port_types: ports::unusable_types(open_vswitch),
-            without_af_xdp: ports::without_af_xdp(open_vswitch),
+            without_af_xdp: ports::without_af_xdp(open_vswitch, has_segmentation(open_vswitch)),
             has_segmentation: has_segmentation(open_vswitch),
             dpdk: dpdk_support(open_vswitch),
             port_names: ports.iter().map(|port| (port.name.clone(), port.uuid)).collect(),

@@ -1,8 +1,9 @@
 //! What the kinds of guards let through.
 
 use super::frames::{self, Frame};
-use super::scene::{BRIDGE, Scene, run, run_with_threads};
+use super::scene::{BRIDGE, Scene, run, run_by};
 use crate::open_vswitch::TIMEOUT;
+use crate::open_vswitch::packet_threads::FramesBy;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use usnet_dataplane::ovs::guard::{self, AntiSpoofing, GuardedPort};
@@ -58,7 +59,27 @@ fn in_mode_address_no_forged_frame_arrives_and_all_are_counted() {
 fn in_mode_address_no_forged_frame_arrives_with_several_packet_threads() {
     // The kernel puts fragments together before it spreads frames over the queues of a socket.
     let all = frames::all().into_iter().filter(|frame| !frame.name.contains("fragment")).collect::<Vec<_>>();
-    run_with_threads(|scene| no_forged_frame_arrives(scene, &all));
+    run_by(FramesBy::TwoThreads, |scene| no_forged_frame_arrives(scene, &all));
+}
+
+/// All modes on one switch.
+#[test]
+fn by_af_xdp_guards_let_through_what_they_do_otherwise() {
+    run_by(FramesBy::AfXdp, |scene| {
+        let port = scene.guarded(AntiSpoofing::Mac);
+        scene.guard(&port);
+        expect(scene, |frame| frame.source() == port.mac.octets() && !frame.is_for_switch());
+        expect_of(scene, &frames::fragments(), |_| true);
+
+        let address = scene.guarded(AntiSpoofing::Address);
+        scene.guard(&GuardedPort { is_trunk: true, ..address.clone() });
+        expect(scene, |frame| frame.is_own || frame.name == "VLAN 100, IPv4 own");
+
+        scene.guard(&address);
+        expect_of(scene, &frames::fragments(), |frame| frame.is_own);
+        scene.guard(&address);
+        no_forged_frame_arrives(scene, &frames::all());
+    });
 }
 
 fn no_forged_frame_arrives(scene: &mut Scene, frames: &[Frame]) {

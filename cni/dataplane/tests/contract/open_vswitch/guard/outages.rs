@@ -1,9 +1,10 @@
 //! Restarts and replacements while a pod sends forged frames without end.
 
 use super::frames::{self, Frame};
-use super::scene::{Scene, device, port_of, run, run_with_threads};
+use super::scene::{Scene, device, port_of, run, run_by};
 use crate::flood::Flood;
 use crate::open_vswitch::TIMEOUT;
+use crate::open_vswitch::packet_threads::FramesBy;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use usnet_dataplane::ovs::generation;
@@ -43,26 +44,28 @@ fn attack(scene: &mut Scene, during: impl FnOnce(&mut Scene)) -> u64 {
 
 #[test]
 fn a_restart_of_the_switch_closes_ports_until_their_flows_are_back() {
-    run(|scene| {
-        let port = scene.guarded(AntiSpoofing::Address);
+    run(restart_under_attack);
+}
+
+fn restart_under_attack(scene: &mut Scene) {
+    let port = scene.guarded(AntiSpoofing::Address);
+    scene.guard(&port);
+    let mut kept = scene.connect();
+    let sent = attack(scene, |scene| {
+        scene.daemons.kill_vswitchd().expect("a signal");
+        kept.keep(TIMEOUT).expect_err("the end of the switch ends the connection");
+        scene.daemons.start_vswitchd().expect("a switch");
+        assert_eq!(scene.installed(), []);
+        // The attacker has time to find the ports open.
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(scene.number(&port_of("a")), port.number);
         scene.guard(&port);
-        let mut kept = scene.connect();
-        let sent = attack(scene, |scene| {
-            scene.daemons.kill_vswitchd().expect("a signal");
-            kept.keep(TIMEOUT).expect_err("the end of the switch ends the connection");
-            scene.daemons.start_vswitchd().expect("a switch");
-            assert_eq!(scene.installed(), []);
-            // The attacker has time to find the ports open.
-            std::thread::sleep(Duration::from_millis(200));
-            assert_eq!(scene.number(&port_of("a")), port.number);
-            scene.guard(&port);
-            std::thread::sleep(Duration::from_millis(200));
-        });
-        println!("{sent} forged frames while the switch restarted");
-        let own: Vec<Frame> = frames::all().into_iter().filter(|frame| frame.is_own).collect();
-        let [at_b, at_c] = scene.arrived(&own);
-        assert_eq!([at_b.len(), at_c.len()], [own.len(); 2]);
+        std::thread::sleep(Duration::from_millis(200));
     });
+    println!("{sent} forged frames while the switch restarted");
+    let own: Vec<Frame> = frames::all().into_iter().filter(|frame| frame.is_own).collect();
+    let [at_b, at_c] = scene.arrived(&own);
+    assert_eq!([at_b.len(), at_c.len()], [own.len(); 2]);
 }
 
 #[test]
@@ -72,7 +75,15 @@ fn no_forged_frame_arrives_while_flows_are_replaced() {
 
 #[test]
 fn no_forged_frame_arrives_while_flows_are_replaced_with_several_packet_threads() {
-    run_with_threads(replace_flows_under_attack);
+    run_by(FramesBy::TwoThreads, replace_flows_under_attack);
+}
+
+#[test]
+fn by_af_xdp_no_forged_frame_arrives_while_flows_are_replaced_or_the_switch_restarts() {
+    run_by(FramesBy::AfXdp, |scene| {
+        replace_flows_under_attack(scene);
+        restart_under_attack(scene);
+    });
 }
 
 #[expect(clippy::print_stdout, reason = "the times are figures of a report")]

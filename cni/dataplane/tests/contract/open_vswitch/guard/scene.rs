@@ -2,7 +2,8 @@
 //! receive. The devices of the pods are in the namespace of the switch.
 
 use super::frames::{self, Frame};
-use crate::open_vswitch::{Daemons, TIMEOUT, packet_threads, vsctl};
+use crate::open_vswitch::packet_threads::FramesBy;
+use crate::open_vswitch::{Daemons, TIMEOUT, vsctl};
 use nix::sched::{CloneFlags, setns};
 use smoltcp::phy::{Device as _, Medium, RawSocket, RxToken as _, TxToken as _};
 use smoltcp::time::Instant as Now;
@@ -24,22 +25,17 @@ pub(super) struct Scene {
     receivers: [RawSocket; 2],
     /// The number of the last own broadcast.
     broadcasts: u32,
-    /// Whether packet threads forward.
-    has_threads: bool,
+    frames_by: FramesBy,
 }
 
 /// Runs a case in the namespace of a new switch, which only its thread enters.
 pub(super) fn run(case: impl FnOnce(&mut Scene) + Send) {
-    run_with(false, case);
+    run_by(FramesBy::MainThread, case);
 }
 
-/// The same with two packet threads.
-pub(super) fn run_with_threads(case: impl FnOnce(&mut Scene) + Send) {
-    run_with(true, case);
-}
-
-fn run_with(has_threads: bool, case: impl FnOnce(&mut Scene) + Send) {
-    let result = std::thread::scope(|scope| scope.spawn(|| case(&mut Scene::new(has_threads))).join());
+/// The same on a switch that has the frames of its ports in this way.
+pub(super) fn run_by(frames_by: FramesBy, case: impl FnOnce(&mut Scene) + Send) {
+    let result = std::thread::scope(|scope| scope.spawn(|| case(&mut Scene::new(frames_by))).join());
     result.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
@@ -54,8 +50,8 @@ pub(super) fn port_of(pod: &str) -> String {
 }
 
 impl Scene {
-    fn new(has_threads: bool) -> Self {
-        let daemons = if has_threads { packet_threads::daemons() } else { Daemons::start().expect("Open vSwitch") };
+    fn new(frames_by: FramesBy) -> Self {
+        let daemons = frames_by.daemons();
         let mut script = format!("add-br {BRIDGE} -- set Bridge {BRIDGE} datapath_type=netdev fail_mode=secure");
         // The kernel would send frames of its own.
         let mut commands =
@@ -66,9 +62,7 @@ impl Scene {
             commands.push(format!("ip link set {port} up"));
             commands.push(format!("ip link set {device} up"));
             script.push_str(&format!(" -- add-port {BRIDGE} {port}"));
-            if has_threads {
-                script.push_str(&packet_threads::interface(&port));
-            }
+            script.push_str(&frames_by.interface(&port));
         }
         for command in commands {
             let mut words = command.split(' ');
@@ -76,13 +70,11 @@ impl Scene {
             assert!(status.expect("a program").success(), "{command}");
         }
         vsctl(&daemons, &script);
-        if has_threads {
-            packet_threads::assert_both_poll(&daemons);
-        }
+        frames_by.assert_poll(&daemons);
         setns(File::open(daemons.network_namespace()).expect("a namespace"), CloneFlags::CLONE_NEWNET)
             .expect("entered");
         let [sender, b, c] = PODS.map(|pod| RawSocket::new(&device(pod), Medium::Ethernet).expect("a packet socket"));
-        Self { daemons, sender, receivers: [b, c], broadcasts: 0, has_threads }
+        Self { daemons, sender, receivers: [b, c], broadcasts: 0, frames_by }
     }
 
     pub(super) fn management(&self) -> PathBuf {
@@ -123,6 +115,9 @@ impl Scene {
         let mut connection = self.connect();
         connection.match_carried_fragments().expect("a configuration");
         connection.commit(&changes).expect("flows");
+        // For kinds of frames that were just forwarded, the switch uses the flows before for some
+        // milliseconds.
+        self.daemons.appctl(&["revalidator/wait"]).expect("ovs-appctl");
     }
 
     pub(super) fn installed(&self) -> Vec<InstalledFlow> {
@@ -161,10 +156,8 @@ impl Scene {
             while Instant::now() < patience {
                 self.received().into_iter().zip(&mut all).for_each(|(frames, all)| all.extend(frames));
                 if all.iter().all(|all| all.contains(&frame.bytes)) {
-                    if self.has_threads {
-                        std::thread::sleep(packet_threads::LATE);
-                        self.received().into_iter().zip(&mut all).for_each(|(frames, all)| all.extend(frames));
-                    }
+                    self.frames_by.wait_for_others();
+                    self.received().into_iter().zip(&mut all).for_each(|(frames, all)| all.extend(frames));
                     return all.map(|all| &all - &own);
                 }
                 std::thread::sleep(Duration::from_millis(1));

@@ -4,9 +4,10 @@
 use super::changes::server;
 use super::keeping::{policies, ports};
 use super::packets::UDP;
-use super::scene::{Scene, ZONE, ends, mac, run, run_with_threads};
+use super::scene::{Scene, ZONE, ends, mac, run, run_by};
 use crate::flood::Flood;
 use crate::open_vswitch::TIMEOUT;
+use crate::open_vswitch::packet_threads::FramesBy;
 use std::time::{Duration, Instant};
 use usnet_dataplane::ovs::connection_limits::{self, CONNECTIONS_MAX, LimitedZone};
 use usnet_dataplane::ovs::{BridgeFlows, NetworkPolicies, guarded_flows};
@@ -78,7 +79,12 @@ fn nothing_that_is_refused_arrives_while_policies_are_replaced() {
 
 #[test]
 fn nothing_that_is_refused_arrives_while_policies_are_replaced_with_several_packet_threads() {
-    run_with_threads(replace_policies_under_attack);
+    run_by(FramesBy::TwoThreads, replace_policies_under_attack);
+}
+
+#[test]
+fn nothing_that_is_refused_arrives_while_policies_are_replaced_by_af_xdp() {
+    run_by(FramesBy::AfXdp, replace_policies_under_attack);
 }
 
 /// Limits the connections of a zone unless they are limited, and returns how many there are.

@@ -1,7 +1,8 @@
 //! Connections that outlive policies, answers, and closed ports.
 
 use super::packets::{BROADCAST, TCP, UDP};
-use super::scene::{Scene, ends, run, run_with_threads};
+use super::scene::{Scene, ends, run, run_by};
+use crate::open_vswitch::packet_threads::FramesBy;
 use std::collections::BTreeSet;
 use usnet_crds::policy::Policy;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
@@ -29,7 +30,12 @@ fn an_answer_passes_while_its_connection_is_allowed_and_a_revoked_one_stops_in_b
 
 #[test]
 fn an_answer_passes_while_its_connection_is_allowed_with_several_packet_threads() {
-    run_with_threads(connections_are_revoked);
+    run_by(FramesBy::TwoThreads, connections_are_revoked);
+}
+
+#[test]
+fn an_answer_passes_while_its_connection_is_allowed_by_af_xdp() {
+    run_by(FramesBy::AfXdp, connections_are_revoked);
 }
 
 fn connections_are_revoked(scene: &mut Scene) {

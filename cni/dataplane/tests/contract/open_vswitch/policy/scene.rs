@@ -2,7 +2,8 @@
 //! what is outside. The devices of all are in the namespace of the switch.
 
 use super::packets::{BROADCAST, Ends};
-use crate::open_vswitch::{Daemons, TIMEOUT, packet_threads, vsctl};
+use crate::open_vswitch::packet_threads::FramesBy;
+use crate::open_vswitch::{Daemons, TIMEOUT, vsctl};
 use nix::sched::{CloneFlags, setns};
 use smoltcp::phy::{Device as _, Medium, RawSocket, RxToken as _, TxToken as _};
 use smoltcp::time::Instant as Now;
@@ -34,24 +35,19 @@ pub(super) struct Scene {
     /// The number of the last request of ARP.
     requests: u32,
     pub(super) closed: BTreeSet<String>,
-    /// Whether packet threads forward.
-    has_threads: bool,
+    frames_by: FramesBy,
     /// The classes of pods, and of what is outside, which is taken for a pod of another node.
     pub(super) classes: BTreeMap<&'static str, Arc<PodClass>>,
 }
 
 /// Runs a case in the namespace of a new switch, which only its thread enters.
 pub(super) fn run(case: impl FnOnce(&mut Scene) + Send) {
-    run_with(false, case);
+    run_by(FramesBy::MainThread, case);
 }
 
-/// The same with two packet threads.
-pub(super) fn run_with_threads(case: impl FnOnce(&mut Scene) + Send) {
-    run_with(true, case);
-}
-
-fn run_with(has_threads: bool, case: impl FnOnce(&mut Scene) + Send) {
-    let result = std::thread::scope(|scope| scope.spawn(|| case(&mut Scene::new(has_threads))).join());
+/// The same on a switch that has the frames of its ports in this way.
+pub(super) fn run_by(frames_by: FramesBy, case: impl FnOnce(&mut Scene) + Send) {
+    let result = std::thread::scope(|scope| scope.spawn(|| case(&mut Scene::new(frames_by))).join());
     result.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
@@ -78,8 +74,8 @@ pub(super) fn ends(from: &str, to: &str, is_ipv4: bool) -> Ends {
 }
 
 impl Scene {
-    fn new(has_threads: bool) -> Self {
-        let daemons = if has_threads { packet_threads::daemons() } else { Daemons::start().expect("Open vSwitch") };
+    fn new(frames_by: FramesBy) -> Self {
+        let daemons = frames_by.daemons();
         let mut script = format!("add-br {BRIDGE} -- set Bridge {BRIDGE} datapath_type=netdev fail_mode=secure");
         // The kernel would send frames of its own.
         let mut commands =
@@ -91,9 +87,7 @@ impl Scene {
             let number = place(end);
             script.push_str(&format!(" -- add-port {BRIDGE} port-{end}"));
             script.push_str(&format!(" -- set Interface port-{end} ofport_request={number}"));
-            if has_threads {
-                script.push_str(&packet_threads::interface(&format!("port-{end}")));
-            }
+            script.push_str(&frames_by.interface(&format!("port-{end}")));
         }
         for command in commands {
             let mut words = command.split(' ');
@@ -107,13 +101,11 @@ impl Scene {
         let sockets = ENDS.map(socket).into();
         let class = |end: &'static str| (end, Arc::new(PodClass::of_namespace(end.parse().expect("a namespace"))));
         let (closed, classes) = (BTreeSet::new(), ENDS.map(class).into());
-        let mut scene = Self { daemons, sockets, numbers: BTreeMap::new(), requests: 0, closed, has_threads, classes };
+        let mut scene = Self { daemons, sockets, numbers: BTreeMap::new(), requests: 0, closed, frames_by, classes };
         let ports = scene.connect().ports().expect("ports");
         let number = |end| ports.iter().find(|port| port.name == format!("port-{end}")).expect("a port").number;
         scene.numbers = ENDS.map(|end| (end, number(end))).into();
-        if has_threads {
-            packet_threads::assert_both_poll(&scene.daemons);
-        }
+        frames_by.assert_poll(&scene.daemons);
         scene
     }
 
@@ -219,10 +211,8 @@ impl Scene {
                 let is_awaited = |end: &&&str| **end != from && !self.closed.contains(**end);
                 let has_it = |end: &&str| all.get(end).is_some_and(|all| all.contains(&request));
                 if ENDS.iter().filter(is_awaited).all(has_it) {
-                    if self.has_threads {
-                        std::thread::sleep(packet_threads::LATE);
-                        self.received().into_iter().for_each(|(end, more)| all.entry(end).or_default().extend(more));
-                    }
+                    self.frames_by.wait_for_others();
+                    self.received().into_iter().for_each(|(end, more)| all.entry(end).or_default().extend(more));
                     return all;
                 }
                 std::thread::sleep(Duration::from_millis(1));

@@ -4,8 +4,9 @@
 use super::changes::server;
 use super::keeping::{policies, ports};
 use super::packets::{TCP, UDP};
-use super::scene::{Scene, ends, run, run_with_threads};
+use super::scene::{Scene, ends, run, run_by};
 use crate::open_vswitch::TIMEOUT;
+use crate::open_vswitch::packet_threads::FramesBy;
 use std::time::{Duration, Instant};
 use usnet_dataplane::ovs::{BridgeFlows, NetworkPolicies, PortOwner, guarded_flows};
 use usnet_planner::testing::attachment;
@@ -136,12 +137,17 @@ fn each_change_of_policies_counts_whatever_was_sent_before() {
 
 #[test]
 fn each_change_of_policies_counts_with_several_packet_threads() {
-    run_with_threads(|scene| change_at_random(scene, 8, STEPS));
+    run_by(FramesBy::TwoThreads, |scene| change_at_random(scene, 8, STEPS));
+}
+
+#[test]
+fn each_change_of_policies_counts_by_af_xdp() {
+    run_by(FramesBy::AfXdp, |scene| change_at_random(scene, 11, STEPS));
 }
 
 #[test]
 #[ignore = "long: some minutes; `make nightly` runs it"]
 fn each_of_many_changes_of_policies_counts() {
     run(|scene| change_at_random(scene, 9, 600));
-    run_with_threads(|scene| change_at_random(scene, 10, 300));
+    run_by(FramesBy::TwoThreads, |scene| change_at_random(scene, 10, 300));
 }
