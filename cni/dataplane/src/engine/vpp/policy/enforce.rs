@@ -177,7 +177,9 @@ async fn delete_unused(
         changes.unused.iter().copied().partition(|acl| had(acl) || unused_before.contains(acl));
     if !gone.is_empty() {
         let mut batch = Batch::new();
-        gone.iter().for_each(|acl_index| drop(batch.request(AclDel { acl_index: *acl_index })));
+        for acl_index in gone {
+            let _harmless = batch.request(AclDel { acl_index });
+        }
         // What VPP rejects is used again, or was deleted already.
         api.send(&batch).await?;
     }

@@ -293,6 +293,7 @@ pub(crate) fn without_the_plugin_a_port_with_policies_is_refused(switch: &mut Vp
     let results = apply(&mut engine, &[create(switch)]);
     let text = results[0].as_ref().expect_err("it cannot be closed").to_string();
     assert!(text.contains("acl_plugin.so"), "{text}");
-    assert_eq!((switch.other_client().ports(), state(switch, "c2")), (1, (false, true)));
+    let ports = switch.other_client().ports();
+    assert_eq!((ports, state(switch, "c2")), (1, (false, true)));
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
 }
