@@ -95,8 +95,8 @@ fn what_others_change_is_repaired() {
         |found| found.lists.get_mut(&1).unwrap().output.clear(),
         |found| drop(found.own.first_entry().unwrap().get_mut().pop()),
         |found| drop(found.whitelists.remove(&2)),
-        |found| drop(found.in_effect.insert(2, [true, false])),
-        |found| drop(found.in_effect.remove(&2)),
+        |found| found.in_effect.extend([(2, [true, false])]),
+        |found| found.in_effect.retain(|index, _| *index != 2),
     ];
     for (number, change) in changes.iter().enumerate() {
         let mut found = good.clone();
