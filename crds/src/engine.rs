@@ -71,8 +71,6 @@ pub struct EngineTraits {
     /// Whether it is the bridge that checks what pods claim to be, and not each port by itself:
     /// then the bridge has to be usnet's own.
     pub guards_bridges: bool,
-    /// Whether the engine restricts the connections of pods by policies.
-    pub enforces_policies: bool,
 }
 
 const OPEN_VSWITCH: EngineTraits = EngineTraits {
@@ -102,7 +100,6 @@ const OPEN_VSWITCH: EngineTraits = EngineTraits {
     learns_per_vlan: true,
     has_gateways: false,
     guards_bridges: true,
-    enforces_policies: true,
 };
 
 const VPP: EngineTraits = EngineTraits {
@@ -132,7 +129,6 @@ const VPP: EngineTraits = EngineTraits {
     learns_per_vlan: false,
     has_gateways: true,
     guards_bridges: false,
-    enforces_policies: false,
 };
 
 /// The field by which users choose a bridge.

@@ -136,6 +136,9 @@ pub enum Problem {
         "policies need pods that cannot use addresses of others: set port.antiSpoofing to Address, or remove policies"
     )]
     PoliciesWithoutAddresses,
+    /// Which of its ports are of the network is only in the records of attachments.
+    #[error("policies are enforced on bridges of usnet only: remove policies, or use ownership Managed")]
+    PoliciesOfAdopted,
     /// A bridge tracks connections without their VLANs.
     #[error("policies are enforced on untagged ports only: remove the VLANs of ports, or policies")]
     PoliciesInVlan,

@@ -28,8 +28,9 @@ mod checks {
     use super::Policies;
     use crate::cel::{at, is, is_set, with_engine};
     use crate::network::UserspaceNetworkSpec;
+    use crate::network::bridge::spec::is_adopted;
     use crate::problem::{Problem, Problems};
-    use crate::{AntiSpoofing, EngineKind};
+    use crate::{AntiSpoofing, EngineKind, Ownership};
     use kube::core::Rule;
 
     const POLICIES: &str = "policies";
@@ -37,12 +38,14 @@ mod checks {
     const ATTACHMENTS: &str = "attachments";
     const RESERVED_VLANS: &str = "reservations.vlans";
 
-    /// Rules of the spec. Bridges of others need none: `antiSpoofing` is refused there.
+    /// Rules of the spec. Where bridges check what pods claim to be, those of others need none:
+    /// `antiSpoofing` is refused there.
     pub(crate) fn rules() -> impl Iterator<Item = Rule> {
         let are_disabled = format!("!{}", is(".policies", "Enabled"));
-        let without = EngineKind::ALL.into_iter().filter(|engine| !engine.traits().enforces_policies);
-        let of_engines: Vec<Rule> = without
-            .map(|engine| at(&format!(".{POLICIES}"), with_engine(engine, &are_disabled), &not_in(engine)))
+        let fits = format!("{are_disabled} || !{}", is_adopted());
+        let engines = EngineKind::ALL.into_iter().filter(|engine| !engine.traits().guards_bridges);
+        let of_engines: Vec<Rule> = engines
+            .map(|engine| at(&format!(".{POLICIES}"), with_engine(engine, &fits), &Problem::PoliciesOfAdopted))
             .collect();
         let or = |field: &str, expression: &str, problem: &Problem| {
             at(&format!(".{field}"), format!("{are_disabled} || {expression}"), problem)
@@ -58,10 +61,6 @@ mod checks {
         of_engines.into_iter().chain(of_fields)
     }
 
-    fn not_in(engine: EngineKind) -> Problem {
-        Problem::not_in_engine(engine, "networks", "policies", |row| row.enforces_policies)
-    }
-
     /// What the spec says.
     pub(crate) fn policies(problems: &mut Problems, spec: &UserspaceNetworkSpec) -> Policies {
         let found = spec.policies.unwrap_or_default();
@@ -69,7 +68,8 @@ mod checks {
             return found;
         }
         let mut add_if = |is_wrong, field: &str, problem| problems.add_if(is_wrong, &format!("spec.{field}"), problem);
-        add_if(!spec.engine.traits().enforces_policies, POLICIES, not_in(spec.engine));
+        let is_of_others = spec.bridge.ownership == Ownership::Adopted && !spec.engine.traits().guards_bridges;
+        add_if(is_of_others, POLICIES, Problem::PoliciesOfAdopted);
         let checks_addresses = spec.port.anti_spoofing == Some(AntiSpoofing::Address);
         add_if(!checks_addresses, POLICIES, Problem::PoliciesWithoutAddresses);
         add_if(spec.port.vlan.is_some(), VLAN, Problem::PoliciesInVlan);

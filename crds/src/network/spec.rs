@@ -124,7 +124,7 @@ pub struct UserspaceNetworkSpec {
     pub resource_claims: Option<ResourceClaimsSpec>,
     /// Whether MultiNetworkPolicies restrict the connections of pods: Disabled, or Enabled, those
     /// that name a NetworkAttachmentDefinition of the network do. Default Disabled. Enabled with
-    /// OVS, the antiSpoofing Address, and no VLANs of ports.
+    /// the antiSpoofing Address, a Managed bridge, and no VLANs of ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Policies")]
     pub policies: Option<Policies>,

@@ -107,6 +107,7 @@ pub fn configuration(program: &Path) -> String {
          plugins {{ {plugins}plugin default {{ disable }} plugin memif_plugin.so {{ enable }} \
          plugin vhost_plugin.so {{ enable }} plugin af_packet_plugin.so {{ enable }} \
          plugin vxlan_plugin.so {{ enable }} plugin tap_plugin.so {{ enable }} \
-         plugin policer_plugin.so {{ enable }} plugin ping_plugin.so {{ enable }} }}\n"
+         plugin policer_plugin.so {{ enable }} plugin acl_plugin.so {{ enable }} \
+          plugin ping_plugin.so {{ enable }} }}\n"
     )
 }

@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// `sun_path` holds 108 bytes with the terminating zero; VPP uses one less for memif.
 const SOCKET_PATH_MAX: usize = 106;
 
-/// The plugins of ports, tunnels and policers, and the one that answers echo requests.
-const PLUGINS: [&str; 6] = [
+/// The plugins of ports, tunnels, policers and access lists, and the one that answers echo
+/// requests.
+const PLUGINS: [&str; 7] = [
     "memif_plugin.so",
     "vhost_plugin.so",
     "af_packet_plugin.so",
     "vxlan_plugin.so",
     "policer_plugin.so",
+    "acl_plugin.so",
     "ping_plugin.so",
 ];
 

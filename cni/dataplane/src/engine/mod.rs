@@ -12,6 +12,7 @@ mod driver;
 mod error;
 mod guard_identity;
 pub mod ovs;
+pub mod policy_subjects;
 pub mod vpp;
 
 pub use blocking::{BlockingDriver, NeverWaits};

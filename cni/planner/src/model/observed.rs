@@ -48,6 +48,10 @@ pub enum PoliciesProblem {
     Unknown,
     /// They need more of the engine than it has.
     TooLarge(String),
+    /// The engine cannot restrict connections as it runs now.
+    Unsupported(String),
+    /// They are being set.
+    Pending,
 }
 
 /// What an engine can do with NICs that it drives itself by DPDK.

@@ -80,6 +80,9 @@ flags! {
         /// Frames are filtered by tables: [`InputAclSetInterface`](super::InputAclSetInterface).
         ACL = 1 << 14,
         POLICER = 1 << 15,
+        /// Packets are compared with access lists:
+        /// [`AclInterfaceSetAclList`](super::AclInterfaceSetAclList).
+        FEATURE_ARC = 1 << 17,
     }
 }
 
@@ -88,6 +91,9 @@ flags! {
     L2OutputFeatures {
         /// Frames that would not be accepted as input are dropped: [`L2InterfaceEfpFilter`].
         EFP_FILTER = 1 << 6,
+        /// Packets are compared with access lists:
+        /// [`AclInterfaceSetAclList`](super::AclInterfaceSetAclList).
+        FEATURE_ARC = 1 << 11,
         POLICER = 1 << 12,
     }
 }

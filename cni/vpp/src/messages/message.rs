@@ -32,6 +32,9 @@ pub trait Request: Message {
 }
 
 pub trait Reply: Message {
+    /// The place of the code among the bytes of the fields.
+    const RETVAL_AT: usize = 0;
+
     /// Returns 0, or the code of a refusal.
     fn retval(&self) -> i32;
 }

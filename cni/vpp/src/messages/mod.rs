@@ -5,6 +5,7 @@
 //! from VPP 23.06 on. The table has both directions of each message, so that it can be used for a
 //! server. Supporting another message takes another entry.
 
+mod acl;
 mod af_packet;
 mod bridge;
 mod classify;
@@ -26,6 +27,7 @@ mod tests;
 mod vhost;
 mod vxlan;
 
+pub use acl::*;
 pub use af_packet::*;
 pub use bridge::*;
 pub use classify::*;
@@ -60,6 +62,9 @@ pub fn all() -> impl Iterator<Item = &'static Descriptor> {
         ROUTE_DUMPS,
         BRIDGE_REQUESTS,
         BRIDGE_DUMPS,
+        ACL_MESSAGES,
+        ACL_REQUESTS,
+        ACL_DUMPS,
         CLASSIFY_REQUESTS,
         CLASSIFY_DUMPS,
         MEMIF_REQUESTS,

@@ -88,6 +88,20 @@ const SIZES: &[(&str, usize)] = &[
     ("bridge_domain_details_0fa506fd", 93),
     ("l2_fib_table_dump_c25fdce6", 14),
     ("l2_fib_table_details_a44ef6b8", 23),
+    ("acl_add_replace_ee5c2f18", 82),
+    ("acl_add_replace_reply_ac407b0c", 14),
+    ("acl_del_ef34fea4", 14),
+    ("acl_del_reply_e8d4e804", 10),
+    ("acl_interface_set_acl_list_473982bd", 16),
+    ("acl_interface_set_acl_list_reply_e8d4e804", 10),
+    ("acl_interface_set_etype_whitelist_3f5c2d2d", 16),
+    ("acl_interface_set_etype_whitelist_reply_e8d4e804", 10),
+    ("acl_dump_ef34fea4", 14),
+    ("acl_details_95babae0", 78),
+    ("acl_interface_list_dump_f9e6675e", 14),
+    ("acl_interface_list_details_e695d256", 12),
+    ("acl_interface_etype_whitelist_dump_f9e6675e", 14),
+    ("acl_interface_etype_whitelist_details_cc2bfded", 12),
     ("classify_add_del_table_6849e39e", 47),
     ("classify_add_del_table_reply_05486349", 22),
     ("classify_add_del_session_f20879f0", 36),
@@ -194,6 +208,8 @@ fn message_of_a_plugin_names_it() {
         let expected = match descriptor.name {
             name if name.contains("memif") => Some("memif_plugin.so"),
             name if name.contains("policer") => Some("policer_plugin.so"),
+            // Classifier tables have one of their own.
+            name if name.starts_with("acl_") => Some("acl_plugin.so"),
             name if name.contains("vhost") => Some("vhost_plugin.so"),
             name if name.starts_with("af_packet_") => Some("af_packet_plugin.so"),
             name if name.contains("tap_") => Some("tap_plugin.so"),
@@ -338,6 +354,41 @@ fn masks_and_matches_are_where_vpp_reads_and_writes_them() {
     };
     let bytes = [vec![0; 6], fields(&details)].concat();
     assert_eq!((bytes[13], &bytes[14..18], bytes[25], bytes[29], bytes[30]), (1, &[0, 0, 255, 255][..], 2, 16, 5));
+}
+
+#[test]
+fn rules_and_lists_of_them_are_where_vpp_reads_and_writes_them() {
+    let prefix = |text: &str, length| Prefix::new(text.parse().expect("an address"), length);
+    let rule = AclRule {
+        action: AclAction::PermitReflect,
+        source: prefix("fd00::7", 64),
+        destination: prefix("fd00::9", 128),
+        protocol: 6,
+        first_source: 1,
+        last_source: 2,
+        first_destination: 3,
+        last_destination: 4,
+        tcp_flags_mask: 5,
+        tcp_flags_value: 6,
+    };
+    let (tag, rules) = (FixedText::new("usnet").expect("fits"), vec![rule]);
+    let bytes =
+        [vec![0; 10], fields(&AclAddReplace { acl_index: NO_ACL, tag: tag.clone(), rules: rules.clone() })].concat();
+    assert_eq!((&bytes[10..14], &bytes[14..19], &bytes[78..82]), (&[255; 4][..], &b"usnet"[..], &[0, 0, 0, 1][..]));
+    // Action, families, lengths of prefixes and the protocol.
+    assert_eq!([82, 83, 99, 100, 101, 117, 118, 119].map(|at: usize| bytes[at]), [2, 1, 7, 64, 1, 9, 128, 6]);
+    assert_eq!((&bytes[120..128], &bytes[128..]), (&[0, 1, 0, 2, 0, 3, 0, 4][..], &[5, 6][..]));
+    let details = AclDetails { acl_index: 3, tag, rules };
+    assert_eq!(AclDetails::decode(&mut Reader::new(&fields(&details))), Ok(details));
+    let lists = AclInterfaceListDetails { sw_if_index: 1, acls: ByDirection { input: vec![7], output: vec![8, 9] } };
+    let bytes = fields(&lists);
+    assert_eq!(bytes[3..], [1, 3, 1, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 9]);
+    assert_eq!(AclInterfaceListDetails::decode(&mut Reader::new(&bytes)), Ok(lists));
+    let whitelist = ByDirection { input: vec![0x0806, 0x8035], output: vec![0x0806] };
+    let bytes = fields(&AclInterfaceSetEtypeWhitelist { sw_if_index: 1, whitelist });
+    assert_eq!(bytes[4..], [3, 2, 0x08, 0x06, 0x80, 0x35, 0x08, 0x06]);
+    let reply = fields(&AclAddReplaceReply { acl_index: 5, retval: -6 });
+    assert_eq!((reply[3], &reply[AclAddReplaceReply::RETVAL_AT..]), (5, &(-6_i32).to_be_bytes()[..]));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! Some checks make a real VPP crash, and say so: that is the behaviour of VPP 26.06.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod access_lists;
 mod bridges;
 mod classify;
 mod connection;

@@ -12,5 +12,5 @@ pub(crate) use open_vswitch::{OpenVswitchWatcher, PolicySources};
 pub(crate) use socket_folder::SocketFolderDeleted;
 pub(crate) use socket_folder::check as check_socket_folder;
 pub(crate) use supervised::Supervised;
-pub(crate) use vpp::VppWatcher;
+pub(crate) use vpp::{AclSources, VppWatcher};
 pub(crate) use watcher::{EngineState, EngineWatcher, Reconnected};

@@ -50,13 +50,14 @@ mod server_socket;
 mod snapshot;
 mod tags;
 
+pub use crate::engine::policy_subjects::PortOwner;
 pub use blocking_channels::BlockingChannels;
 pub use bridge_flows::BridgeFlows;
 pub use channels::{NewGuardedPort, OvsChannels, flows_refused};
 pub use driver::{OpenVswitch, TIMEOUT, guarded_from, observed_from, ports_without_mtu};
 pub use error::EmptyDatabase;
 pub use guarded::{FrameSource, GuardedBridge, GuardedPorts, PolicyTag};
-pub use network_policies::{ClosedNamespaces, NetworkPolicies, PortOwner};
+pub use network_policies::{ClosedNamespaces, NetworkPolicies};
 pub(crate) use ports::{VHOST_USER_CLIENT, is_connected};
 pub use server_socket::{ServerSocket, ports_with_folders, take_again};
 pub use tags::{ATTACHMENT_KEY, DEVICE_KEY, NETWORK_KEY, POLICY_ZONE_KEY, UPLINK_KEY};

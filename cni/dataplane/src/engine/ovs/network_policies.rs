@@ -4,6 +4,7 @@ use super::guarded::{FrameSource, GuardedPorts};
 use super::policy::by_namespace::PoliciesByNamespace;
 use super::policy::limits::TooLarge;
 use super::policy::{BridgePolicies, PolicyParts, PolicyPort, PolicyPortState};
+use crate::engine::policy_subjects::{PortOwner, class_of, peers};
 use crate::model::attachment::AttachmentId;
 use crate::model::port::{Guard, GuardedAddresses};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,14 +30,6 @@ pub struct NetworkPolicies {
     pub pods: Arc<KnownPods>,
     /// The pods of ports. The port of an attachment that is not here is closed.
     pub owners: BTreeMap<AttachmentId, PortOwner>,
-}
-
-/// The pod of a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortOwner {
-    pub namespace: NamespaceName,
-    /// The uid of the pod.
-    pub uid: String,
 }
 
 /// Namespaces whose policies need more than a switch takes, and whose ports are closed.
@@ -123,19 +116,12 @@ impl NetworkPolicies {
             return None;
         };
         let owner = self.owners.get(attachment).filter(|_| !is_trunk && !is_in_vlan);
-        let class = owner.and_then(|owner| classes.checked(self.class(owner)));
+        let class = owner.and_then(|owner| classes.checked(class_of(&self.pods, owner)));
         let state = class.map_or(PolicyPortState::Closed, PolicyPortState::OfClass);
         Some(PolicyPort { mac: *mac, virtual_macs: pairs.iter().map(|pair| pair.mac).collect(), state })
     }
 
-    /// What is known of a pod. Pods that no selector concerns are not among those that are known.
-    fn class(&self, PortOwner { namespace, uid }: &PortOwner) -> Arc<PodClass> {
-        let known = self.pods.get(uid).map(|pod| &pod.class).filter(|class| class.namespace == *namespace);
-        known.cloned().unwrap_or_else(|| Arc::new(PodClass::of_namespace(namespace.clone())))
-    }
-
-    /// The classes of addresses. An address of a port of this node is that port's pod's: what is
-    /// known of another pod is outdated.
+    /// The classes of addresses.
     fn peers(&self, ports: &GuardedPorts) -> PodAddresses {
         let mut own: BTreeMap<IpAddr, Option<&str>> = BTreeMap::new();
         for source in ports.values() {
@@ -144,16 +130,7 @@ impl NetworkPolicies {
             let uid = self.owners.get(attachment).map(|owner| owner.uid.as_str());
             own.extend(addresses.iter().map(|address| (*address, uid)));
         }
-        let of_others = PodAddresses::of(self.pods.values());
-        let mut all = of_others.0;
-        for (address, uid) in own {
-            let pod = uid.and_then(|uid| self.pods.get(uid)).filter(|pod| pod.addresses.contains(&address));
-            match pod {
-                Some(pod) => drop(all.insert(address, Arc::clone(&pod.class))),
-                None => drop(all.remove(&address)),
-            }
-        }
-        PodAddresses(all)
+        peers(&self.pods, own)
     }
 }
 

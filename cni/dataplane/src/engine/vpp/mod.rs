@@ -32,6 +32,7 @@ mod filter_command;
 mod guard;
 mod observe;
 mod plan_op;
+pub mod policy;
 mod port_setting_command;
 mod port_settings;
 mod ports;

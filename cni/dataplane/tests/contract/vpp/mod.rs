@@ -153,6 +153,13 @@ macro_rules! the_rest {
                 guards::guards_return_after_a_restart,
                 guards::a_port_with_many_addresses_fits_its_tables,
                 guards::an_index_whose_table_was_deleted_is_guarded,
+                policies::a_new_port_is_closed_before_it_is_up_and_opened_afterwards,
+                policies::what_others_change_of_access_lists_is_repaired,
+                policies::access_lists_of_others_are_not_changed,
+                policies::a_removed_port_leaves_no_access_list,
+                policies::an_access_list_that_nothing_uses_is_deleted,
+                policies::ports_with_policies_are_closed_after_a_restart,
+                policies::ports_with_too_many_rules_are_closed,
                 neighbours::the_limit_of_neighbours_is_set_with_a_gateway_and_kept,
                 neighbours::a_gateway_with_too_many_neighbours_is_set_down_and_up_again,
                 neighbours::of_a_table_that_is_nearly_full_the_largest_part_is_too_much,
@@ -176,6 +183,9 @@ macro_rules! the_rest {
             );
             vpp_cases!(start_with($kind, PortKind::MemifVolume, &["policer_plugin.so"]);
                 limits::limits_without_policers_are_refused_and_ports_without_limits_work,
+            );
+            vpp_cases!(start_with($kind, PortKind::MemifVolume, &["acl_plugin.so"]);
+                policies::without_the_plugin_a_port_with_policies_is_refused,
             );
             vpp_cases!(start_with($kind, PortKind::MemifVolume, &["memif_plugin.so"]);
                 outages::a_missing_plugin_is_named_and_bridges_work_without_it,
@@ -317,6 +327,7 @@ mod simulated_faults {
         faults::after_any_failure_the_next_plan_repairs_it,
         guards::a_rejected_message_leaves_no_open_port_and_no_table,
         guards::after_any_failure_a_guarded_port_is_closed_or_guarded,
+        policies::a_rejected_message_leaves_no_open_port_and_no_access_list,
     );
     vpp_cases!(start(Kind::Simulator, PortKind::Veth);
         tunnels::after_any_failure_the_next_plan_repairs_tunnels,
@@ -353,6 +364,9 @@ mod real_peers {
         guarded_frames::no_forged_frame_arrives_while_vpp_is_restarted,
         guarded_frames::no_forged_frame_arrives_while_a_guard_is_replaced,
         guarded_frames::no_forged_frame_arrives_while_its_port_is_recreated,
+        policy_packets::what_policies_allow_arrives_and_ends_with_them,
+        policy_packets::datagrams_end_with_their_rule_where_both_directions_are_restricted,
+        policy_packets::a_closed_port_gets_and_sends_nothing_but_arp,
         packets::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
         floods::a_flood_of_mac_addresses_fills_the_table_of_its_network_only,
         floods::a_flood_of_arp_requests_costs_its_own_gateway_only,

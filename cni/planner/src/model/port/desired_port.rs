@@ -53,6 +53,9 @@ pub struct CreationOptions {
     pub secret: Option<MemifSecret>,
     /// The MAC address of a NIC, or of the pod's end of a tap.
     pub mac: Option<[u8; 6]>,
+    /// Whether it lets nothing pass at first, because the policies for its pod are to be looked up
+    /// (VPP). In Open vSwitch the bridge says so.
+    pub is_closed: bool,
 }
 
 /// Whether a missing port is created.
@@ -82,7 +85,7 @@ impl DesiredPort {
     pub fn of_attachment(record: &Record) -> Self {
         let Record { network, id, port, mac, .. } = record;
         let AttachedPort { name, bridge, ownership, backend, queues, ring_size, secret, settings, .. } = port.clone();
-        let guard = guard(&settings, record);
+        let (guard, is_closed) = (guard(&settings, record), settings.policies.are_enabled());
         let settings = DesiredSettings { guard, ..settings.desired(&backend, queues) };
         let is_tap = matches!(backend, PortBackend::Tap { .. });
         let mac = mac.parse().ok().filter(|_| is_tap).map(|mac: MacAddress| mac.octets());
@@ -92,7 +95,7 @@ impl DesiredPort {
             name,
             backend,
             settings,
-            creation: CreationOptions { ring_size, secret, mac },
+            creation: CreationOptions { ring_size, secret, mac, is_closed },
             uplink: None,
             pair: None,
             policy: PortPolicy::Ensure,
@@ -108,6 +111,7 @@ impl DesiredPort {
         let settings = PortSettings { routed: settings.routed.clone(), ..present }.desired(backend, *queues);
         let settings = DesiredSettings { guard, ..settings };
         let mut port = Self { settings, ..Self::of_attachment(record) };
+        port.creation.is_closed = network.policies.are_enabled();
         if let Some(bridge) = port.bridge.as_mut().filter(|bridge| bridge.name == network.bridge.name) {
             bridge.ownership = network.bridge.ownership;
         }

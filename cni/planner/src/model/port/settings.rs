@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 use usnet_crds::{
-    AddressPair, AntiSpoofing, Mtu, NodeNetwork, Polling, Queues, RateLimit, TransmitRetries, Vlan, VlanTag,
+    AddressPair, AntiSpoofing, Mtu, NodeNetwork, Policies, Polling, Queues, RateLimit, TransmitRetries, Vlan, VlanTag,
 };
 
 /// What can be changed on a pod's port while packets flow, as it is in a record.
@@ -45,6 +45,13 @@ pub struct PortSettings {
     /// The addresses that the pod may use besides its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_address_pairs: Vec<AddressPair>,
+    /// Whether policies restrict the connections of the pod.
+    #[serde(default, skip_serializing_if = "are_disabled")]
+    pub policies: Policies,
+}
+
+const fn are_disabled(policies: &Policies) -> bool {
+    !policies.are_enabled()
 }
 
 /// Records of earlier releases have only the number of an access port's VLAN.
@@ -79,6 +86,7 @@ impl PortSettings {
             transmit_retries: network.port.transmit_retries,
             anti_spoofing: network.port.anti_spoofing,
             allowed_address_pairs: fixed.map(|fixed| fixed.allowed_address_pairs).unwrap_or_default(),
+            policies: network.policies,
         }
     }
 
@@ -94,6 +102,7 @@ impl PortSettings {
             transmit_retries,
             anti_spoofing: _,
             allowed_address_pairs: _,
+            policies: _,
         } = self;
         let has_program = backend.of_pod().is_some_and(|pod| pod.program_role().is_some());
         let queues = has_program.then(|| QueueSettings::new(queues, polling, transmit_retries));

@@ -111,7 +111,17 @@ fn settings_strategy() -> impl Strategy<Value = PortSettings> {
     let parts = (mtu_strategy(), vlan_strategy(), rate_limit_strategy(), routed_strategy(), serving_strategy());
     (parts, anti_spoofing_strategy()).prop_map(|(parts, (anti_spoofing, allowed_address_pairs))| {
         let (mtu, vlan, rate_limit, routed, (polling, transmit_retries)) = parts;
-        PortSettings { mtu, vlan, rate_limit, routed, polling, transmit_retries, anti_spoofing, allowed_address_pairs }
+        PortSettings {
+            mtu,
+            vlan,
+            rate_limit,
+            routed,
+            polling,
+            transmit_retries,
+            anti_spoofing,
+            allowed_address_pairs,
+            policies: Policies::default(),
+        }
     })
 }
 

@@ -164,11 +164,11 @@ impl Outcome {
     }
 }
 
-/// Encodes a reply that has only a code: `retval` is the first field of each reply.
+/// Encodes a reply that has only a code.
 fn refusal<R: Reply + Default>(retval: i32) -> Vec<u8> {
     let mut fields = fields_of(&R::default());
-    if let Some(first) = fields.first_chunk_mut() {
-        *first = retval.to_be_bytes();
+    if let Some(code) = fields.get_mut(R::RETVAL_AT..).and_then(<[u8]>::first_chunk_mut) {
+        *code = retval.to_be_bytes();
     }
     fields
 }

@@ -1,5 +1,6 @@
 //! The handlers of the messages.
 
+mod acl;
 mod af_packet;
 pub(crate) mod all;
 mod bridge_domain;

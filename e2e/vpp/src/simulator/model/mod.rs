@@ -1,5 +1,6 @@
 //! The state of a VPP, without sockets and messages.
 
+pub(crate) mod access_lists;
 pub(crate) mod bridge_domains;
 pub(crate) mod classifier;
 pub(crate) mod device;

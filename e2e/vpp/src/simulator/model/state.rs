@@ -1,5 +1,6 @@
 //! The state of a VPP. It is empty after each start.
 
+use crate::simulator::model::access_lists::AccessLists;
 use crate::simulator::model::bridge_domains::BridgeDomains;
 use crate::simulator::model::classifier::Classifier;
 use crate::simulator::model::device::{Device, SubInterface};
@@ -15,7 +16,7 @@ use crate::simulator::stats::Stats;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use usnet_vpp::ReturnCode;
-use usnet_vpp::messages::SpanState;
+use usnet_vpp::messages::{L2InputFeatures, L2OutputFeatures, SpanState};
 
 #[derive(Debug)]
 pub(crate) struct State {
@@ -33,6 +34,7 @@ pub(crate) struct State {
     pub(crate) features: BTreeMap<u32, Features>,
     pub(crate) policers: Policers,
     pub(crate) classifier: Classifier,
+    pub(crate) access_lists: AccessLists,
     /// Mirroring, by source, destination and whether it is in bridge domains. VPP does not remove
     /// it with the interfaces.
     pub(crate) spans: BTreeMap<(u32, u32, bool), SpanState>,
@@ -71,6 +73,7 @@ impl State {
             features: BTreeMap::new(),
             policers: Policers::default(),
             classifier: Classifier::default(),
+            access_lists: AccessLists::default(),
             spans: BTreeMap::new(),
             bridges: BridgeDomains::default(),
             routing: Routing::default(),
@@ -141,10 +144,21 @@ impl State {
         }
         self.routing.forget(sw_if_index);
         self.neighbours.forget(sw_if_index);
+        self.forget_acls(sw_if_index);
         if let Some(interface) = self.interfaces.remove(sw_if_index) {
             self.names.remove(&interface.name);
             self.stats.remove_interface(&interface.name, interface.device.tx_errors());
             self.events.entry(sw_if_index).or_default().deleted = true;
+        }
+    }
+
+    /// Ends all checks by access lists, as VPP does before it deletes an interface.
+    fn forget_acls(&mut self, sw_if_index: u32) {
+        if self.access_lists.lists.remove(&sw_if_index).is_some()
+            && let Some(features) = self.features.get_mut(&sw_if_index)
+        {
+            features.set_input(L2InputFeatures::FEATURE_ARC, false);
+            features.set_output(L2OutputFeatures::FEATURE_ARC, false);
         }
     }
 

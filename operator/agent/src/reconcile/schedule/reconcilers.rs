@@ -2,7 +2,7 @@
 //! here, and nothing else outside its own folder.
 
 use super::reconcile_loop::ReconcileLoop;
-use crate::engines::{EngineWatcher, OpenVswitchWatcher, PolicySources, SocketFolderDeleted, VppWatcher};
+use crate::engines::{AclSources, EngineWatcher, OpenVswitchWatcher, PolicySources, SocketFolderDeleted, VppWatcher};
 use crate::reconcile::agent_state::Inputs;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -37,7 +37,14 @@ pub(crate) fn reconciler(
             let watcher = OpenVswitchWatcher::connect(&socket, policies());
             inputs.reconciler(watcher)
         }
-        EngineKind::Vpp => inputs.reconciler(VppWatcher::connect(&socket, memif_socket_ids)),
+        EngineKind::Vpp => {
+            let sources = AclSources {
+                journal: inputs.agent_state.journal.clone(),
+                policies: inputs.policies.clone(),
+                specs: inputs.specs.clone(),
+            };
+            inputs.reconciler(VppWatcher::connect(&socket, memif_socket_ids, sources))
+        }
     }
 }
 

@@ -189,6 +189,8 @@ fn policies_health(evidence: Evidence<'_>, network: &NodeNetwork) -> Option<Netw
     Some(match problem {
         PoliciesProblem::Unknown => NetworkHealth::failed(POLICIES_UNKNOWN, policies::UNKNOWN),
         PoliciesProblem::TooLarge(why) => NetworkHealth::failed(POLICY_TOO_LARGE, policies::too_large(why)),
+        PoliciesProblem::Unsupported(why) => NetworkHealth::failed(ENGINE_UNSUITABLE, why.clone()),
+        PoliciesProblem::Pending => NetworkHealth::pending(policies::PENDING.to_owned()),
     })
 }
 

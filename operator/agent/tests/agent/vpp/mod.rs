@@ -9,6 +9,7 @@ mod legacy_pods;
 mod networks;
 mod outages;
 mod overlays;
+mod policies;
 mod program;
 mod restarts;
 pub(crate) mod testbed;

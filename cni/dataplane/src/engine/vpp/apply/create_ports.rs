@@ -8,6 +8,7 @@ use crate::engine::vpp::command::{self, CommandBatch, VppCommand};
 use crate::engine::vpp::filter_command::FilterCommand;
 use crate::engine::vpp::guard::GuardChange;
 use crate::engine::vpp::plan_op::{NewPort, Origin};
+use crate::engine::vpp::policy::close_new;
 use crate::engine::vpp::port_settings;
 use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::{Policer, detach, policer_commands};
@@ -32,6 +33,8 @@ struct PortCreation<'a> {
     joined_implicit_domain: bool,
     /// The first of the tables that filter it.
     filtered_by: Option<u32>,
+    /// The access list that closes it.
+    closed_by: Option<u32>,
     failure: Option<Failure>,
 }
 
@@ -115,15 +118,22 @@ async fn configure(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<
     Ok(())
 }
 
-/// Guards the ports of which pods may not claim everything, and sets them up: until then they are
-/// down.
+/// Guards the ports of which pods may not claim everything, closes those whose policies are not
+/// known yet, and sets them up: until then they are down.
 async fn guard(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<(), EngineError> {
-    for creation in list.iter_mut().filter(|creation| creation.failure.is_none() && creation.is_guarded()) {
+    for creation in list.iter_mut().filter(|creation| creation.failure.is_none() && creation.is_checked()) {
         let Some(index) = creation.index else { continue };
-        let desired = creation.port.port.settings.guard.clone();
-        match guards::guard_new(api, GuardChange { index, found: None, desired }).await? {
-            Ok(first) => creation.filtered_by = first,
-            Err(reason) => creation.failure = Some(creation.refusal(reason)),
+        if let Some(desired) = creation.port.port.settings.guard.clone() {
+            match guards::guard_new(api, GuardChange { index, found: None, desired: Some(desired) }).await? {
+                Ok(first) => creation.filtered_by = first,
+                Err(reason) => creation.failure = Some(creation.refusal(reason)),
+            }
+        }
+        if creation.failure.is_none() && creation.port.port.creation.is_closed {
+            match close_new(api, index).await? {
+                Ok(acl) => creation.closed_by = Some(acl),
+                Err(reason) => creation.failure = Some(creation.refusal(reason)),
+            }
         }
     }
     let planned = plan(list, PortCreation::set_up_commands);
@@ -154,6 +164,7 @@ impl<'a> PortCreation<'a> {
             index,
             joined_implicit_domain: false,
             filtered_by: None,
+            closed_by: None,
             failure: None,
         }
     }
@@ -205,8 +216,9 @@ impl<'a> PortCreation<'a> {
         }
     }
 
-    const fn is_guarded(&self) -> bool {
-        self.port.port.settings.guard.is_some()
+    /// Whether it is set up after what it lets pass is set.
+    const fn is_checked(&self) -> bool {
+        self.port.port.settings.guard.is_some() || self.port.port.creation.is_closed
     }
 
     fn refusal(&self, reason: String) -> Failure {
@@ -239,7 +251,7 @@ impl<'a> PortCreation<'a> {
         };
         let limits = policer_commands(policers, name, &settings.rate_limit.unwrap_or_default(), (index, *policed));
         let set_tag = set_tag.into_iter();
-        if self.is_guarded() {
+        if self.is_checked() {
             // An existing interface may be up.
             let down = self.new_interface().is_none().then_some(VppCommand::SetAdminDown { index });
             return set_tag.chain(down).chain(before).chain(place).chain(limits).collect();
@@ -247,9 +259,9 @@ impl<'a> PortCreation<'a> {
         set_tag.chain(before).chain(place).chain(limits).chain([VppCommand::SetAdminUp { index }]).collect()
     }
 
-    /// Sets a guarded port up.
+    /// Sets a port up of which it was checked what it lets pass.
     fn set_up_commands(&self) -> Vec<VppCommand> {
-        let index = self.index.filter(|_| self.filtered_by.is_some());
+        let index = self.index.filter(|_| self.is_checked());
         index.map(|index| VppCommand::SetAdminUp { index }).into_iter().collect()
     }
 
@@ -263,6 +275,7 @@ impl<'a> PortCreation<'a> {
         let end = policers.iter().filter_map(|policer| Some(detach(policer, self.index?)));
         let unset = self.filtered_by.zip(self.index).map(|(table, index)| FilterCommand::Unset { index, table });
         let delete_tables = self.filtered_by.map(|first| VppCommand::Filter(FilterCommand::DeleteTables { first }));
+        let delete_acl = self.closed_by.map(|index| VppCommand::DeleteAcl { index });
         let end = end.chain(unset.map(VppCommand::Filter));
         let routes = self.port.routed.iter().zip(self.index).flat_map(|(routed, index)| routed.undo(index));
         let delete = self.index.into_iter().flat_map(|index| new.delete(index));
@@ -272,6 +285,7 @@ impl<'a> PortCreation<'a> {
         end.chain(routes.map(VppCommand::Routing))
             .chain(delete)
             .chain(delete_tables)
+            .chain(delete_acl)
             .chain(implicit_domain)
             .chain(delete_policers)
             .collect()

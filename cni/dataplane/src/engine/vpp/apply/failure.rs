@@ -48,7 +48,7 @@ fn is_harmless(operation: &Op, command: &VppCommand, code: Option<ReturnCode>) -
         VppCommand::SubInterface(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::Tunnel(command) => code.is_some_and(|code| command.is_harmless(code)),
         VppCommand::Routing(command) => code.is_some_and(|code| command.is_harmless(code)),
-        VppCommand::DeletePolicer { .. } | VppCommand::StopSpan(_) => code.is_some(),
+        VppCommand::DeletePolicer { .. } | VppCommand::StopSpan(_) | VppCommand::DeleteAcl { .. } => code.is_some(),
         // The same policer: its name encodes all of its settings.
         VppCommand::AddPolicer { .. } => code == Some(ReturnCode::ValueExist),
         VppCommand::DeleteBridgeDomain { .. } if matches!(operation, Op::RemoveBridge { .. }) => {

@@ -162,6 +162,9 @@ impl<A: Api + Send> ApplySession<'_, A> {
             let interfaces = snapshot.interfaces.iter().map(|(index, interface)| (*index, interface.name.clone()));
             routing::read_bindings(self.api, &mut snapshot.routing, interfaces.collect()).await?;
         }
+        if part.iter().any(|operation| matches!(operation, Op::RemovePort { .. })) {
+            snapshot.read_acls(self.api).await?;
+        }
         let work = Work::plan(part, pending, self.context(&snapshot));
         let orphans = snapshot.orphaned_policers().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
         self.execute(part, work, orphans.collect()).await

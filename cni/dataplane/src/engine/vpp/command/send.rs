@@ -4,7 +4,7 @@ use super::requests;
 use super::vpp_command::VppCommand;
 use crate::engine::error::EngineError;
 use crate::engine::vpp::request::{Find, Outcome, add};
-use usnet_vpp::messages::{IfStatusFlags, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel};
+use usnet_vpp::messages::{AclDel, IfStatusFlags, PolicerAddDel, SwInterfaceSetFlags, SwInterfaceTagAddDel};
 use usnet_vpp::{Answers, Api, Batch};
 
 pub(in crate::engine::vpp) struct CommandBatch(Vec<Find>);
@@ -49,6 +49,7 @@ fn add_to(batch: &mut Batch, api: &impl Api, command: &VppCommand) -> Find {
         VppCommand::Tunnel(command) => command.add_to(batch),
         VppCommand::Routing(command) => command.add_to(batch),
         VppCommand::Filter(command) => command.add_to(batch),
+        VppCommand::DeleteAcl { index } => add(batch, AclDel { acl_index: *index }),
         VppCommand::StopSpan(request) => add(batch, request.clone()),
         VppCommand::SetTag { index, tag } => {
             add(batch, SwInterfaceTagAddDel { is_add: true, sw_if_index: *index, tag: tag.clone() })

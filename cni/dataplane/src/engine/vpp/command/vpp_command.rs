@@ -30,6 +30,10 @@ pub(in crate::engine::vpp) enum VppCommand {
     Routing(RoutingCommand),
     /// What filters the frames of a port changes.
     Filter(FilterCommand),
+    /// An access list goes, unless others use it.
+    DeleteAcl {
+        index: u32,
+    },
     /// Frames of one interface are not copied to another any more.
     StopSpan(SwInterfaceSpanEnableDisable),
     SetTag {

@@ -85,7 +85,8 @@ fn remove_interface(snapshot: &VppSnapshot, index: u32, interface: &Interface) -
     let spans = snapshot.spans.stop(index);
     let (unset, delete_tables) = remove_filter(index, interface.filter.as_ref());
     let delete = unset.into_iter().chain(delete.map(VppCommand::Port)).chain(delete_tables);
-    let mut list: Vec<VppCommand> = spans.chain(routes).chain(delete).collect();
+    let delete_acls = interface.acls.iter().map(|index| VppCommand::DeleteAcl { index: *index });
+    let mut list: Vec<VppCommand> = spans.chain(routes).chain(delete).chain(delete_acls).collect();
     let domain =
         interface.domain.filter(|id| snapshot.domains.get(id).is_some_and(|domain| snapshot.is_implicit(domain)));
     list.extend(domain.map(|id| VppCommand::DeleteBridgeDomain { id }));

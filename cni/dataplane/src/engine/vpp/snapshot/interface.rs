@@ -46,6 +46,8 @@ pub(in crate::engine::vpp) struct Interface {
     pub(in crate::engine::vpp) policed: Policed,
     /// What filters the frames that it receives, if tables are set for its index.
     pub(in crate::engine::vpp) filter: Option<Filter>,
+    /// The access lists of usnet that it has; empty unless it is to be deleted.
+    pub(in crate::engine::vpp) acls: BTreeSet<u32>,
     pub(in crate::engine::vpp) queues: InterfaceQueues,
     pub(in crate::engine::vpp) is_enabled: bool,
     pub(in crate::engine::vpp) has_peer: bool,
@@ -75,6 +77,7 @@ impl Interface {
             is_filtered: None,
             policed: Policed::default(),
             filter: None,
+            acls: BTreeSet::new(),
             queues: InterfaceQueues::default(),
             is_enabled: details.flags.contains(IfStatusFlags::ADMIN_UP),
             has_peer: details.flags.contains(IfStatusFlags::LINK_UP),

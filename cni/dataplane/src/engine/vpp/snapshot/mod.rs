@@ -1,6 +1,7 @@
 //! A snapshot of VPP: bridge domains, interfaces, memif sockets and policers.
 //!
-//! `read`, `features` and `filters` perform IO; the others are values.
+//! `read`, `features` and `filters` perform IO, and so does the method of `vpp_snapshot` that reads
+//! access lists; the others are values.
 
 mod addresses;
 mod bridge_domain;

@@ -150,6 +150,7 @@ impl VppSnapshot {
         snapshot.spans = spans.read(&answers)?;
         let filters = tables.read(&answers, api, snapshot.ports_of_pods()).await?;
         snapshot.set_filters(filters);
+        snapshot.read_acls(api).await?;
         Ok(snapshot)
     }
 

@@ -3,6 +3,8 @@
 use super::bridge_domain::BridgeDomain;
 use super::filters::Filter;
 use super::interface::Interface;
+use crate::engine::error::EngineError;
+use crate::engine::vpp::policy::read_own_lists;
 use crate::engine::vpp::ports::{PortInterface, SocketNames, Tunnel, TunnelKey};
 use crate::engine::vpp::qos::{Policer, Policers};
 use crate::engine::vpp::routing::RoutingSnapshot;
@@ -11,6 +13,7 @@ use crate::model::memif::MemifSocketIds;
 use crate::model::owner::Owner;
 use crate::model::port::PortName;
 use std::collections::{BTreeMap, BTreeSet};
+use usnet_vpp::Api;
 
 /// A snapshot of VPP. Interface indexes identify interfaces here and nowhere else, because VPP
 /// reuses an index immediately.
@@ -51,6 +54,16 @@ impl VppSnapshot {
                 interface.filter = Some(filter);
             }
         }
+    }
+
+    /// Reads the access lists of usnet that ports of pods have, because they go with these.
+    pub(in crate::engine::vpp) async fn read_acls(&mut self, api: &mut impl Api) -> Result<(), EngineError> {
+        for (index, acls) in read_own_lists(api, self.ports_of_pods()).await? {
+            if let Some(interface) = self.interfaces.get_mut(&index) {
+                interface.acls = acls;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn new(

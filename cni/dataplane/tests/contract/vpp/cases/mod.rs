@@ -12,6 +12,8 @@ pub(super) mod limits;
 pub(super) mod new_bridges;
 pub(super) mod outages;
 pub(super) mod peers;
+pub(super) mod policies;
+pub(super) mod policy_packets;
 pub(super) mod queues;
 mod routing;
 pub(super) mod single_port;

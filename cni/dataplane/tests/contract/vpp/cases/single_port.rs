@@ -60,9 +60,9 @@ pub(crate) fn it_reads_one_interface_whatever_their_number(switch: &mut VppSwitc
         assert_eq!((other_client.ports(), other_client.sockets().len()), (others.len(), expected));
     }
     assert_eq!(measured[0], measured[1]);
-    // One interface, its bridge domain and its features, that no table filters it, its deletion and
-    // that of its socket's id.
-    assert!(measured[0].answers <= 6, "{measured:?}");
+    // One interface, its bridge domain and its features, that no table filters it, its access
+    // lists, its deletion and that of its socket's id.
+    assert!(measured[0].answers <= 7, "{measured:?}");
 }
 
 pub(crate) fn a_new_memif_reads_no_others(switch: &mut VppSwitch) {

@@ -1,11 +1,16 @@
-//! The connection to VPP's binary API.
+//! The connection to VPP's binary API, and the access lists of policies.
+
+mod policies;
 
 use super::watcher::{EngineState, EngineWatcher, Reconnected};
 use crate::model::engine_view::EngineUp;
+use policies::AclKeeper;
+pub(crate) use policies::AclSources;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use usnet_common::display::ErrorChain;
 use usnet_crds::EngineKind;
 use usnet_crds::conditions::message::node::vpp_unreadable;
@@ -37,14 +42,25 @@ pub(crate) struct VppWatcher {
     observed_changes: u64,
     reconnected: Option<Reconnected>,
     poll_at: Option<Instant>,
+    acls: AclKeeper,
+    /// What was last observed of them.
+    enforced: watch::Receiver<policies::ByNetwork>,
+    /// Changes of the session, and of which policies are enforced.
+    changes: watch::Receiver<()>,
+    _tasks: JoinSet<()>,
 }
 
 impl VppWatcher {
     /// Connects, and reconnects indefinitely. Must be called inside a tokio runtime.
-    pub(crate) fn connect(socket: &Path, memif_socket_ids: MemifSocketIds) -> Self {
+    pub(crate) fn connect(socket: &Path, memif_socket_ids: MemifSocketIds, sources: AclSources) -> Self {
         let session = Session::start(Options { retry_max: RETRY, ..Options::new(socket) });
         let states = session.states();
         let socket = socket.to_owned();
+        let acls = AclKeeper::new(&sources);
+        let (changes_of_task, changes) = watch::channel(());
+        let mut tasks = JoinSet::new();
+        tasks.spawn(acls.clone().follow(session.handle(), sources));
+        tasks.spawn(merge(session.states(), acls.subscribe(), changes_of_task));
         Self {
             session,
             states,
@@ -54,6 +70,10 @@ impl VppWatcher {
             observed_changes: 0,
             reconnected: None,
             poll_at: None,
+            enforced: acls.subscribe(),
+            acls,
+            changes,
+            _tasks: tasks,
         }
     }
 
@@ -70,12 +90,16 @@ impl VppWatcher {
             self.reconnected = Some(Reconnected { restarted, has_ended: restarted });
             self.connection = Some(now);
         }
+        self.enforced.mark_unchanged();
         match self.driver().observe().await {
-            Ok(observed) => EngineState::Up(EngineUp {
-                observed: Arc::new(observed),
-                version: Some(connected.version),
-                warning: None,
-            }),
+            Ok(mut observed) => {
+                self.acls.add_to(&mut observed);
+                EngineState::Up(EngineUp {
+                    observed: Arc::new(observed),
+                    version: Some(connected.version),
+                    warning: None,
+                })
+            }
             Err(error) => match &*self.states.borrow() {
                 // The connection was lost meanwhile, and the session knows why.
                 State::Disconnected { reason } => disconnected(reason),
@@ -97,20 +121,38 @@ fn disconnected(reason: &Error) -> EngineState {
     }
 }
 
+/// Sends a value for each change of the session, and of which policies are enforced.
+async fn merge(
+    mut states: watch::Receiver<State>,
+    mut enforced: watch::Receiver<policies::ByNetwork>,
+    changes: watch::Sender<()>,
+) {
+    loop {
+        let changed = tokio::select! {
+            changed = states.changed() => changed,
+            changed = enforced.changed() => changed,
+        };
+        if changed.is_err() {
+            return;
+        }
+        changes.send_replace(());
+    }
+}
+
 impl EngineWatcher for VppWatcher {
     const ENGINE: EngineKind = EngineKind::Vpp;
     /// VPP's main thread answers, and on a small VPP forwards packets as well: a burst of
     /// connecting clients must not keep it answering all the time.
     const MIN_INTERVAL: Duration = Duration::from_millis(100);
-    type SessionState = State;
+    type SessionState = ();
     type Driver = Vpp<Handle>;
 
     fn socket(&self) -> &Path {
         &self.socket
     }
 
-    fn subscribe(&self) -> watch::Receiver<State> {
-        self.session.states()
+    fn subscribe(&self) -> watch::Receiver<()> {
+        self.changes.clone()
     }
 
     fn driver(&self) -> Vpp<Handle> {
@@ -132,8 +174,10 @@ impl EngineWatcher for VppWatcher {
     async fn observe_changed(&mut self, before: EngineUp, operations: &[Op]) -> EngineState {
         let state = self.states.borrow().clone();
         if matches!(&state, State::Connected(connected) if self.is_as_observed(connected))
-            && let Ok(observed) = self.driver().observe_changed(Arc::unwrap_or_clone(before.observed), operations).await
+            && let Ok(mut observed) =
+                self.driver().observe_changed(Arc::unwrap_or_clone(before.observed), operations).await
         {
+            self.acls.add_to(&mut observed);
             return EngineState::Up(EngineUp { observed: Arc::new(observed), version: before.version, warning: None });
         }
         self.observe().await
@@ -141,7 +185,10 @@ impl EngineWatcher for VppWatcher {
 
     fn is_unchanged(&self) -> bool {
         let is_recent = self.poll_at.is_some_and(|at| Instant::now() < at);
-        is_recent && matches!(&*self.states.borrow(), State::Connected(connected) if self.is_as_observed(connected))
+        let is_enforced_as_before = self.enforced.has_changed().is_ok_and(|has_changed| !has_changed);
+        is_recent
+            && is_enforced_as_before
+            && matches!(&*self.states.borrow(), State::Connected(connected) if self.is_as_observed(connected))
     }
 
     fn take_reconnect(&mut self) -> Option<Reconnected> {

@@ -1,0 +1,235 @@
+//! What passes ports with policies: raw frames of three pods, of which the second is restricted.
+
+use super::guards::network;
+use super::policies::{desired, keep};
+use crate::guard_frames::untagged;
+use crate::switch::Switch;
+use crate::values::{Values, converge, port_name};
+use crate::vpp::switch::{TIMEOUT, VppSwitch};
+use smoltcp::phy::{Device as _, Medium, RawSocket, RxToken as _, TxToken as _};
+use smoltcp::time::Instant as Now;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use usnet_crds::policy::rule::{PortRange, TransportProtocol};
+use usnet_dataplane::vpp::policy::PortPolicy;
+use usnet_dataplane::vpp::policy::rule_set::{Permit, RuleSet, Service};
+use usnet_dataplane::vpp::policy::rules::compile;
+
+const PODS: [&str; 3] = ["c1", "c2", "c3"];
+const A: usize = 0;
+const B: usize = 1;
+const C: usize = 2;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+const BROADCAST: [u8; 6] = [0xff; 6];
+
+fn mac(pod: usize) -> [u8; 6] {
+    [2, 0, 0, 0, 0, last(pod)]
+}
+
+fn last(pod: usize) -> u8 {
+    u8::try_from(10 + pod).expect("a few")
+}
+
+/// A packet of IPv4 from one pod to another.
+fn packet([from, to]: [usize; 2], (protocol, source, destination): (u8, u16, u16), flags: u8) -> Vec<u8> {
+    let payload = 20_u8;
+    let mut bytes = [mac(to), mac(from)].concat();
+    bytes.extend([8, 0, 0x45, 0, 0, 20 + payload, 0, 0, 0, 0, 64, protocol, 0, 0]);
+    bytes.extend([10, 9, 0, last(from), 10, 9, 0, last(to)]);
+    bytes.extend(source.to_be_bytes().into_iter().chain(destination.to_be_bytes()));
+    if protocol == TCP {
+        bytes.extend([0, 0, 0, 1, 0, 0, 0, 1, 0x50, flags, 1, 0, 0, 0, 0, 0]);
+    } else {
+        bytes.extend([0, payload, 0, 0]);
+        bytes.extend([7; 12]);
+    }
+    // The checksum of the header.
+    let words = bytes[14..34].chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let sum: u32 = words.sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let checksum = !u16::try_from(folded & 0xffff).expect("16 bits");
+    bytes[24..26].copy_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
+/// A request of ARP, which every pod gets.
+fn arp(from: usize, number: u16) -> Vec<u8> {
+    let mut bytes = [BROADCAST, mac(from)].concat();
+    bytes.extend([8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
+    bytes.extend(mac(from));
+    bytes.extend([10, 9, 0, last(from), 0, 0, 0, 0, 0, 0, 10, 9]);
+    bytes.extend(number.to_be_bytes());
+    bytes.resize(60, 0);
+    bytes
+}
+
+fn of_type(from: usize, ethertype: [u8; 2]) -> Vec<u8> {
+    let mut bytes = [BROADCAST, mac(from)].concat();
+    bytes.extend(ethertype);
+    bytes.resize(60, 7);
+    bytes
+}
+
+struct Ends {
+    sockets: [RawSocket; 3],
+    markers: u16,
+}
+
+impl Ends {
+    fn new() -> Self {
+        let device = |container: &str| port_name(container).as_str().replace("vhu", "pod");
+        let open = |container| RawSocket::new(&device(container), Medium::Ethernet).expect("a packet socket");
+        Self { sockets: PODS.map(open), markers: 0 }
+    }
+
+    fn send(&mut self, from: usize, bytes: &[u8]) {
+        let token = self.sockets[from].transmit(Now::now()).expect("always");
+        token.consume(bytes.len(), |buffer| buffer.copy_from_slice(bytes));
+    }
+
+    /// Which pods a frame reaches. A request of ARP follows it, and arrives after it: a VPP without
+    /// workers forwards in order.
+    fn reaches(&mut self, from: usize, bytes: &[u8]) -> BTreeSet<usize> {
+        self.send(from, bytes);
+        let others: BTreeSet<usize> = (0..3).filter(|pod| *pod != from).collect();
+        let (mut reached, mut settled) = (BTreeSet::new(), BTreeSet::new());
+        let end = Instant::now() + TIMEOUT;
+        while settled != others {
+            assert!(Instant::now() < end, "ARP arrives at {settled:?} alone");
+            self.markers += 1;
+            let marker = arp(from, self.markers);
+            self.send(from, &marker);
+            let patience = Instant::now() + Duration::from_millis(200);
+            while settled != others && Instant::now() < patience {
+                for pod in &others {
+                    while let Some((token, _)) = self.sockets[*pod].receive(Now::now()) {
+                        let received = token.consume(untagged);
+                        reached.extend((received == untagged(bytes)).then_some(*pod));
+                        settled.extend((received == untagged(&marker)).then_some(*pod));
+                    }
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        reached
+    }
+
+    #[track_caller]
+    fn arrives(&mut self, ends: [usize; 2], ports: (u8, u16, u16), flags: u8, expected: bool) {
+        let [from, to] = ends;
+        let reached = self.reaches(from, &packet(ends, ports, flags));
+        assert_eq!(reached.contains(&to), expected, "{ends:?} {ports:?} {flags}: {reached:?}");
+    }
+}
+
+/// The pod a may reach ports 80 of TCP and 53 of UDP.
+fn from_a() -> RuleSet {
+    let permit = |protocol, port| Permit {
+        peer: "10.9.0.10/32".parse().expect("a prefix"),
+        service: Service::Ports(PortRange { protocol, first: port, last: port }),
+    };
+    let permits = [permit(TransportProtocol::Tcp, 80), permit(TransportProtocol::Udp, 53)];
+    RuleSet { ingress: Some(permits.into()), egress: None }
+}
+
+fn restrict(switch: &VppSwitch, rules: &RuleSet, earlier: Option<&RuleSet>, ends_sessions: bool) {
+    let policy = PortPolicy::Restricted { rules: compile(rules, earlier), ends_sessions };
+    let done = keep(switch, &[("c1", PortPolicy::Open), ("c2", policy), ("c3", PortPolicy::Open)]);
+    assert_eq!(done.problem, None);
+}
+
+fn start(switch: &VppSwitch) -> Ends {
+    let blue = network(switch);
+    converge(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &PODS));
+    let mut ends = Ends::new();
+    // Where each is becomes known.
+    for pod in 0..3 {
+        ends.reaches(pod, &arp(pod, 0));
+    }
+    ends
+}
+
+pub(crate) fn what_policies_allow_arrives_and_ends_with_them(switch: &mut VppSwitch) {
+    let mut ends = start(switch);
+    ends.arrives([C, B], (TCP, 40_000, 80), SYN, true);
+    restrict(switch, &from_a(), None, true);
+    ends.arrives([A, B], (TCP, 40_000, 80), SYN, true);
+    ends.arrives([B, A], (TCP, 80, 40_000), SYN | ACK, true);
+    ends.arrives([A, B], (TCP, 40_000, 80), ACK, true);
+    ends.arrives([A, B], (UDP, 40_000, 53), 0, true);
+    ends.arrives([B, A], (UDP, 53, 40_000), 0, true);
+    for (pair, ports, flags) in [
+        ([A, B], (TCP, 40_000, 81), SYN),
+        ([A, B], (TCP, 40_000, 81), ACK),
+        ([A, B], (UDP, 40_000, 54), 0),
+        ([C, B], (TCP, 40_000, 80), SYN),
+        ([C, B], (TCP, 80, 40_000), SYN | ACK),
+        ([C, B], (UDP, 53, 53), 0),
+    ] {
+        ends.arrives(pair, ports, flags, false);
+    }
+    // What floods is compared for each port, and what is not IP does not pass.
+    let mut to_all = packet([C, B], (TCP, 40_001, 80), SYN);
+    to_all[..6].copy_from_slice(&BROADCAST);
+    assert_eq!(ends.reaches(C, &to_all), [A].into());
+    to_all[..6].copy_from_slice(&[2, 0, 0, 0, 9, 9]);
+    assert_eq!(ends.reaches(C, &to_all), [A].into(), "an address that is not known");
+    assert_eq!(ends.reaches(C, &of_type(C, [0x88, 0xb5])), [A].into());
+
+    // The other direction is open, with its answers.
+    ends.arrives([C, B], (TCP, 90, 40_002), SYN | ACK, false);
+    ends.arrives([B, C], (TCP, 40_002, 90), SYN, true);
+    ends.arrives([C, B], (TCP, 90, 40_002), SYN | ACK, true);
+    ends.arrives([B, C], (UDP, 40_003, 91), 0, true);
+    ends.arrives([C, B], (UDP, 91, 40_003), 0, true);
+    ends.arrives([C, B], (UDP, 92, 40_003), 0, false);
+
+    // Nothing is allowed any more: what a had ends, and what b has with c goes on.
+    let none = RuleSet { ingress: Some(BTreeSet::new()), egress: None };
+    restrict(switch, &none, Some(&from_a()), false);
+    ends.arrives([B, A], (UDP, 53, 40_000), 0, true);
+    ends.arrives([B, A], (TCP, 80, 40_000), ACK, true);
+    restrict(switch, &none, None, false);
+    ends.arrives([A, B], (UDP, 40_000, 53), 0, false);
+    ends.arrives([A, B], (TCP, 40_000, 80), ACK, false);
+    ends.arrives([C, B], (TCP, 90, 40_002), ACK, true);
+    ends.arrives([C, B], (UDP, 91, 40_003), 0, true);
+}
+
+pub(crate) fn datagrams_end_with_their_rule_where_both_directions_are_restricted(switch: &mut VppSwitch) {
+    let mut ends = start(switch);
+    let both = RuleSet { egress: Some(BTreeSet::new()), ..from_a() };
+    restrict(switch, &both, None, true);
+    ends.arrives([B, C], (UDP, 40_003, 91), 0, false);
+    ends.arrives([B, C], (TCP, 40_003, 91), SYN, false);
+    ends.arrives([B, A], (UDP, 53, 40_000), 0, false);
+    ends.arrives([A, B], (UDP, 40_000, 53), 0, true);
+    ends.arrives([B, A], (UDP, 53, 40_000), 0, true);
+    ends.arrives([A, B], (TCP, 40_000, 80), SYN, true);
+    ends.arrives([B, A], (TCP, 80, 40_000), SYN | ACK, true);
+    ends.arrives([B, A], (TCP, 80, 40_001), SYN, false);
+    let none = RuleSet { ingress: Some(BTreeSet::new()), egress: Some(BTreeSet::new()) };
+    restrict(switch, &none, None, none.outdates_sessions_of(&both));
+    // VPP ends the sessions soon after its answer.
+    let end = Instant::now() + TIMEOUT;
+    while ends.reaches(A, &packet([A, B], (UDP, 40_000, 53), 0)).contains(&B) {
+        assert!(Instant::now() < end, "the session is still there");
+    }
+    ends.arrives([B, A], (UDP, 53, 40_000), 0, false);
+    ends.arrives([B, A], (TCP, 80, 40_000), ACK, false);
+    ends.arrives([A, B], (TCP, 40_000, 80), ACK, false);
+}
+
+pub(crate) fn a_closed_port_gets_and_sends_nothing_but_arp(switch: &mut VppSwitch) {
+    converge(&mut switch.engine(), &desired(switch, &PODS));
+    let mut ends = Ends::new();
+    for ports in [(TCP, 40_000, 80), (UDP, 40_000, 53)] {
+        for pair in [[A, B], [B, A], [C, B]] {
+            ends.arrives(pair, ports, SYN, false);
+        }
+    }
+    assert_eq!(ends.reaches(C, &of_type(C, [0x88, 0xb5])), BTreeSet::new());
+}
