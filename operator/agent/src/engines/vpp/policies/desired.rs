@@ -80,7 +80,7 @@ fn restrict(
     let mut by_class: BTreeMap<Arc<PodClass>, Option<Arc<RuleSet>>> = BTreeMap::new();
     let mut is_too_large = false;
     for (index, port) in ports {
-        let class = pod_of(port).map(|pod| class_of(known, &pod.owner)).filter(|class| is_known(policies, class));
+        let class = pod_of(port).map(|pod| class_of(known, &pod.owner)).filter(|class| is_known(policies.iter(), class));
         let Some(class) = class else {
             desired.ports.insert(*index, PortPolicy::Closed);
             continue;
@@ -126,7 +126,7 @@ fn addresses<'a>(pods: impl Iterator<Item = &'a AttachedPod>) -> BTreeMap<IpAddr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::policies::by_network;
+    use crate::model::policies::{joined, policies_by_network};
     use std::collections::BTreeSet;
     use usnet_crds::policy::Policy;
     use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule};
@@ -166,7 +166,7 @@ mod tests {
         let (namespace, name) = ("db".parse().unwrap(), "p".to_owned());
         let policy = Policy { namespace, name, pods: None, ingress: Some(vec![rule]), egress: None };
         let object = CompiledPolicySpec::new(["blue".parse().unwrap()].into(), 1, policy);
-        Some(Arc::new(by_network([&object], [])))
+        Some(Arc::new(joined(&policies_by_network([&object]), &BTreeMap::new())))
     }
 
     fn of(spec: &NodeSpec, policies: &KnownPolicies, pods: &AttachedPods) -> Desired {
