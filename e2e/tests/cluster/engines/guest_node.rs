@@ -15,7 +15,7 @@ use usnet_e2e::testbed::progress;
 
 pub(super) const NAME: &str = "guest";
 pub(super) const NUMA_NODES: u8 = 2;
-/// One is reserved for programs of the node. Each NUMA node has as many as the engine and a pod need.
+/// One is reserved for programs of the node. Each NUMA node has enough for the engine and pods.
 const CPUS: u8 = 8;
 /// In the command of pause containers.
 const PAUSE: &str = "2147483647";

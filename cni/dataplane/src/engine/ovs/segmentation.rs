@@ -3,9 +3,9 @@
 //! With `other_config:userspace-tso-enable=true` the switch reads from a kernel device, with each
 //! packet, what is left to do for it, and hands both on to the device that it sends to, where the
 //! kernel does it. Open vSwitch 3.1 drops such a packet where the receiving port cannot do it:
-//! tunnels, NICs by DPDK as far as their driver cannot, and vhost-user ports whose program has not
-//! negotiated it, as that of a capture. To AF_XDP it sends the packet as it is. So all ports that
-//! packets may be sent to must be of the kernel.
+//! tunnels, and NICs by DPDK as far as their driver cannot. It sends the packet as it is to AF_XDP,
+//! and to vhost-user ports whose program has not negotiated it, as that of a capture. So all ports
+//! that packets may be sent to must be of the kernel.
 
 use super::ports;
 use super::snapshot::OvsSnapshot;

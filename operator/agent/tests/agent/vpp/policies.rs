@@ -63,11 +63,17 @@ fn wait_for(testbed: &VppTestbed, pod: &Record, expected: Option<&PortRules>) {
     until("the port has its rules", || (rules(testbed, pod).as_ref() == expected).then_some(()));
 }
 
+/// The network has policies, and these are known. An agent forgets those that no network needs.
+fn enable(agent: &RunningAgent, generation: i64) {
+    agent.set_spec(u32::try_from(generation).unwrap(), &[blue(generation, Policies::Enabled)]);
+    agent.wait_for_network("blue", "needs policies", |entry| entry.reason == "PoliciesUnknown");
+    agent.set_policies(from("10.9.0.0/24"));
+}
+
 /// The network with an attached pod, and policies by which it gets what comes from a prefix.
 fn with_pod(testbed: &VppTestbed) -> (RunningAgent, Record) {
     let agent = RunningAgent::start(&testbed.paths);
-    agent.set_spec(1, &[blue(1, Policies::Enabled)]);
-    agent.set_policies(from("10.9.0.0/24"));
+    enable(&agent, 1);
     testbed.wait_until_programmed("blue");
     let pod = testbed.pod("c1", &blue(1, Policies::Enabled));
     testbed.write(&pod);
@@ -107,8 +113,8 @@ fn what_others_remove_is_restored_and_a_new_agent_changes_nothing(testbed: &VppT
     let before = observed();
     let agent = RunningAgent::start(&testbed.paths);
     agent.set_spec(2, &[blue(1, Policies::Enabled)]);
-    agent.set_policies(from("10.9.0.0/24"));
     agent.wait_for_report("generation 2", |report| (report.observed_generation() == Some(2)).then_some(()));
+    agent.set_policies(from("10.9.0.0/24"));
     testbed.wait_until_programmed("blue");
     assert_eq!(observed(), before);
 }
@@ -135,8 +141,7 @@ fn a_network_that_gets_and_loses_policies_keeps_its_ports(testbed: &VppTestbed) 
     testbed.write(&pod);
     let before = testbed.wait_for_port(&pod);
     wait_for(testbed, &pod, None);
-    agent.set_policies(from("10.9.0.0/24"));
-    agent.set_spec(2, &[blue(2, Policies::Enabled)]);
+    enable(&agent, 2);
     wait_for(testbed, &pod, Some(&allowing("10.9.0.0/24")));
     agent.set_spec(3, &[blue(3, Policies::Disabled)]);
     wait_for(testbed, &pod, None);

@@ -80,7 +80,8 @@ fn restrict(
     let mut by_class: BTreeMap<Arc<PodClass>, Option<Arc<RuleSet>>> = BTreeMap::new();
     let mut is_too_large = false;
     for (index, port) in ports {
-        let class = pod_of(port).map(|pod| class_of(known, &pod.owner)).filter(|class| is_known(policies.iter(), class));
+        let class =
+            pod_of(port).map(|pod| class_of(known, &pod.owner)).filter(|class| is_known(policies.iter(), class));
         let Some(class) = class else {
             desired.ports.insert(*index, PortPolicy::Closed);
             continue;
