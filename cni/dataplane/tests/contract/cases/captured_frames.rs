@@ -11,6 +11,8 @@ use usnet_endpoint::Port;
 use usnet_endpoint::vhost_user::{Endpoint, Listener};
 
 const PATIENCE: Duration = Duration::from_secs(20);
+/// After so long without a frame none is on its way.
+const QUIET: Duration = Duration::from_millis(200);
 /// Where the source address, the port and the text of what [`send`] sends are.
 const SOURCE: std::ops::Range<usize> = 6..12;
 const UDP_PORT: usize = 36;
@@ -21,8 +23,35 @@ fn start(switch: &impl Switch, direction: Direction) -> (Listener, Endpoint) {
     let (request, owner) = capture(switch, "c1");
     let listener = Listener::bind(&request.socket).expect("a socket");
     captures(switch).start(&Capture { direction, ..request }, &owner).expect("a capture");
-    let endpoint = listener.accept(PATIENCE).expect("the engine connects");
+    let mut endpoint = listener.accept(PATIENCE).expect("the engine connects");
+    await_copies(switch, &mut endpoint);
     (listener, endpoint)
+}
+
+/// Sends until copies come: a packet thread of Open vSwitch sends none before it was told of the
+/// program.
+fn await_copies(switch: &impl Switch, endpoint: &mut Endpoint) {
+    let end = Instant::now() + PATIENCE;
+    let mut count = 0;
+    while count == 0 {
+        assert!(Instant::now() < end, "no frame is copied");
+        send(switch, "c1");
+        send(switch, "c2");
+        count = drain(endpoint);
+    }
+}
+
+/// Receives until nothing comes any more; returns how many frames came.
+fn drain(endpoint: &mut Endpoint) -> usize {
+    let (mut count, mut frame, mut last) = (0, Vec::new(), Instant::now());
+    while last.elapsed() < QUIET {
+        if endpoint.receive(&mut frame).expect("a frame") {
+            (count, last) = (count + 1, Instant::now());
+        } else {
+            endpoint.wait(Duration::from_millis(20)).expect("waiting");
+        }
+    }
+    count
 }
 
 /// The source and the text of each UDP frame, until so many came.

@@ -31,6 +31,18 @@ contract!(start();
     outages::a_switch_that_does_not_answer_never_looks_empty,
 );
 
+/// What receives copies is a vhost-user port, which needs DPDK.
+fn start_with_dpdk() -> Option<OneSwitch> {
+    let daemons = Daemons::builder().dpdk(true).dpdk_memory(256).start().expect("Open vSwitch");
+    Some(OneSwitch { daemons, kind: Kind::VethByAfXdp })
+}
+
+contract!(start_with_dpdk();
+    captures::a_captured_port_and_its_network_are_removed,
+    captured_frames::every_frame_of_both_directions_is_copied_in_order,
+    captured_frames::only_frames_of_the_direction_are_copied,
+);
+
 /// Frames of one pod arrive at the other.
 fn assert_passes(switch: &OneSwitch) {
     let before = received_by_pod(switch, "c2");

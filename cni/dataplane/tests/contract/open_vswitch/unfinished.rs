@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd as _;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -102,7 +102,7 @@ impl Scene {
         run(&node, &format!("ip link set {NIC} up"));
         run(&node, &format!("ip link set {CABLE} up"));
         vsctl(&daemons, &format!("add-port {BRIDGE} {NIC}"));
-        let endpoint = connect(&daemons, socket);
+        let endpoint = connect(&daemons, &socket);
         Self { daemons, node, pods, endpoint }
     }
 
@@ -122,8 +122,8 @@ impl Scene {
     }
 }
 
-fn connect(daemons: &Daemons, socket: PathBuf) -> (Listener, Endpoint) {
-    let listener = Listener::bind(&socket).expect("a socket");
+fn connect(daemons: &Daemons, socket: &Path) -> (Listener, Endpoint) {
+    let listener = Listener::bind(socket).expect("a socket");
     let options = format!("type=dpdkvhostuserclient options:vhost-server-path={}", socket.display());
     vsctl(daemons, &format!("add-port {BRIDGE} program -- set Interface program {options}"));
     let endpoint = listener.accept(TIMEOUT).expect("the switch connects");

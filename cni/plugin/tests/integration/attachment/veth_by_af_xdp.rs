@@ -3,7 +3,7 @@
 use super::veth::{PATIENCE, PODS, add, assert_they_talk, program, within};
 use crate::support::pod::Pod;
 use crate::support::wait::await_that;
-use crate::support::{NETWORK, TestNode, create_network_namespace, ip, on_a_node, on_a_node_with, record_in};
+use crate::support::{TestNode, create_network_namespace, ip, on_a_node, on_a_node_with, record_in};
 use serde_json::Value;
 use usnet_crds::{KilobitsPerSecond, Mtu, NodeNetwork, RateLimit, VethDatapath, Vlan, VlanTag};
 use usnet_test_abuse::{Frame, send};

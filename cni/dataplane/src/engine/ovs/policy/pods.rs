@@ -115,7 +115,7 @@ fn tables(peers: &[PeerClasses; 2]) -> Vec<Table<'_>> {
     let all = [(SOURCE_POD, ingress), (DESTINATION_POD, egress)];
     let needed: Vec<_> = all.into_iter().filter(|(_, peers)| !peers.addresses.is_empty()).collect();
     let nexts = needed.iter().skip(1).map(|(number, _)| *number).chain([EGRESS]);
-    needed.iter().zip(nexts).map(|((number, peers), next)| Table { number: *number, next, peers: *peers }).collect()
+    needed.iter().zip(nexts).map(|((number, peers), next)| Table { number: *number, next, peers }).collect()
 }
 
 /// A table of classes.

@@ -1,5 +1,7 @@
 //! Restarts and replacements while a pod sends forged frames without end.
 
+#![expect(clippy::print_stdout, reason = "how many frames were sent is a figure for a reader")]
+
 use super::frames::{self, Frame};
 use super::scene::{Scene, device, port_of, run, run_by};
 use crate::flood::Flood;

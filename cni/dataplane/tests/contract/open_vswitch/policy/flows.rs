@@ -106,8 +106,7 @@ fn flows_of_many_ports_and_policies_are_written_in_a_second() {
         let (ports, policies): (_, Vec<Policy>) = ((1..=PORTS).map(port).collect(), (1..=RULES).map(policy).collect());
         let since = Instant::now();
         let (peers, ports) = (&PodAddresses::default(), &ports);
-        let desired =
-            compile(&BridgePolicies { zone: ZONE, policies: &policies.clone().into(), ports, peers }).expect("few");
+        let desired = compile(&BridgePolicies { zone: ZONE, policies: &policies.into(), ports, peers }).expect("few");
         let compiled = since.elapsed();
         let count = desired.flows.len();
         let groups = desired.groups.into_iter().map(|group| Change::Group(GroupMod::Set(group)));

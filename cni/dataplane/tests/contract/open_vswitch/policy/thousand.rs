@@ -1,6 +1,8 @@
 //! A node with a thousand ports and a thousand policies: how long one address or one port more
 //! takes, from what the node knows to the flows of the switch.
 
+#![expect(clippy::print_stdout, reason = "the times are figures for a reader")]
+
 use super::scene::{Scene, run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};

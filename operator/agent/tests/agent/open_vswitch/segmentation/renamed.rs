@@ -25,7 +25,7 @@ fn a_pod_that_has_renamed_its_interface_gets_whole_packets_again() {
 fn rename(pod: &Namespace, from: &str, to: &str) {
     let address = pod.output(&format!("ip -o -4 addr show dev {from}"));
     let address = address.split_whitespace().nth(3).expect("an address").to_owned();
-    for command in [format!("down"), format!("name {to}")] {
+    for command in ["down", &format!("name {to}")] {
         pod.ip(&format!("link set {from} {command}"));
     }
     pod.ip(&format!("link set {to} up"));

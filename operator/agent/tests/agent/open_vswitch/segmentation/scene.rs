@@ -106,6 +106,13 @@ impl Scene {
         transfer(from, to, IpAddr::from([10, 9, 0, 2]), bytes, LIMIT)
     }
 
+    /// In how many packets this many bytes arrive by TCP. Those of 64 KiB are one each.
+    pub(super) fn packets_of(&self, bytes: usize) -> u64 {
+        let before = received(&self.pods[1]);
+        self.transfer(bytes).expect("TCP");
+        received(&self.pods[1]) - before
+    }
+
     /// How long a few bytes take by TCP.
     pub(super) fn transfer_within(&self, limit: Duration) -> Option<Duration> {
         let [from, to] = &self.pods;
@@ -123,6 +130,13 @@ pub(super) fn follow(testbed: &OvsTestbed) {
 /// Whether a pod leaves the checksums of what it sends by an interface to others.
 pub(super) fn leaves_checksums(pod: &Namespace, interface: &str) -> bool {
     pod.output(&format!("ethtool -k {interface}")).contains(&format!("{CHECKSUMS}: on"))
+}
+
+/// How many packets a pod has received.
+fn received(pod: &Namespace) -> u64 {
+    let counters = pod.output("cat /proc/net/dev");
+    let of_device = counters.lines().find_map(|line| line.trim().strip_prefix("net1:"));
+    of_device.unwrap().split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
 /// How many packets the kernel of a pod has dropped because of their checksums.

@@ -93,7 +93,7 @@ fn what_others_change_is_repaired() {
         |found| drop(found.lists.remove(&1)),
         |found| found.lists.get_mut(&1).unwrap().input.push(77),
         |found| found.lists.get_mut(&1).unwrap().output.clear(),
-        |found| drop(found.own.first_entry().unwrap().get_mut().pop()),
+        |found| found.own.first_entry().unwrap().get_mut().truncate(1),
         |found| drop(found.whitelists.remove(&2)),
         |found| found.in_effect.extend([(2, [true, false])]),
         |found| found.in_effect.retain(|index, _| *index != 2),
