@@ -53,6 +53,7 @@ pub(super) const NETWORK: &[Row] = &[
     ("usnet policies", NAME),
     ("kubectl get compiledpolicies", Run),
     ("kubectl get userspacepodslices", Run),
+    ("kubectl exec -n usnet-system deployment/usnet-policies -- usnet probe metrics", Run),
     ("kubectl describe multi-networkpolicies -n db database", COMPILED_POLICY),
     ("kubectl get usnr -o wide", Run),
     ("kubectl wait --for=condition=Ready usna/web-extra", ATTACHMENTS),

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 use usnet_crds::{KilobitsPerSecond, NetworkName, RateLimit, SocketRole, XdpMode};
+use usnet_dataplane::engine::BlockingDriver;
 use usnet_dataplane::ovs::OpenVswitch;
 use usnet_dataplane::port::{DeviceName, PortBackend, PortName, SocketPath};
 use usnet_ovsdb::Transaction;
@@ -89,7 +90,12 @@ impl Switch for OneSwitch {
     const REMEMBERS: bool = true;
 
     fn engine(&self) -> Self::Engine {
-        OpenVswitch::new(client(self))
+        let mut engine = OpenVswitch::new(client(self));
+        if matches!(self.kind, Kind::VethByAfXdp) {
+            // The main thread loads a program for each device: half a second, on a busy machine.
+            engine.set_apply_timeout(TIMEOUT);
+        }
+        engine
     }
 
     fn control_socket(&self) -> PathBuf {
