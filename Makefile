@@ -89,7 +89,7 @@ fuzz:
 	  --test integration -- --nocapture malformed::
 
 # A short set of tests with each version of Open vSwitch and DPDK (from releases of Debian), Kubernetes and containerd that users have, and a
-# table of it; then what is behind the newest versions. ROWS="trixie kubernetes-1.37" runs some (e2e/scripts/versions). Each row takes three
+# table of it; then what is behind the newest versions. ROWS="trixie kubernetes-1.34" runs some (e2e/scripts/versions). Each row takes three
 # minutes at most, and what it needs is built before: about ten minutes for a Kubernetes. It is not in `make test`.
 versions: setup
 	e2e/scripts/versions
