@@ -113,7 +113,7 @@ fn the_directory_is_read_once_in_an_epoch() {
 #[test]
 fn another_version_is_named_with_the_one_that_is_read() {
     let error = reader().attempt(&Memory::new(3).segment()).expect_err("another version").to_string();
-    assert!(error.contains("version 3") && error.contains("version 2") && error.contains("release"), "{error}");
+    assert!(error.contains("version 3") && error.contains("version 2") && error.contains("26.06"), "{error}");
 }
 
 #[test]
