@@ -36,31 +36,22 @@ pub fn create(outside: &Path) -> Result<(), CommandError> {
     command::run(Command::new("nsenter").arg(namespace).args(["ip", "link", "set", "fab", "up"])).map(drop)
 }
 
-/// Creates tap devices on both bridges for a node that is a virtual machine, with a route for its
-/// pods. They end with the test bed.
-pub(crate) fn create_taps(name: &str, index: u8) -> Result<(), CommandError> {
-    let second = second_tap(name);
+/// Creates a tap device on the first bridge for a node that is a virtual machine, with a route for
+/// its pods. It ends with the test bed.
+pub(crate) fn create_tap(name: &str, index: u8) -> Result<(), CommandError> {
     let batch = format!(
         "tuntap add dev {name} mode tap\n\
          link set {name} master fab0 up\n\
-         route add {} via {} dev fab0\n\
-         tuntap add dev {second} mode tap\n\
-         link set {second} master fab1 up\n",
+         route add {} via {} dev fab0\n",
         addresses::pods(index),
         addresses::node(index),
     );
     command::run_with_input(Command::new("ip").args(["-batch", "-"]), &batch).map(drop)
 }
 
-/// The tap device of the second NIC of a node.
-pub(crate) fn second_tap(name: &str) -> String {
-    format!("{name}-1")
-}
-
-/// Removes what [`create_taps`] created, once nothing uses it.
-pub(crate) fn delete_taps(name: &str, index: u8) -> Result<(), CommandError> {
-    let second = second_tap(name);
-    let batch = format!("route del {} dev fab0\nlink del {name}\nlink del {second}\n", addresses::pods(index));
+/// Removes what [`create_tap`] created, once nothing uses it.
+pub(crate) fn delete_tap(name: &str, index: u8) -> Result<(), CommandError> {
+    let batch = format!("route del {} dev fab0\nlink del {name}\n", addresses::pods(index));
     command::run_with_input(Command::new("ip").args(["-batch", "-"]), &batch).map(drop)
 }
 

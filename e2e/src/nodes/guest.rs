@@ -1,9 +1,8 @@
 //! A node that is a virtual machine ([`crate::machines`]). The other nodes of a test bed share the
 //! CPUs and hugepages of this machine, which no kubelet may give away there; a guest has its own.
 //!
-//! It joins a test bed that runs: its NICs are tap devices on the bridges of the nodes, containerd
+//! It joins a test bed that runs: its NIC is a tap device on the bridge of the nodes, containerd
 //! and kubelet are those of the other nodes, and it has no engine. Control groups are of version 2.
-//! The second NIC, on the last NUMA node, is for networks.
 
 use std::fs;
 use std::io;
@@ -69,7 +68,7 @@ pub struct GuestSpec<'a> {
 pub struct Guest {
     // Fields end in this order.
     pub machine: Machine,
-    _taps: Taps,
+    _tap: Tap,
     _proxy: ApiProxy,
     _folder: TempDir,
     path: String,
@@ -93,9 +92,9 @@ impl Guest {
         let path = settings.program_path(testbed);
         let proxy =
             ApiProxy::start(&path, &pod_network::identity(&authority, spec.name)?).map_err(GuestError::Proxy)?;
-        let taps = Taps::create(spec.name, index)?;
+        let tap = Tap::create(spec.name, index)?;
         let machine = Machine::boot(packages, &specification(spec), &folder.path().join(spec.name))?;
-        let guest = Self { machine, _taps: taps, _proxy: proxy, _folder: folder, path, kubelet };
+        let guest = Self { machine, _tap: tap, _proxy: proxy, _folder: folder, path, kubelet };
         let (address, prefix) = (addresses::node(index), addresses::FABRIC_PREFIX);
         let mut words = vec![format!("{address}/{prefix}"), addresses::CONTROL_PLANE.to_string()];
         words.extend(spec.images.iter().map(|image| image.display().to_string()));
@@ -119,35 +118,33 @@ impl Guest {
     }
 }
 
-/// The tap devices of a guest.
+/// The tap device of a guest.
 #[derive(Debug)]
-struct Taps {
+struct Tap {
     name: String,
     index: u8,
 }
 
-impl Taps {
+impl Tap {
     fn create(name: &str, index: u8) -> Result<Self, GuestError> {
-        fabric::create_taps(name, index).map_err(|error| GuestError::Connect(name.to_owned(), error))?;
+        fabric::create_tap(name, index).map_err(|error| GuestError::Connect(name.to_owned(), error))?;
         Ok(Self { name: name.to_owned(), index })
     }
 }
 
-impl Drop for Taps {
+impl Drop for Tap {
     fn drop(&mut self) {
-        // They end with the test bed at the latest.
-        let _ = fabric::delete_taps(&self.name, self.index);
+        // It ends with the test bed at the latest.
+        let _ = fabric::delete_tap(&self.name, self.index);
     }
 }
 
 fn specification(spec: &GuestSpec<'_>) -> Specification {
-    let nic = |number: u8, tap: String| {
-        let mac = format!("52:54:00:00:07:0{number}");
-        NicSpec { model: NicModel::Virtio, cable: Cable::Tap(tap), mac }
-    };
+    let cable = Cable::Tap(spec.name.to_owned());
+    let nic = NicSpec { model: NicModel::Virtio, cable, mac: "52:54:00:00:07:01".to_owned() };
     Specification {
         name: spec.name.to_owned(),
-        nics: vec![nic(1, spec.name.to_owned()), nic(2, fabric::second_tap(spec.name))],
+        nics: vec![nic],
         cpus: spec.cpus,
         memory: spec.memory,
         hugepages: 0,

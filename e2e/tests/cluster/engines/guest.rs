@@ -1,7 +1,6 @@
 //! Hugepages and exclusive CPUs, in a guest whose kubelet has some to give away.
 
 use super::guest_node::{GuestNode, NAME, NUMA_NODES};
-use super::numa::pods_are_placed_beside_the_nic;
 use super::{Engine, pod_on};
 use crate::support::cluster::{apply, check, eventually, get};
 use crate::support::pods::{await_packets, wait_running};
@@ -58,8 +57,6 @@ fn an_engine_has_hugepages_and_cpus_of_its_own() {
     threads_are_on(&node, &given);
     another_process_has_the_same(&node, &given);
     scene.delete_pods(["left", "right"]);
-    pods_are_placed_beside_the_nic(&node, &given);
-    println!("guest: all pods are placed after {:.1} s", after());
 }
 
 /// The guest has the driver of DPDK, and no IOMMU.

@@ -15,8 +15,8 @@ use usnet_e2e::testbed::progress;
 
 pub(super) const NAME: &str = "guest";
 pub(super) const NUMA_NODES: u8 = 2;
-/// One is reserved for programs of the node. Each NUMA node has enough for the engine and pods.
-const CPUS: u8 = 8;
+/// One is reserved for programs of the node.
+const CPUS: u8 = 6;
 /// In the command of pause containers.
 const PAUSE: &str = "2147483647";
 /// With the file systems of containers, which are in memory.
@@ -38,9 +38,7 @@ impl GuestNode {
         let usnet = settings.image.clone().unwrap_or_else(|| testbed.temporary().join("usnet.tar"));
         let base = archives::base_archive(&testbed, &settings).unwrap();
         let images: [PathBuf; 3] = [base, usnet, openvswitch::archive(&settings.cache).unwrap()];
-        let kubelet = json!({
-            "cpuManagerPolicy": "static", "reservedSystemCPUs": "0", "topologyManagerPolicy": "single-numa-node",
-        });
+        let kubelet = json!({"cpuManagerPolicy": "static", "reservedSystemCPUs": "0"});
         let spec =
             GuestSpec { name: NAME, cpus: CPUS, memory: MEMORY, numa_nodes: NUMA_NODES, images: &images, kubelet };
         let guest = Guest::start(packages, &testbed, &settings, &spec);
@@ -81,16 +79,8 @@ impl GuestNode {
 
     /// The NUMA node that has all of these CPUs.
     pub(super) fn numa_node(&self, given: &BTreeSet<u16>) -> u8 {
-        (0..NUMA_NODES).find(|node| given.is_subset(&self.cpus_of(*node))).unwrap_or_else(|| panic!("{given:?}"))
-    }
-
-    pub(super) fn cpus_of(&self, numa_node: u8) -> BTreeSet<u16> {
-        cpus(&self.run(&format!("cat /sys/devices/system/node/node{numa_node}/cpulist")))
-    }
-
-    /// The NUMA node of the second NIC, which is a virtio device on a PCI device.
-    pub(super) fn nic_numa_node(&self) -> u8 {
-        self.run("cat $(readlink -f /sys/class/net/eth1/device)/../numa_node").trim().parse().unwrap()
+        let of_node = |node: u8| cpus(&self.run(&format!("cat /sys/devices/system/node/node{node}/cpulist")));
+        (0..NUMA_NODES).find(|node| given.is_subset(&of_node(*node))).unwrap_or_else(|| panic!("{given:?}"))
     }
 
     /// The process of the switch.

@@ -4,7 +4,6 @@ mod bare_node;
 mod guest;
 mod guest_node;
 mod node;
-mod numa;
 mod traffic;
 mod updates;
 mod vpp;
