@@ -34,7 +34,7 @@ const RATIO: f64 = 1.5;
 const DELAY_MOST: Duration = Duration::from_secs(3);
 const DELAY_USUAL: Duration = Duration::from_secs(1);
 /// Half of the limit of the Deployment.
-const MEMORY_MIB: f64 = 64.0;
+const MEMORY_MIB: f64 = 256.0;
 
 pub(crate) async fn run(load: Load, report: &mut Report) {
     report.scene(format!("policies: {load}"));

@@ -2,6 +2,7 @@
 //!
 //! [`watcher`] is the interface for the reconciler; [`open_vswitch`] and [`vpp`] implement it.
 
+mod attached_pods;
 mod open_vswitch;
 mod socket_folder;
 mod supervised;

@@ -28,8 +28,8 @@ fn start(switch: &impl Switch, direction: Direction) -> (Listener, Endpoint) {
     (listener, endpoint)
 }
 
-/// Sends until copies come: a packet thread of Open vSwitch sends none before it was told of the
-/// program.
+/// Sends until copies come: a packet thread of Open vSwitch sends none before it is reconfigured
+/// for the program that has connected.
 fn await_copies(switch: &impl Switch, endpoint: &mut Endpoint) {
     let end = Instant::now() + PATIENCE;
     let mut count = 0;

@@ -1,6 +1,6 @@
 //! What the ports of VPP should have, by the policies that are known. Pure.
 
-use super::pods::{AttachedPod, AttachedPods};
+use crate::engines::attached_pods::{AttachedPod, AttachedPods};
 use crate::model::policies::{KnownPolicies, NetworkKnowledge};
 use crate::model::spec::NodeSpec;
 use std::collections::{BTreeMap, BTreeSet};

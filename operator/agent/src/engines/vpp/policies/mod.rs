@@ -8,12 +8,11 @@
 //! all ports that use them.
 
 mod desired;
-mod pods;
 
+use crate::engines::attached_pods::Pods;
 use crate::model::policies::KnownPolicies;
 use crate::model::spec::NodeSpec;
 use desired::{Desired, Known, desired, networks, too_large};
-use pods::Pods;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

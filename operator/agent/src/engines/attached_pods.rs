@@ -11,28 +11,28 @@ use usnet_dataplane::journal::Journal;
 
 /// The pod of an attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct AttachedPod {
-    pub(super) owner: PortOwner,
-    pub(super) addresses: Vec<IpAddr>,
+pub(in crate::engines) struct AttachedPod {
+    pub(in crate::engines) owner: PortOwner,
+    pub(in crate::engines) addresses: Vec<IpAddr>,
 }
 
 /// By attachments. One that is not here has a port that is closed.
-pub(super) type AttachedPods = BTreeMap<AttachmentId, AttachedPod>;
+pub(in crate::engines) type AttachedPods = BTreeMap<AttachmentId, AttachedPod>;
 
 /// The pods that were read.
 #[derive(Debug)]
-pub(super) struct Pods {
+pub(in crate::engines) struct Pods {
     journal: Journal,
-    pub(super) known: AttachedPods,
+    pub(in crate::engines) known: AttachedPods,
 }
 
 impl Pods {
-    pub(super) fn new(journal: Journal) -> Self {
+    pub(in crate::engines) fn new(journal: Journal) -> Self {
         Self { journal, known: AttachedPods::new() }
     }
 
     /// Reads those of new attachments, and forgets those of others. Returns whether all are known.
-    pub(super) async fn update(&mut self, attachments: impl Iterator<Item = &AttachmentId>) -> bool {
+    pub(in crate::engines) async fn update(&mut self, attachments: impl Iterator<Item = &AttachmentId>) -> bool {
         let all: BTreeSet<&AttachmentId> = attachments.collect();
         self.known.retain(|id, _| all.contains(id));
         let missing: Vec<AttachmentId> = all.into_iter().filter(|id| !self.known.contains_key(*id)).cloned().collect();
