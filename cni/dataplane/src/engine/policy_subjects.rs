@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::NamespaceName;
-use usnet_crds::policy::pods::{KnownPods, PodAddresses, PodClass};
+use usnet_crds::policy::pods::{KnownPod, KnownPods, PodAddresses, PodClass};
 
 /// The pod of a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,16 @@ pub fn class_of(pods: &KnownPods, PortOwner { namespace, uid }: &PortOwner) -> A
 /// is known: what is known of another pod is outdated.
 #[must_use]
 pub fn peers(pods: &KnownPods, own: BTreeMap<IpAddr, Option<&str>>) -> PodAddresses {
-    let PodAddresses(mut all) = PodAddresses::of(pods.values());
+    peers_among(pods.values(), pods, own)
+}
+
+/// The same of some addresses, given all pods that have any of them.
+pub(crate) fn peers_among<'pod>(
+    with_addresses: impl IntoIterator<Item = &'pod KnownPod>,
+    pods: &KnownPods,
+    own: BTreeMap<IpAddr, Option<&str>>,
+) -> PodAddresses {
+    let PodAddresses(mut all) = PodAddresses::of(with_addresses);
     for (address, uid) in own {
         let pod = uid.and_then(|uid| pods.get(uid)).filter(|pod| pod.addresses.contains(&address));
         match pod {

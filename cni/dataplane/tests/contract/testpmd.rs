@@ -37,13 +37,26 @@ impl Testpmd {
 
     /// Starts a program with so many queues; `arguments` are what it does with its packets.
     pub(crate) fn start(folder: &Path, name: &str, backend: PodBackend<'_>, queues: u32, arguments: &[&str]) -> Self {
+        let queues_of_ports = [format!("--rxq={queues}"), format!("--txq={queues}")];
+        let arguments: Vec<&str> =
+            queues_of_ports.iter().map(String::as_str).chain(arguments.iter().copied()).collect();
+        Self::with_devices(folder, name, &[device(backend, queues)], &arguments)
+    }
+
+    /// Starts a program that sends the frames of a tap of the kernel by the port, byte by byte, and
+    /// the other way round. It creates the tap.
+    pub(crate) fn forward(folder: &Path, name: &str, backend: PodBackend<'_>, tap: &str) -> Self {
+        Self::with_devices(folder, name, &[device(backend, 1), format!("net_tap0,iface={tap}")], &[])
+    }
+
+    fn with_devices(folder: &Path, name: &str, devices: &[String], arguments: &[&str]) -> Self {
         let prefix = format!("{}-{name}", folder.file_name().expect("a name").to_str().expect("UTF-8"));
         // Its output is a file, to which it would write in large blocks.
         let mut command = Command::new("stdbuf");
         command.args(["-oL", PROGRAM, "--no-pci", "--no-huge", "--no-telemetry", "-l", "0,1", "-m", "128"]);
-        command.args([format!("--file-prefix={prefix}"), format!("--vdev={}", device(backend, queues)), "--".into()]);
-        command.args(["--total-num-mbufs=4096", "--no-mlockall", "--interactive", "--auto-start"]);
-        command.args([format!("--rxq={queues}"), format!("--txq={queues}")]).args(arguments);
+        command.arg(format!("--file-prefix={prefix}"));
+        command.args(devices.iter().map(|device| format!("--vdev={device}"))).arg("--");
+        command.args(["--total-num-mbufs=4096", "--no-mlockall", "--interactive", "--auto-start"]).args(arguments);
         let log = folder.join(format!("testpmd-{name}.log"));
         let output = File::create(&log).expect("a file");
         let errors = output.try_clone().expect("a file");

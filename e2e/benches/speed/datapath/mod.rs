@@ -6,6 +6,7 @@ mod flooding;
 mod kernel_ports;
 mod mode;
 mod program;
+mod vpp;
 
 use crate::report::{Targets, table};
 use mode::Mode;
@@ -63,6 +64,7 @@ pub(crate) fn run(targets: &mut Targets) {
     flooding::compare(&switch, targets);
     drop(switch);
     kernel_ports::run(targets);
+    vpp::run(targets);
 }
 
 fn turns() -> usize {

@@ -46,11 +46,21 @@ pub(crate) fn policies_by_network<'a>(
     policies.into_iter().map(|(network, policies)| (network, policies.into())).collect()
 }
 
-/// The pods of these slices.
-pub(crate) fn pods_of<'a>(slices: impl IntoIterator<Item = &'a UserspacePodSliceSpec>) -> KnownPods {
+/// The pods of these slices. Classes that are as they were before are shared, so that what compares
+/// pods with those of before finds equal ones at once.
+pub(crate) fn pods_of<'a>(
+    slices: impl IntoIterator<Item = &'a UserspacePodSliceSpec>,
+    before: &KnownPods,
+) -> KnownPods {
     let mut pods = KnownPods::new();
     for slice in slices {
-        let classes: Vec<Arc<PodClass>> = slice.classes.iter().map(|class| Arc::new(class.class())).collect();
+        let mut classes: Vec<Arc<PodClass>> = slice.classes.iter().map(|class| Arc::new(class.class())).collect();
+        for pod in &slice.pods {
+            let Some(class) = classes.get_mut(pod.class) else { continue };
+            if let Some(known) = before.get(&pod.uid).filter(|known| known.class == *class) {
+                class.clone_from(&known.class);
+            }
+        }
         for pod in &slice.pods {
             let Some(class) = classes.get(pod.class).cloned() else { continue };
             pods.insert(pod.uid.clone(), KnownPod { class, addresses: pod.addresses.clone() });

@@ -35,6 +35,7 @@ pub mod guard;
 mod guarded;
 pub mod guarded_flows;
 mod legacy_tags;
+mod network_pods;
 mod network_policies;
 mod observe;
 mod plan_op;

@@ -1,21 +1,17 @@
 //! The policies of a network on its bridge: which ports of the database they are for. Pure.
 
-use super::guarded::{FrameSource, GuardedPorts};
-use super::policy::by_namespace::PoliciesByNamespace;
+use super::guarded::GuardedPorts;
+use super::network_pods::NetworkPods;
 use super::policy::limits::TooLarge;
-use super::policy::{BridgePolicies, PolicyParts, PolicyPort, PolicyPortState};
-use crate::engine::policy_subjects::{PortOwner, class_of, peers};
+use super::policy::{BridgePolicies, PolicyParts};
+use crate::engine::policy_subjects::PortOwner;
 use crate::model::attachment::AttachmentId;
-use crate::model::port::{Guard, GuardedAddresses};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::net::IpAddr;
 use std::sync::Arc;
 use usnet_crds::NamespaceName;
-use usnet_crds::policy::pods::{KnownPods, PodAddresses, PodClass, SelectorId};
-use usnet_crds::policy::verdict::is_known;
+use usnet_crds::policy::pods::{KnownPods, SelectorId};
 use usnet_crds::policy::{Direction, Policy};
-use usnet_openflow::PortNumber;
 
 /// Most namespaces that are closed before all of them are: each of them costs a compilation.
 const CLOSED_MAX: usize = 8;
@@ -56,21 +52,16 @@ impl fmt::Display for ClosedNamespaces {
 }
 
 impl NetworkPolicies {
-    /// What the network's bridge has for them.
-    pub(super) fn compile(&self, ports: &GuardedPorts, before: Option<&PolicyParts>) -> Result<PolicyParts, TooLarge> {
-        let (zone, policies) = (self.zone, &self.policies);
-        let (ports, peers) = (&self.ports(ports), &self.peers(ports));
-        PolicyParts::of(&BridgePolicies { zone, policies, ports, peers }, before)
-    }
-
-    /// The same; if that is more than a switch takes, the pods of the namespaces with the most
-    /// rules are closed, so that what one tenant writes does not close the pods of others.
+    /// What the network's bridge has for them; if that is more than a switch takes, the pods of the
+    /// namespaces with the most rules are closed, so that what one tenant writes does not close the
+    /// pods of others.
     pub(super) fn compile_what_fits(
         &self,
         ports: &GuardedPorts,
+        pods: &NetworkPods,
         before: Option<&PolicyParts>,
     ) -> (PolicyParts, Option<ClosedNamespaces>) {
-        let why = match self.compile(ports, before) {
+        let why = match self.compile(pods, before) {
             Ok(compiled) => return (compiled, None),
             Err(why) => why,
         };
@@ -79,11 +70,16 @@ impl NetworkPolicies {
             left.policies = left.policies.iter().filter(|policy| policy.namespace != largest).cloned().collect();
             left.owners.retain(|_, owner| owner.namespace != largest);
             namespaces.insert(largest);
-            if let Ok(compiled) = left.compile(ports, before) {
+            if let Ok(compiled) = left.compile(&NetworkPods::of(&left, ports), before) {
                 return (compiled, Some(ClosedNamespaces { why, namespaces: Some(namespaces) }));
             }
         }
-        (PolicyParts::closed(self.zone, &self.ports(ports)), Some(ClosedNamespaces { why, namespaces: None }))
+        (PolicyParts::closed(self.zone, &pods.ports), Some(ClosedNamespaces { why, namespaces: None }))
+    }
+
+    fn compile(&self, pods: &NetworkPods, before: Option<&PolicyParts>) -> Result<PolicyParts, TooLarge> {
+        let (zone, policies, NetworkPods { ports, peers }) = (self.zone, &self.policies, pods);
+        PolicyParts::of(&BridgePolicies { zone, policies, ports, peers }, before)
     }
 
     /// The namespace whose policies have the most peers and ports. Each address of pods counts.
@@ -102,50 +98,5 @@ impl NetworkPolicies {
             *sizes.entry(&policy.namespace).or_default() += policy.size() + pods;
         }
         sizes.into_iter().max_by_key(|(_, size)| *size).map(|(namespace, _)| namespace.clone())
-    }
-
-    fn ports(&self, ports: &GuardedPorts) -> BTreeMap<PortNumber, PolicyPort> {
-        let mut classes = Classes { policies: PoliciesByNamespace::of(&self.policies), known: BTreeMap::new() };
-        ports.iter().filter_map(|(number, source)| Some((*number, self.port(source, &mut classes)?))).collect()
-    }
-
-    /// The port of a pod. In a VLAN it is closed: frames are sent to isolated ports whatever VLAN
-    /// they are in.
-    fn port(&self, source: &FrameSource, classes: &mut Classes<'_>) -> Option<PolicyPort> {
-        let FrameSource::Pod { guard: Guard { mac, pairs, .. }, is_trunk, is_in_vlan, attachment } = source else {
-            return None;
-        };
-        let owner = self.owners.get(attachment).filter(|_| !is_trunk && !is_in_vlan);
-        let class = owner.and_then(|owner| classes.checked(class_of(&self.pods, owner)));
-        let state = class.map_or(PolicyPortState::Closed, PolicyPortState::OfClass);
-        Some(PolicyPort { mac: *mac, virtual_macs: pairs.iter().map(|pair| pair.mac).collect(), state })
-    }
-
-    /// The classes of addresses.
-    fn peers(&self, ports: &GuardedPorts) -> PodAddresses {
-        let mut own: BTreeMap<IpAddr, Option<&str>> = BTreeMap::new();
-        for source in ports.values() {
-            let FrameSource::Pod { guard, attachment, .. } = source else { continue };
-            let GuardedAddresses::Only { addresses, .. } = &guard.addresses else { continue };
-            let uid = self.owners.get(attachment).map(|owner| owner.uid.as_str());
-            own.extend(addresses.iter().map(|address| (*address, uid)));
-        }
-        peers(&self.pods, own)
-    }
-}
-
-/// Classes of pods, and whether it is known which policies are for each.
-struct Classes<'a> {
-    policies: PoliciesByNamespace<'a>,
-    known: BTreeMap<Arc<PodClass>, bool>,
-}
-
-impl Classes<'_> {
-    /// The class; `None` if it is not known of each policy whether it is for the pods.
-    fn checked(&mut self, class: Arc<PodClass>) -> Option<Arc<PodClass>> {
-        let policies = &self.policies;
-        let is_known = |class: &Arc<PodClass>| is_known(policies.of_namespace(class.namespace.as_str()), class);
-        let is_known = *self.known.entry(Arc::clone(&class)).or_insert_with_key(is_known);
-        is_known.then_some(class)
     }
 }

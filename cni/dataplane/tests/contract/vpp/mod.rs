@@ -359,12 +359,18 @@ mod real_peers {
     );
     vpp_cases!(start(Kind::Real, PortKind::Veth);
         guarded_frames::own_frames_arrive_and_of_the_forged_ones_three,
+        guarded_frames::by_memif_own_frames_arrive_and_of_the_forged_ones_three,
+        guarded_frames::by_vhost_user_own_frames_arrive_and_of_the_forged_ones_three,
+        guarded_frames::where_vpp_listens_own_frames_arrive_and_of_the_forged_ones_three,
         guarded_frames::fragments_hide_nothing,
         guarded_frames::without_a_guard_another_pod_can_be_claimed,
         guarded_frames::no_forged_frame_arrives_while_vpp_is_restarted,
         guarded_frames::no_forged_frame_arrives_while_a_guard_is_replaced,
         guarded_frames::no_forged_frame_arrives_while_its_port_is_recreated,
         policy_packets::what_policies_allow_arrives_and_ends_with_them,
+        policy_packets::by_memif_what_policies_allow_arrives_and_ends_with_them,
+        policy_packets::by_vhost_user_what_policies_allow_arrives_and_ends_with_them,
+        policy_packets::what_policies_allow_of_ipv6_arrives_and_ends_with_them,
         policy_packets::datagrams_end_with_their_rule_where_both_directions_are_restricted,
         policy_packets::a_closed_port_gets_and_sends_nothing_but_arp,
         packets::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,

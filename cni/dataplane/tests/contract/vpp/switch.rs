@@ -90,6 +90,36 @@ impl VppSwitch {
         self.exchanges.take()
     }
 
+    /// The backend of a container's port, which may be of another kind than those of others.
+    pub(crate) fn backend_of(&self, port_kind: PortKind, container: &str) -> PortBackend {
+        let socket = |name: &str| self.volume(container).join(name);
+        let vhost_user = |engine_role| {
+            let socket = SocketPath::try_from(socket("net1.sock")).expect("a short path");
+            PortBackend::VhostUser { socket, engine_role }
+        };
+        match port_kind {
+            PortKind::MemifVolume => {
+                PortBackend::memif(MemifSocket::file(socket("memif-net1.sock")).expect("a short path"))
+            }
+            PortKind::MemifAbstract => {
+                let socket = MemifSocket::in_namespace(container, &self.namespace.path());
+                PortBackend::memif(socket.expect("a short name"))
+            }
+            PortKind::VhostUserClient => vhost_user(SocketRole::Client),
+            PortKind::VhostUserServer => vhost_user(SocketRole::Server),
+            PortKind::Tap => {
+                let interface = container.parse().expect("a name");
+                let device = TapDevice::new(&interface, &self.namespace.path()).expect("a short path");
+                PortBackend::Tap { device }
+            }
+            PortKind::Veth => {
+                let device = DeviceName::of(&attachment(container));
+                create_veth_pair(&device, |program| Command::new(program));
+                PortBackend::Device { device }
+            }
+        }
+    }
+
     /// The output of a command in the network namespace of the pods; `None` if it fails.
     pub(crate) fn in_pod(&self, command: &str) -> Option<String> {
         let mut nsenter = Command::new("nsenter");
@@ -121,32 +151,7 @@ impl Switch for VppSwitch {
     }
 
     fn backend(&self, container: &str) -> PortBackend {
-        let socket = |name: &str| self.volume(container).join(name);
-        let vhost_user = |engine_role| {
-            let socket = SocketPath::try_from(socket("net1.sock")).expect("a short path");
-            PortBackend::VhostUser { socket, engine_role }
-        };
-        match self.port_kind {
-            PortKind::MemifVolume => {
-                PortBackend::memif(MemifSocket::file(socket("memif-net1.sock")).expect("a short path"))
-            }
-            PortKind::MemifAbstract => {
-                let socket = MemifSocket::in_namespace(container, &self.namespace.path());
-                PortBackend::memif(socket.expect("a short name"))
-            }
-            PortKind::VhostUserClient => vhost_user(SocketRole::Client),
-            PortKind::VhostUserServer => vhost_user(SocketRole::Server),
-            PortKind::Tap => {
-                let interface = container.parse().expect("a name");
-                let device = TapDevice::new(&interface, &self.namespace.path()).expect("a short path");
-                PortBackend::Tap { device }
-            }
-            PortKind::Veth => {
-                let device = DeviceName::of(&attachment(container));
-                create_veth_pair(&device, |program| Command::new(program));
-                PortBackend::Device { device }
-            }
-        }
+        self.backend_of(self.port_kind, container)
     }
 
     fn add_foreign_bridge(&self, bridge: &str) {

@@ -54,8 +54,8 @@ struct FollowedPods {
 }
 
 impl FollowedPods {
-    fn of(slices: Vec<UserspacePodSliceSpec>) -> Self {
-        Self { known: Arc::new(pods_of(&slices)), slices }
+    fn of(slices: Vec<UserspacePodSliceSpec>, before: &KnownPods) -> Self {
+        Self { known: Arc::new(pods_of(&slices, before)), slices }
     }
 }
 
@@ -79,7 +79,7 @@ impl PolicyStore {
         for slice in all {
             pods.entry(slice.network.clone()).or_default().push(slice);
         }
-        let followed = |(network, slices)| (network, FollowedPods::of(slices));
+        let followed = |(network, slices)| (network, FollowedPods::of(slices, &KnownPods::new()));
         let pods: BTreeMap<NetworkName, FollowedPods> = pods.into_iter().map(followed).collect();
         let known = has_copy.then(|| known(&policies, &pods));
         Self {
@@ -187,8 +187,10 @@ impl PolicyStore {
         for network in slices.iter().flat_map(|slices| slices.networks.intersection(&networks)) {
             let all = slices.iter().flat_map(|slices| &slices.slices);
             let of_network: Vec<_> = all.filter(|slice| slice.network == *network).cloned().collect();
-            if self.pods.get(network).map(|pods| &pods.slices) != Some(&of_network) {
-                self.pods.insert(network.clone(), FollowedPods::of(of_network));
+            let before = self.pods.get(network);
+            if before.map(|pods| &pods.slices) != Some(&of_network) {
+                let known = before.map(|pods| Arc::clone(&pods.known)).unwrap_or_default();
+                self.pods.insert(network.clone(), FollowedPods::of(of_network, &known));
                 is_changed = true;
             }
         }

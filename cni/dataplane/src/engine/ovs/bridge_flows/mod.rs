@@ -3,7 +3,9 @@
 
 use super::guard::{self, FORWARD};
 use super::guarded::{FrameSource, GuardedPorts};
+use super::network_pods::NetworkPods;
 use super::network_policies::{ClosedNamespaces, NetworkPolicies};
+use super::policy::differing::differences;
 use super::policy::{self, ChangedFlows, PolicyParts};
 use std::collections::{BTreeMap, BTreeSet};
 use usnet_openflow::flow::{Flow, Group, GroupId};
@@ -15,6 +17,8 @@ pub struct BridgeFlows {
     ports: GuardedPorts,
     /// `None` if no policies restrict the ports.
     policies: Option<NetworkPolicies>,
+    /// The pods, as policies see them; `None` without policies.
+    pods: Option<NetworkPods>,
     /// What the flows of the policies follow from; `None` without policies.
     compiled: Option<PolicyParts>,
     too_large: Option<ClosedNamespaces>,
@@ -30,18 +34,24 @@ impl BridgeFlows {
     /// The same flows. What is as it is in these is not compiled again.
     #[must_use]
     pub fn after(&self, ports: GuardedPorts, policies: Option<NetworkPolicies>) -> Self {
-        Self::compiled(ports, policies, self.compiled.as_ref())
+        Self::compiled(ports, policies, Some(self))
     }
 
-    fn compiled(ports: GuardedPorts, policies: Option<NetworkPolicies>, before: Option<&PolicyParts>) -> Self {
-        let (compiled, too_large) = match &policies {
-            None => (None, None),
-            Some(policies) => {
-                let (compiled, too_large) = policies.compile_what_fits(&ports, before);
-                (Some(compiled), too_large)
-            }
+    fn compiled(ports: GuardedPorts, policies: Option<NetworkPolicies>, before: Option<&Self>) -> Self {
+        let Some(of_network) = &policies else {
+            return Self { ports, policies, pods: None, compiled: None, too_large: None };
         };
-        Self { ports, policies, compiled, too_large }
+        let after = before.and_then(|before| before.pods_after(&ports, of_network));
+        let pods = after.unwrap_or_else(|| NetworkPods::of(of_network, &ports));
+        let parts = before.and_then(|before| before.compiled.as_ref());
+        let (compiled, too_large) = of_network.compile_what_fits(&ports, &pods, parts);
+        Self { ports, policies, pods: Some(pods), compiled: Some(compiled), too_large }
+    }
+
+    /// The pods with these policies, if the ports are the same.
+    fn pods_after(&self, ports: &GuardedPorts, policies: &NetworkPolicies) -> Option<NetworkPods> {
+        let (before, pods) = (self.policies.as_ref()?, self.pods.as_ref()?);
+        if self.ports == *ports { pods.after(before, policies, ports) } else { None }
     }
 
     /// Whether these are the flows for these ports and policies.
@@ -116,6 +126,13 @@ impl BridgeFlows {
         changed: &BTreeSet<PortNumber>,
         is_flooded: bool,
     ) -> BTreeMap<PortNumber, bool> {
+        let are_same = match (&self.compiled, &before.compiled) {
+            (Some(now), Some(before)) => now.has_ports_of(before),
+            _ => false,
+        };
+        if are_same && changed.is_empty() {
+            return BTreeMap::new();
+        }
         let others = self.ports.keys().filter(|number| **number != PortNumber::LOCAL);
         let is_new = |number: &&PortNumber| {
             let was_same = before.ports.contains_key(number) && before.is_flooded(**number) == is_flooded;
@@ -130,8 +147,7 @@ impl BridgeFlows {
 
     /// The ports whose senders are others than before, and those that are gone.
     pub(super) fn changed_ports(&self, before: &Self) -> BTreeSet<PortNumber> {
-        let all: BTreeSet<PortNumber> = self.ports.keys().chain(before.ports.keys()).copied().collect();
-        all.into_iter().filter(|number| self.ports.get(number) != before.ports.get(number)).collect()
+        differences(&self.ports, &before.ports).concat().into_iter().map(|(number, _)| *number).collect()
     }
 
     /// The changes, for one bundle, by which a bridge with the flows `before` has these, if both

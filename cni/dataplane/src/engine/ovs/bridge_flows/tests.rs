@@ -204,3 +204,31 @@ fn an_address_of_a_port_is_its_pods_alone() {
     };
     assert_eq!((of_other_namespace("db"), of_other_namespace("web")), (1, 0), "the class is for another namespace");
 }
+
+/// What is known of pods changes, and nothing else: only these pods are looked at.
+#[test]
+fn flows_after_other_pods_are_those_that_are_compiled_alone() {
+    let (yes, no) = (Some(true), Some(false));
+    let policies = NetworkPolicies { policies: [of_servers()].into(), ..policies(&[]) };
+    let states = [
+        vec![],
+        vec![(1, "10.9.0.1", [yes, no]), (3, "10.9.0.3", [no, yes])],
+        vec![(1, "10.9.0.1", [yes, no]), (3, "10.9.0.3", [no, yes]), (9, "10.9.0.9", [no, yes])],
+        vec![(1, "10.9.0.1", [yes, no]), (3, "10.9.0.3", [no, yes]), (9, "10.9.0.3", [no, yes])],
+        vec![(1, "10.9.0.1", [no, no]), (2, "10.9.0.2", [yes, yes]), (9, "10.9.0.9", [yes, no])],
+        vec![(2, "10.9.0.2", [None, yes]), (8, "10.9.0.8", [no, no]), (9, "10.9.0.8", [no, yes])],
+        vec![(2, "10.9.0.9", [yes, yes]), (8, "10.9.0.8", [no, yes]), (9, "10.9.0.2", [no, yes])],
+    ];
+    let with = |known: &Vec<_>| NetworkPolicies { pods: pods(known), ..policies.clone() };
+    for before in &states {
+        let former = BridgeFlows::new(ports(3), Some(with(before)));
+        for known in &states {
+            let after = former.after(ports(3), Some(with(known)));
+            assert!(former.pods_after(&ports(3), &with(known)).is_some());
+            assert_eq!(after, BridgeFlows::new(ports(3), Some(with(known))), "{before:?} {known:?}");
+        }
+    }
+    let others = NetworkPolicies { owners: BTreeMap::new(), ..policies.clone() };
+    let former = BridgeFlows::new(ports(3), Some(policies));
+    assert!(former.pods_after(&ports(2), &others).is_none() && former.pods_after(&ports(3), &others).is_none());
+}

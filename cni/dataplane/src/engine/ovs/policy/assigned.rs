@@ -1,11 +1,35 @@
 //! Which policies are for which ports of a bridge.
 
-use super::port::Subjects;
+use super::BridgePolicies;
+use super::port::{PolicyPort, Ports, Subjects};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::policy::pods::SelectorId;
 use usnet_crds::policy::rule::PolicyRule;
 use usnet_crds::policy::{Direction, Policy};
+use usnet_openflow::PortNumber;
+
+/// The ports of a bridge, and which policies are for which of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AssignedPorts {
+    /// What they follow from, besides the policies.
+    of: Arc<BTreeMap<PortNumber, PolicyPort>>,
+    pub(super) ports: Arc<Ports>,
+    pub(super) assigned: Arc<Assigned>,
+}
+
+impl AssignedPorts {
+    /// Those of a bridge; `before` if ports and policies are the same.
+    pub(super) fn of(bridge: &BridgePolicies<'_>, before: Option<&Self>) -> Self {
+        let is_same =
+            |before: &&Self| Arc::ptr_eq(&before.assigned.policies, bridge.policies) && before.of == *bridge.ports;
+        before.filter(is_same).cloned().unwrap_or_else(|| {
+            let subjects = Subjects::of(bridge);
+            let assigned = Assigned::of(bridge.policies, &subjects, before.map(|before| &before.assigned));
+            Self { of: Arc::clone(bridge.ports), ports: Arc::new(subjects.ports), assigned }
+        })
+    }
+}
 
 /// The policies of a bridge, with the classes of ports that each of them is for.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +44,7 @@ pub(super) struct Assigned {
 
 impl Assigned {
     /// Those of these ports; `before` if they are the same.
-    pub(super) fn of(policies: &Arc<[Policy]>, subjects: &Subjects<'_>, before: Option<&Arc<Self>>) -> Arc<Self> {
+    fn of(policies: &Arc<[Policy]>, subjects: &Subjects<'_>, before: Option<&Arc<Self>>) -> Arc<Self> {
         let classes: Vec<Vec<u16>> = policies.iter().map(|policy| subjects.of_policy(policy)).collect();
         let is_same = |before: &&Arc<Self>| {
             let is_one = Arc::ptr_eq(&before.policies, policies);

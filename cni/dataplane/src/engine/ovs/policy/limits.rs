@@ -45,8 +45,8 @@ mod tests {
     use super::*;
     use crate::engine::ovs::policy::{BridgePolicies, PolicyFlows, PolicyPort, PolicyPortState, compile};
     use std::collections::{BTreeMap, BTreeSet};
+    use std::sync::Arc;
     use usnet_crds::policy::Policy;
-    use usnet_crds::policy::pods::PodAddresses;
     use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
     use usnet_openflow::PortNumber;
 
@@ -68,8 +68,8 @@ mod tests {
         let state = PolicyPortState::of_namespace("a".parse().unwrap());
         let mac = "02:00:00:00:00:01".parse().unwrap();
         let port = PolicyPort { mac, virtual_macs: BTreeSet::new(), state };
-        let ports = BTreeMap::from([(PortNumber::new(7).unwrap(), port)]);
-        compile(&BridgePolicies { zone: 1, policies: &policies.into(), ports: &ports, peers: &PodAddresses::default() })
+        let ports = &Arc::new(BTreeMap::from([(PortNumber::new(7).unwrap(), port)]));
+        compile(&BridgePolicies { zone: 1, policies: &policies.into(), ports, peers: &Arc::default() })
     }
 
     #[test]

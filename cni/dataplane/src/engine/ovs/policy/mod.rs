@@ -37,7 +37,7 @@ pub(super) mod by_namespace;
 mod classify;
 mod connections;
 mod destination;
-mod differing;
+pub(super) mod differing;
 mod flood;
 pub mod limits;
 mod parts;
@@ -71,9 +71,9 @@ pub struct BridgePolicies<'a> {
     pub zone: u16,
     pub policies: &'a Arc<[Policy]>,
     /// The ports of pods. Others are not restricted.
-    pub ports: &'a BTreeMap<PortNumber, PolicyPort>,
+    pub ports: &'a Arc<BTreeMap<PortNumber, PolicyPort>>,
     /// The addresses of pods that may be peers.
-    pub peers: &'a PodAddresses,
+    pub peers: &'a Arc<PodAddresses>,
 }
 
 /// What a bridge has for its policies.

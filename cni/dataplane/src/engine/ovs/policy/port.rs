@@ -129,7 +129,7 @@ impl<'a> Subjects<'a> {
                 *holders.entry(*mac).or_default() += 1;
             }
         }
-        for (number, port) in bridge.ports {
+        for (number, port) in bridge.ports.iter() {
             let pods = match &port.state {
                 PolicyPortState::OfClass(pods) => pods,
                 PolicyPortState::Closed => {

@@ -2,9 +2,9 @@
 
 use super::scene::{BRIDGE, ZONE, run};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use usnet_crds::policy::Policy;
-use usnet_crds::policy::pods::PodAddresses;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 use usnet_dataplane::ovs::policy::{self, BridgePolicies, PolicyPort, PolicyPortState, compile};
 use usnet_openflow::{Change, Difference, FlowFilter, FlowMod, GroupMod, PortNumber};
@@ -105,7 +105,7 @@ fn flows_of_many_ports_and_policies_are_written_in_a_second() {
         };
         let (ports, policies): (_, Vec<Policy>) = ((1..=PORTS).map(port).collect(), (1..=RULES).map(policy).collect());
         let since = Instant::now();
-        let (peers, ports) = (&PodAddresses::default(), &ports);
+        let (peers, ports) = (&Arc::default(), &Arc::new(ports));
         let desired = compile(&BridgePolicies { zone: ZONE, policies: &policies.into(), ports, peers }).expect("few");
         let compiled = since.elapsed();
         let count = desired.flows.len();

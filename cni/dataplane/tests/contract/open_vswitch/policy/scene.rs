@@ -129,7 +129,8 @@ impl Scene {
         let port = |end: &&str| PolicyPort { mac: mac_text(end), virtual_macs: BTreeSet::new(), state: state(end) };
         let ports = ENDS[..3].iter().map(|end| (self.numbers[end], port(end))).collect();
         let policies = &Arc::from(policies);
-        compile(&BridgePolicies { zone: ZONE, policies, ports: &ports, peers: &self.peers() }).expect("few")
+        let (ports, peers) = (&Arc::new(ports), &Arc::new(self.peers()));
+        compile(&BridgePolicies { zone: ZONE, policies, ports, peers }).expect("few")
     }
 
     /// The classes of all addresses.

@@ -78,13 +78,14 @@ fn address(number: u16) -> Ipv4Addr {
     Ipv4Addr::new(10, 8, high, low)
 }
 
+fn pod(number: u16) -> (String, KnownPod) {
+    let addresses = [IpAddr::from(address(number))].into();
+    (format!("uid-{number}"), KnownPod { class: Arc::new(class(number)), addresses })
+}
+
 /// The first pods are those of the ports.
-fn pods(count: u16) -> Arc<KnownPods> {
-    let pod = |number: u16| {
-        let addresses = [IpAddr::from(address(number))].into();
-        (format!("uid-{number}"), KnownPod { class: Arc::new(class(number)), addresses })
-    };
-    Arc::new((0..count).map(pod).collect())
+fn pods(count: u16) -> KnownPods {
+    (0..count).map(pod).collect()
 }
 
 fn ports(scene: &Scene, count: u16) -> GuardedPorts {
@@ -136,7 +137,11 @@ fn an_address_or_a_port_more_is_written_alone() {
     run(|scene| {
         let known = Known::new();
         let others = PORTS + OTHERS;
-        let [few, more] = [others, others + 1].map(pods);
+        let few = pods(others);
+        // As the agent has them: the classes of others are shared.
+        let mut more = few.clone();
+        more.extend([pod(others)]);
+        let [few, more] = [few, more].map(Arc::new);
         let [all, another] = [PORTS, PORTS + 1].map(|count| ports(scene, count));
         let management = scene.management();
         let restore = |flows: &BridgeFlows| guarded_flows::restore(&management, LONG, flows).expect("flows").wrong;

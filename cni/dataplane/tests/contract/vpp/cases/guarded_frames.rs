@@ -4,11 +4,13 @@
 #![expect(clippy::print_stdout, reason = "how many frames were sent is a figure for a reader")]
 
 use super::guards::{OF_A, desired, network};
+use super::programs::converge_with_program;
 use crate::flood::Flood;
 use crate::guard_frames::{self, Frame, untagged};
 use crate::switch::Switch;
+use crate::testpmd::Testpmd;
 use crate::values::{bridge, converge, port_name};
-use crate::vpp::switch::{TIMEOUT, VppSwitch};
+use crate::vpp::switch::{PortKind, TIMEOUT, VppSwitch};
 use smoltcp::phy::{Device as _, Medium, RawSocket, RxToken as _, TxToken as _};
 use smoltcp::time::Instant as Now;
 use std::collections::BTreeSet;
@@ -25,10 +27,14 @@ const REPLACEMENTS: usize = 100;
 /// How many frames are sent before the action.
 const WARM_UP: u64 = 1000;
 
+/// The tap whose frames the program of pod a sends.
+const TAP: &str = "program";
+
 struct Ends {
     sender: RawSocket,
     receivers: [RawSocket; 2],
     broadcasts: u32,
+    _program: Option<Testpmd>,
 }
 
 /// The pod's end of the pair of a container.
@@ -44,9 +50,20 @@ impl Ends {
     /// The ports, and their ends in pods.
     fn new(switch: &VppSwitch, of_a: Option<&str>) -> Self {
         converge(&mut switch.engine(), &guarded(switch, of_a));
-        let [sender, b, c] = ["c1", "c2", "c3"]
-            .map(|container| RawSocket::new(&device(container), Medium::Ethernet).expect("a packet socket"));
-        Self { sender, receivers: [b, c], broadcasts: 0 }
+        Self::of_devices(&device("c1"), None)
+    }
+
+    /// The same, where pod a has a port of another kind, whose program sends what it is given as it
+    /// is.
+    fn by_program(switch: &VppSwitch, of_a: &str, port_kind: PortKind) -> Self {
+        let program = converge_with_program(switch, guarded(switch, Some(of_a)), ("c1", port_kind), TAP);
+        Self::of_devices(TAP, Some(program))
+    }
+
+    fn of_devices(sender: &str, program: Option<Testpmd>) -> Self {
+        let [sender, b, c] = [sender, &device("c2"), &device("c3")]
+            .map(|device| RawSocket::new(device, Medium::Ethernet).expect("a packet socket"));
+        Self { sender, receivers: [b, c], broadcasts: 0, _program: program }
     }
 
     fn send(&mut self, frame: &Frame) {
@@ -114,7 +131,28 @@ impl Ends {
 }
 
 pub(crate) fn own_frames_arrive_and_of_the_forged_ones_three(switch: &mut VppSwitch) {
-    let mut ends = Ends::new(switch, Some(OF_A));
+    own_frames_arrive_and_three(switch, Ends::new(switch, Some(OF_A)));
+}
+
+pub(crate) fn by_memif_own_frames_arrive_and_of_the_forged_ones_three(switch: &mut VppSwitch) {
+    by_program(switch, PortKind::MemifVolume);
+}
+
+pub(crate) fn by_vhost_user_own_frames_arrive_and_of_the_forged_ones_three(switch: &mut VppSwitch) {
+    by_program(switch, PortKind::VhostUserClient);
+}
+
+pub(crate) fn where_vpp_listens_own_frames_arrive_and_of_the_forged_ones_three(switch: &mut VppSwitch) {
+    by_program(switch, PortKind::VhostUserServer);
+}
+
+fn by_program(switch: &VppSwitch, port_kind: PortKind) {
+    if Testpmd::is_installed() {
+        own_frames_arrive_and_three(switch, Ends::by_program(switch, OF_A, port_kind));
+    }
+}
+
+fn own_frames_arrive_and_three(switch: &VppSwitch, mut ends: Ends) {
     let all = guard_frames::all();
     let expected = all.iter().filter(|frame| frame.is_own || PASSING.contains(&frame.name)).map(|frame| frame.name);
     assert_eq!(ends.arrived(&all), expected.collect());

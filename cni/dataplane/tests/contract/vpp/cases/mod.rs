@@ -14,6 +14,7 @@ pub(super) mod outages;
 pub(super) mod peers;
 pub(super) mod policies;
 pub(super) mod policy_packets;
+mod programs;
 pub(super) mod queues;
 mod routing;
 pub(super) mod single_port;

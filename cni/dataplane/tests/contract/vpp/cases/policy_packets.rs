@@ -2,10 +2,12 @@
 
 use super::guards::network;
 use super::policies::{desired, keep};
+use super::programs::converge_with_program;
 use crate::guard_frames::untagged;
 use crate::switch::Switch;
+use crate::testpmd::Testpmd;
 use crate::values::{Values, converge, port_name};
-use crate::vpp::switch::{TIMEOUT, VppSwitch};
+use crate::vpp::switch::{PortKind, TIMEOUT, VppSwitch};
 use smoltcp::phy::{Device as _, Medium, RawSocket, RxToken as _, TxToken as _};
 use smoltcp::time::Instant as Now;
 use std::collections::BTreeSet;
@@ -21,9 +23,18 @@ const B: usize = 1;
 const C: usize = 2;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
+const ICMP_OF_IPV6: u8 = 58;
+const SOLICITATION: u8 = 135;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 const BROADCAST: [u8; 6] = [0xff; 6];
+/// The tap of a pod's program.
+const TAP: &str = "program";
+
+/// The pod's end of the pair of a container.
+fn device(container: &str) -> String {
+    port_name(container).as_str().replace("vhu", "pod")
+}
 
 fn mac(pod: usize) -> [u8; 6] {
     [2, 0, 0, 0, 0, last(pod)]
@@ -55,6 +66,29 @@ fn packet([from, to]: [usize; 2], (protocol, source, destination): (u8, u16, u16
     bytes
 }
 
+/// The same of IPv6.
+fn packet_of_ipv6([from, to]: [usize; 2], (protocol, source, destination): (u8, u16, u16), flags: u8) -> Vec<u8> {
+    let segment = &packet([from, to], (protocol, source, destination), flags)[34..];
+    let length = u8::try_from(segment.len()).expect("a short segment");
+    let header = [&[0x86, 0xdd, 0x60, 0, 0, 0, 0, length, protocol, 64][..], &ipv6(from), &ipv6(to)].concat();
+    [&mac(to)[..], &mac(from), &header, segment].concat()
+}
+
+fn ipv6(pod: usize) -> [u8; 16] {
+    let mut address = [0; 16];
+    [address[0], address[1], address[15]] = [0xfd, 9, last(pod)];
+    address
+}
+
+/// A neighbor solicitation, which asks for the address of a pod.
+fn solicitation(from: usize, target: usize) -> Vec<u8> {
+    let header = [0x86, 0xdd, 0x60, 0, 0, 0, 0, 24, ICMP_OF_IPV6, 255];
+    let group = [0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, 0, 0, last(target)];
+    let destination = [0x33, 0x33, 0xff, 0, 0, last(target)];
+    let message = [&[SOLICITATION, 0, 0, 0, 0, 0, 0, 0][..], &ipv6(target)].concat();
+    [&destination[..], &mac(from), &header, &ipv6(from), &group, &message].concat()
+}
+
 /// A request of ARP, which every pod gets.
 fn arp(from: usize, number: u16) -> Vec<u8> {
     let mut bytes = [BROADCAST, mac(from)].concat();
@@ -76,13 +110,17 @@ fn of_type(from: usize, ethertype: [u8; 2]) -> Vec<u8> {
 struct Ends {
     sockets: [RawSocket; 3],
     markers: u16,
+    _program: Option<Testpmd>,
 }
 
 impl Ends {
     fn new() -> Self {
-        let device = |container: &str| port_name(container).as_str().replace("vhu", "pod");
-        let open = |container| RawSocket::new(&device(container), Medium::Ethernet).expect("a packet socket");
-        Self { sockets: PODS.map(open), markers: 0 }
+        Self::of_devices(PODS.map(device), None)
+    }
+
+    fn of_devices(devices: [String; 3], program: Option<Testpmd>) -> Self {
+        let open = |device: String| RawSocket::new(&device, Medium::Ethernet).expect("a packet socket");
+        Self { sockets: devices.map(open), markers: 0, _program: program }
     }
 
     fn send(&mut self, from: usize, bytes: &[u8]) {
@@ -119,16 +157,29 @@ impl Ends {
 
     #[track_caller]
     fn arrives(&mut self, ends: [usize; 2], ports: (u8, u16, u16), flags: u8, expected: bool) {
-        let [from, to] = ends;
-        let reached = self.reaches(from, &packet(ends, ports, flags));
-        assert_eq!(reached.contains(&to), expected, "{ends:?} {ports:?} {flags}: {reached:?}");
+        self.is_reached(ends, &packet(ends, ports, flags), expected);
+    }
+
+    #[track_caller]
+    fn arrives_by_ipv6(&mut self, ends: [usize; 2], ports: (u8, u16, u16), flags: u8, expected: bool) {
+        self.is_reached(ends, &packet_of_ipv6(ends, ports, flags), expected);
+    }
+
+    #[track_caller]
+    fn is_reached(&mut self, [from, to]: [usize; 2], bytes: &[u8], expected: bool) {
+        let reached = self.reaches(from, bytes);
+        assert_eq!(reached.contains(&to), expected, "{from} to {to}: {bytes:02x?} {reached:?}");
     }
 }
 
 /// The pod a may reach ports 80 of TCP and 53 of UDP.
 fn from_a() -> RuleSet {
+    from("10.9.0.10/32")
+}
+
+fn from(peer: &str) -> RuleSet {
     let permit = |protocol, port| Permit {
-        peer: "10.9.0.10/32".parse().expect("a prefix"),
+        peer: peer.parse().expect("a prefix"),
         service: Service::Ports(PortRange { protocol, first: port, last: port }),
     };
     let permits = [permit(TransportProtocol::Tcp, 80), permit(TransportProtocol::Udp, 53)];
@@ -144,8 +195,19 @@ fn restrict(switch: &VppSwitch, rules: &RuleSet, earlier: Option<&RuleSet>, ends
 fn start(switch: &VppSwitch) -> Ends {
     let blue = network(switch);
     converge(&mut switch.engine(), &switch.desired(std::slice::from_ref(&blue), &PODS));
-    let mut ends = Ends::new();
-    // Where each is becomes known.
+    learned(Ends::new())
+}
+
+/// The same, where pod b has a port of another kind, with a program.
+fn start_with_program(switch: &VppSwitch, port_kind: PortKind) -> Ends {
+    let blue = network(switch);
+    let desired = switch.desired(std::slice::from_ref(&blue), &PODS);
+    let program = converge_with_program(switch, desired, (PODS[B], port_kind), TAP);
+    learned(Ends::of_devices([device(PODS[A]), TAP.to_owned(), device(PODS[C])], Some(program)))
+}
+
+/// Where each pod is becomes known.
+fn learned(mut ends: Ends) -> Ends {
     for pod in 0..3 {
         ends.reaches(pod, &arp(pod, 0));
     }
@@ -153,7 +215,24 @@ fn start(switch: &VppSwitch) -> Ends {
 }
 
 pub(crate) fn what_policies_allow_arrives_and_ends_with_them(switch: &mut VppSwitch) {
-    let mut ends = start(switch);
+    what_is_allowed_arrives(switch, start(switch));
+}
+
+pub(crate) fn by_memif_what_policies_allow_arrives_and_ends_with_them(switch: &mut VppSwitch) {
+    by_program(switch, PortKind::MemifVolume);
+}
+
+pub(crate) fn by_vhost_user_what_policies_allow_arrives_and_ends_with_them(switch: &mut VppSwitch) {
+    by_program(switch, PortKind::VhostUserClient);
+}
+
+fn by_program(switch: &VppSwitch, port_kind: PortKind) {
+    if Testpmd::is_installed() {
+        what_is_allowed_arrives(switch, start_with_program(switch, port_kind));
+    }
+}
+
+fn what_is_allowed_arrives(switch: &VppSwitch, mut ends: Ends) {
     ends.arrives([C, B], (TCP, 40_000, 80), SYN, true);
     restrict(switch, &from_a(), None, true);
     ends.arrives([A, B], (TCP, 40_000, 80), SYN, true);
@@ -197,6 +276,37 @@ pub(crate) fn what_policies_allow_arrives_and_ends_with_them(switch: &mut VppSwi
     ends.arrives([A, B], (TCP, 40_000, 80), ACK, false);
     ends.arrives([C, B], (TCP, 90, 40_002), ACK, true);
     ends.arrives([C, B], (UDP, 91, 40_003), 0, true);
+}
+
+pub(crate) fn what_policies_allow_of_ipv6_arrives_and_ends_with_them(switch: &mut VppSwitch) {
+    let mut ends = start(switch);
+    ends.arrives_by_ipv6([C, B], (TCP, 40_000, 80), SYN, true);
+    let of_a = from("fd09::a/128");
+    restrict(switch, &of_a, None, true);
+    ends.arrives_by_ipv6([A, B], (TCP, 40_000, 80), SYN, true);
+    ends.arrives_by_ipv6([B, A], (TCP, 80, 40_000), SYN | ACK, true);
+    ends.arrives_by_ipv6([A, B], (UDP, 40_000, 53), 0, true);
+    ends.arrives_by_ipv6([B, A], (UDP, 53, 40_000), 0, true);
+    for (pair, ports, flags) in [
+        ([A, B], (TCP, 40_000, 81), SYN),
+        ([A, B], (UDP, 40_000, 54), 0),
+        ([C, B], (TCP, 40_000, 80), SYN),
+        ([C, B], (TCP, 80, 40_000), SYN | ACK),
+        ([C, B], (UDP, 53, 53), 0),
+    ] {
+        ends.arrives_by_ipv6(pair, ports, flags, false);
+    }
+    ends.arrives([A, B], (TCP, 40_000, 80), SYN, false);
+    assert_eq!(ends.reaches(C, &solicitation(C, B)), [A, B].into(), "without it no packet finds its receiver");
+    ends.arrives_by_ipv6([B, C], (TCP, 40_002, 90), SYN, true);
+    ends.arrives_by_ipv6([C, B], (TCP, 90, 40_002), SYN | ACK, true);
+
+    let none = RuleSet { ingress: Some(BTreeSet::new()), egress: None };
+    restrict(switch, &none, Some(&of_a), false);
+    restrict(switch, &none, None, false);
+    ends.arrives_by_ipv6([A, B], (UDP, 40_000, 53), 0, false);
+    ends.arrives_by_ipv6([A, B], (TCP, 40_000, 80), ACK, false);
+    ends.arrives_by_ipv6([C, B], (TCP, 90, 40_002), ACK, true);
 }
 
 pub(crate) fn datagrams_end_with_their_rule_where_both_directions_are_restricted(switch: &mut VppSwitch) {

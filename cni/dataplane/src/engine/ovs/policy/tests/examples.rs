@@ -1,11 +1,10 @@
 //! Numbers of flows, and bridges without isolated ports.
 
 use super::random::{mac_address, number};
-use crate::engine::ovs::policy::{BridgePolicies, PolicyPort, PolicyPortState, compile};
+use crate::engine::ovs::policy::{BridgePolicies, PolicyFlows, PolicyPort, PolicyPortState, compile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::policy::Policy;
-use usnet_crds::policy::pods::PodAddresses;
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 use usnet_openflow::PortNumber;
 use usnet_openflow::flow::Group;
@@ -36,12 +35,16 @@ fn policy(place: u16) -> Policy {
     }
 }
 
+fn compiled(policies: &Arc<[Policy]>, ports: BTreeMap<PortNumber, PolicyPort>) -> PolicyFlows {
+    let (ports, peers) = (&Arc::new(ports), &Arc::default());
+    compile(&BridgePolicies { zone: 1, policies, ports, peers }).unwrap()
+}
+
 #[test]
 fn flows_grow_with_ports_and_rules_and_not_with_their_product() {
     let count = |ports: u16, policies: u16| {
         let policies: Arc<[Policy]> = (1..=policies).map(policy).collect();
-        compile(&BridgePolicies { zone: 1, policies: &policies, ports: &many(ports), peers: &PodAddresses::default() })
-            .unwrap()
+        compiled(&policies, many(ports))
     };
     let base = count(100, 100).flows.len();
     let more_ports = count(200, 100).flows.len() - base;
@@ -54,17 +57,9 @@ fn flows_grow_with_ports_and_rules_and_not_with_their_product() {
 
 #[test]
 fn a_bridge_without_isolated_ports_forwards_all() {
-    let desired =
-        compile(&BridgePolicies { zone: 1, policies: &[].into(), ports: &many(3), peers: &PodAddresses::default() })
-            .unwrap();
+    let desired = compiled(&[].into(), many(3));
     assert!(desired.unflooded.is_empty());
     let other = Policy { namespace: "z".parse().unwrap(), ..policy(1) };
-    let of_others = compile(&BridgePolicies {
-        zone: 1,
-        policies: &[other].into(),
-        ports: &many(3),
-        peers: &PodAddresses::default(),
-    })
-    .unwrap();
+    let of_others = compiled(&[other].into(), many(3));
     assert_eq!(of_others, desired, "policies of namespaces without ports are no flows");
 }

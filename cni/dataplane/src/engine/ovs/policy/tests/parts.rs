@@ -16,26 +16,31 @@ const STATES: usize = 12;
 struct State {
     zone: u16,
     policies: Arc<[Policy]>,
-    ports: BTreeMap<PortNumber, PolicyPort>,
-    peers: PodAddresses,
+    ports: Arc<BTreeMap<PortNumber, PolicyPort>>,
+    peers: Arc<PodAddresses>,
 }
 
 impl State {
     fn random(random: &mut Random) -> Self {
         let ports = random::ports(random);
-        Self { zone: 9, policies: random::policies(random).into(), peers: random::peers(random, &ports), ports }
+        let peers = Arc::new(random::peers(random, &ports));
+        Self { zone: 9, policies: random::policies(random).into(), peers, ports: Arc::new(ports) }
     }
 
     /// Changes one thing, or nothing but where it is in memory.
     fn change(&mut self, random: &mut Random) {
         let other = Self::random(random);
-        match random.below(8) {
+        match random.below(10) {
             0 => self.policies = other.policies,
             1 => self.ports = other.ports,
             2 | 3 => self.peers = other.peers,
-            4 => drop(self.peers.0.pop_first()),
-            5 => drop(self.ports.pop_last()),
+            4 => drop(Arc::make_mut(&mut self.peers).0.pop_first()),
+            5 => drop(Arc::make_mut(&mut self.ports).pop_last()),
             6 => self.policies = self.policies.to_vec().into(),
+            7 | 8 => {
+                let class = self.peers.0.values().nth(random.below(4)).cloned();
+                Arc::make_mut(&mut self.peers).0.extend(class.map(|class| ([192, 0, 2, 7].into(), class)));
+            }
             _ => self.zone = if random.below(4) == 0 { 7 } else { 9 },
         }
     }

@@ -97,6 +97,7 @@ fn learned() -> BTreeMap<[u8; 6], PortNumber> {
 fn switch(said: &Said, learned: BTreeMap<[u8; 6], PortNumber>) -> Switch {
     let Said { policies, ports, peers } = said;
     let policies = &Arc::from(policies.as_slice());
+    let (ports, peers) = (&Arc::new(ports.clone()), &Arc::new(peers.clone()));
     let desired = compile(&BridgePolicies { zone: ZONE, policies, ports, peers }).unwrap();
     let keys: BTreeSet<_> =
         desired.flows.iter().map(|flow| (flow.table, flow.priority, flow.matches.encode())).collect();
