@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
-pub use usnet_planner::testing::{attachment, backend, network, network_with, record, record_with};
+pub use usnet_planner::testing::{attachment, backend, desired_port, network, network_with, record, record_with};
 
 /// Paths in a temporary directory, which is deleted with the first value.
 pub fn node_paths() -> (TempDir, NodePaths) {

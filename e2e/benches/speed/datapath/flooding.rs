@@ -22,8 +22,7 @@ pub(super) fn compare(switch: &OpenVswitch, targets: &mut Targets) {
         eprintln!("flooded frames: turn {turn}");
         for (is_flooded, samples) in &mut samples {
             flood_to_own_device(switch, *is_flooded);
-            program.send(BURSTS);
-            samples.push(measure(switch));
+            samples.push(measure(switch, &mut program, BURSTS));
         }
     }
     flood_to_own_device(switch, true);

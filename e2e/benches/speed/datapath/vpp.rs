@@ -17,7 +17,7 @@ use usnet_dataplane::engine::BlockingDriver;
 use usnet_dataplane::memif::{MemifSocket, MemifSocketIds};
 use usnet_dataplane::owner::Owner;
 use usnet_dataplane::plan::diff;
-use usnet_dataplane::port::{AttachedPort, PortBackend, PortName, PortSettings};
+use usnet_dataplane::port::{AttachedPort, DesiredPort, PortBackend, PortName, PortSettings};
 use usnet_dataplane::testing::{attachment, desired_port, network_with};
 use usnet_dataplane::vpp::Vpp as Driver;
 use usnet_dataplane::vpp::policy::rule_set::{Permit, RuleSet, Service};
@@ -76,7 +76,9 @@ struct Switch {
 pub(super) fn run(targets: &mut Targets) {
     let Some(kind) = Kind::Real.or_skip() else { return };
     let vpp = Vpp::start(kind).expect("VPP starts");
-    let switch = Switch { vpp, network: network_with(EngineKind::Vpp, "bench") };
+    let mut network = network_with(EngineKind::Vpp, "bench");
+    network.bridge.is_guarded = true;
+    let switch = Switch { vpp, network };
     let mut samples = Mode::ALL.map(|mode| (mode, Vec::new()));
     for turn in 0..turns() {
         eprintln!("guards and policies of VPP: turn {turn}");
@@ -97,12 +99,10 @@ impl Switch {
         self.vpp.cli(command).expect("a command")
     }
 
-    fn port(&self, Port { name, mac, address, .. }: &Port, has_guard: bool) -> (AttachmentId, AttachedPort) {
+    fn port(&self, Port { name, mac, address, .. }: &Port, has_guard: bool) -> (AttachmentId, DesiredPort) {
         let id = attachment(name);
         let socket = self.vpp.folder().join(format!("{name}.sock"));
-        let mut settings = PortSettings::of_pod(&self.network, "default", name, RateLimit::default());
-        settings.guard = has_guard.then(|| format!("{mac} {address}").parse().expect("a guard"));
-        let port = AttachedPort {
+        let attached = AttachedPort {
             name: PortName::of(&id),
             bridge: self.network.bridge.name.clone(),
             ownership: self.network.bridge.ownership,
@@ -110,9 +110,11 @@ impl Switch {
             queues: self.network.port.queues,
             ring_size: self.network.port.ring_size,
             secret: None,
-            settings,
+            settings: PortSettings::of_pod(&self.network, "default", name, RateLimit::default()),
             without_af_xdp: None,
         };
+        let mut port = desired_port(&self.network.name, &id, &attached);
+        port.settings.guard = has_guard.then(|| format!("{mac} {address}").parse().expect("a guard"));
         (id, port)
     }
 
@@ -122,7 +124,7 @@ impl Switch {
         let mut desired = Desired::new(vec![self.network.clone()], []);
         for port in &PORTS {
             let (id, port) = self.port(port, has_guard);
-            desired.ports.insert(Owner::Attachment(id.clone()), desired_port(&self.network.name, &id, &port));
+            desired.ports.insert(Owner::Attachment(id), port);
         }
         let mut engine = Driver::new(self.client(), MemifSocketIds::default());
         let operations = diff(&desired, &engine.observe().expect("VPP answers"));
@@ -138,11 +140,8 @@ impl Switch {
             service: Service::Ports(PortRange { protocol: TransportProtocol::Udp, first: 53, last: 53 }),
         };
         let rules = compile(&RuleSet { ingress: Some([permit].into()), egress: None }, None);
-        let of_second = if is_restricted {
-            PortPolicy::Restricted { rules, ends_sessions: true }
-        } else {
-            PortPolicy::Open
-        };
+        let of_second =
+            if is_restricted { PortPolicy::Restricted { rules, ends_sessions: true } } else { PortPolicy::Open };
         let mut client = self.client();
         let bridged = now(ports::read(&mut client)).expect("ports");
         let policies = [PortPolicy::Open, of_second];
@@ -154,11 +153,11 @@ impl Switch {
 
     /// The name that VPP gives the interface of a port, and its index.
     fn interface(&self, port: &Port) -> (String, u32) {
-        let tag = PortName::of(&attachment(port.name)).to_string();
+        let tag = format!("usn={}", attachment(port.name));
         let mut batch = Batch::new();
         let ticket = batch.dump(SwInterfaceDump { sw_if_index: NO_INTERFACE, ..SwInterfaceDump::default() });
         let details = self.client().send(&batch).expect("VPP").details(ticket).expect("interfaces");
-        let is_port = |details: &&SwInterfaceDetails| details.tag.as_str().contains(&tag);
+        let is_port = |details: &&SwInterfaceDetails| details.tag.as_str() == tag;
         let details = details.iter().find(is_port).expect("the interface of the port");
         (details.interface_name.as_str().to_owned(), details.sw_if_index)
     }
@@ -196,7 +195,8 @@ fn clocks(runtime: &str) -> f64 {
     });
     let rows: Vec<(&str, f64, f64)> = rows.filter(|(_, vectors, _)| *vectors > 0.0).collect();
     let packets = rows.iter().find(|(name, ..)| *name == "l2-output").expect("packets pass").1;
-    let counted = rows.iter().filter(|(name, ..)| *name == "l2-output" || !OTHERS.iter().any(|end| name.ends_with(end)));
+    let counted =
+        rows.iter().filter(|(name, ..)| *name == "l2-output" || !OTHERS.iter().any(|end| name.ends_with(end)));
     counted.map(|(_, vectors, clocks)| vectors * clocks / packets).sum()
 }
 

@@ -1,5 +1,5 @@
-//! The pods of a network, as policies see them: those of the ports of its bridge, and the classes of
-//! addresses. Pure.
+//! The pods of a network, as policies see them: those of the ports of its bridge, and the classes
+//! of addresses. Pure.
 
 use super::guarded::{FrameSource, GuardedPorts};
 use super::network_policies::NetworkPolicies;

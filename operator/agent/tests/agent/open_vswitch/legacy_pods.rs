@@ -110,15 +110,26 @@ fn take_over_under_traffic(mut testbed: OvsTestbed) {
 
     testbed.ovs.kill_vswitchd().unwrap();
     agent.wait_for_connection("NotActing");
-    let returned = restarts::watch_socket(testbed.ovs.control_socket().to_owned());
-    testbed.ovs.start_vswitchd().unwrap();
-    let programs = listeners.iter().map(program).collect();
-    println!("connected again {:?} after the switch returned", returned.join().unwrap().elapsed());
+    let (programs, took) = restarted(&mut testbed, &listeners);
     let traffic = Traffic::start(programs);
     traffic.pass(1_000);
     let Counts { sent, received } = traffic.stop();
     assert_eq!(received, sent);
+    drop(agent);
+    testbed.ovs.kill_vswitchd().unwrap();
+    let (_programs, alone) = restarted(&mut testbed, &listeners);
+    println!("connected again {took:?} after the switch returned, and {alone:?} without an agent");
+    let agent = RunningAgent::start(&testbed.paths);
+    agent.set_spec(1, &[blue()]);
     deleted(&testbed, &agent, &pods);
+}
+
+/// The programs after a start of the switch, and how long they took to be connected.
+fn restarted(testbed: &mut OvsTestbed, listeners: &[Listener]) -> (Vec<Box<dyn Port + Send>>, Duration) {
+    let returned = restarts::watch_socket(testbed.ovs.control_socket().to_owned());
+    testbed.ovs.start_vswitchd().unwrap();
+    let programs = listeners.iter().map(program).collect();
+    (programs, returned.join().unwrap().elapsed())
 }
 
 /// What is left when DEL was called for all of them while the engine was away.

@@ -1,5 +1,5 @@
-//! A pod with a program, whose port is a memif or of vhost-user: it sends the frames of a tap of the
-//! kernel as they are, and puts those that it gets there.
+//! A pod with a program, whose port is a memif or of vhost-user: it sends the frames of a tap of
+//! the kernel as they are, and puts those that it gets there.
 
 use super::guards::network;
 use crate::switch::Switch;
