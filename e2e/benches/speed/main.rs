@@ -1,7 +1,7 @@
 //! How fast usnet is, as ratios within one run, against the least that any program has to do and
 //! against `ovs-vsctl` and `vppctl`: `make bench`. Parts: `ovs` and `vpp` measure the plugin with
 //! that engine, `bulk` the agent that programs a thousand networks, `across` networks of two nodes,
-//! `datapath` what checks of packets cost.
+//! `datapath` what checks of packets cost, `checks` what they add to ADD, which is among the first two.
 //!
 //! Absolute times depend on the machine; each round therefore runs all that is compared in turn,
 //! and only ratios say something. `docs/performance.md` explains the tables, which are printed as
@@ -42,6 +42,11 @@ fn main() {
     }
     if is_wanted("vpp") {
         node::on_vpp(|node| scenes::on_vpp(&programs, node, &mut targets));
+    }
+    if parts.iter().any(|part| part == "checks") {
+        let threads = node::PmdThreads::Poll;
+        node::on_open_vswitch(threads, |node| scenes::checks(&programs, node, &mut targets));
+        node::on_vpp(|node| scenes::checks(&programs, node, &mut targets));
     }
     if is_wanted("bulk") {
         bulk::run(&programs);

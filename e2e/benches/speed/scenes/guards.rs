@@ -1,5 +1,5 @@
-//! What guards and policies add to ADD: the plugin writes the flows of the port before it answers,
-//! or has nothing flooded to it and leaves it to the agent to open it.
+//! What guards and policies add to ADD: the plugin writes the flows or tables of the port before it
+//! answers, or leaves it closed for the agent to open it.
 
 use super::calls::{Taken, turn};
 use super::rounds;
@@ -10,7 +10,7 @@ use crate::host::programs::Programs;
 use crate::report::statistics::{median, milliseconds};
 use crate::report::{Targets, table};
 use serde_json::json;
-use usnet_crds::{AntiSpoofing, Port};
+use usnet_crds::{AntiSpoofing, Policies, Port};
 use usnet_dataplane::model::policy_zone::PolicyZone;
 
 /// The most that each may add, in milliseconds.
@@ -44,7 +44,8 @@ fn measure(programs: &Programs, node: &Node, kind: &PortKind, targets: &mut Targ
         for ((anti_spoofing, zone), taken) in checks {
             // Ports of a bridge that is not guarded forward as well.
             node.check_bridge(true, zone);
-            node.program(&Port { anti_spoofing, ..kind.port.clone() });
+            let policies = if zone.is_some() { Policies::Enabled } else { Policies::Disabled };
+            node.program_checked(&Port { anti_spoofing, ..kind.port.clone() }, policies);
             let one = turn(node, &plugin, 1);
             // The first round fills caches.
             if round > 0 {

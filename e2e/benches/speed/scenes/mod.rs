@@ -66,11 +66,18 @@ pub(crate) fn on_vpp(programs: &Programs, node: &Node, targets: &mut Targets) {
         existing_ports::fill(programs, node, if index == 0 { 0 } else { SIZES[index - 1] }, size);
         rows.extend(calls::run(programs, node, &kinds, size));
         if index == 0 {
+            guards::run(programs, node, &kinds, targets);
             others(programs, node, targets);
         }
         memory::run(programs, node, size, targets);
     }
     calls_report::print(node, &rows, targets);
+}
+
+/// Guards and policies alone, with few ports.
+pub(crate) fn checks(programs: &Programs, node: &Node, targets: &mut Targets) {
+    existing_ports::fill(programs, node, 0, SIZES[0]);
+    guards::run(programs, node, &wanted_kinds(node), targets);
 }
 
 /// What does not depend on the ports of the bridge, for the engine's default type.
