@@ -1,7 +1,8 @@
 //! How fast usnet is, as ratios within one run, against the least that any program has to do and
 //! against `ovs-vsctl` and `vppctl`: `make bench`. Parts: `ovs` and `vpp` measure the plugin with
-//! that engine, `bulk` the agent that programs a thousand networks, `across` networks of two nodes,
-//! `datapath` what checks of packets cost, `checks` what they add to ADD, which is among the first two.
+//! that engine, `bulk` the agent that programs a thousand networks, `across` networks of two
+//! nodes, `datapath` what checks of packets cost, `checks` what they add to ADD, which is among
+//! the first two.
 //!
 //! Absolute times depend on the machine; each round therefore runs all that is compared in turn,
 //! and only ratios say something. `docs/performance.md` explains the tables, which are printed as
