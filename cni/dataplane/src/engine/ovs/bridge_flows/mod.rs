@@ -1,10 +1,11 @@
 //! All flows of a guarded bridge: those of its ports, and those of the policies of its network.
 //! Pure.
 
+use super::fitting_policies::ClosedNamespaces;
 use super::guard::{self, FORWARD};
 use super::guarded::{FrameSource, GuardedPorts};
 use super::network_pods::NetworkPods;
-use super::network_policies::{ClosedNamespaces, NetworkPolicies};
+use super::network_policies::NetworkPolicies;
 use super::policy::differing::differences;
 use super::policy::{self, ChangedFlows, PolicyParts};
 use std::collections::{BTreeMap, BTreeSet};
