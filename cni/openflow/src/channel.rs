@@ -20,26 +20,30 @@ pub(crate) struct Channel {
     endpoint: Endpoint,
     deadline: Deadline,
     version: u8,
+    /// Whether the switch offers the version, by its hello message; `None` once that is read.
+    offers: Option<Offers>,
     /// The transaction id of the last request.
     id: u32,
 }
 
+/// Whether a hello message offers the version of a connection.
+type Offers = fn(&Message) -> Result<bool, Malformed>;
+
 impl Channel {
-    /// Connects and exchanges hello messages; returns the content of the switch's.
+    /// Connects. The hello message goes with the first request, and the switch's is read before the
+    /// first reply: to wait for it would be a round trip of its own.
     pub(crate) fn open(
         path: &Path,
         timeout: Duration,
         version: u8,
-        hello: &[u8],
-    ) -> Result<(Self, Message), OpenFlowError> {
+        (hello, offers): (&[u8], Offers),
+    ) -> Result<Self, OpenFlowError> {
         let deadline = Deadline::after(timeout);
         let failed = |source| OpenFlowError::Connect { socket: path.to_owned(), source };
         let socket = Socket::connect(path, READ_SIZE, &deadline).map_err(failed)?;
-        let mut channel = Self { socket, endpoint: Endpoint::default(), deadline, version, id: 0 };
-        channel.endpoint.send(version, HELLO, 0, hello);
-        // The hello of the switch has its own transaction id, and may offer later versions as well.
-        let message = channel.next_message()?;
-        if message.kind == HELLO { Ok((channel, message)) } else { Err(channel.malformed(Malformed::Value("a hello"))) }
+        let mut endpoint = Endpoint::default();
+        endpoint.send(version, HELLO, 0, hello);
+        Ok(Self { socket, endpoint, deadline, version, offers: Some(offers), id: 0 })
     }
 
     /// Starts the time for further requests.
@@ -103,11 +107,21 @@ impl Channel {
         &mut self,
         (kind, reply): (u8, u8),
         request: &[u8],
-        mut part: impl FnMut(&[u8]) -> Result<bool, Malformed>,
+        part: impl FnMut(&[u8]) -> Result<bool, Malformed>,
     ) -> Result<(), OpenFlowError> {
         let id = self.request(kind, request);
+        self.parts(reply, id, part)
+    }
+
+    /// Reads each part of the reply to the request `id`. `part` returns whether more follow.
+    pub(crate) fn parts(
+        &mut self,
+        kind: u8,
+        id: u32,
+        mut part: impl FnMut(&[u8]) -> Result<bool, Malformed>,
+    ) -> Result<(), OpenFlowError> {
         for _ in 0..MESSAGES_MAX {
-            let body = self.reply(reply, id)?;
+            let body = self.reply(kind, id)?;
             if !part(&body).map_err(|error| self.malformed(error))? {
                 return Ok(());
             }
@@ -126,8 +140,24 @@ impl Channel {
         }
     }
 
-    /// Returns the next message other than an echo request, which is answered.
+    /// Returns the next message after the hello other than an echo request, which is answered.
     fn next_message(&mut self) -> Result<Message, OpenFlowError> {
+        if let Some(offers) = self.offers {
+            // It has its own transaction id, and may offer later versions as well.
+            let hello = self.received()?;
+            if hello.kind != HELLO {
+                return Err(self.malformed(Malformed::Value("a hello")));
+            }
+            if !offers(&hello).map_err(|error| self.malformed(error))? {
+                return Err(OpenFlowError::Version(self.socket.path().to_owned()));
+            }
+            self.offers = None;
+        }
+        self.received()
+    }
+
+    /// Returns the next message other than an echo request, which is answered.
+    fn received(&mut self) -> Result<Message, OpenFlowError> {
         loop {
             while let Some(message) = self.endpoint.next_message().map_err(|error| self.malformed(error))? {
                 if message.kind != ECHO_REQUEST {

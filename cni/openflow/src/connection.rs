@@ -19,13 +19,24 @@ pub struct Connection {
     bundles: u32,
 }
 
+/// A bundle that is not committed.
+#[derive(Debug)]
+struct OpenBundle {
+    bundle: Bundle,
+    /// The transaction ids of its changes.
+    changes: Vec<u32>,
+    /// The transaction id of the barrier after them.
+    barrier: u32,
+}
+
+fn of_flows(changes: &[FlowMod]) -> Vec<Change> {
+    changes.iter().cloned().map(Change::Flow).collect()
+}
+
 impl Connection {
-    /// Connects to a management socket, and agrees on the version.
+    /// Connects to a management socket. With the first request both sides agree on the version.
     pub fn open(socket: &Path, timeout: Duration) -> Result<Self, OpenFlowError> {
-        let (channel, hello) = Channel::open(socket, timeout, messages::VERSION, &messages::hello())?;
-        if !messages::offers_1_4(&hello).map_err(|error| channel.malformed(error))? {
-            return Err(OpenFlowError::Version(socket.to_owned()));
-        }
+        let channel = Channel::open(socket, timeout, messages::VERSION, (&messages::hello(), messages::offers_1_4))?;
         Ok(Self { channel, bundles: 0 })
     }
 
@@ -46,10 +57,20 @@ impl Connection {
 
     /// Returns the flows of all tables, as far as the filter selects them.
     pub fn flows(&mut self, filter: &FlowFilter) -> Result<Vec<InstalledFlow>, OpenFlowError> {
+        let id = self.request_flows(filter);
+        self.read_flows(id)
+    }
+
+    fn request_flows(&mut self, filter: &FlowFilter) -> u32 {
+        self.channel.request(messages::MULTIPART_REQUEST, &messages::request(messages::FLOWS, &filter.encode()))
+    }
+
+    fn read_flows(&mut self, id: u32) -> Result<Vec<InstalledFlow>, OpenFlowError> {
         let mut flows = Vec::new();
-        self.parts(messages::FLOWS, &filter.encode(), |part| {
+        self.channel.parts(messages::MULTIPART_REPLY, id, |body| {
+            let part = Part::decode(body, messages::FLOWS)?;
             flows.extend(InstalledFlow::decode_all(part.content.clone())?);
-            Ok(())
+            Ok(part.has_more)
         })?;
         Ok(flows)
     }
@@ -85,10 +106,10 @@ impl Connection {
         FragmentMode::decode(&body).map_err(|error| self.channel.malformed(error))
     }
 
-    /// Has the bridge match first fragments by the ports and types that they carry.
-    pub fn match_carried_fragments(&mut self) -> Result<(), OpenFlowError> {
+    /// Has the bridge match first fragments by the ports and types that they carry, before the next
+    /// request, with which it is sent. That fails if this is refused.
+    pub fn match_carried_fragments(&mut self) {
         self.channel.request(messages::SET_CONFIG, &FragmentMode::CARRIED);
-        self.barrier()
     }
 
     /// Removes the connections that are tracked in a zone. All bridges of the switch share zones.
@@ -105,7 +126,7 @@ impl Connection {
 
     /// Carries out changes of flows; see [`Self::commit_all`].
     pub fn commit(&mut self, changes: &[FlowMod]) -> Result<(), OpenFlowError> {
-        self.commit_all(&changes.iter().cloned().map(Change::Flow).collect::<Vec<_>>())
+        self.commit_all(&of_flows(changes))
     }
 
     /// Carries out changes in their order, and all of them or none: no frame finds the flows in
@@ -115,30 +136,69 @@ impl Connection {
     /// Groups of flows are set in the same bundle, before the flows: a bundle with a flow to a
     /// group that is not there ends the switch.
     pub fn commit_all(&mut self, changes: &[Change]) -> Result<(), OpenFlowError> {
+        let bundle = self.open_bundle(changes)?;
+        self.verify_bundle(&bundle)?;
+        self.commit_bundle(&bundle)
+    }
+
+    /// Carries out changes as [`Self::commit_all`] does, and looks at flows that the bridge has
+    /// before them in the same round trip. What they lead to is changed as well, in another one, and
+    /// names no groups.
+    pub fn commit_after_look(
+        &mut self,
+        filter: &FlowFilter,
+        changes: &[FlowMod],
+        lead_to: impl FnOnce(&[InstalledFlow]) -> Vec<FlowMod>,
+    ) -> Result<(), OpenFlowError> {
+        let flows = self.request_flows(filter);
+        let mut bundle = self.open_bundle(&of_flows(changes))?;
+        // A refusal of a change comes after the flows.
+        let more = lead_to(&self.read_flows(flows)?);
+        self.verify_bundle(&bundle)?;
+        if !more.is_empty() {
+            self.add_to(&mut bundle, &of_flows(&more));
+            self.verify_bundle(&bundle)?;
+        }
+        self.commit_bundle(&bundle)
+    }
+
+    fn open_bundle(&mut self, changes: &[Change]) -> Result<OpenBundle, OpenFlowError> {
         if let Some(group) = messages::unset_group(changes) {
             return Err(OpenFlowError::UnsetGroup(group));
         }
         self.bundles = self.bundles.wrapping_add(1);
         let bundle = Bundle(self.bundles);
         self.channel.request(messages::BUNDLE_CONTROL, &bundle.control(BundleStep::Open));
-        let mut ids = Vec::with_capacity(changes.len());
+        let mut open = OpenBundle { bundle, changes: Vec::with_capacity(changes.len()), barrier: 0 };
+        self.add_to(&mut open, changes);
+        Ok(open)
+    }
+
+    /// Adds changes, and a barrier after them.
+    fn add_to(&mut self, open: &mut OpenBundle, changes: &[Change]) {
         for change in changes {
             let id = self.channel.next_id();
             let (kind, change) = change.encode();
-            self.channel.request_as(id, messages::BUNDLE_ADD_MESSAGE, &bundle.add(id, kind, &change));
-            ids.push(id);
+            self.channel.request_as(id, messages::BUNDLE_ADD_MESSAGE, &open.bundle.add(id, kind, &change));
+            open.changes.push(id);
         }
-        let barrier = self.channel.request(messages::BARRIER_REQUEST, &[]);
-        if let Some(refused) = self.first_refusal(messages::BARRIER_REPLY, barrier)? {
-            let discard = self.channel.request(messages::BUNDLE_CONTROL, &bundle.control(BundleStep::Discard));
-            // The switch itself discards a bundle that it could not open.
-            self.first_refusal(messages::BUNDLE_CONTROL, discard)?;
-            return Err(self.refusal(&ids, refused));
-        }
-        let commit = self.channel.request(messages::BUNDLE_CONTROL, &bundle.control(BundleStep::Commit));
+        open.barrier = self.channel.request(messages::BARRIER_REQUEST, &[]);
+    }
+
+    /// Waits until all changes are in a bundle, and discards it if one was refused.
+    fn verify_bundle(&mut self, open: &OpenBundle) -> Result<(), OpenFlowError> {
+        let Some(refused) = self.first_refusal(messages::BARRIER_REPLY, open.barrier)? else { return Ok(()) };
+        let discard = self.channel.request(messages::BUNDLE_CONTROL, &open.bundle.control(BundleStep::Discard));
+        // The switch itself discards a bundle that it could not open.
+        self.first_refusal(messages::BUNDLE_CONTROL, discard)?;
+        Err(self.refusal(&open.changes, refused))
+    }
+
+    fn commit_bundle(&mut self, open: &OpenBundle) -> Result<(), OpenFlowError> {
+        let commit = self.channel.request(messages::BUNDLE_CONTROL, &open.bundle.control(BundleStep::Commit));
         match self.first_refusal(messages::BUNDLE_CONTROL, commit)? {
             None => Ok(()),
-            Some(refused) => Err(self.refusal(&ids, refused)),
+            Some(refused) => Err(self.refusal(&open.changes, refused)),
         }
     }
 

@@ -15,7 +15,8 @@ pub(super) struct Connection(Channel);
 impl Connection {
     /// Connects. `timeout` limits all requests of the connection together.
     pub(super) fn open(socket: &Path, timeout: Duration) -> Result<Self, OpenFlowError> {
-        Ok(Self(Channel::open(socket, timeout, message::VERSION, &[])?.0))
+        // A switch that speaks another version alone refuses the first request.
+        Channel::open(socket, timeout, message::VERSION, (&[], |_| Ok(true))).map(Self)
     }
 
     /// Whether the bridge has the flow of a learning switch and no other.

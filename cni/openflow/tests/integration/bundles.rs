@@ -2,7 +2,7 @@
 
 use super::switch::{all, connect, flow, of_port, start};
 use usnet_openflow::flow::{Action, Group, GroupId, Match, Output, Oxm, Register, Step};
-use usnet_openflow::{Change, Difference, FlowMod, GroupMod, OpenFlowError};
+use usnet_openflow::{Change, Difference, FlowFilter, FlowMod, GroupMod, InstalledFlow, OpenFlowError};
 
 /// A match on a field without the fields that it needs, which values cannot have: a port of UDP.
 fn refused() -> FlowMod {
@@ -25,6 +25,27 @@ fn a_refused_change_leaves_the_flows_as_they_are_and_is_named() {
     // The connection is used further.
     connection.commit(&[FlowMod::Delete(Match::default())]).expect("deleted");
     assert_eq!(all(&mut connection), []);
+}
+
+#[test]
+fn flows_before_a_bundle_are_seen_and_what_they_lead_to_is_changed_with_it() {
+    let daemons = start();
+    let mut connection = connect(&daemons);
+    let [former, other, added] = [1, 2, 3].map(|number| flow(10, of_port(number), Action::Drop));
+    connection.commit(&[&former, &other].map(|flow| FlowMod::Add(flow.clone()))).expect("flows");
+    let filter = FlowFilter { matches: of_port(1), ..FlowFilter::default() };
+    let changes = [FlowMod::Add(added.clone())];
+    let refused_later = connection.commit_after_look(&filter, &changes, |_| vec![refused()]);
+    assert!(matches!(refused_later, Err(OpenFlowError::ChangeRefused { position: 1, .. })), "{refused_later:?}");
+    let refused = connection.commit_after_look(&filter, &[refused()], |_| Vec::new());
+    assert!(matches!(refused, Err(OpenFlowError::ChangeRefused { position: 0, .. })), "{refused:?}");
+    assert_eq!(all(&mut connection).len(), 2, "nothing has changed");
+    let delete = |found: &[InstalledFlow]| {
+        assert!(Difference::between(std::slice::from_ref(&former), found.to_vec()).is_empty(), "{found:?}");
+        vec![FlowMod::strict_deletion(&former)]
+    };
+    connection.commit_after_look(&filter, &changes, delete).expect("flows");
+    assert!(Difference::between(&[other, added], all(&mut connection)).is_empty());
 }
 
 #[test]

@@ -109,7 +109,8 @@ fn first_fragments_are_matched_by_what_they_carry_until_the_switch_ends() {
     let mut connection = connect(&daemons);
     let mode = |connection: &mut Connection| connection.fragment_mode().expect("a configuration");
     assert_eq!(mode(&mut connection), FragmentMode::Normal);
-    connection.match_carried_fragments().expect("set");
+    connection.match_carried_fragments();
+    connection.barrier().expect("set");
     vsctl(&daemons, &format!("set Bridge {BRIDGE} fail_mode=standalone -- set-controller {BRIDGE} tcp:127.0.0.1:9"));
     assert_eq!(mode(&mut connect(&daemons)), FragmentMode::Carried, "flows are flushed, and it stays");
     daemons.kill_vswitchd().expect("a signal");
@@ -162,7 +163,7 @@ fn thousands_of_flows_are_read() {
 fn a_bridge_without_openflow_1_4_is_said_to_be_so() {
     let daemons = start();
     vsctl(&daemons, &format!("set Bridge {BRIDGE} protocols=OpenFlow10,OpenFlow13"));
-    let error = Connection::open(&management(&daemons), AMPLE).expect_err("another version");
+    let error = connect(&daemons).barrier().expect_err("another version");
     assert!(matches!(error, OpenFlowError::Version(_)), "{error:?}");
     vsctl(&daemons, &format!("set Bridge {BRIDGE} protocols=OpenFlow14"));
     connect(&daemons).barrier().expect("a reply");
@@ -179,7 +180,8 @@ fn a_switch_that_hangs_or_is_not_there_is_an_error_in_time() {
     let limit = Duration::from_millis(200);
     connection.set_deadline(limit);
     assert!(connection.barrier().expect_err("no answer").is_timeout());
-    assert!(Connection::open(&management(&daemons), limit).expect_err("no answer").is_timeout());
+    let mut another = Connection::open(&management(&daemons), limit).expect("a bridge");
+    assert!(another.barrier().expect_err("no answer").is_timeout());
     assert!(since.elapsed() < AMPLE);
     daemons.resume_vswitchd().expect("a signal");
 }
@@ -206,6 +208,8 @@ fn a_server_of_something_else_is_not_openflow() {
         std::io::copy(&mut stream, &mut std::io::sink()).expect("the client's end");
     });
     // The first bytes are a header with a length of 28,005 bytes, which never come.
-    assert!(Connection::open(&socket, Duration::from_millis(100)).is_err());
+    let mut connection = Connection::open(&socket, Duration::from_millis(100)).expect("a server");
+    assert!(connection.barrier().is_err());
+    drop(connection);
     server.join().expect("the server");
 }

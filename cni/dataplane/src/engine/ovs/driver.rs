@@ -79,7 +79,12 @@ impl<C: OvsChannels> OpenVswitch<C> {
             return Ok(opened);
         }
         if has_policies {
-            return quarantine::end(&mut self.channels, port).await;
+            // Nothing is flooded to a closed port.
+            let is_waiting = snapshot.as_ref().is_some_and(|snapshot| quarantine::is_waiting(snapshot, port));
+            if is_waiting {
+                quarantine::set_vlan(self.channels.database(), port).await?;
+            }
+            return Ok(opened);
         }
         let names = [bridge.name.as_str()].into();
         if quarantine::with_policies(self.channels.database(), &names).await?.is_empty() {

@@ -23,14 +23,12 @@ pub(super) fn open(
     source: &FrameSource,
 ) -> Result<(), OpenFlowError> {
     let mut connection = Connection::open(socket, timeout)?;
-    connection.match_carried_fragments()?;
-    let mut changes = guard::replacement(number, source.flows(number, &FORWARD));
+    connection.match_carried_fragments();
     let filter = FlowFilter { cookies: guard::cookies_of(number), ..FlowFilter::default() };
+    let changes = guard::replacement(number, source.flows(number, &FORWARD));
     // Frames of a port that had no flows were all dropped alike.
-    if !connection.flows(&filter)?.is_empty() {
-        changes.extend(generation::renewal());
-    }
-    connection.commit(&changes)
+    let renewal = |former: &[InstalledFlow]| if former.is_empty() { Vec::new() } else { generation::renewal() };
+    connection.commit_after_look(&filter, &changes, renewal)
 }
 
 /// Leaves a new port closed, of which policies have to say what it may have: nothing is flooded to
@@ -44,7 +42,10 @@ pub(super) fn close(
 ) -> Result<(), OpenFlowError> {
     stop_flooding(socket, timeout, number)?;
     let mut connection = Connection::open(socket, timeout)?;
-    if is_as_it_should_be(&mut connection, number, source)? {
+    // Those that the deletion would delete, also of others.
+    let found = connection.flows(&FlowFilter { matches: guard::of_port(number), ..FlowFilter::default() })?;
+    let own = found.iter().filter(|flow| guard::port_of(flow.cookie) == Some(number)).cloned().collect();
+    if found.is_empty() || is_checked(own, number, source) {
         return Ok(());
     }
     connection.commit(&[guard::deletion(number)])
@@ -55,14 +56,9 @@ pub fn stop_flooding(socket: &Path, timeout: Duration, number: PortNumber) -> Re
     forwarding::set_flooding(socket, timeout, &[(number, false)].into()).map(drop)
 }
 
-/// Whether a port has what policies need to know of it.
-fn is_as_it_should_be(
-    connection: &mut Connection,
-    number: PortNumber,
-    source: &FrameSource,
-) -> Result<bool, OpenFlowError> {
-    let filter = FlowFilter { cookies: guard::cookies_of(number), ..FlowFilter::default() };
-    Ok(Difference::between(&source.flows(number, &policy::CHECK), connection.flows(&filter)?).is_empty())
+/// Whether these flows of a port are what policies need to know of it.
+fn is_checked(found: Vec<InstalledFlow>, number: PortNumber, source: &FrameSource) -> bool {
+    Difference::between(&source.flows(number, &policy::CHECK), found).is_empty()
 }
 
 /// Whether the flows of a bridge enforce policies, those of now or earlier ones.
@@ -88,7 +84,7 @@ pub fn restore(socket: &Path, timeout: Duration, desired: &BridgeFlows) -> Resul
     let unflooded = set_flooding(socket, timeout, &desired.flooded(false))?;
     let mut connection = Connection::open(socket, timeout)?;
     // It goes with the process of the switch, as flows do.
-    connection.match_carried_fragments()?;
+    connection.match_carried_fragments();
     let mut installed = connection.flows(&FlowFilter::default())?;
     let lacking = generation::take_from(&mut installed);
     let drops = refused_frames::drops(&installed);
@@ -218,7 +214,8 @@ pub fn verify_new_ports(
 ) -> Result<usize, OpenFlowError> {
     let mut connection = Connection::open(socket, timeout)?;
     for (number, source) in desired.ports().iter().filter(|(number, _)| numbers.contains(number)) {
-        if !is_as_it_should_be(&mut connection, *number, source)? {
+        let filter = FlowFilter { cookies: guard::cookies_of(*number), ..FlowFilter::default() };
+        if !is_checked(connection.flows(&filter)?, *number, source) {
             return restore(socket, timeout, desired).map(|restored| restored.wrong);
         }
     }

@@ -54,6 +54,11 @@ pub(super) fn begin(columns: Row) -> Row {
     columns.with("tag", VLAN).with("vlan_mode", Value::empty()).with("trunks", Value::empty())
 }
 
+/// Whether the row of a port is as by [`begin`].
+pub(super) fn is_waiting(snapshot: &OvsSnapshot, port: &DesiredPort) -> bool {
+    snapshot.port(port.name.as_str()).is_some_and(|row| row.tag.map(i64::from) == Some(VLAN))
+}
+
 /// Has the bridge not flood to a port, if its row is as by [`begin`]. Returns whether it is.
 pub(super) async fn stop_flooding(
     channels: &mut impl OvsChannels,
@@ -61,8 +66,7 @@ pub(super) async fn stop_flooding(
 ) -> Result<Result<bool, OpError>, EngineError> {
     let name = port.name.as_str();
     let Some(snapshot) = OvsSnapshot::read_port(channels.database(), name).await? else { return Ok(Ok(false)) };
-    let is_waiting = snapshot.port(name).is_some_and(|row| row.tag.map(i64::from) == Some(VLAN));
-    match guarded::port_named(&snapshot, name).filter(|_| is_waiting) {
+    match guarded::port_named(&snapshot, name).filter(|_| is_waiting(&snapshot, port)) {
         Some((bridge, number, _)) => Ok(channels.stop_flooding(&bridge.name, number).await.map(|()| true)),
         None => Ok(Ok(false)),
     }
@@ -74,13 +78,17 @@ pub(super) async fn end(
     port: &DesiredPort,
 ) -> Result<Result<(), OpError>, EngineError> {
     match stop_flooding(channels, port).await? {
-        Ok(true) => {}
-        other => return Ok(other.map(drop)),
+        Ok(true) => set_vlan(channels.database(), port).await.map(Ok),
+        other => Ok(other.map(drop)),
     }
+}
+
+/// Puts a port to which nothing is flooded into the VLAN that it is to have.
+pub(super) async fn set_vlan(database: &mut impl Database, port: &DesiredPort) -> Result<(), EngineError> {
     let owned = vec![Condition::equal("name", port.name.as_str()), tags::carries(tags::port_value(&port.owner))];
     let mut transaction = Transaction::new();
     let _ = transaction.update("Port", owned, port_settings::port_columns(&port.settings));
     let _ = transaction.bump_next_cfg();
-    channels.database().transact(&transaction).await?;
-    Ok(Ok(()))
+    database.transact(&transaction).await?;
+    Ok(())
 }

@@ -84,7 +84,13 @@ pub fn replacement(number: PortNumber, flows: Vec<Flow>) -> Vec<FlowMod> {
 /// The change by which a port has no flows.
 #[must_use]
 pub fn deletion(number: PortNumber) -> FlowMod {
-    FlowMod::Delete(from(number, Payload::Any))
+    FlowMod::Delete(of_port(number))
+}
+
+/// What flows that are about frames of a port have in common.
+#[must_use]
+pub fn of_port(number: PortNumber) -> Match {
+    from(number, Payload::Any)
 }
 
 /// The port that a flow with this cookie is about, if the flow is one of these.

@@ -3,9 +3,10 @@
 
 use super::failure::{Failure, Failures, failure};
 use super::guards;
+use super::new_checks::{Preparation, PreparationTickets};
+use super::new_guards::table_count;
 use crate::engine::error::{EngineError, OpError};
 use crate::engine::vpp::command::{self, CommandBatch, VppCommand};
-use crate::engine::vpp::filter_command::FilterCommand;
 use crate::engine::vpp::guard::GuardChange;
 use crate::engine::vpp::plan_op::{NewPort, Origin};
 use crate::engine::vpp::policy::close_new;
@@ -13,10 +14,11 @@ use crate::engine::vpp::port_settings;
 use crate::engine::vpp::ports::NewInterface;
 use crate::engine::vpp::qos::{Policer, detach, policer_commands};
 use crate::engine::vpp::request::Outcome;
-use crate::engine::vpp::snapshot::{BridgeDomain, BridgeDomainTickets, FeatureTickets, Features, read_marks};
-use crate::model::port::DesiredPort;
+use crate::engine::vpp::snapshot::{BridgeDomain, BridgeDomainTickets, FeatureTickets, Features, Filters, read_marks};
+use crate::model::port::{DesiredPort, Guard};
 use crate::plan::Op;
 use usnet_crds::Ownership;
+use usnet_vpp::messages::ClassifyTableIds;
 use usnet_vpp::{Api, Batch};
 
 /// The progress of one port.
@@ -31,10 +33,8 @@ struct PortCreation<'a> {
     index: Option<u32>,
     /// Whether the bridge domain that it was added to turned out to be implicit.
     joined_implicit_domain: bool,
-    /// The first of the tables that filter it.
-    filtered_by: Option<u32>,
-    /// The access list that closes it.
-    closed_by: Option<u32>,
+    /// What says what it may send and have, if it is new.
+    preparation: Preparation,
     failure: Option<Failure>,
 }
 
@@ -57,13 +57,12 @@ pub(super) async fn create_ports(
         creation.failure =
             creation.new_interface().and_then(|new| new.missing_message(api)).map(|reason| creation.refusal(reason));
     }
-    for commands in [PortCreation::socket_commands, PortCreation::interface_commands] {
-        let planned = plan(&list, commands);
-        let outcomes = command::send(api, planned.iter().flatten()).await?;
-        apply_outcomes(&mut list, &planned, outcomes);
-    }
+    let planned = plan(&list, PortCreation::socket_commands);
+    let outcomes = command::send(api, planned.iter().flatten()).await?;
+    apply_outcomes(&mut list, &planned, outcomes);
+    create_interfaces(api, &mut list).await?;
     configure(api, &mut list).await?;
-    guard(api, &mut list).await?;
+    check(api, &mut list).await?;
     roll_back(api, &list).await?;
     let index = match list.as_slice() {
         [only] if only.failure.is_none() => only.index,
@@ -93,6 +92,28 @@ fn apply_outcomes(list: &mut [PortCreation<'_>], planned: &[Vec<VppCommand>], ou
     }
 }
 
+/// Creates the interfaces, and asks how many tables of guards VPP has: more than it can have end it.
+async fn create_interfaces(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<(), EngineError> {
+    let planned = plan(list, PortCreation::interface_commands);
+    let mut batch = Batch::new();
+    let commands = CommandBatch::request(&mut batch, api, planned.iter().flatten());
+    let counts = |creation: &PortCreation<'_>| creation.new_guard().is_some() && api.supports::<ClassifyTableIds>();
+    let tables = list.iter().any(counts).then(|| batch.request(ClassifyTableIds {}));
+    if batch.is_empty() {
+        return Ok(());
+    }
+    let answers = api.send(&batch).await?;
+    apply_outcomes(list, &planned, commands.outcomes(&answers));
+    let Some(tables) = tables else { return Ok(()) };
+    let mut count = answers.reply(tables)?.ids.len();
+    for creation in list.iter_mut().filter(|creation| creation.failure.is_none()) {
+        let Some(guard) = creation.new_guard() else { continue };
+        count += table_count(guard);
+        creation.failure = guards::too_many(count).map(|reason| creation.refusal(reason));
+    }
+    Ok(())
+}
+
 /// Configures the interfaces, and reads them and their bridge domains back: VPP creates a missing
 /// bridge domain implicitly, and other clients may have deleted an interface.
 async fn configure(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<(), EngineError> {
@@ -104,11 +125,17 @@ async fn configure(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<
     let domains = BridgeDomainTickets::request(&mut batch, &domains);
     let interfaces = list.iter().filter(|creation| creation.failure.is_none()).filter_map(|creation| creation.index);
     let features = FeatureTickets::request(&mut batch, api, interfaces);
+    let preparations: Vec<_> = list.iter_mut().map(|creation| creation.prepare(&mut batch, api)).collect();
     if batch.is_empty() {
         return Ok(());
     }
     let answers = api.send(&batch).await?;
     apply_outcomes(list, &planned, commands.outcomes(&answers));
+    for (creation, preparation) in list.iter_mut().zip(preparations) {
+        let Some((preparation, refusal)) = preparation.map(|preparation| preparation.read(&answers)) else { continue };
+        creation.preparation = preparation;
+        creation.fail_if(refusal);
+    }
     let (mut domains, features) = (domains.read(&answers)?, features.read(&answers));
     read_marks(api, &mut domains).await?;
     for creation in list.iter_mut().filter(|creation| creation.failure.is_none()) {
@@ -120,25 +147,51 @@ async fn configure(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<
 
 /// Guards the ports of which pods may not claim everything, closes those whose policies are not
 /// known yet, and sets them up: until then they are down.
-async fn guard(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<(), EngineError> {
+async fn check(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<(), EngineError> {
     for creation in list.iter_mut().filter(|creation| creation.failure.is_none() && creation.is_checked()) {
-        let Some(index) = creation.index else { continue };
-        if let Some(desired) = creation.port.port.settings.guard.clone() {
-            match guards::guard_new(api, GuardChange { index, found: None, desired: Some(desired) }).await? {
-                Ok(first) => creation.filtered_by = first,
-                Err(reason) => creation.failure = Some(creation.refusal(reason)),
-            }
+        match creation.port.origin {
+            Origin::Existing { index } => check_existing(api, creation, index).await?,
+            Origin::New(_) => find_former(api, creation).await?,
         }
-        if creation.failure.is_none() && creation.port.port.creation.is_closed {
-            match close_new(api, index).await? {
-                Ok(acl) => creation.closed_by = Some(acl),
-                Err(reason) => creation.failure = Some(creation.refusal(reason)),
-            }
+    }
+    let mut batch = Batch::new();
+    let mut checks = Vec::new();
+    for (place, creation) in list.iter().enumerate().filter(|(_, creation)| creation.failure.is_none()) {
+        let index = creation.index.filter(|_| creation.is_checked() && creation.new_interface().is_some());
+        checks.extend(index.map(|index| (place, creation.preparation.request(&mut batch, api, index))));
+    }
+    if !batch.is_empty() {
+        let answers = api.send(&batch).await?;
+        for (place, check) in checks {
+            let refusal = check.refusal(&answers)?;
+            list.get_mut(place).into_iter().for_each(|creation| creation.fail_if(refusal.clone()));
         }
     }
     let planned = plan(list, PortCreation::set_up_commands);
     let outcomes = command::send(api, planned.iter().flatten()).await?;
     apply_outcomes(list, &planned, outcomes);
+    Ok(())
+}
+
+/// What filters an interface that exists is replaced, and differs from case to case.
+async fn check_existing(api: &mut impl Api, creation: &mut PortCreation<'_>, index: u32) -> Result<(), EngineError> {
+    if let Some(desired) = creation.port.port.settings.guard.clone() {
+        let guarded = guards::guard_new(api, GuardChange { index, found: None, desired: Some(desired) }).await?;
+        creation.fail_if(guarded.err());
+    }
+    if creation.failure.is_none() && creation.port.port.creation.is_closed {
+        creation.fail_if(close_new(api, index).await?.err());
+    }
+    Ok(())
+}
+
+/// Reads the tables of a former interface with the same index, if there are any.
+async fn find_former(api: &mut impl Api, creation: &mut PortCreation<'_>) -> Result<(), EngineError> {
+    let Some(index) = creation.index else { return Ok(()) };
+    if let Some(tables) = creation.preparation.tables.take() {
+        let former = if tables.has_former { Filters::read(api, [index]).await?.by_index.remove(&index) } else { None };
+        creation.preparation.tables = Some(tables.after(former));
+    }
     Ok(())
 }
 
@@ -163,10 +216,32 @@ impl<'a> PortCreation<'a> {
             has_socket: false,
             index,
             joined_implicit_domain: false,
-            filtered_by: None,
-            closed_by: None,
+            preparation: Preparation::default(),
             failure: None,
         }
+    }
+
+    /// The guard, of an interface that is created.
+    fn new_guard(&self) -> Option<&Guard> {
+        self.port.port.settings.guard.as_ref().filter(|_| self.new_interface().is_some())
+    }
+
+    /// Creates what says what a new interface may send and have.
+    fn prepare(&mut self, batch: &mut Batch, api: &impl Api) -> Option<PreparationTickets> {
+        let is_new = self.failure.is_none() && self.is_checked() && self.new_interface().is_some();
+        let index = self.index.filter(|_| is_new)?;
+        match PreparationTickets::request(batch, api, index, self.port.port) {
+            Ok(tickets) => Some(tickets),
+            Err(reason) => {
+                self.fail_if(Some(reason));
+                None
+            }
+        }
+    }
+
+    /// The first failure counts.
+    fn fail_if(&mut self, reason: Option<String>) {
+        self.failure = self.failure.take().or_else(|| reason.map(|reason| self.refusal(reason)));
     }
 
     fn new_interface(&self) -> Option<&NewInterface> {
@@ -273,10 +348,8 @@ impl<'a> PortCreation<'a> {
         // If it was added to no bridge domain, the next interface with its index would inherit its
         // limits.
         let end = policers.iter().filter_map(|policer| Some(detach(policer, self.index?)));
-        let unset = self.filtered_by.zip(self.index).map(|(table, index)| FilterCommand::Unset { index, table });
-        let delete_tables = self.filtered_by.map(|first| VppCommand::Filter(FilterCommand::DeleteTables { first }));
-        let delete_acl = self.closed_by.map(|index| VppCommand::DeleteAcl { index });
-        let end = end.chain(unset.map(VppCommand::Filter));
+        let unset = self.preparation.unset().map(VppCommand::Filter);
+        let end = end.chain(unset);
         let routes = self.port.routed.iter().zip(self.index).flat_map(|(routed, index)| routed.undo(index));
         let delete = self.index.into_iter().flat_map(|index| new.delete(index));
         let delete_socket = if self.has_socket { new.delete_socket() } else { Vec::new() };
@@ -284,8 +357,7 @@ impl<'a> PortCreation<'a> {
         let delete_policers = policers.iter().map(|policer| VppCommand::DeletePolicer { name: policer.name() });
         end.chain(routes.map(VppCommand::Routing))
             .chain(delete)
-            .chain(delete_tables)
-            .chain(delete_acl)
+            .chain(self.preparation.deletion())
             .chain(implicit_domain)
             .chain(delete_policers)
             .collect()

@@ -8,6 +8,7 @@ use crate::engine::error::EngineError;
 use crate::engine::vpp::command::{self, VppCommand};
 use crate::engine::vpp::filter_command::FilterCommand;
 use crate::engine::vpp::guard::{GuardChange, Table, fill};
+use crate::engine::vpp::request::Outcome;
 use crate::engine::vpp::snapshot::Filters;
 use usnet_vpp::messages::{ClassifyAddDelTable, L2FlagsGet};
 use usnet_vpp::{Api, Message, ReplyError};
@@ -15,6 +16,8 @@ use usnet_vpp::{Api, Message, ReplyError};
 /// How many tables VPP may have. Each is two mappings of memory, of which a process has 65,530 by
 /// default.
 const TABLES_MAX: usize = 29_000;
+/// VPP sets nothing for some interfaces, and does not say so.
+pub(super) const NOT_FILTERED: &str = "it did not filter by the tables that were set";
 
 /// The first table of the port, if it has a guard now; otherwise the reason why it is not as
 /// desired.
@@ -26,11 +29,16 @@ pub(super) async fn guard_new(api: &mut impl Api, change: GuardChange) -> Result
         return Ok(Err(reason));
     }
     let mut filters = Filters::read(api, [change.index]).await?;
-    if filters.all_tables.len() > TABLES_MAX {
-        return Ok(Err(format!("it has {} classifier tables, and more could end it", filters.all_tables.len())));
+    if let Some(reason) = too_many(filters.all_tables.len()) {
+        return Ok(Err(reason));
     }
     let found = filters.by_index.remove(&change.index);
     apply(api, &GuardChange { found, ..change }).await
+}
+
+/// Why VPP is given no further tables.
+pub(super) fn too_many(tables: usize) -> Option<String> {
+    (tables > TABLES_MAX).then(|| format!("it has {tables} classifier tables, and more could end it"))
 }
 
 /// Why this VPP cannot guard ports: before 26.06 it does not tell whether frames are filtered.
@@ -75,16 +83,21 @@ async fn refutation(api: &mut impl Api, change: &GuardChange, created: &[u32]) -
         (None, None) => true,
         _ => false,
     };
-    Ok((!is_right).then(|| "it did not filter by the tables that were set".to_owned()))
+    Ok((!is_right).then(|| NOT_FILTERED.to_owned()))
 }
 
 /// Sends commands, and returns why VPP rejected one.
 async fn send(api: &mut impl Api, list: Vec<FilterCommand>) -> Result<Option<String>, EngineError> {
     let outcomes = command::send(api, &commands(list.clone())).await?;
+    Ok(rejection(&list, outcomes))
+}
+
+/// Why VPP rejected one of these commands.
+pub(super) fn rejection(list: &[FilterCommand], outcomes: Vec<Outcome>) -> Option<String> {
     let is_harmless =
         |command: &FilterCommand, error: &ReplyError| error.code().is_some_and(|code| command.is_harmless(code));
     let rejected = list.iter().zip(outcomes).filter_map(|(command, outcome)| Some((command, outcome.err()?)));
-    Ok(rejected.filter(|(command, error)| !is_harmless(command, error)).map(|(_, error)| error.to_string()).next())
+    rejected.filter(|(command, error)| !is_harmless(command, error)).map(|(_, error)| error.to_string()).next()
 }
 
 async fn create(api: &mut impl Api, tables: &[Table]) -> Result<Result<Vec<u32>, String>, EngineError> {

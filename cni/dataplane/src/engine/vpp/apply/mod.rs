@@ -2,12 +2,15 @@
 //!
 //! `session`, `create_ports` (sockets, interfaces, their configuration, reading back), `guards`
 //! (the tables that filter what pods send) and `legacy` (removes a port of Intel's userspace CNI)
-//! perform IO; `failure` (what the reply to a command means for its operation) does not.
+//! perform IO; `failure` (what the reply to a command means for its operation), `new_checks` and
+//! `new_guards` (what new interfaces may send and have) do not.
 
 mod create_ports;
 mod failure;
 mod guards;
 mod legacy;
+mod new_checks;
+mod new_guards;
 mod session;
 
 pub(super) use guards::unguardable;

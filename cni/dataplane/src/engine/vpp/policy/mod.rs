@@ -26,7 +26,7 @@ pub mod rules;
 #[cfg(test)]
 mod tests;
 
-pub(super) use close::close_new;
+pub(super) use close::{ClosedTickets, ListTicket, close_new};
 pub use enforce::{Enforced, PortPolicy, enforce};
 pub(super) use own_lists::read_own_lists;
 

@@ -43,15 +43,15 @@ pub(in crate::engine::vpp) struct Filters {
 }
 
 /// The table that is set for an index, and the features of the interface.
-struct SetTickets {
+pub(in crate::engine::vpp) struct FilterTickets {
     index: u32,
     table: Ticket<ClassifyTableByInterface>,
     /// `None` if VPP does not report them: which bit is which differs between releases.
     features: Option<Ticket<L2FlagsGet>>,
 }
 
-impl SetTickets {
-    fn request(batch: &mut Batch, api: &impl Api, sw_if_index: u32) -> Self {
+impl FilterTickets {
+    pub(in crate::engine::vpp) fn request(batch: &mut Batch, api: &impl Api, sw_if_index: u32) -> Self {
         let features = api.supports::<L2FlagsGet>().then(|| batch.request(L2FlagsGet { sw_if_index }));
         let table = batch.request(ClassifyTableByInterface { sw_if_index });
         Self { index: sw_if_index, table, features }
@@ -59,7 +59,7 @@ impl SetTickets {
 
     /// The first table and whether frames are filtered; `None` if no table is set. What VPP refuses
     /// is of an interface that was deleted, or is in no bridge domain.
-    fn read(self, answers: &Answers) -> Option<(u32, Filter)> {
+    pub(in crate::engine::vpp) fn read(self, answers: &Answers) -> Option<(u32, Filter)> {
         let first = answers.reply(self.table).ok()?.l2_table_id;
         let features = self.features.and_then(|ticket| answers.reply(ticket).ok());
         let is_effective =
@@ -89,7 +89,7 @@ impl Filters {
     ) -> Result<Self, EngineError> {
         let mut batch = Batch::new();
         let ids = batch.request(ClassifyTableIds {});
-        let tickets: Vec<_> = indexes.into_iter().map(|index| SetTickets::request(&mut batch, api, index)).collect();
+        let tickets: Vec<_> = indexes.into_iter().map(|index| FilterTickets::request(&mut batch, api, index)).collect();
         let answers = api.send(&batch).await?;
         let by_index = tickets.into_iter().filter_map(|ticket| ticket.read(&answers)).collect();
         Ok(Self { by_index, all_tables: answers.reply(ids)?.ids })

@@ -15,7 +15,7 @@ mod vpp_snapshot;
 
 pub(super) use bridge_domain::BridgeDomain;
 pub(super) use features::{FeatureTickets, Features};
-pub(super) use filters::{Filter, Filters};
+pub(super) use filters::{Filter, FilterTickets, Filters};
 pub(super) use interface::Interface;
 pub(super) use read::{BridgeDomainTickets, read_marks};
 pub(super) use vpp_snapshot::VppSnapshot;

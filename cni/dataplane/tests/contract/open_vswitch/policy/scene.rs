@@ -154,7 +154,7 @@ impl Scene {
         changes.extend(guards.chain(outside).chain(flows).map(|flow| Change::Flow(FlowMod::Add(flow))));
         changes.extend(generation::renewal().into_iter().map(Change::Flow));
         let mut connection = self.connect();
-        connection.match_carried_fragments().expect("a configuration");
+        connection.match_carried_fragments();
         connection.commit_all(&changes).expect("flows");
         self.settle_flows();
     }
