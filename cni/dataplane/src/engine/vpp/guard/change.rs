@@ -19,28 +19,28 @@ impl GuardChange {
     /// The tables to create. Those of a guard that changes follow the first one, which stays, so
     /// that there is no moment without a filter.
     pub(in crate::engine::vpp) fn new_tables(&self) -> Vec<Table> {
-        let tables = self.desired.as_ref().map(chain).unwrap_or_default();
-        let is_new = |table: &Table| table.kind != Kind::Mac;
-        if self.kept().is_some() { tables.into_iter().filter(is_new).collect() } else { tables }
+        let mut tables = self.desired.as_ref().map(chain).unwrap_or_default();
+        if self.kept().is_some_and(|(_, kind)| tables.first().is_some_and(|first| first.kind == kind)) {
+            tables.remove(0);
+        }
+        tables
     }
 
-    /// The filter whose first table stays.
-    fn kept(&self) -> Option<&Filter> {
-        self.found.as_ref().filter(|found| {
-            let is_first = found.tables.first().is_some_and(|table| table.mask == Kind::Mac.mask());
-            found.is_effective && found.is_own() && is_first
-        })
+    /// The filter whose first table stays, and the kind of that.
+    fn kept(&self) -> Option<(&Filter, Kind)> {
+        let found = self.found.as_ref().filter(|found| found.is_effective && found.is_own())?;
+        Some((found, Kind::of(&found.tables.first()?.mask)?))
     }
 
     /// The table that is set when it is done.
     pub(in crate::engine::vpp) fn first(&self, created: &[u32]) -> Option<u32> {
-        self.kept().map(|kept| kept.first).or_else(|| created.first().copied()).filter(|_| self.desired.is_some())
+        self.kept().map(|(kept, _)| kept.first).or_else(|| created.first().copied()).filter(|_| self.desired.is_some())
     }
 
     /// The commands that set the created tables, and delete what was set before.
     pub(in crate::engine::vpp) fn switch(&self, created: &[u32]) -> Vec<FilterCommand> {
         match (self.kept(), created.first()) {
-            (Some(kept), Some(second)) => self.replace(kept, *second),
+            (Some((kept, kind)), Some(second)) => self.replace(kept, kind, *second),
             (_, first) => self.set(first.copied()),
         }
     }
@@ -57,10 +57,11 @@ impl GuardChange {
 
     /// The first table gets its sessions and another next table. Until the last of these commands a
     /// pod may do what it could before or can afterwards.
-    fn replace(&self, kept: &Filter, second: u32) -> Vec<FilterCommand> {
+    fn replace(&self, kept: &Filter, kind: Kind, second: u32) -> Vec<FilterCommand> {
         let table = kept.first;
         let desired = self.desired.as_ref().map(chain).unwrap_or_default().into_iter().next();
-        let desired = desired.map(|table| table.sessions).unwrap_or_default();
+        // One of another kind has none, and stays until the port goes.
+        let desired = desired.filter(|first| first.kind == kind).map(|first| first.sessions).unwrap_or_default();
         let found = kept.tables.first().map(|table| table.sessions.clone()).unwrap_or_default();
         let added =
             desired.difference(&found).map(|session| FilterCommand::AddSession { table, session: session.clone() });
@@ -69,7 +70,7 @@ impl GuardChange {
             .filter(|session| desired.iter().all(|other| other.matched != session.matched))
             .map(|session| FilterCommand::DeleteSession { table, session: session.clone() });
         let old = kept.tables.get(1).map(|table| FilterCommand::DeleteTables { first: table.index });
-        let link = FilterCommand::Link { table, kind: Kind::Mac, next: second };
+        let link = FilterCommand::Link { table, kind, next: second };
         added.chain([link]).chain(deleted).chain(old).collect()
     }
 

@@ -41,6 +41,29 @@ pub(in crate::engine::vpp) enum Kind {
 }
 
 impl Kind {
+    const ALL: [Self; 15] = [
+        Self::Mac,
+        Self::DhcpServer,
+        Self::Ipv4,
+        Self::Discovery,
+        Self::Listener,
+        Self::ExtensionHeader,
+        Self::Icmpv6,
+        Self::Dhcpv6Server,
+        Self::FragmentedDhcpv6Server,
+        Self::Ipv6,
+        Self::Arp,
+        Self::Probe,
+        Self::Igmp,
+        Self::DhcpClient,
+        Self::Text,
+    ];
+
+    /// The kind of tables with this mask.
+    pub(super) fn of(mask: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.mask() == mask)
+    }
+
     const fn fields(self) -> &'static [Field] {
         match self {
             Self::Mac => &[SOURCE_MAC],

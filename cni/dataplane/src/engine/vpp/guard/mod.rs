@@ -17,7 +17,8 @@
 //! nothing hides by them.
 //!
 //! The first table of a chain stays while the guard of the port changes: VPP replaces what follows
-//! it at once, and frames meet either the tables before or those after. The last table has the text
+//! it at once, and frames meet either the tables before or those after. If the new chain begins
+//! with another kind, the first table has no sessions any more. The last table has the text
 //! of the guard in sessions that drop what is dropped there anyhow: tables have no tags, and those
 //! of interfaces are too short.
 
@@ -61,7 +62,7 @@ pub(super) struct Table {
     pub(super) sessions: BTreeSet<Session>,
 }
 
-/// The tables of a guard in their order; the first one is always [`Kind::Mac`].
+/// The tables of a guard in their order.
 pub(super) fn chain(guard: &Guard) -> Vec<Table> {
     let own = match &guard.addresses {
         GuardedAddresses::Any => None,
@@ -69,11 +70,11 @@ pub(super) fn chain(guard: &Guard) -> Vec<Table> {
     };
     let pairs = guard.pairs.iter().map(|pair| (pair.mac, pair.ip));
     let identities = identities(guard.mac, own.into_iter().flatten(), pairs);
-    let mut tables = vec![Table::new(Kind::Mac, [])];
+    let mut tables = Vec::new();
     match &guard.addresses {
         GuardedAddresses::Any => {
             let sessions = identities.iter().map(|identity| Kind::Mac.permit(&[&identity.mac.octets()]));
-            tables = vec![Table::new(Kind::Mac, sessions)];
+            tables.push(Table::new(Kind::Mac, sessions));
         }
         GuardedAddresses::Only { dhcp, .. } => {
             tables.extend(ipv4::before_arp(&identities));

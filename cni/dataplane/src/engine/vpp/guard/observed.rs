@@ -50,10 +50,16 @@ pub(in crate::engine::vpp) fn guard_of(tables: &[ObservedTable]) -> Guard {
     named(tables).filter(|guard| is_chain(tables, guard)).unwrap_or(no_pod)
 }
 
+/// The chain of a guard may follow the first table of a former one, which has no sessions then.
 fn is_chain(tables: &[ObservedTable], guard: &Guard) -> bool {
     let desired = chain(guard);
+    let is_left = |table: &ObservedTable| {
+        let kind = Kind::of(&table.mask).filter(|kind| desired.first().is_some_and(|first| first.kind != *kind));
+        kind.is_some() && table.drops_others && table.sessions.is_empty()
+    };
     let is_table = |(table, desired): (&ObservedTable, &super::Table)| {
         table.mask == desired.kind.mask() && table.drops_others && table.sessions == desired.sessions
     };
-    tables.len() == desired.len() && tables.iter().zip(&desired).all(is_table)
+    let is_all = |tables: &[ObservedTable]| tables.len() == desired.len() && tables.iter().zip(&desired).all(is_table);
+    is_all(tables) || tables.split_first().is_some_and(|(first, others)| is_left(first) && is_all(others))
 }
