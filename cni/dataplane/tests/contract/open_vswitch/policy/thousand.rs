@@ -26,6 +26,8 @@ const OTHERS: u16 = 2_000;
 /// Selectors of peers, which select pods of any namespace.
 const ROLES: u16 = 40;
 const ROUNDS: usize = 21;
+/// For all flows, in the agent and in the switch, in MiB: the target of a node.
+const MEMORY_MAX: u64 = 100;
 /// How long the switch may take for all.
 const LONG: Duration = Duration::from_secs(30);
 
@@ -132,9 +134,25 @@ fn report(what: &str, changes: usize, mut times: Vec<[Duration; 2]>) {
     );
 }
 
+/// The resident memory of a process, in MiB, by its `/proc/PID/status`.
+fn resident(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    let kibibytes: u64 = line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number");
+    kibibytes >> 10
+}
+
+/// That of this process, and of the switch.
+fn memory(scene: &Scene) -> [u64; 2] {
+    let own = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let script = format!("cat /proc/$(cat {}/ovs-vswitchd.pid)/status", scene.daemons.folder().display());
+    let switch = scene.daemons.command("sh").args(["-c", &script]).output().expect("a status").stdout;
+    [&own, &*String::from_utf8_lossy(&switch)].map(resident)
+}
+
 #[test]
 fn an_address_or_a_port_more_is_written_alone() {
     run(|scene| {
+        let before = memory(scene);
         let known = Known::new();
         let others = PORTS + OTHERS;
         let few = pods(others);
@@ -156,6 +174,10 @@ fn an_address_or_a_port_more_is_written_alone() {
             began.elapsed()
         );
         assert!(count > 20_000, "{count}");
+        let after = memory(scene);
+        let [own, switch] = [0, 1].map(|process| after[process].saturating_sub(before[process]));
+        println!("memory: {own} MiB, and {switch} MiB in the switch");
+        assert!(own + switch < MEMORY_MAX, "{own} and {switch} MiB");
 
         let states = [(&all, &few), (&all, &more), (&all, &few), (&another, &few)];
         let mut before = first;

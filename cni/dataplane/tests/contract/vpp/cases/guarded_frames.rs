@@ -22,8 +22,8 @@ const OF_B: &str = "02:00:00:00:00:0b 10.9.0.11 fd09::b";
 const OF_C: &str = "02:00:00:00:00:0c 10.9.0.12 fd09::c";
 /// What no table can tell from own frames.
 const PASSING: [&str; 3] = ["IPv4 own, total length too short", "NA own, tll of c", "NS own, sll of c"];
-/// How often the guard is replaced, and the port recreated.
-const REPLACEMENTS: usize = 100;
+/// How often the guard is replaced; the port is recreated for each tenth.
+const REPLACEMENTS: usize = 300;
 /// How many frames are sent before the action.
 const WARM_UP: u64 = 1000;
 
