@@ -1,8 +1,9 @@
 //! How fast usnet is, as ratios within one run, against the least that any program has to do and
 //! against `ovs-vsctl` and `vppctl`: `make bench`. Parts: `ovs` and `vpp` measure the plugin with
 //! that engine, `bulk` the agent that programs a thousand networks, `across` networks of two
-//! nodes, `datapath` what checks of packets cost, `checks` what they add to ADD, which is among
-//! the first two.
+//! nodes, `datapath` what checks of packets cost, `ideal` ADD and DEL beside the least that a
+//! program with the same promises can do, `checks` what guards and policies add to ADD, which is
+//! among the first two.
 //!
 //! Absolute times depend on the machine; each round therefore runs all that is compared in turn,
 //! and only ratios say something. `docs/performance.md` explains the tables, which are printed as
@@ -48,6 +49,10 @@ fn main() {
         let threads = node::PmdThreads::Poll;
         node::on_open_vswitch(threads, |node| scenes::checks(&programs, node, &mut targets));
         node::on_vpp(|node| scenes::checks(&programs, node, &mut targets));
+    }
+    if is_wanted("ideal") {
+        node::on_open_vswitch(node::PmdThreads::Poll, |node| scenes::ideal::run(&programs, node, &mut targets));
+        node::on_vpp(|node| scenes::ideal::run(&programs, node, &mut targets));
     }
     if is_wanted("bulk") {
         bulk::run(&programs);

@@ -3,6 +3,7 @@
 pub(crate) mod at_once;
 pub(crate) mod device;
 pub(crate) mod floor;
+pub(crate) mod ideal;
 pub(crate) mod kind;
 pub(crate) mod ovs_messages;
 pub(crate) mod ovs_vsctl;

@@ -55,6 +55,11 @@ impl<'a> Plugin<'a> {
         fs::read_to_string(self.configuration.path()).expect("the configuration")
     }
 
+    /// How many calls failed so far.
+    pub(crate) fn failures(&self) -> usize {
+        self.failures.lock().expect("no thread panicked").len()
+    }
+
     /// Prints how many calls failed so far, if any did, and why the first.
     pub(crate) fn print_failures(&self, place: &str) {
         let failures = self.failures.lock().expect("no thread panicked");

@@ -41,9 +41,13 @@ impl Pod {
             container: format!("{number:064x}"),
             network_namespace: namespaces::of_pod(number),
         };
-        let volume = roots.kubelet.join(format!("pods/{}/volumes/kubernetes.io~empty-dir/usnet", pod.uid));
-        fs::create_dir_all(volume).expect("the pod's volume");
+        fs::create_dir_all(pod.volume(roots)).expect("the pod's volume");
         pod
+    }
+
+    /// Its volume for sockets.
+    pub(crate) fn volume(&self, roots: &NodePaths) -> PathBuf {
+        roots.kubelet.join(format!("pods/{}/volumes/kubernetes.io~empty-dir/usnet", self.uid))
     }
 
     /// One call of the plugin for it.

@@ -11,6 +11,8 @@ pub(crate) struct Programs {
     pub(crate) usnet: PathBuf,
     /// The CNI plugin.
     pub(crate) userspace: PathBuf,
+    /// What the plugin is compared with.
+    pub(crate) ideal: PathBuf,
 }
 
 impl Programs {
@@ -19,7 +21,7 @@ impl Programs {
         let folder = env::var_os("USNET_BINARIES")
             .expect("USNET_BINARIES must name the folder of the release binaries: use `make bench`");
         let folder = PathBuf::from(folder);
-        Self { usnet: folder.join("usnet"), userspace: folder.join("userspace") }
+        Self { usnet: folder.join("usnet"), userspace: folder.join("userspace"), ideal: folder.join("ideal") }
     }
 
     /// How long a process of the plugin takes that does nothing: `VERSION`, from exec to exit.

@@ -26,6 +26,11 @@ pub(crate) fn p99(durations: &[Duration]) -> String {
     if durations.is_empty() { NONE.to_owned() } else { number(milliseconds(percentile(durations, 99))) }
 }
 
+/// What this part of several does not exceed, in percent, in milliseconds.
+pub(crate) fn share(durations: &[Duration], percent: usize) -> String {
+    if durations.is_empty() { NONE.to_owned() } else { number(milliseconds(percentile(durations, percent))) }
+}
+
 /// As many digits as mean something.
 pub(crate) fn number(value: f64) -> String {
     if value < 100.0 { format!("{value:.1}") } else { format!("{value:.0}") }

@@ -5,6 +5,7 @@ mod busy_disk;
 mod calls;
 mod calls_report;
 mod guards;
+pub(crate) mod ideal;
 mod memory;
 mod records;
 pub(crate) mod start;
