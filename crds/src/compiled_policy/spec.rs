@@ -40,7 +40,7 @@ use std::collections::BTreeSet;
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
-// Another client's fields would stay when the controller applies its own.
+// What another client has applied would stay beside it otherwise.
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct CompiledPolicySpec {

@@ -66,7 +66,7 @@ fn new_selectors(operation: &Operation, stored: &Stored<UserspacePodSliceSpec>) 
 }
 
 fn selectors(slice: &UserspacePodSliceSpec) -> BTreeSet<SelectorId> {
-    slice.classes.iter().flat_map(|class| class.selected_by.union(&class.not_selected_by)).copied().collect()
+    slice.selectors.iter().copied().collect()
 }
 
 /// Whether a policy has one of the selectors of which slices that were not written say something.
@@ -88,8 +88,8 @@ mod tests {
 
     fn slice(selector: u128) -> UserspacePodSliceSpec {
         let selector = SelectorId::new(selector).to_string();
-        let class = json!({"namespace": "db", "selectedBy": [selector]});
-        serde_json::from_value(json!({"network": "blue", "classes": [class], "pods": []})).unwrap()
+        let class = json!({"namespace": "db", "selectedBy": [0], "pods": {}});
+        serde_json::from_value(json!({"network": "blue", "selectors": [selector], "classes": [class]})).unwrap()
     }
 
     fn policy(selector: u128) -> Operation {

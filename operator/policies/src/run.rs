@@ -32,9 +32,9 @@ use usnet_common::backoff::Backoff;
 use usnet_common::display::FirstFailure;
 use usnet_common::telemetry::access::reviewer::{self, Reviewer};
 use usnet_common::telemetry::{self, Telemetry};
-use usnet_crds::NetworkName;
 use usnet_crds::multi_network_policy::selector::PodSelector;
 use usnet_crds::policy::pods::SelectorId;
+use usnet_crds::{NetworkName, UserspacePodSliceSpec};
 
 /// How long changes are collected before they are acted on: a burst of policies is compiled at
 /// once, and a single one is on nodes soon.
@@ -209,7 +209,7 @@ impl Controller {
         let slices = self.slices(&compilation);
         let Observed { slices: stored_slices, compiled: stored, .. } = &self.observed;
         let operations = plan((&stored_slices.objects, &slices), (&stored.objects, &compilation.compiled));
-        let pods = slices.values().map(|slice| slice.pods.len()).sum();
+        let pods = slices.values().map(UserspacePodSliceSpec::pods_count).sum();
         let counts = [compilation.compiled.len(), pods, slices.len()];
         let Admitted { operations, next } = self.pace.admit(operations, &stored_slices.objects, Instant::now());
         self.computed = began.elapsed();
@@ -230,10 +230,12 @@ impl Controller {
         at_once: usize,
     ) -> Result<Result<(), WriteError>, WriteError> {
         let client = self.client.clone();
-        let requests = stream::iter(operations).map(|operation| {
+        let with_stored = |operation| (self.is_stored(&operation), operation);
+        let operations: Vec<(bool, Operation)> = operations.into_iter().map(with_stored).collect();
+        let requests = stream::iter(operations).map(|(is_stored, operation)| {
             let client = client.clone();
             async move {
-                let result = write(&client, &operation).await;
+                let result = write(&client, &operation, is_stored).await;
                 (operation, result)
             }
         });
@@ -280,6 +282,15 @@ impl Controller {
             pack(network, &stored.remove(network).unwrap_or_default(), pods)
         };
         pods.iter().flat_map(packed).collect()
+    }
+
+    /// Whether the object is there, as far as is known.
+    fn is_stored(&self, operation: &Operation) -> bool {
+        let Observed { compiled, slices, .. } = &self.observed;
+        match operation {
+            Operation::ApplyPolicy(name, _) | Operation::DeletePolicy(name) => compiled.objects.contains_key(name),
+            Operation::ApplySlice(name, _) | Operation::DeleteSlice(name) => slices.objects.contains_key(name),
+        }
     }
 
     /// The watch says the same later.

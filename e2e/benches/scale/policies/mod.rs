@@ -4,24 +4,29 @@
 //!
 //! - [`objects`]: the cluster before, with policies that select pods by labels;
 //! - [`pods`]: pods that start, end and get other labels, and the agents' reports of them;
-//! - [`slices`]: what watchers of slices see;
+//! - [`slices`]: what watchers of slices see, and [`replay`]: the same writes by another client;
+//! - [`figures`]: what is reported of these;
 //! - [`controller`]: the process under test.
 
 mod controller;
+mod figures;
 mod model;
 mod objects;
 mod pods;
+mod replay;
 mod slices;
 
 use crate::agents::node_report;
+use crate::cluster::kubeconfig::client;
 use crate::cluster::objects::Template;
 use crate::cluster::{Cluster, tokens};
+use crate::measure::Cpu;
 use crate::measure::audit::User;
 use crate::report::{Report, progress};
 use crate::settings::{Load, Size};
 use controller::PolicyController;
 use pods::Pods;
-use slices::{Seen, Slices};
+use slices::Slices;
 use std::time::{Duration, Instant};
 use usnet_crds::EngineKind;
 
@@ -30,9 +35,8 @@ const LIMIT: Duration = Duration::from_secs(600);
 const POLL: Duration = Duration::from_millis(100);
 /// What the writes may be of those of the model.
 const RATIO: f64 = 1.5;
-/// From a report or a label to its slice, at most and usually: a slice waits for a second.
-const DELAY_MOST: Duration = Duration::from_secs(3);
-const DELAY_USUAL: Duration = Duration::from_secs(1);
+/// What the API server's CPU may be of what it is with a raw client that writes the same.
+const CPU_RATIO: f64 = 1.2;
 /// Half of the limit of the Deployment.
 const MEMORY_MIB: f64 = 256.0;
 
@@ -49,8 +53,10 @@ pub(crate) async fn run(load: Load, report: &mut Report) {
 
     let mut controller = PolicyController::start(&cluster).await;
     first_slices(&mut cluster, &mut controller, &mut slices, load, report).await;
-    churn(&mut cluster, &mut controller, &mut slices, &pods, load, report).await;
+    let cpu = churn(&mut cluster, &mut controller, &mut slices, &pods, load, report).await;
     at_rest(&mut cluster, &mut controller, report).await;
+    drop(controller);
+    raw(&mut cluster, &mut slices, &pods, load, cpu, report).await;
 }
 
 /// The controller starts in a cluster with pods and policies.
@@ -89,9 +95,10 @@ async fn churn(
     pods: &Pods,
     load: Load,
     report: &mut Report,
-) {
+) -> Cpu {
     report.row("pods start and end");
     let window = cluster.begin();
+    slices.record();
     let (began, cpu) = (Instant::now(), controller.cpu_seconds());
     // Pods that no selector concerns are in no slice.
     let share = (slices.pods() as f64 / load.pods as f64).min(1.0);
@@ -102,47 +109,41 @@ async fn churn(
     controller.check();
     let [starts, ends] = [done.started, done.ended].map(|count| count as f64 / seconds);
     report.figure("pods that started / ended in a second", format!("{starts:.1} / {ends:.1}"));
-    let concerned = model::Churn { slices: count, networks: load.networks, starts: starts * share, ends: ends * share };
+    let namespaces = load.networks * objects::NAMESPACES;
+    let concerned = model::Churn { slices: count, namespaces, starts: starts * share, ends: ends * share };
     let expected = model::writes(concerned);
     let written = figures.writes.count(User::Policies, SLICES) as f64 / seconds;
     report.at_most("writes of slices in a second", RATIO * expected, written, "");
     report.figure("the same by the model", format!("{expected:.1}"));
-    report
-        .figure("the model at 5,000 nodes, 100 pods/s (a simulation had 158)", format!("{:.0}", model::LARGE.writes()));
     report.at_most(
         "most writes of one slice in a second",
         1.0,
         figures.writes.most_in_a_second_of_one(User::Policies, SLICES) as f64,
         "",
     );
-    report_seen(report, &seen, seconds, expected, load);
+    figures::seen(report, &seen, seconds, expected, load);
+    figures::large(report, &seen);
     report.figure("CPU of the controller, of a core", format!("{:.0} %", 100.0 * cpu / seconds));
     report.cpu("CPU s: API server / etcd / controllers / agents", figures.cpu);
     report.at_most("peak of the controller", MEMORY_MIB, controller.peak_mib(), " MiB");
+    figures.cpu
 }
 
-fn report_seen(report: &mut Report, seen: &Seen, seconds: f64, expected: f64, load: Load) {
-    let kilobytes = |bytes: f64| format!("{:.1} kB/s", bytes / 1000.0 / seconds);
-    let bytes = seen.bytes as f64;
-    let usual = bytes / seen.events.max(1) as f64;
-    report.figure("written to slices", kilobytes(bytes));
-    report.at_most(
-        "the same, of the model's writes of slices of this size",
-        RATIO,
-        bytes / seconds / (expected * usual),
-        " x",
-    );
-    // A node has pods of few networks, and watches these.
-    let share = objects::NETWORKS_OF_NODE as f64 / load.networks as f64;
-    let watchers = load.nodes as f64 * share;
-    report.figure("events/s to all nodes", format!("{:.0}", seen.events as f64 / seconds * watchers));
-    report.figure("to one node", kilobytes(bytes * share));
-    for (what, delays) in [("a start, since its report", &seen.starts), ("labels", &seen.labels)] {
-        let [usual, most] = slices::percentiles(delays);
-        report.figure(&format!("{what}: seen in slices"), delays.len());
-        report.within(&format!("{what}: usually in its slice after"), DELAY_USUAL, usual);
-        report.within(&format!("{what}: 99 of 100 after"), DELAY_MOST, most);
-    }
+/// Pods start and end as before, and a raw client writes the slices.
+async fn raw(cluster: &mut Cluster, slices: &mut Slices, pods: &Pods, load: Load, measured: Cpu, report: &mut Report) {
+    report.row("the same writes by a raw client");
+    let Some(recording) = slices.recorded() else { return };
+    let token = tokens::issue(&cluster.admin, "usnet-policies", None).await;
+    let client = client(cluster.server.token_kubeconfig(&token)).await;
+    recording.restore(&client).await;
+    cluster.settle(crate::cluster::QUIET).await;
+    let window = cluster.begin();
+    let (_, written) = tokio::join!(pods.churn(load, slices.delays()), recording.replay(&client));
+    let figures = cluster.end(window, true, crate::cluster::QUIET).await;
+    report.figure("writes of slices", written);
+    report.cpu("CPU s: API server / etcd / controllers / agents", figures.cpu);
+    let ratio = measured.api_server / figures.cpu.api_server;
+    report.at_most("CPU of the API server, of the raw client's", CPU_RATIO, ratio, " x");
 }
 
 async fn at_rest(cluster: &mut Cluster, controller: &mut PolicyController, report: &mut Report) {

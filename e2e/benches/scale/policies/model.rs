@@ -1,17 +1,25 @@
 //! How often slices are written, if each is written at once and then at most once a second. Pure.
 
+use usnet_crds::pod_slice::SLICE_PODS_MAX;
+
 /// Pods that start and end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Churn {
     pub(super) slices: usize,
-    pub(super) networks: usize,
+    /// The namespaces with pods on a network, of all networks together.
+    pub(super) namespaces: usize,
     /// In a second.
     pub(super) starts: f64,
     pub(super) ends: f64,
 }
 
-/// The cluster that was simulated before there was a controller, which wrote 158 slices a second.
-pub(super) const LARGE: Churn = Churn { slices: 2052, networks: 100, starts: 100.0, ends: 100.0 };
+/// The cluster that was simulated before there was a controller, with 100,000 pods on 100 networks.
+/// Its slices had 50 pods each: 158 of them were written in a second, with 0.25 MB. Each network
+/// has pods of 25 namespaces, as in this benchmark.
+pub(super) const LARGE: Churn =
+    Churn { slices: 100_000 / SLICE_PODS_MAX, namespaces: 100 * 25, starts: 100.0, ends: 100.0 };
+pub(super) const SIMULATED_WRITES: f64 = 158.0;
+pub(super) const SIMULATED_MEGABYTES: f64 = 0.25;
 
 impl Churn {
     pub(super) fn writes(self) -> f64 {
@@ -20,10 +28,11 @@ impl Churn {
 }
 
 /// Writes in a second: a pod that ends is in any of the slices, and one that starts is put into
-/// the first of its network that has room.
-pub(super) fn writes(Churn { slices, networks, starts, ends }: Churn) -> f64 {
-    let (slices, networks) = (slices.max(1) as f64, networks.max(1) as f64);
-    slices * paced(ends / slices) + networks * paced(starts / networks)
+/// the first of its namespace that has room.
+pub(super) fn writes(Churn { slices, namespaces, starts, ends }: Churn) -> f64 {
+    let slices = slices.max(1) as f64;
+    let with_room = slices.min(namespaces.max(1) as f64);
+    slices * paced(ends / slices) + with_room * paced(starts / with_room)
 }
 
 /// Writes in a second of one object with so many changes in a second: after a write comes a second

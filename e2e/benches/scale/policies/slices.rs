@@ -1,5 +1,6 @@
 //! What a watcher of all slices sees.
 
+use super::replay::Recording;
 use futures::StreamExt;
 use kube::runtime::watcher::{Config, Event, watcher};
 use kube::{Api, Client, ResourceExt};
@@ -28,8 +29,9 @@ pub(super) struct Delays(Mutex<State>);
 #[derive(Default)]
 struct State {
     seen: Seen,
-    /// The length and the pods of each slice.
-    slices: BTreeMap<String, (usize, BTreeSet<String>)>,
+    /// Each slice with its length.
+    slices: BTreeMap<String, (usize, UserspacePodSlice)>,
+    recording: Option<Recording>,
     /// The selectors that select each pod.
     pods: BTreeMap<String, BTreeSet<SelectorId>>,
     /// When each pod was seen first, of those whose report is not known yet.
@@ -65,25 +67,27 @@ impl Delays {
 }
 
 impl State {
-    fn apply(&mut self, slice: &UserspacePodSlice) {
-        let length = serde_json::to_string(slice).unwrap_or_default().len();
+    fn apply(&mut self, slice: UserspacePodSlice) {
+        let length = serde_json::to_string(&slice).unwrap_or_default().len();
         (self.seen.events, self.seen.bytes) = (self.seen.events + 1, self.seen.bytes + length);
-        let mut uids = BTreeSet::new();
-        for (pod, class) in slice.spec.classified() {
-            uids.insert(pod.uid.clone());
-            match self.pods.insert(pod.uid.clone(), class.selected_by.clone()) {
-                None => match self.started.remove(&pod.uid) {
+        for (uid, pod) in slice.spec.pods() {
+            let class = &pod.class;
+            match self.pods.insert(uid.clone(), class.selected_by.clone()) {
+                None => match self.started.remove(&uid) {
                     Some(began) => self.seen.starts.push(began.elapsed()),
-                    None => drop(self.arrived.insert(pod.uid.clone(), Instant::now())),
+                    None => drop(self.arrived.insert(uid, Instant::now())),
                 },
-                Some(before) if before != class.selected_by => match self.relabelled.remove(&pod.uid) {
+                Some(before) if before != class.selected_by => match self.relabelled.remove(&uid) {
                     Some(began) => self.seen.labels.push(began.elapsed()),
-                    None => drop(self.changed.insert(pod.uid.clone(), Instant::now())),
+                    None => drop(self.changed.insert(uid, Instant::now())),
                 },
                 Some(_) => {}
             }
         }
-        self.slices.insert(slice.name_any(), (length, uids));
+        if let Some(recording) = &mut self.recording {
+            recording.saw(&slice);
+        }
+        self.slices.insert(slice.name_any(), (length, slice));
     }
 }
 
@@ -101,7 +105,7 @@ impl Slices {
             let mut events = watcher(Api::<UserspacePodSlice>::all(client), Config::default()).boxed();
             while let Some(event) = events.next().await {
                 match event {
-                    Ok(Event::Apply(slice) | Event::InitApply(slice)) => seen.state().apply(&slice),
+                    Ok(Event::Apply(slice) | Event::InitApply(slice)) => seen.state().apply(slice),
                     Ok(Event::Delete(slice)) => drop(seen.state().slices.remove(&slice.name_any())),
                     Ok(Event::Init | Event::InitDone) => {}
                     Err(_) => tokio::time::sleep(Duration::from_millis(500)).await,
@@ -119,13 +123,25 @@ impl Slices {
         std::mem::take(&mut self.delays.state().seen)
     }
 
+    /// Records what is written from now on.
+    pub(super) fn record(&mut self) {
+        let mut state = self.delays.state();
+        let slices = state.slices.values().map(|(_, slice)| slice.clone()).collect();
+        state.recording = Some(Recording::begin(slices));
+    }
+
+    /// Ends the record.
+    pub(super) fn recorded(&mut self) -> Option<Recording> {
+        self.delays.state().recording.take()
+    }
+
     pub(super) fn count(&self) -> usize {
         self.delays.state().slices.len()
     }
 
     /// How many pods are in slices.
     pub(super) fn pods(&self) -> usize {
-        self.delays.state().slices.values().map(|(_, uids)| uids.len()).sum()
+        self.delays.state().slices.values().map(|(_, slice)| slice.spec.pods_count()).sum()
     }
 
     pub(super) fn sizes(&self) -> String {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use usnet_crds::policy::Policy;
-use usnet_crds::policy::pods::{KnownPod, KnownPods, PodClass};
+use usnet_crds::policy::pods::{KnownPod, KnownPods};
 use usnet_crds::{CompiledPolicySpec, NetworkName, UserspacePodSliceSpec};
 
 /// All policies as the API server has them; none while they were not read.
@@ -54,16 +54,11 @@ pub(crate) fn pods_of<'a>(
 ) -> KnownPods {
     let mut pods = KnownPods::new();
     for slice in slices {
-        let mut classes: Vec<Arc<PodClass>> = slice.classes.iter().map(|class| Arc::new(class.class())).collect();
-        for pod in &slice.pods {
-            let Some(class) = classes.get_mut(pod.class) else { continue };
-            if let Some(known) = before.get(&pod.uid).filter(|known| known.class == *class) {
-                class.clone_from(&known.class);
-            }
-        }
-        for pod in &slice.pods {
-            let Some(class) = classes.get(pod.class).cloned() else { continue };
-            pods.insert(pod.uid.clone(), KnownPod { class, addresses: pod.addresses.clone() });
+        for (class, of_class) in slice.classified() {
+            let known = of_class.keys().filter_map(|uid| before.get(uid)).find(|known| *known.class == class);
+            let class = known.map_or_else(|| Arc::new(class), |known| Arc::clone(&known.class));
+            let known = |addresses: &BTreeSet<_>| KnownPod { class: Arc::clone(&class), addresses: addresses.clone() };
+            pods.extend(of_class.iter().map(|(uid, addresses)| (uid.clone(), known(addresses))));
         }
     }
     pods

@@ -24,7 +24,7 @@ impl Answer {
     }
 }
 
-type Choose = dyn Fn(&str) -> Option<Answer> + Send + Sync;
+type Choose = dyn Fn(&str, &[u8]) -> Option<Answer> + Send + Sync;
 
 /// Records the requests.
 pub struct ApiServer {
@@ -42,7 +42,12 @@ impl ApiServer {
     /// One whose answers are chosen by method, path and query; a request without an answer is never
     /// answered.
     pub fn choosing(choose: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static) -> Self {
-        Self { choose: Arc::new(choose), requests: Arc::default() }
+        Self::handling(move |line, _| choose(line))
+    }
+
+    /// As [`Self::choosing`], by the body of the request as well.
+    pub fn handling(handle: impl Fn(&str, &[u8]) -> Option<Answer> + Send + Sync + 'static) -> Self {
+        Self { choose: Arc::new(handle), requests: Arc::default() }
     }
 
     pub fn requests(&self) -> Vec<String> {
@@ -54,9 +59,10 @@ impl ApiServer {
         let service = service_fn(move |request: Request<Body>| {
             let line = format!("{} {}", request.method(), request.uri());
             requests.lock().unwrap().push(line.clone());
-            let answer = choose(&line);
+            let choose = Arc::clone(&choose);
             async move {
-                let Some(answer) = answer else { return pending().await };
+                let body = request.into_body().collect_bytes().await?;
+                let Some(answer) = choose(&line, &body) else { return pending().await };
                 let response = Response::builder().status(answer.code).body(Body::from(answer.body.into_bytes()));
                 response.map_err(BoxError::from)
             }

@@ -1,9 +1,9 @@
 //! The policies of a network and the pods that they select, as nodes get them. Pure.
 
 use super::{Pod, Snapshot};
-use std::sync::Arc;
+use usnet_crds::UserspacePodSliceSpec;
 use usnet_crds::policy::Policy;
-use usnet_crds::policy::pods::{KnownPod, KnownPods, PodAddresses, PodClass};
+use usnet_crds::policy::pods::{KnownPods, PodAddresses, PodClass};
 
 /// What nodes get of the policies of a network.
 #[derive(Debug, Clone, Default)]
@@ -19,13 +19,7 @@ impl NetworkPolicies {
         let is_for = |policy: &&usnet_crds::CompiledPolicySpec| policy.networks.iter().any(|it| it.as_str() == network);
         let policies = snapshot.policies.iter().filter(is_for).map(usnet_crds::CompiledPolicySpec::policy).collect();
         let slices = snapshot.pod_slices.iter().filter(|slice| slice.network.as_str() == network);
-        let pods: KnownPods = slices
-            .flat_map(|slice| slice.classified())
-            .map(|(pod, class)| {
-                let known = KnownPod { class: Arc::new(class.class()), addresses: pod.addresses.clone() };
-                (pod.uid.clone(), known)
-            })
-            .collect();
+        let pods: KnownPods = slices.flat_map(UserspacePodSliceSpec::pods).collect();
         let addresses = PodAddresses::of(pods.values());
         Self { policies, pods, addresses }
     }

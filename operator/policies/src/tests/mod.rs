@@ -1,9 +1,13 @@
-//! What is observed, compiled and written of whole clusters. Of pods in [`pods`], and of their
-//! addresses in [`slices`].
+//! What is observed, compiled and written of whole clusters. Of pods in [`pods`], of their
+//! addresses in [`slices`], of where they are in [`packing`], and what a [`server`] has after
+//! requests in [`write`](mod@write).
 
+mod packing;
 mod pods;
 mod scale;
+mod server;
 mod slices;
+mod write;
 
 use crate::compile::{Compilation, compile};
 use crate::definitions::Definition;
@@ -19,8 +23,8 @@ use kube::runtime::watcher::Event;
 use prometheus::Registry;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use server::Server;
 use std::collections::BTreeMap;
-use usnet_common::testing::api_server::{Answer, ApiServer};
 use usnet_crds::multi_network_policy::spec::POLICY_FOR_ANNOTATION;
 use usnet_crds::nad;
 
@@ -203,45 +207,18 @@ fn namespace(name: &str, labels: &Value) -> NamespaceObject {
     object(&json!({"metadata": {"name": name, "labels": labels}}))
 }
 
-/// An API server that refuses requests with this text in their path, and the requests so far
-/// without their query.
+/// The requests to an API server that refuses those with this text, and whether any failed; and
+/// those of a second pass.
 async fn reconciled(observed: Observed, refused: Option<(&'static str, u16)>) -> (Vec<String>, bool, Vec<String>) {
-    let server = ApiServer::choosing(move |request| {
-        let status = |code: u16| {
-            let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": "Forbidden", "message": "no"});
-            Answer::new(code, status.to_string())
-        };
-        Some(match refused {
-            Some((text, code)) if request.contains(text) => status(code),
-            _ if request.contains("userspacepodslices") => Answer::ok(
-                json!({
-                    "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspacePodSlice", "metadata": {"name": "x"},
-                    "spec": {"network": "blue", "classes": [], "pods": []},
-                })
-                .to_string(),
-            ),
-            _ => Answer::ok(
-                json!({
-                    "apiVersion": "usnet.dev/v1alpha1", "kind": "CompiledPolicy", "metadata": {"name": "x"},
-                    "spec": {"networks": ["blue"], "namespace": "db", "name": "x", "generation": 1},
-                })
-                .to_string(),
-            ),
-        })
-    });
+    let server = Server::start(refused);
+    server.store(&observed);
     let (reports, _queue) = queue();
     let mut controller = Controller::new(server.client(), reports, Metrics::register(&Registry::new()).unwrap());
     controller.observed = observed;
     let has_failed = controller.reconcile().await.is_err();
-    let line = |request: String| {
-        let (request, _query) = request.split_once('?').unwrap_or((request.as_str(), ""));
-        let request = request.replace("/apis/usnet.dev/v1alpha1/compiledpolicies/", "");
-        request.replace("/apis/usnet.dev/v1alpha1/userspacepodslices/", "pods ")
-    };
-    let first = server.requests().into_iter().map(line).collect();
-    let before = server.requests().len();
+    let first = server.requests();
     let _again = controller.reconcile().await;
-    let second = server.requests().into_iter().skip(before).map(line).collect();
+    let second = server.requests().split_off(first.len());
     (first, has_failed, second)
 }
 
@@ -257,16 +234,16 @@ fn with_policies_and_a_rest() -> Observed {
 #[tokio::test]
 async fn what_was_written_is_not_written_again() {
     let (first, has_failed, second) = reconciled(with_policies_and_a_rest(), None).await;
-    assert_eq!(first, ["PATCH db.a", "PATCH db.b", "DELETE db.old"]);
+    assert_eq!(first, ["POST policy db.a", "POST policy db.b", "DELETE policy db.old"]);
     assert!(!has_failed && second.is_empty(), "{second:?}");
 }
 
 #[tokio::test]
 async fn what_is_refused_keeps_nothing_else_and_is_tried_again() {
     let (first, has_failed, second) = reconciled(with_policies_and_a_rest(), Some(("db.a", 403))).await;
-    assert_eq!(first, ["PATCH db.a", "PATCH db.b", "DELETE db.old"]);
+    assert_eq!(first, ["POST policy db.a", "POST policy db.b", "DELETE policy db.old"]);
     assert!(has_failed);
-    assert_eq!(second, ["PATCH db.a"]);
+    assert_eq!(second, ["POST policy db.a"]);
     let (_, has_failed, second) = reconciled(with_policies_and_a_rest(), Some(("db.old", 404))).await;
     assert!(!has_failed && second.is_empty(), "it was gone: {second:?}");
 }

@@ -16,7 +16,7 @@ use usnet_crds::policy::pods::PodClass;
 
 /// The nodes `one` and `two` with the pods `server` and `client` of the namespace `db`, and a
 /// policy for servers that allows clients.
-fn labelled() -> Observed {
+pub(super) fn labelled() -> Observed {
     let mut observed = cluster();
     observed.namespace(Event::Apply(namespace("db", &json!({"team": "a"}))));
     observed.pod(Event::Apply(pod("db/server", "one", &json!({"app": "server"}))));
@@ -102,7 +102,7 @@ fn what_changes_nothing_is_no_change() {
 #[tokio::test]
 async fn nodes_get_pods_before_policies_that_select_them() {
     let (first, has_failed, second) = reconciled(labelled(), None).await;
-    assert_eq!((first, has_failed), (vec!["PATCH pods blue.0".to_owned(), "PATCH db.p".to_owned()], false));
+    assert_eq!((first, has_failed), (vec!["POST pods blue.0".to_owned(), "POST policy db.p".to_owned()], false));
     assert_eq!(second, Vec::<String>::new());
 }
 
@@ -110,8 +110,8 @@ async fn nodes_get_pods_before_policies_that_select_them() {
 fn of_server(controller: &mut Controller) -> usize {
     let compilation = compile(&controller.observed);
     let slices = controller.slices(&compilation);
-    let server = slices.values().flat_map(|slice| slice.classified()).find(|(pod, _)| pod.uid == "uid-server");
-    server.map_or(0, |(_, class)| class.selected_by.len() + class.not_selected_by.len())
+    let server = slices.values().find_map(|slice| slice.pods().remove("uid-server"));
+    server.map_or(0, |pod| pod.class.selected_by.len() + pod.class.not_selected_by.len())
 }
 
 /// Nodes that have the policy of before still need to know its selector.
@@ -140,10 +140,10 @@ fn store(observed: &mut Observed) {
 async fn a_policy_that_is_deleted_goes_before_what_it_needs() {
     let mut observed = labelled();
     store(&mut observed);
-    let slice = json!({"network": "blue", "classes": [], "pods": []});
+    let slice = json!({"network": "blue", "selectors": [], "classes": []});
     observed.slice(Event::Apply(super::object(&json!({"metadata": {"name": "blue.0"}, "spec": slice}))));
     observed.policy(Event::Delete(policy("db/p", "blue", &json!({}))));
     let (first, _, second) = reconciled(observed, None).await;
-    assert_eq!(first.last().map(String::as_str), Some("DELETE db.p"), "{first:?}");
+    assert_eq!(first.last().map(String::as_str), Some("DELETE policy db.p"), "{first:?}");
     assert!(second.is_empty() || second == ["DELETE pods blue.0"], "{second:?}");
 }

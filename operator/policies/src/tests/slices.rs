@@ -4,7 +4,7 @@ use crate::pods::NetworkPods;
 use crate::slices::{Slices, pack};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use usnet_crds::pod_slice::SLICE_PODS_MAX;
+use usnet_crds::pod_slice::{SLICE_PODS_MAX, UserspacePodSliceSpec};
 use usnet_crds::policy::pods::{KnownPod, PodClass, SelectorId};
 use usnet_test_fuzz::Random;
 
@@ -29,8 +29,8 @@ fn packed(stored: &Slices, pods: &NetworkPods) -> Slices {
 
 /// The pods with their addresses, of all slices.
 fn known(slices: &Slices) -> Vec<String> {
-    let all = slices.values().flat_map(|slice| slice.classified());
-    all.map(|(pod, _)| format!("{} {:?}", pod.uid, pod.addresses)).collect()
+    let all = slices.values().flat_map(UserspacePodSliceSpec::pods);
+    all.map(|(uid, pod)| format!("{uid} {:?}", pod.addresses)).collect()
 }
 
 #[test]
@@ -80,10 +80,10 @@ fn a_change_of_one_pod_changes_one_slice() {
     };
     let relabelled = packed(&first, &many(2, usize::MAX));
     assert_eq!(changed(&first, &relabelled), 1);
-    let without = packed(&relabelled, &many(2, 60));
+    let without = packed(&relabelled, &many(2, 20));
     assert_eq!(changed(&relabelled, &without), 1);
     assert_eq!(changed(&without, &packed(&without, &many(2, usize::MAX))), 1, "it goes where there is room");
-    assert!(first.values().all(|slice| slice.classes.len() == 1 && slice.pods.len() == SLICE_PODS_MAX));
+    assert!(first.values().all(|slice| slice.classes.len() == 1 && slice.pods_count() == SLICE_PODS_MAX));
 }
 
 /// Random pods that come, go, change their labels and take addresses of others: each step leaves
@@ -117,25 +117,26 @@ fn slices_of_random_pods_say_what_is_true_and_become_complete() {
         let is_alone = |pod: &KnownPod| pod.addresses.iter().all(|address| desired.holders[address].len() == 1);
         let expected: BTreeSet<&String> =
             desired.pods.iter().filter(|(_, pod)| is_alone(pod)).map(|(uid, _)| uid).collect();
-        let complete = slices.values().flat_map(|slice| &slice.pods).filter(|pod| !pod.addresses.is_empty());
-        assert_eq!(complete.map(|pod| &pod.uid).collect::<BTreeSet<_>>(), expected, "{seed}");
+        let all: Vec<(String, KnownPod)> = slices.values().flat_map(UserspacePodSliceSpec::pods).collect();
+        let complete = all.iter().filter(|(_, pod)| !pod.addresses.is_empty());
+        assert_eq!(complete.map(|(uid, _)| uid).collect::<BTreeSet<_>>(), expected, "{seed}");
         assert_eq!(packed(&slices, &desired), slices, "{seed}");
     }
 }
 
 fn check(before: &Slices, after: &Slices, desired: &NetworkPods, seed: u64) {
     let mut addresses = BTreeSet::new();
-    for (pod, class) in after.values().flat_map(|slice| slice.classified()) {
-        let known = &desired.pods[&pod.uid];
-        assert_eq!(class.class(), *known.class, "{seed}");
+    for (uid, pod) in after.values().flat_map(UserspacePodSliceSpec::pods) {
+        let known = &desired.pods[&uid];
+        assert_eq!(pod.class, known.class, "{seed}");
         assert!(pod.addresses.is_subset(&known.addresses), "{seed}");
         for address in &pod.addresses {
             assert!(addresses.insert(*address), "{seed}: {address} is two pods'");
             // A node may have a part of the writes: none of it has the address with another
             // class.
-            let former = before.values().flat_map(|slice| slice.classified());
-            let mut former = former.filter(|(other, _)| other.uid != pod.uid && other.addresses.contains(address));
-            assert!(former.all(|(_, other)| other.class() == class.class()), "{seed}: {address} is inherited");
+            let former = before.values().flat_map(UserspacePodSliceSpec::pods);
+            let mut former = former.filter(|(other, former)| *other != uid && former.addresses.contains(address));
+            assert!(former.all(|(_, other)| other.class == pod.class), "{seed}: {address} is inherited");
         }
     }
 }

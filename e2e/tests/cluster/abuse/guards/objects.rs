@@ -44,8 +44,8 @@ pub(crate) fn pod_slice() -> Value {
         "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspacePodSlice",
         "metadata": {"name": "made", "labels": {"usnet.dev/network": "guards"}},
         "spec": {
-            "network": "guards", "classes": [{"namespace": "guards", "selectedBy": ["0".repeat(32)]}],
-            "pods": [{"uid": "0", "class": 0, "addresses": ["10.9.0.1"]}],
+            "network": "guards", "selectors": ["0".repeat(32)],
+            "classes": [{"namespace": "guards", "selectedBy": [0], "pods": {"0": ["10.9.0.1"]}}],
         },
     })
 }

@@ -49,13 +49,14 @@ pub(crate) struct PolicyStore {
 /// The pods of a network, as its slices have them, and as its flows need them.
 #[derive(Debug)]
 struct FollowedPods {
-    slices: Vec<UserspacePodSliceSpec>,
+    /// None while they are those of the copy.
+    slices: Option<Vec<UserspacePodSliceSpec>>,
     known: Arc<KnownPods>,
 }
 
 impl FollowedPods {
     fn of(slices: Vec<UserspacePodSliceSpec>, before: &KnownPods) -> Self {
-        Self { known: Arc::new(pods_of(&slices, before)), slices }
+        Self { known: Arc::new(pods_of(&slices, before)), slices: Some(slices) }
     }
 }
 
@@ -73,13 +74,9 @@ impl PolicyStore {
         });
         let needed = Sender::new(is_needed(&specs));
         let has_copy = copy.is_some();
-        let Copy { policies, pods: all } = copy.unwrap_or_default();
+        let Copy { policies, pods } = copy.unwrap_or_default();
         let policies = policies_by_network(&policies);
-        let mut pods: BTreeMap<NetworkName, Vec<UserspacePodSliceSpec>> = BTreeMap::new();
-        for slice in all {
-            pods.entry(slice.network.clone()).or_default().push(slice);
-        }
-        let followed = |(network, slices)| (network, FollowedPods::of(slices, &KnownPods::new()));
+        let followed = |(network, known)| (network, FollowedPods { slices: None, known });
         let pods: BTreeMap<NetworkName, FollowedPods> = pods.into_iter().map(followed).collect();
         let known = has_copy.then(|| known(&policies, &pods));
         Self {
@@ -188,7 +185,7 @@ impl PolicyStore {
             let all = slices.iter().flat_map(|slices| &slices.slices);
             let of_network: Vec<_> = all.filter(|slice| slice.network == *network).cloned().collect();
             let before = self.pods.get(network);
-            if before.map(|pods| &pods.slices) != Some(&of_network) {
+            if before.and_then(|pods| pods.slices.as_ref()) != Some(&of_network) {
                 let known = before.map(|pods| Arc::clone(&pods.known)).unwrap_or_default();
                 self.pods.insert(network.clone(), FollowedPods::of(of_network, &known));
                 is_changed = true;
@@ -227,7 +224,7 @@ impl PolicyStore {
 
     async fn write(&self, objects: CompiledPolicies) {
         let Some(objects) = objects else { return };
-        let pods = self.pods.values().flat_map(|pods| &pods.slices).cloned().collect();
+        let pods = self.pods.iter().map(|(network, pods)| (network.clone(), Arc::clone(&pods.known))).collect();
         let copy = Copy { policies: objects.to_vec(), pods };
         let path = self.path.clone();
         let written = spawn_blocking(move || policy_file::write(&path, copy)).await;

@@ -4,8 +4,8 @@ use super::*;
 use crate::model::policies::SlicesOfNetworks;
 use crate::testing::{network, node_paths};
 use usnet_crds::node_state::PolicyPod;
-use usnet_crds::pod_slice::{SliceClass, SlicePod};
 use usnet_crds::policy::Policy;
+use usnet_crds::policy::pods::{KnownPod, PodClass};
 use usnet_crds::{CompiledPolicySpec, Policies};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -80,10 +80,15 @@ fn report(uids: &[&str]) -> Option<Report> {
 }
 
 fn slices(uid: &str) -> PodSlices {
-    let class = SliceClass { namespace: "a".parse().unwrap(), selected_by: [].into(), not_selected_by: [].into() };
-    let pods = vec![SlicePod { uid: uid.to_owned(), class: 0, addresses: [].into() }];
-    let slice = UserspacePodSliceSpec { network: "blue".parse().unwrap(), classes: vec![class], pods };
+    let class = Arc::new(PodClass::of_namespace("a".parse().unwrap()));
+    let pod = KnownPod { class, addresses: [].into() };
+    let slice = UserspacePodSliceSpec::of("blue".parse().unwrap(), [(uid, &pod)]);
     Some(Arc::new(SlicesOfNetworks { networks: [slice.network.clone()].into(), slices: vec![slice] }))
+}
+
+/// Slices of the network, without any pod.
+fn no_slices() -> PodSlices {
+    Some(Arc::new(SlicesOfNetworks { networks: ["blue".parse().unwrap()].into(), slices: Vec::new() }))
 }
 
 /// The uids of the pods of the network that are known.
@@ -112,5 +117,26 @@ async fn pods_are_known_while_the_node_has_pods_on_their_network() {
     // It would be outdated when the node has a pod there again.
     tokio::time::timeout(PATIENCE, policies.wait_for(|known| uids(known).is_empty())).await.unwrap().unwrap();
     assert!(networks.borrow().is_empty());
+    task.abort();
+}
+
+/// Those of the copy would have the rights of pods that are gone.
+#[tokio::test]
+async fn pods_of_the_copy_are_known_until_the_api_server_says_that_there_are_none() {
+    let (_folder, paths) = node_paths();
+    std::fs::create_dir_all(&paths.state).unwrap();
+    let pods = slices("one").iter().flat_map(|slices| &slices.slices).flat_map(UserspacePodSliceSpec::pods).collect();
+    let pods = [("blue".parse().unwrap(), Arc::new(pods))].into();
+    std::fs::create_dir_all(paths.policies_file().parent().unwrap()).unwrap();
+    policy_file::write(&paths.policies_file(), Copy { policies: vec![object("a")], pods }).unwrap();
+    let (specs, reports) = (Sender::new(spec(Policies::Enabled)), Sender::new(report(&["one"])));
+    let store = PolicyStore::load(&paths, specs.subscribe(), reports.subscribe());
+    let mut policies = store.subscribe();
+    assert_eq!(uids(&policies.borrow()), ["one"]);
+    let (objects, pods) = (store.objects(), store.slices());
+    let task = tokio::spawn(store.run());
+    objects.send_replace(Some(Arc::new(vec![object("a")])));
+    pods.send_replace(no_slices());
+    tokio::time::timeout(PATIENCE, policies.wait_for(|known| uids(known).is_empty())).await.unwrap().unwrap();
     task.abort();
 }

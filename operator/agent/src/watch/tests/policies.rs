@@ -15,7 +15,7 @@ fn pod_slice(name: &str, network: &str) -> Value {
     json!({
         "apiVersion": "usnet.dev/v1alpha1", "kind": "UserspacePodSlice",
         "metadata": {"name": name, "resourceVersion": "3"},
-        "spec": {"network": network, "classes": [], "pods": []},
+        "spec": {"network": network, "selectors": [], "classes": []},
     })
 }
 

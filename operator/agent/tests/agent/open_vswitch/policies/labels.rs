@@ -5,9 +5,9 @@ use crate::support::node::until;
 use crate::support::running_agent::RunningAgent;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
-use usnet_crds::pod_slice::{SliceClass, SlicePod};
+use std::sync::Arc;
 use usnet_crds::policy::Policy;
-use usnet_crds::policy::pods::SelectorId;
+use usnet_crds::policy::pods::{KnownPod, PodClass, SelectorId};
 use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 use usnet_crds::{CompiledPolicySpec, Policies, UserspacePodSliceSpec};
 
@@ -31,21 +31,16 @@ fn policies() -> Vec<CompiledPolicySpec> {
 type Known<'a> = (&'a str, &'a str, Ipv4Addr, &'a [SelectorId], &'a [SelectorId]);
 
 fn slice(pods: &[Known<'_>]) -> UserspacePodSliceSpec {
-    let class = |(_, namespace, _, yes, no): &Known<'_>| SliceClass {
-        namespace: namespace.parse().unwrap(),
-        selected_by: yes.iter().copied().collect(),
-        not_selected_by: no.iter().copied().collect(),
+    let pod = |(uid, namespace, address, yes, no): &Known<'_>| {
+        let class = PodClass {
+            namespace: namespace.parse().unwrap(),
+            selected_by: yes.iter().copied().collect(),
+            not_selected_by: no.iter().copied().collect(),
+        };
+        ((*uid).to_owned(), KnownPod { class: Arc::new(class), addresses: [(*address).into()].into() })
     };
-    let pod = |(class, (uid, _, address, ..)): (usize, &Known<'_>)| SlicePod {
-        uid: (*uid).to_owned(),
-        class,
-        addresses: [(*address).into()].into(),
-    };
-    UserspacePodSliceSpec {
-        network: "blue".parse().unwrap(),
-        classes: pods.iter().map(class).collect(),
-        pods: pods.iter().enumerate().map(pod).collect(),
-    }
+    let pods: Vec<_> = pods.iter().map(pod).collect();
+    UserspacePodSliceSpec::of("blue".parse().unwrap(), pods.iter().map(|(uid, pod)| (uid.as_str(), pod)))
 }
 
 /// The pod `b` as a server, and the pod `a` as a client or not.

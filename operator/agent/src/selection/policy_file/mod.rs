@@ -1,11 +1,17 @@
 //! The copy of all policies and of the pods that they select on disk, so that a restart without the
 //! API server enforces them (IO).
 
+mod network_pods;
+
+use network_pods::NetworkPods;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-use usnet_crds::{CompiledPolicySpec, UserspacePodSliceSpec};
+use std::sync::Arc;
+use usnet_crds::policy::pods::KnownPods;
+use usnet_crds::{CompiledPolicySpec, NetworkName};
 use usnet_dataplane::atomic_file::{self, Durability, Error};
 
 /// A thousand policies of the greatest length need 100 MB.
@@ -18,7 +24,7 @@ const VERSION: u32 = 1;
 pub(super) struct Copy {
     pub(super) policies: Vec<CompiledPolicySpec>,
     /// Those of networks that the node had pods on.
-    pub(super) pods: Vec<UserspacePodSliceSpec>,
+    pub(super) pods: BTreeMap<NetworkName, Arc<KnownPods>>,
 }
 
 /// The content of the file.
@@ -28,17 +34,18 @@ struct PolicyFile {
     policies: Vec<CompiledPolicySpec>,
     /// Earlier releases have none, and no policies that need them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pods: Vec<UserspacePodSliceSpec>,
+    pods: Vec<NetworkPods>,
 }
 
 /// Reads the copy; none if there is none.
 pub(super) fn read(path: &Path) -> Result<Option<Copy>, Error> {
     let file: Option<PolicyFile> = atomic_file::read(path, VERSION, SIZE_MAX)?;
-    Ok(file.map(|PolicyFile { policies, pods, .. }| Copy { policies, pods }))
+    Ok(file.map(|PolicyFile { policies, pods, .. }| Copy { policies, pods: network_pods::read(pods) }))
 }
 
 pub(super) fn write(path: &Path, copy: Copy) -> Result<(), Error> {
     let Copy { policies, pods } = copy;
+    let pods = pods.iter().map(|(network, pods)| NetworkPods::of(network, pods)).collect();
     atomic_file::write(path, &PolicyFile { version: VERSION, policies, pods }, Durability::Content)
 }
 
@@ -53,9 +60,8 @@ pub(super) fn remove(path: &Path) -> Result<(), std::io::Error> {
 mod tests {
     use super::*;
     use crate::testing::node_paths;
-    use usnet_crds::pod_slice::{SliceClass, SlicePod};
     use usnet_crds::policy::Policy;
-    use usnet_crds::policy::pods::SelectorId;
+    use usnet_crds::policy::pods::{KnownPod, PodClass, SelectorId};
     use usnet_crds::policy::rule::{DestinationPorts, PeerAddresses, PolicyRule, PortRange, TransportProtocol};
 
     /// Never edit them: when the format changes, read all and add one for the new version.
@@ -90,16 +96,16 @@ mod tests {
         let [servers, clients] = [1, 2].map(SelectorId::new);
         let peers = PeerAddresses::Within([].into());
         let rule = PolicyRule { peers, peer_pods: [clients].into(), ports: DestinationPorts::Any };
-        let class = SliceClass {
+        let class = PodClass {
             namespace: "db".parse().unwrap(),
             selected_by: [clients].into(),
             not_selected_by: [servers].into(),
         };
         let addresses = ["10.1.0.7", "fd00::7"].map(|address| address.parse().unwrap()).into();
         let uid = "c9a646d3-9c61-4cb7-bfcd-ee2522c8f633".to_owned();
-        let pods = vec![SlicePod { uid, class: 0, addresses }];
-        let slice = UserspacePodSliceSpec { network: "blue".parse().unwrap(), classes: vec![class], pods };
-        Copy { policies: vec![policy("some", Some(servers), Some(vec![rule]), None)], pods: vec![slice] }
+        let pods = KnownPods::from([(uid, KnownPod { class: Arc::new(class), addresses })]);
+        let pods = [("blue".parse().unwrap(), Arc::new(pods))].into();
+        Copy { policies: vec![policy("some", Some(servers), Some(vec![rule]), None)], pods }
     }
 
     #[test]
@@ -108,7 +114,7 @@ mod tests {
         let path = paths.policies_file();
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         assert_eq!(read(&path).unwrap(), None);
-        for (file, copy) in [(GOLDEN, Copy { policies: policies(), pods: Vec::new() }), (WITH_PODS, with_pods())] {
+        for (file, copy) in [(GOLDEN, Copy { policies: policies(), pods: BTreeMap::new() }), (WITH_PODS, with_pods())] {
             write(&path, copy.clone()).unwrap();
             let written: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
             if std::env::var_os("USNET_WRITE_NODE_FILES").is_some() {
