@@ -1,6 +1,7 @@
 //! Ways in which pods get interfaces: annotation, device plugin, IPAM, with and without Multus.
 
 mod annotation;
+mod at_once;
 mod attachments;
 mod churn;
 mod cni_versions;
