@@ -114,7 +114,7 @@ lint:
 docs:
 	docs/site/build
 
-# PART=speed: the plugin, or with one engine PART=ovs, PART=vpp (docs/performance.md). PART=bulk: the agent with a thousand networks. PART=across: packets between two nodes, and a thousand overlays. PART=datapath: packets with guards and policies. PART=policies: the controller of policies with 10,000 pods of which 20 start in a second; USNET_SCALE=policies@50 for more. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
+# PART=speed: the plugin, or with one engine PART=ovs, PART=vpp (docs/performance.md). PART=bulk: the agent with a thousand networks. PART=across: packets between two nodes, and a thousand overlays. PART=datapath: packets with guards and policies. PART=checks: what these add to ADD. PART=ideal: ADD and DEL beside the least that a program with the same promises can do. PART=policies: the controller of policies with 10,000 pods of which 20 start in a second; USNET_SCALE=policies@50 for more. PART=scale: the control plane with many nodes and networks; USNET_SCALE=full for the largest sizes.
 bench: setup
 	e2e/scripts/bench $(PART)
 

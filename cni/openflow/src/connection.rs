@@ -142,8 +142,8 @@ impl Connection {
     }
 
     /// Carries out changes as [`Self::commit_all`] does, and looks at flows that the bridge has
-    /// before them in the same round trip. What they lead to is changed as well, in another one, and
-    /// names no groups.
+    /// before them in the same round trip. What they lead to is changed as well, in another one.
+    /// It names no groups.
     pub fn commit_after_look(
         &mut self,
         filter: &FlowFilter,

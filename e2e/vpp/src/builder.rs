@@ -26,11 +26,18 @@ pub struct Builder {
     kind: Kind,
     plugins: Vec<String>,
     faults: Vec<Fault>,
+    polls: bool,
 }
 
 impl Builder {
     pub(crate) fn new(kind: Kind) -> Self {
-        Self { kind, plugins: PLUGINS.map(str::to_owned).into(), faults: Vec::new() }
+        Self { kind, plugins: PLUGINS.map(str::to_owned).into(), faults: Vec::new(), polls: false }
+    }
+
+    /// Has a real VPP poll without a pause, as it does by default: it takes a core.
+    pub fn polling(mut self) -> Self {
+        self.polls = true;
+        self
     }
 
     /// Loads a plugin in addition to the usual ones. The simulator has no other.
@@ -73,6 +80,7 @@ impl Builder {
             program,
             plugins: self.plugins,
             faults: self.faults,
+            polls: self.polls,
             prefix,
             socket,
             folder,

@@ -11,17 +11,20 @@ pub(crate) struct Configuration<'a> {
     /// The prefix of the names of VPP's shared memory under `/dev/shm`.
     pub(crate) prefix: &'a str,
     pub(crate) plugins: &'a [String],
+    /// Whether it polls without a pause.
+    pub(crate) polls: bool,
 }
 
 impl Configuration<'_> {
     pub(crate) fn text(&self) -> String {
         let folder = self.folder.display();
         let prefix = self.prefix;
+        let pause = if self.polls { "" } else { " poll-sleep-usec 100" };
         // VPP does not start with a main heap of 64 MiB, and the defaults of buffers and statistics
         // take 300 MiB more.
         let mut text = format!(
             "unix {{ nodaemon nosyslog nobanner nocolor runtime-dir {folder} cli-listen {folder}/cli.sock \
-             log {folder}/cli.log poll-sleep-usec 100 }}\n\
+             log {folder}/cli.log{pause} }}\n\
              memory {{ main-heap-size 256M main-heap-page-size 4k }}\n\
              buffers {{ page-size 4k buffers-per-numa 4096 }}\n\
              socksvr {{ socket-name {folder}/api.sock }}\n\

@@ -27,6 +27,7 @@ pub struct Vpp {
     pub(crate) program: PathBuf,
     pub(crate) plugins: Vec<String>,
     pub(crate) faults: Vec<Fault>,
+    pub(crate) polls: bool,
     pub(crate) prefix: String,
     pub(crate) socket: PathBuf,
     pub(crate) folder: TempDir,
@@ -149,7 +150,8 @@ impl Vpp {
 
     fn start_process(&mut self) -> Result<(), Error> {
         let (program, folder) = (&self.program, self.folder.path());
-        let configuration = Configuration { program, folder, prefix: &self.prefix, plugins: &self.plugins };
+        let configuration =
+            Configuration { program, folder, prefix: &self.prefix, plugins: &self.plugins, polls: self.polls };
         let path = folder.join("startup.conf");
         fs::write(&path, configuration.text()).map_err(Error::file(path))?;
         let process = Process::start(program, folder, &self.prefix)?;

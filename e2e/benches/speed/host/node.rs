@@ -91,10 +91,10 @@ pub(crate) fn on_open_vswitch(threads: PmdThreads, measure: impl FnOnce(&Node) +
     within(&switch.network_namespace(), || measure(&node));
 }
 
-/// Measures on VPP, a real one where there is one.
+/// Measures on VPP, a real one where there is one, which polls as it does by default.
 pub(crate) fn on_vpp(measure: impl FnOnce(&Node)) {
     let kind = Kind::best();
-    let vpp = Vpp::start(kind).expect("VPP starts");
+    let vpp = Vpp::builder(kind).polling().start().expect("VPP starts");
     let node = Node::new(EngineKind::Vpp, format!("VPP ({kind})"), vpp.folder(), vpp.socket());
     let mut driver = vpp::Vpp::new(vpp.client().expect("VPP answers"), MemifSocketIds::default());
     node.add_bridge(&mut driver);

@@ -18,7 +18,6 @@ pub(super) enum FilterCommand {
     /// Another table follows.
     Link {
         table: u32,
-        kind: Kind,
         next: u32,
     },
     AddSession {
@@ -62,10 +61,16 @@ impl FilterCommand {
             Self::CreateTable { kind, sessions } => {
                 add_with(batch, table(*kind, *sessions), |reply| reply.new_table_index)
             }
-            Self::Link { table: table_index, kind, next } => {
-                let request = table(*kind, 0);
-                add(batch, ClassifyAddDelTable { table_index: *table_index, next_table_index: *next, ..request })
-            }
+            // Without a mask VPP creates no table where there is none.
+            Self::Link { table: table_index, next } => add(
+                batch,
+                ClassifyAddDelTable {
+                    is_add: true,
+                    table_index: *table_index,
+                    next_table_index: *next,
+                    ..ClassifyAddDelTable::default()
+                },
+            ),
             Self::AddSession { table, session } => add(batch, session_of(*table, session, true)),
             Self::DeleteSession { table, session } => add(batch, session_of(*table, session, false)),
             Self::Set { index, table } => add(batch, filter(*index, *table, true)),

@@ -92,7 +92,7 @@ fn apply_outcomes(list: &mut [PortCreation<'_>], planned: &[Vec<VppCommand>], ou
     }
 }
 
-/// Creates the interfaces, and asks how many tables of guards VPP has: more than it can have end it.
+/// Creates the interfaces, and asks how many tables VPP has: more than it can have end it.
 async fn create_interfaces(api: &mut impl Api, list: &mut [PortCreation<'_>]) -> Result<(), EngineError> {
     let planned = plan(list, PortCreation::interface_commands);
     let mut batch = Batch::new();

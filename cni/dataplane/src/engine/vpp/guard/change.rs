@@ -70,7 +70,7 @@ impl GuardChange {
             .filter(|session| desired.iter().all(|other| other.matched != session.matched))
             .map(|session| FilterCommand::DeleteSession { table, session: session.clone() });
         let old = kept.tables.get(1).map(|table| FilterCommand::DeleteTables { first: table.index });
-        let link = FilterCommand::Link { table, kind, next: second };
+        let link = FilterCommand::Link { table, next: second };
         added.chain([link]).chain(deleted).chain(old).collect()
     }
 
@@ -94,8 +94,7 @@ pub(in crate::engine::vpp) fn fill(tables: &[Table], created: &[u32]) -> Vec<Fil
         let add = |session: &Session| FilterCommand::AddSession { table: *index, session: session.clone() };
         table.sessions.iter().map(add)
     });
-    let linked = tables.iter().zip(created).zip(created.iter().skip(1));
-    let link =
-        linked.map(|((table, index), next)| FilterCommand::Link { table: *index, kind: table.kind, next: *next });
+    let linked = created.iter().zip(created.iter().skip(1));
+    let link = linked.map(|(index, next)| FilterCommand::Link { table: *index, next: *next });
     sessions.chain(link).collect()
 }
