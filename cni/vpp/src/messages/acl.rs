@@ -16,6 +16,8 @@
 //!   names its access lists, and setting the same ones does nothing; setting none before helps.
 //!   What counts is the feature that [`L2FlagsGet`](super::L2FlagsGet) reads.
 //! - A whitelist counts when access lists are applied the next time, or are applied.
+//! - All interfaces share one table of sessions. Of what [`AclPluginGetConnTableMaxEntries`] reads,
+//!   one for each thread is never used. When no other is left, a packet that needs one is dropped.
 
 use super::Prefix;
 use super::macros::{dumps, messages, requests};
@@ -93,6 +95,13 @@ messages! { ACL_MESSAGES, Some(PLUGIN);
         acl_index: u32,
         retval: i32,
     }
+
+    /// Reads how many sessions all interfaces may have together.
+    ClientAndContext AclPluginGetConnTableMaxEntries("acl_plugin_get_conn_table_max_entries", "51077d14") {}
+    /// The answer to [`AclPluginGetConnTableMaxEntries`], which has no code.
+    Context AclPluginGetConnTableMaxEntriesReply("acl_plugin_get_conn_table_max_entries_reply", "7a096d3d") {
+        conn_table_max_entries: u64,
+    }
 }
 
 impl crate::Request for AclAddReplace {
@@ -104,6 +113,19 @@ impl crate::Reply for AclAddReplaceReply {
 
     fn retval(&self) -> i32 {
         self.retval
+    }
+}
+
+impl crate::Request for AclPluginGetConnTableMaxEntries {
+    type Reply = AclPluginGetConnTableMaxEntriesReply;
+}
+
+impl crate::Reply for AclPluginGetConnTableMaxEntriesReply {
+    /// Behind all fields.
+    const RETVAL_AT: usize = u64::MIN_SIZE;
+
+    fn retval(&self) -> i32 {
+        0
     }
 }
 

@@ -90,6 +90,8 @@ const SIZES: &[(&str, usize)] = &[
     ("l2_fib_table_details_a44ef6b8", 23),
     ("acl_add_replace_ee5c2f18", 82),
     ("acl_add_replace_reply_ac407b0c", 14),
+    ("acl_plugin_get_conn_table_max_entries_51077d14", 10),
+    ("acl_plugin_get_conn_table_max_entries_reply_7a096d3d", 14),
     ("acl_del_ef34fea4", 14),
     ("acl_del_reply_e8d4e804", 10),
     ("acl_interface_set_acl_list_473982bd", 16),
@@ -389,6 +391,15 @@ fn rules_and_lists_of_them_are_where_vpp_reads_and_writes_them() {
     assert_eq!(bytes[4..], [3, 2, 0x08, 0x06, 0x80, 0x35, 0x08, 0x06]);
     let reply = fields(&AclAddReplaceReply { acl_index: 5, retval: -6 });
     assert_eq!((reply[3], &reply[AclAddReplaceReply::RETVAL_AT..]), (5, &(-6_i32).to_be_bytes()[..]));
+}
+
+#[test]
+fn the_limit_of_sessions_has_no_code_before_it() {
+    let reply = AclPluginGetConnTableMaxEntriesReply { conn_table_max_entries: 500_000 };
+    let bytes = fields(&reply);
+    assert_eq!(bytes, [0, 0, 0, 0, 0, 7, 0xa1, 0x20]);
+    assert_eq!(AclPluginGetConnTableMaxEntriesReply::decode(&mut Reader::new(&bytes)), Ok(reply.clone()));
+    assert_eq!((reply.retval(), bytes.get(AclPluginGetConnTableMaxEntriesReply::RETVAL_AT..)), (0, Some(&[][..])));
 }
 
 #[test]

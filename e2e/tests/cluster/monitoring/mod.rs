@@ -23,14 +23,16 @@ use crate::support::control_plane::controllers::{
 use crate::support::pods::{NODE, sleeping_pod, start, testpmd_pod};
 use crate::support::scene::{Scene, wait_ready};
 use crate::support::uplinks::{Uplink, nowhere};
+use crate::support::vpp::moves_packets;
 use component::Component;
 use of_cluster::{ChangedNode, NodeWithoutAgent, SilentWebhook};
 use of_node::{Garbage, Hidden, OtherProgram, ReadOnlyState, TakenPort};
 use prometheus::Prometheus;
-use sender::Sender;
+use sender::{Sender, network_of};
 use serde_json::{Value, json};
 use std::fs;
 use translation::{rules, scrape_configs, targets};
+use usnet_crds::EngineKind;
 use watch::{Fault, Watch};
 
 /// The node whose parts are broken.
@@ -196,9 +198,18 @@ fn objects_are_wrong(watch: &mut Watch<'_>, objects: &Fault, nodes: &Fault) {
 
 fn a_pod_sends_too_much(watch: &mut Watch<'_>, scene: &Scene) {
     let fault = Fault::begin("a pod sent what is not its own, and began connections");
-    let sender = Sender::start(scene);
-    watch.await_firing(&fault, "UsnetFramesForged", &[("node", NODE), ("network", sender::NETWORK)]);
-    watch.await_firing(&fault, "UsnetPolicyConnectionsFull", &[("node", NODE), ("network", sender::NETWORK)]);
+    let sender = Sender::start(scene, EngineKind::OpenVswitch);
+    let network = network_of(EngineKind::OpenVswitch);
+    watch.await_firing(&fault, "UsnetFramesForged", &[("node", NODE), ("network", network)]);
+    watch.await_firing(&fault, "UsnetPolicyConnectionsFull", &[("node", NODE), ("network", network)]);
+    drop(sender);
+    let alert = "UsnetPolicySessionsFull";
+    if !moves_packets(alert) {
+        return watch.leave_out(alert);
+    }
+    let fault = Fault::begin("a pod began connections by VPP");
+    let sender = Sender::start(scene, EngineKind::Vpp);
+    watch.await_firing(&fault, alert, &[("node", NODE)]);
     drop(sender);
 }
 

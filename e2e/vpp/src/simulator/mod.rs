@@ -55,7 +55,7 @@
 //! It does not simulate peers (a connection to a memif or vhost-user socket waits indefinitely, so
 //! that no such link comes up), the crash that a memif peer can cause, the hang when a client
 //! disconnects silently, the network namespace that is kept open, and commands (`cli_inband` shows
-//! bridge domains and nothing else).
+//! bridge domains and how many sessions of access lists there are, which is none).
 
 mod fault;
 mod handlers;

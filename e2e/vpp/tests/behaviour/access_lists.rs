@@ -4,8 +4,8 @@ use crate::{Fixture, on_each};
 use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{
     AclAction, AclAddReplace, AclDel, AclDetails, AclDump, AclInterfaceEtypeWhitelistDump, AclInterfaceListDump,
-    AclInterfaceSetAclList, AclInterfaceSetEtypeWhitelist, AclRule, ByDirection, L2InputFeatures, L2OutputFeatures,
-    NO_ACL, NO_INTERFACE, Prefix,
+    AclInterfaceSetAclList, AclInterfaceSetEtypeWhitelist, AclPluginGetConnTableMaxEntries, AclRule, ByDirection,
+    CliInband, L2InputFeatures, L2OutputFeatures, NO_ACL, NO_INTERFACE, Prefix,
 };
 use usnet_vpp::wire::FixedText;
 
@@ -140,5 +140,15 @@ fn lists_go_with_their_interface_and_its_whitelist_stays() {
         assert_eq!(vpp.whitelist(index), Some(whitelist));
         vpp.set_acls(index, lists(&[acl], &[acl])).expect("lists");
         assert_eq!(vpp.compares(index), [true, true]);
+    });
+}
+
+#[test]
+fn how_many_sessions_there_are_is_printed_first_and_how_many_there_may_be_is_read() {
+    on_each(|vpp| {
+        let printed = vpp.request(CliInband { cmd: "show acl-plugin sessions".into() }).expect("a text").reply;
+        assert_eq!(printed.as_str().lines().next(), Some("Sessions total: add 0 - del 0 = 0"), "{printed:?}");
+        let limit = vpp.request(AclPluginGetConnTableMaxEntries {}).expect("a limit");
+        assert_eq!(limit.conn_table_max_entries, 500_000);
     });
 }

@@ -21,6 +21,7 @@ use usnet_crds::node_state::{NetworkReport, NetworkState};
 use usnet_crds::uplink::report::UplinkState;
 use usnet_dataplane::call_log::{Call, Verb};
 use usnet_dataplane::plan::Op;
+use usnet_dataplane::vpp::policy::sessions::Sessions;
 use usnet_node::history_file::{Cause, Change, Outcome};
 
 const UPLINK_STATES: [(UplinkState, &str); 3] =
@@ -203,6 +204,12 @@ impl Metrics {
     /// have no series.
     pub(crate) fn policy_connections(&self, networks: &BTreeMap<&str, [u32; 2]>) {
         self.guarded.connections(networks);
+    }
+
+    /// Sets how many sessions policies have in VPP, and how many they may have; without any there
+    /// are no series.
+    pub(crate) fn policy_sessions(&self, sessions: Option<Sessions>) {
+        self.guarded.sessions(sessions);
     }
 
     /// Sets the number of devices of each health.

@@ -160,6 +160,7 @@ macro_rules! the_rest {
                 policies::an_access_list_that_nothing_uses_is_deleted,
                 policies::ports_with_policies_are_closed_after_a_restart,
                 policies::ports_with_too_many_rules_are_closed,
+                policies::without_packets_there_are_no_sessions,
                 neighbours::the_limit_of_neighbours_is_set_with_a_gateway_and_kept,
                 neighbours::a_gateway_with_too_many_neighbours_is_set_down_and_up_again,
                 neighbours::of_a_table_that_is_nearly_full_the_largest_part_is_too_much,
@@ -186,6 +187,7 @@ macro_rules! the_rest {
             );
             vpp_cases!(start_with($kind, PortKind::MemifVolume, &["acl_plugin.so"]);
                 policies::without_the_plugin_a_port_with_policies_is_refused,
+                policies::a_vpp_that_does_not_tell_its_sessions_has_none,
             );
             vpp_cases!(start_with($kind, PortKind::MemifVolume, &["memif_plugin.so"]);
                 outages::a_missing_plugin_is_named_and_bridges_work_without_it,
@@ -341,6 +343,9 @@ mod simulated_faults {
         guards::before_26_06_a_port_with_a_guard_is_refused,
     );
 
+    vpp_cases!(without_messages(&["acl_plugin_get_conn_table_max_entries"]);
+        policies::a_vpp_that_does_not_tell_its_sessions_has_none,
+    );
     vpp_cases!(without_messages(&["memif_create_v2", "memif_create"]);
         faults::a_vpp_that_is_too_old_is_distinguished_from_one_without_the_plugin,
     );
@@ -372,6 +377,7 @@ mod real_peers {
         policy_packets::by_vhost_user_what_policies_allow_arrives_and_ends_with_them,
         policy_packets::what_policies_allow_of_ipv6_arrives_and_ends_with_them,
         policy_packets::datagrams_end_with_their_rule_where_both_directions_are_restricted,
+        policy_packets::when_the_sessions_are_used_up_what_needs_none_passes,
         policy_packets::a_closed_port_gets_and_sends_nothing_but_arp,
         packets::a_pod_reaches_its_gateway_and_its_domain_and_nothing_else,
         floods::a_flood_of_mac_addresses_fills_the_table_of_its_network_only,

@@ -8,9 +8,13 @@ use usnet_vpp::ReturnCode;
 use usnet_vpp::messages::{
     AclAddReplace, AclAddReplaceReply, AclDel, AclDelReply, AclDetails, AclDump, AclInterfaceEtypeWhitelistDetails,
     AclInterfaceEtypeWhitelistDump, AclInterfaceListDetails, AclInterfaceListDump, AclInterfaceSetAclList,
-    AclInterfaceSetAclListReply, AclInterfaceSetEtypeWhitelist, AclInterfaceSetEtypeWhitelistReply, AclRule,
-    ByDirection, L2InputFeatures, L2OutputFeatures, NO_ACL, NO_INTERFACE,
+    AclInterfaceSetAclListReply, AclInterfaceSetEtypeWhitelist, AclInterfaceSetEtypeWhitelistReply,
+    AclPluginGetConnTableMaxEntries, AclPluginGetConnTableMaxEntriesReply, AclRule, ByDirection, L2InputFeatures,
+    L2OutputFeatures, NO_ACL, NO_INTERFACE,
 };
+
+/// What VPP has unless its `startup.conf` says otherwise.
+const SESSIONS_MAX: u64 = 500_000;
 
 impl Handle for AclAddReplace {
     fn handle(&self, state: &mut State) -> Result<AclAddReplaceReply, Failure> {
@@ -92,6 +96,12 @@ impl Handle for AclInterfaceSetEtypeWhitelist {
             features.set_output(L2OutputFeatures::FEATURE_ARC, true);
         }
         Ok(AclInterfaceSetEtypeWhitelistReply::default())
+    }
+}
+
+impl Handle for AclPluginGetConnTableMaxEntries {
+    fn handle(&self, _state: &mut State) -> Result<AclPluginGetConnTableMaxEntriesReply, Failure> {
+        Ok(AclPluginGetConnTableMaxEntriesReply { conn_table_max_entries: SESSIONS_MAX })
     }
 }
 

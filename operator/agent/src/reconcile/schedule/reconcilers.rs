@@ -39,6 +39,7 @@ pub(crate) fn reconciler(
         }
         EngineKind::Vpp => {
             let sources = AclSources {
+                metrics: inputs.agent_state.metrics.clone(),
                 journal: inputs.agent_state.journal.clone(),
                 policies: inputs.policies.clone(),
                 specs: inputs.specs.clone(),

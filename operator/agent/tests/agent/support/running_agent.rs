@@ -143,6 +143,11 @@ impl RunningAgent {
         self.sum_of(name, |sample| sample.get_label().is_empty())
     }
 
+    /// Whether a counter or gauge has any series.
+    pub(crate) fn has_metric(&self, name: &str) -> bool {
+        self.metrics.gather().iter().any(|family| family.name() == name)
+    }
+
     fn sum_of(&self, name: &str, is_wanted: impl Fn(&prometheus::proto::Metric) -> bool) -> f64 {
         let families = self.metrics.gather();
         let samples = families.iter().filter(|family| family.name() == name).flat_map(|family| family.get_metric());

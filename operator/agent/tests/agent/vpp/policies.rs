@@ -19,7 +19,13 @@ on_each_vpp!(
     what_others_remove_is_restored_and_a_new_agent_changes_nothing,
     ports_have_their_policies_again_after_a_restart,
     a_network_that_gets_and_loses_policies_keeps_its_ports,
+    sessions_are_a_metric_while_vpp_has_policies,
 );
+
+/// The metrics of sessions.
+const SESSIONS: [&str; 2] = ["usnet_agent_policy_sessions", "usnet_agent_policy_sessions_max"];
+/// What VPP has unless its `startup.conf` says otherwise.
+const SESSIONS_MAX: f64 = 500_000.0;
 
 fn blue(generation: i64, policies: Policies) -> NodeNetwork {
     let mut blue = NodeNetwork { generation, policies, ..network("blue") };
@@ -146,6 +152,34 @@ fn a_network_that_gets_and_loses_policies_keeps_its_ports(testbed: &VppTestbed) 
     agent.set_spec(3, &[blue(3, Policies::Disabled)]);
     wait_for(testbed, &pod, None);
     assert_eq!(testbed.wait_for_port(&pod), before);
+}
+
+fn sessions_are_a_metric_while_vpp_has_policies(testbed: &mut VppTestbed) {
+    let agent = RunningAgent::start(&testbed.paths);
+    let has_series = || SESSIONS.map(|name| agent.has_metric(name));
+    let are_known = || (has_series() == [true; 2]).then_some(());
+    let are_gone = || (has_series() == [false; 2]).then_some(());
+    agent.set_spec(1, &[blue(1, Policies::Disabled)]);
+    testbed.wait_until_programmed("blue");
+    assert_eq!(has_series(), [false; 2]);
+    enable(&agent, 2);
+    until("sessions are known", are_known);
+    let values = SESSIONS.map(|name| agent.node_metric(name));
+    assert!(values.iter().zip([0.0, SESSIONS_MAX]).all(|(value, expected)| (value - expected).abs() < f64::EPSILON));
+    testbed.vpp.kill().unwrap();
+    until("a VPP that is gone has none", are_gone);
+    testbed.vpp.start_again().unwrap();
+    until("sessions are known again", are_known);
+    agent.set_spec(3, &[blue(3, Policies::Disabled)]);
+    until("without policies there are none", are_gone);
+}
+
+#[test]
+fn a_vpp_that_does_not_tell_its_sessions_has_policies_all_the_same() {
+    let missing = Fault::Missing("acl_plugin_get_conn_table_max_entries".to_owned());
+    let testbed = VppTestbed::with(Vpp::builder(Kind::Simulator).fault(missing));
+    let (agent, _pod) = with_pod(&testbed);
+    assert_eq!(SESSIONS.map(|name| agent.has_metric(name)), [false; 2]);
 }
 
 #[test]

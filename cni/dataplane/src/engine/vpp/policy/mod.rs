@@ -8,7 +8,8 @@
 //! - [`ports`]: the ports of pods in bridge domains of networks (IO);
 //! - [`enforce()`]: changes access lists, and reads them again (IO);
 //! - `close`: a new port has access lists before it is up (IO);
-//! - `own_lists`: the access lists of ports that are deleted (IO).
+//! - `own_lists`: the access lists of ports that are deleted (IO);
+//! - [`sessions`]: how many sessions there are and may be (IO).
 //!
 //! Access lists of usnet have a tag; those of others are only read. On a port with policies usnet
 //! has the lists alone. VPP deletes none that is used, so that one that several ports share can be
@@ -23,6 +24,7 @@ mod plan;
 pub mod ports;
 pub mod rule_set;
 pub mod rules;
+pub mod sessions;
 #[cfg(test)]
 mod tests;
 

@@ -13,6 +13,7 @@ use usnet_dataplane::desired::Desired;
 use usnet_dataplane::plan::Op;
 use usnet_dataplane::vpp::policy::rule_set::{Permit, RuleSet, Service};
 use usnet_dataplane::vpp::policy::rules::{PortRules, closed, compile};
+use usnet_dataplane::vpp::policy::sessions::{self, Sessions};
 use usnet_dataplane::vpp::policy::{Enforced, PortPolicy, TAG, enforce, ports};
 use usnet_test_vpp::Fault;
 use usnet_vpp::messages::{
@@ -53,6 +54,11 @@ fn keep_and_delete(switch: &VppSwitch, policies: &[(&str, PortPolicy)], unused: 
     let wanted: BTreeMap<u32, PortPolicy> = wanted.collect();
     assert!(wanted.keys().all(|index| bridged.contains_key(index)), "{bridged:?}");
     now(enforce(&mut client, &bridged, &wanted, unused)).expect("an answer")
+}
+
+/// How many sessions there are and may be; `None` if VPP does not tell.
+pub(super) fn sessions(switch: &VppSwitch) -> Option<Sessions> {
+    now(sessions::read(&mut switch.client(TIMEOUT))).expect("an answer")
 }
 
 pub(super) fn index(switch: &VppSwitch, container: &str) -> u32 {
@@ -296,4 +302,12 @@ pub(crate) fn without_the_plugin_a_port_with_policies_is_refused(switch: &mut Vp
     let ports = switch.other_client().ports();
     assert_eq!((ports, state(switch, "c2")), (1, (false, true)));
     converge(&mut engine, &switch.desired(std::slice::from_ref(&blue), &[]));
+}
+
+pub(crate) fn without_packets_there_are_no_sessions(switch: &mut VppSwitch) {
+    assert_eq!(sessions(switch), Some(Sessions { count: 0, max: 500_000 }));
+}
+
+pub(crate) fn a_vpp_that_does_not_tell_its_sessions_has_none(switch: &mut VppSwitch) {
+    assert_eq!(sessions(switch), None);
 }

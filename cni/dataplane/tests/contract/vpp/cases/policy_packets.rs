@@ -1,7 +1,7 @@
 //! What passes ports with policies: raw frames of three pods, of which the second is restricted.
 
 use super::guards::network;
-use super::policies::{desired, keep};
+use super::policies::{desired, keep, sessions};
 use super::programs::converge_with_program;
 use crate::guard_frames::untagged;
 use crate::switch::Switch;
@@ -16,6 +16,7 @@ use usnet_crds::policy::rule::{PortRange, TransportProtocol};
 use usnet_dataplane::vpp::policy::PortPolicy;
 use usnet_dataplane::vpp::policy::rule_set::{Permit, RuleSet, Service};
 use usnet_dataplane::vpp::policy::rules::compile;
+use usnet_dataplane::vpp::policy::sessions::Sessions;
 
 const PODS: [&str; 3] = ["c1", "c2", "c3"];
 const A: usize = 0;
@@ -27,6 +28,8 @@ const ICMP_OF_IPV6: u8 = 58;
 const SOLICITATION: u8 = 135;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
+/// How many sessions there may be where that is tested.
+const SESSIONS_MAX: u64 = 20;
 const BROADCAST: [u8; 6] = [0xff; 6];
 /// The tap of a pod's program.
 const TAP: &str = "program";
@@ -331,6 +334,41 @@ pub(crate) fn datagrams_end_with_their_rule_where_both_directions_are_restricted
     ends.arrives([B, A], (UDP, 53, 40_000), 0, false);
     ends.arrives([B, A], (TCP, 80, 40_000), ACK, false);
     ends.arrives([A, B], (TCP, 40_000, 80), ACK, false);
+}
+
+/// The sessions of all pods are in one table.
+pub(crate) fn when_the_sessions_are_used_up_what_needs_none_passes(switch: &mut VppSwitch) {
+    let mut ends = start(switch);
+    let restricted = || PortPolicy::Restricted { rules: compile(&from_a(), None), ends_sessions: true };
+    let done = keep(switch, &[("c1", PortPolicy::Open), ("c2", restricted()), ("c3", restricted())]);
+    assert_eq!(done.problem, None);
+    switch.vpp().cli(&format!("set acl-plugin session table max-entries {SESSIONS_MAX}")).expect("a command");
+    assert_eq!(sessions(switch), Some(Sessions { count: 0, max: SESSIONS_MAX }));
+    // What rules allow adds none, and neither do its answers.
+    ends.arrives([A, B], (TCP, 40_000, 80), SYN, true);
+    ends.arrives([B, A], (TCP, 80, 40_000), SYN | ACK, true);
+    assert_eq!(sessions(switch).map(|now| now.count), Some(0));
+    ends.arrives([B, A], (UDP, 40_000, 91), 0, true);
+    assert_eq!(sessions(switch).map(|now| now.count), Some(1));
+    ends.arrives([C, A], (UDP, 40_000, 91), 0, true);
+    // VPP leaves one for its only thread.
+    let fit = SESSIONS_MAX - 1;
+    for number in 2..fit {
+        let port = 40_000 + u16::try_from(number).expect("a port");
+        ends.arrives([B, A], (UDP, port, 91), 0, true);
+    }
+    assert_eq!(sessions(switch), Some(Sessions { count: fit, max: SESSIONS_MAX }));
+
+    ends.arrives([B, A], (UDP, 41_000, 91), 0, false);
+    ends.arrives([C, A], (UDP, 41_000, 91), 0, false);
+    ends.arrives([C, A], (TCP, 41_000, 91), SYN, false);
+    ends.arrives([C, A], (UDP, 40_000, 91), 0, true);
+    ends.arrives([A, C], (UDP, 91, 40_000), 0, true);
+    for pod in [B, C] {
+        ends.arrives([A, pod], (TCP, 41_000, 80), SYN, true);
+        ends.arrives([pod, A], (TCP, 80, 41_000), SYN | ACK, true);
+    }
+    assert_eq!(sessions(switch), Some(Sessions { count: fit, max: SESSIONS_MAX }));
 }
 
 pub(crate) fn a_closed_port_gets_and_sends_nothing_but_arp(switch: &mut VppSwitch) {

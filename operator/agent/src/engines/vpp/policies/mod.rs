@@ -5,14 +5,17 @@
 //! policies. Everything is read and compared in each round, so that what others have changed is
 //! repaired, and a network counts as programmed only after a round that left nothing to do. Rounds
 //! begin with changes and every ten seconds, at most once a second: VPP compiles changed rules for
-//! all ports that use them.
+//! all ports that use them. [`session_gauges`] has how many sessions they have.
 
 mod desired;
+mod session_gauges;
 
 use crate::engines::attached_pods::Pods;
 use crate::model::policies::KnownPolicies;
 use crate::model::spec::NodeSpec;
+use crate::report::metrics::Metrics;
 use desired::{Desired, Known, desired, networks, too_large};
+use session_gauges::SessionGauges;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,6 +45,7 @@ pub(super) type ByNetwork = BTreeMap<NetworkName, Option<PoliciesProblem>>;
 /// Where policies, networks and pods come from.
 #[derive(Debug)]
 pub(crate) struct AclSources {
+    pub(crate) metrics: Metrics,
     pub(crate) journal: Journal,
     pub(crate) policies: watch::Receiver<KnownPolicies>,
     pub(crate) specs: watch::Receiver<Option<Arc<NodeSpec>>>,
@@ -79,8 +83,9 @@ impl AclKeeper {
 
     /// Keeps the access lists of all ports indefinitely.
     pub(super) async fn follow(self, handle: Handle, sources: AclSources) {
-        let AclSources { journal, mut policies, mut specs } = sources;
+        let AclSources { metrics, journal, mut policies, mut specs } = sources;
         let mut states = handle.states();
+        let mut gauges = SessionGauges::new(metrics);
         let mut round = Round { handle, pods: Pods::new(journal), memory: Memory::default(), unused: BTreeSet::new() };
         let mut connection = None;
         let mut next = Instant::now();
@@ -95,6 +100,7 @@ impl AclKeeper {
             next = began + INTERVAL;
             let State::Connected(connected) = states.borrow_and_update().clone() else {
                 self.set(ByNetwork::new());
+                gauges.clear();
                 continue;
             };
             if connection.replace(connected.instance) != Some(connected.instance) {
@@ -103,7 +109,12 @@ impl AclKeeper {
             let (spec, known) = (specs.borrow_and_update().clone(), policies.borrow_and_update().clone());
             let Some(spec) = spec else { continue };
             let (networks, is_settled) = round.keep(&spec, &known).await;
+            let has_policies = !networks.is_empty();
             self.set(networks);
+            match has_policies {
+                true => gauges.update(&mut round.handle).await,
+                false => gauges.clear(),
+            }
             let later = if is_settled { INTERVAL } else { PAUSE };
             next = round.memory.next(began).map_or(began + later, |due| due.min(began + later));
             sleep_until((began + PAUSE).into()).await;
