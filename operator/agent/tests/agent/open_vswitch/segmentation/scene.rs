@@ -51,6 +51,8 @@ impl Scene {
         let agent = RunningAgent::start(&testbed.paths);
         agent.set_spec(1, std::slice::from_ref(network));
         if network.policies == usnet_crds::Policies::Enabled {
+            // What is sent before the agent needs policies is forgotten.
+            agent.wait_for_network("blue", "needs policies", |entry| entry.reason == "PoliciesUnknown");
             agent.set_policies(Vec::new());
         }
         testbed.wait_until_programmed("blue");
