@@ -33,8 +33,9 @@ fn spec(scene: &str, (engine, port): (&str, &str), anti_spoofing: &str) -> Value
 
 /// The frames that no table of VPP can tell from what pod a may send.
 const PASSING_VPP: [&str; 3] = ["IPv4 own, total length too short", "NA own, tll of c", "NS own, sll of c"];
-/// The tables of a port with addresses of both families, and of one with a MAC address alone.
-const TABLES: [(&str, usize); 4] = [("Address", 14), ("Off", 0), ("MAC", 2), ("Address", 14)];
+/// The tables of a port with addresses of both families, and of one with a MAC address alone. The
+/// first table of the latter stays in front of the others.
+const TABLES: [(&str, usize); 4] = [("Address", 13), ("Off", 0), ("MAC", 2), ("Address", 1 + 13)];
 
 /// How often the switch is restarted under attack.
 const RESTARTS: usize = 3;
