@@ -1,7 +1,8 @@
 //! A program that attaches a pod as the plugin does, with the plugin's promises and in the fewest
-//! steps that are known, and that is told all instead of reading a configuration: a bound, not a
-//! product. `ideal ADD|DEL ovs|vpp STATE RUN VOLUME SOCKET BRIDGE CONTAINER`, one of the folders of
-//! [`Call`] after the other.
+//! steps that are known. It reads no configuration: a bound, not a product.
+//!
+//! `ideal ADD|DEL ovs|vpp STATE RUN VOLUME SOCKET BRIDGE CONTAINER`: STATE, RUN and VOLUME are the
+//! folders of [`Files`].
 //!
 //! The promises: one call for a pod at a time; a record before anything is changed, which says what
 //! there may be; the folder of the pod's sockets without links, devices and programs; a port that

@@ -128,7 +128,7 @@ fn replacement<K: Resource + Serialize>(object: &K) -> Result<Patch<()>, serde_j
     if let Some(labels) = &object.meta().labels {
         operations.push(set("/metadata/labels", json!(labels)));
     }
-    // This entry without anything in it is how the API server is told to have none.
+    // The API server removes all entries if it gets one without fields.
     operations.push(set("/metadata/managedFields", json!([{}])));
     serde_json::from_value(Value::Array(operations)).map(Patch::Json)
 }
